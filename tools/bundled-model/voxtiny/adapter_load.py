@@ -1,0 +1,39 @@
+"""The way back: a run directory's adapter applied by PEFT, so that fixtures come from the very files that ship."""
+
+import json
+from pathlib import Path
+
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+from .adapter_file import ADAPTER_FILE
+
+
+def load_base(directory: Path) -> PreTrainedModel:
+    """The base model in fp32, whatever type its weights are stored in."""
+    return AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32, attn_implementation="eager").eval()
+
+
+def load_adapted(directory: Path) -> PeftModel | None:
+    """The base with its adapter as a PEFT model, not merged; None when the directory has no adapter."""
+    if not (directory / ADAPTER_FILE).exists():
+        return None
+    manifest = json.loads((directory / "adapter_manifest.json").read_text())
+    modules = {label: key.removesuffix(".weight") for label, key in manifest["base_key_map"].items()}
+    lora = LoraConfig(
+        r=manifest["rank"],
+        lora_alpha=manifest["alpha"],
+        target_modules=sorted({module.rsplit(".", 1)[-1] for module in modules.values()}),
+        task_type="CAUSAL_LM",
+    )
+    model = get_peft_model(load_base(directory), lora)
+    parameters = dict(model.named_parameters())
+    factors = load_file(directory / ADAPTER_FILE)
+    with torch.no_grad():
+        for label, module in modules.items():
+            for factor in "ab":
+                name = f"base_model.model.{module}.lora_{factor.upper()}.default.weight"
+                parameters[name].copy_(factors[f"{label}.lora_{factor}.weight"])
+    return model.eval()
