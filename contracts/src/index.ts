@@ -1,1 +1,5 @@
+export * from './http/routes.ts'
 export * from './inference/engine.ts'
+export * from './kernel/admin.ts'
+export * from './kernel/port.ts'
+export * from './secrets/resolver.ts'

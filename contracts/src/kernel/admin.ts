@@ -1,0 +1,136 @@
+import { type Health, type PluginManifest, service } from '@svc/plugin-sdk'
+
+/** Management of the running kernel: what `svc plugins …` and `svc config …` stand on. */
+export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
+
+export interface KernelAdmin {
+  /** Every known plugin, in activation order, with the reason for its state. */
+  plugins(): readonly PluginReport[]
+  manifest(name: string): PluginManifest | undefined
+  /** Dependency edges: who requires which service of whom. */
+  graph(): readonly GraphEdge[]
+  /** Why a plugin or a service is (not) there: one sentence per cause, outermost first. */
+  why(nameOrToken: string): readonly string[]
+  /** Tree of everything that a plugin has registered. */
+  effects(name: string): EffectNode
+  /** CPU time by plugin over a sampling window. */
+  top(milliseconds: number, signal?: AbortSignal): Promise<readonly CpuShare[]>
+  health(): Promise<readonly HealthReport[]>
+  /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
+  apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
+  /** Every setting with value (secrets masked), layer and place. */
+  settings(prefix?: string): readonly SettingReport[]
+  /** One setting with everything that it overrides. */
+  explain(key: string): SettingExplanation
+  /** Reads the configuration again without applying it. */
+  validate(): Promise<readonly ConfigProblem[]>
+  /** JSON Schema of `svc.toml` for editors. */
+  configSchema(): Record<string, unknown>
+}
+
+export type PluginState =
+  | 'discovered'
+  | 'invalid'
+  | 'disabled'
+  | 'resolved'
+  | 'waiting'
+  | 'loading'
+  | 'activating'
+  | 'active'
+  | 'degraded'
+  | 'draining'
+  | 'disposed'
+  | 'failed'
+  | 'quarantined'
+  | 'stuck'
+
+export interface PluginReport {
+  readonly name: string
+  readonly version: string
+  readonly summary: string
+  readonly state: PluginState
+  /** Generation in which this instance began to serve. */
+  readonly generation: number | null
+  readonly isolation: 'in-process' | 'worker' | 'process'
+  readonly operations: number
+  readonly hooks: number
+  readonly inFlight: number
+  readonly activateMs: number | null
+  /** Why it is not active, or what is wrong. */
+  readonly why: string | null
+  /** Package folder. */
+  readonly location: string
+}
+
+export interface GraphEdge {
+  readonly from: string
+  readonly token: string
+  /** Null when nothing provides it. */
+  readonly to: string | null
+  readonly kind: 'requires' | 'optional' | 'ref' | 'after'
+}
+
+export interface EffectNode {
+  readonly label: string
+  readonly children: readonly EffectNode[]
+}
+
+export interface CpuShare {
+  readonly plugin: string
+  readonly cpuMs: number
+  /** 0..1 of the window. */
+  readonly share: number
+  readonly calls: number
+}
+
+export interface HealthReport extends Health {
+  readonly plugin: string
+  readonly label: string
+}
+
+export interface KernelChange {
+  readonly enable?: readonly string[]
+  readonly disable?: readonly string[]
+  readonly reload?: readonly string[]
+  /** Whether enable and disable are also written to the project's `svc.toml`. */
+  readonly persist?: boolean
+}
+
+export interface ChangeReport {
+  readonly applied: boolean
+  readonly generation: number
+  readonly add: readonly string[]
+  readonly replace: readonly string[]
+  readonly remove: readonly string[]
+  readonly keep: readonly string[]
+  /** One line per step with its reason. */
+  readonly steps: readonly string[]
+}
+
+export interface SettingReport {
+  readonly key: string
+  readonly plugin: string
+  readonly value: unknown
+  readonly layer: string
+  readonly place: string | null
+  readonly env: readonly string[]
+  readonly reload: 'live' | 'plugin' | 'restart'
+  readonly secret: boolean
+  readonly description: string
+}
+
+export interface SettingExplanation extends SettingReport {
+  readonly overrides: readonly { readonly layer: string; readonly place: string | null; readonly value: unknown }[]
+  readonly schema: Record<string, unknown>
+}
+
+export interface ConfigProblem {
+  readonly severity: 'error' | 'warning'
+  readonly code: string
+  readonly message: string
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  readonly key?: string
+  readonly hint?: string
+}

@@ -1,0 +1,95 @@
+import { hook, type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
+
+/** What the kernel gives to surfaces: the generation that serves now and the one door to every handler. */
+export const kernelPort = service<KernelPort>('kernel.port@1')
+
+export interface KernelPort {
+  /** The generation that serves now. */
+  readonly current: GenerationView
+  /** Identity of the project: `SVC_REPOSITORY_ID`, else a name derived from the project's root. */
+  readonly repositoryId: string
+  readonly projectRoot: string
+  readonly version: string
+  /**
+   * Validates, authorises, runs and validates again.
+   * Throws `OPR_UNKNOWN`, `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open),
+   * `OPR_FAILED` (the handler threw something undeclared) or a code that the operation declares.
+   */
+  invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
+}
+
+/** What a surface knows about a call. */
+export interface Invocation {
+  readonly surface: 'http' | 'mcp' | 'rpc' | 'cli' | 'internal'
+  readonly principal: Principal
+  readonly requestId?: string
+  /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace begins. */
+  readonly traceparent?: string
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+  /** Whether strings may become numbers and booleans: query strings and flags. */
+  readonly coerce?: boolean
+  readonly onEvent?: (event: unknown) => void
+  readonly onProgress?: (done: number, total?: number, message?: string) => void
+}
+
+/** An immutable snapshot of everything that is registered. */
+export interface GenerationView {
+  /** Counts up from 1 with every flip. */
+  readonly id: number
+  readonly units: ReadonlyMap<string, UnitView>
+  readonly operations: ReadonlyMap<string, OperationEntry>
+  items<A>(at: Point<A>): readonly Contribution<A>[]
+}
+
+export interface UnitView {
+  readonly name: string
+  readonly version: string
+  /** Tells apart two instances of one plugin: a new value for every activation. */
+  readonly instance: string
+  /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
+  enter(): void
+  exit(): void
+}
+
+export interface OperationEntry {
+  readonly descriptor: OperationDescriptor
+  readonly unit: UnitView
+  /** As {@link KernelPort.invoke}, bound to this generation's unit. */
+  invoke(input: unknown, call: Invocation): Promise<unknown>
+}
+
+export interface Contribution<A> {
+  readonly item: A
+  readonly unit: UnitView
+  readonly label: string
+}
+
+/**
+ * A surface takes part in every change of generation:
+ * 1. `prepare(next)` builds what the surface needs, in the shadow; a throw refuses the whole change.
+ * 2. `commit` runs inside the synchronous flip: swap a pointer, nothing else; it must not throw.
+ * 3. or `abort`, when another participant refused.
+ */
+export const surfaces = point<Surface>('kernel.surface')
+
+export interface Surface {
+  prepare(next: GenerationView): PreparedSurface | Promise<PreparedSurface>
+}
+
+export interface PreparedSurface {
+  commit(): void
+  abort(): void
+}
+
+/** After a flip: what changed, for list-changed notices. */
+export const generationFlipped = hook<[GenerationDiff]>('kernel.flipped', 'parallel', { onError: 'skip' })
+
+export interface GenerationDiff {
+  readonly generation: number
+  readonly added: readonly string[]
+  readonly replaced: readonly string[]
+  readonly removed: readonly string[]
+  /** Ids of operations whose descriptor appeared, changed or vanished. */
+  readonly operations: readonly string[]
+}

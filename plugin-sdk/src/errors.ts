@@ -1,0 +1,74 @@
+/** Where an error was found: a file with a line, a setting, an environment variable. */
+export interface ErrorPlace {
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  /** Dotted path of the setting or field. */
+  readonly path?: string
+}
+
+export interface ErrorDetails {
+  /** What to do next, as one sentence or one command. */
+  readonly hint?: string
+  readonly at?: ErrorPlace
+  /** Facts a program can act on. Never a secret. */
+  readonly data?: unknown
+  readonly plugin?: string
+  readonly cause?: unknown
+}
+
+/** How one code behaves on the surfaces. */
+export interface ErrorSpec {
+  /** What the code means, in one sentence. */
+  readonly message: string
+  /** HTTP status; default 500. */
+  readonly status?: number
+}
+
+/**
+ * An error with a stable code. Recognise it by `code` (see {@link isSvcError}): two copies of this package make two
+ * classes, and `instanceof` sees only one.
+ */
+export class SvcError extends Error {
+  readonly '~svc' = 'error'
+  readonly code: string
+  readonly status: number
+  readonly hint?: string
+  readonly at?: ErrorPlace
+  readonly data?: unknown
+  readonly plugin?: string
+
+  constructor(code: string, message: string, details: ErrorDetails & { readonly status?: number } = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    this.name = 'SvcError'
+    this.code = code
+    this.status = details.status ?? 500
+    if (details.hint !== undefined) this.hint = details.hint
+    if (details.at !== undefined) this.at = details.at
+    if (details.data !== undefined) this.data = details.data
+    if (details.plugin !== undefined) this.plugin = details.plugin
+  }
+}
+
+/** True for an error made by any copy of this package; with a code, for that code alone. */
+export function isSvcError(error: unknown, code?: string): error is SvcError {
+  if (typeof error !== 'object' || error === null || !('~svc' in error) || error['~svc'] !== 'error') return false
+  return code === undefined || (error as SvcError).code === code
+}
+
+export interface ErrorTable<E extends Readonly<Record<string, ErrorSpec>>> {
+  readonly specs: E
+  /** Makes an error of this table; the message should name the thing, the place and the cause. */
+  create(code: keyof E & string, message: string, details?: ErrorDetails): SvcError
+}
+
+/** One package's table of codes. Codes are never reused; `specs` feeds docs/errors.md. */
+export function errorTable<const E extends Readonly<Record<string, ErrorSpec>>>(specs: E): ErrorTable<E> {
+  return {
+    specs,
+    create(code, message, details = {}) {
+      const status = specs[code]?.status
+      return new SvcError(code, message, status === undefined ? details : { ...details, status })
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import type { HookMode } from './hook.ts'
+import type { OperationDescriptor } from './operation.ts'
+import type { CommandDescriptor, Permissions, Plugin } from './plugin.ts'
+import { type JsonSchema, toJsonSchema } from './schema.ts'
+import type { ServiceId } from './service.ts'
+
+/** Everything about a plugin that needs no code. Generated from the plugin, never written by hand. */
+export interface PluginManifest {
+  readonly manifest: 1
+  readonly name: string
+  readonly version: string
+  readonly summary: string
+  readonly sdk: number
+  readonly requires: readonly ServiceId[]
+  readonly optional: readonly ServiceId[]
+  /** Services that are looked up on use; their provider's replacement spares this plugin. */
+  readonly refs: readonly ServiceId[]
+  readonly after: readonly string[]
+  readonly provides: readonly ServiceId[]
+  readonly operations: readonly OperationDescriptor[]
+  readonly points: readonly string[]
+  readonly hooks: readonly { readonly id: string; readonly mode: HookMode; readonly onError: 'fail' | 'skip' }[]
+  readonly commands: readonly (Omit<CommandDescriptor, 'input'> & { readonly input: JsonSchema })[]
+  readonly config: JsonSchema
+  readonly permissions: Permissions
+  readonly enabledByDefault: boolean
+}
+
+/** The manifest of a plugin; `version` comes from its package. */
+export function describePlugin(plugin: Plugin, version: string): PluginManifest {
+  const requires = Object.values(plugin.requires ?? {}) as { kind: string; id: ServiceId }[]
+  const optional = Object.values(plugin.optional ?? {}) as { kind: string; id: ServiceId }[]
+  const ids = (of: readonly { id: ServiceId }[]): ServiceId[] => of.map(token => token.id)
+  return {
+    manifest: 1,
+    name: plugin.name,
+    version,
+    summary: plugin.summary ?? '',
+    sdk: plugin.sdk,
+    requires: ids(requires),
+    optional: ids(optional),
+    refs: ids([...requires, ...optional].filter(token => token.kind === 'ref')),
+    after: plugin.after ?? [],
+    provides: ids(plugin.provides ?? []),
+    operations: (plugin.operations ?? []).map(({ kind: _kind, ...descriptor }) => descriptor),
+    points: (plugin.points ?? []).map(point => point.id),
+    hooks: (plugin.hooks ?? []).map(({ id, mode, onError }) => ({ id, mode, onError })),
+    commands: (plugin.commands ?? []).map(command => ({ ...command, input: toJsonSchema(command.input) })),
+    config: plugin.config === undefined ? { type: 'object', additionalProperties: false } : toJsonSchema(plugin.config),
+    permissions: plugin.permissions ?? {},
+    enabledByDefault: plugin.enabledByDefault ?? true
+  }
+}

@@ -1,0 +1,170 @@
+import type { ErrorSpec } from './errors.ts'
+import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './schema.ts'
+
+export type Effect = 'read' | 'write' | 'destructive'
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Who calls: made by the surface, checked against an operation's `scopes`. */
+export interface Principal {
+  /** `local` for a caller on this machine without a token. */
+  readonly id: string
+  readonly role: string
+  readonly scopes: readonly string[]
+}
+
+export interface HttpExposure {
+  readonly method: HttpMethod
+  /** `:name` segments are taken from the input by that name; the rest is the query (GET, DELETE) or the body. */
+  readonly path: string
+  /** Status of success; default 200. */
+  readonly status?: number
+}
+
+export interface CliExposure {
+  /** Words after the program's name, for example `plugins list`. */
+  readonly command: string
+  /** Input fields given by position, in order. The last may be an array. */
+  readonly args?: readonly string[]
+  /** Input field to a one-letter alias. */
+  readonly aliases?: Readonly<Record<string, string>>
+  /** How the output is shown to people; without it as a tree. Always data, since no plugin code runs in a client. */
+  readonly view?: CliView
+  readonly hidden?: boolean
+}
+
+/** `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table. */
+export interface CliView {
+  readonly text?: string
+  readonly rows?: string
+  readonly columns?: readonly string[]
+}
+
+/** Where an operation appears. Absent surfaces do not show it. */
+export interface Exposure {
+  readonly http?: HttpExposure
+  /** `true` names the tool after the id, dots as underscores. */
+  readonly mcp?: boolean | { readonly name?: string; readonly title?: string }
+  /** `true` names the method after the id. */
+  readonly rpc?: boolean | string
+  readonly cli?: CliExposure
+}
+
+type Errors = Readonly<Record<string, ErrorSpec>>
+
+export interface OperationDefinition<Id extends string, A, AI, O, OI, E extends Errors, Ev> {
+  readonly id: Id
+  /** One line, shown in help and tool lists. */
+  readonly summary: string
+  readonly description?: string
+  readonly input: SchemaLike<A, AI>
+  readonly output: SchemaLike<O, OI>
+  /** Schema of the events that a running call emits: SSE, MCP progress, JSON-RPC notifications, CLI lines. */
+  readonly events?: SchemaLike<Ev>
+  readonly errors?: E
+  /** Default `write`: an operation that says nothing is not assumed harmless. */
+  readonly effect?: Effect
+  readonly idempotent?: boolean
+  /** Milliseconds after which the call is aborted; default 60,000; 0 for none. */
+  readonly timeoutMs?: number
+  /** Calls that run at once; further ones wait. Default unlimited. */
+  readonly concurrency?: number
+  /** Scopes that the principal must hold. */
+  readonly scopes?: readonly string[]
+  readonly expose?: Exposure
+}
+
+/** Everything about an operation that is data. This is what a manifest holds and surfaces read. */
+export interface OperationDescriptor {
+  readonly id: string
+  readonly summary: string
+  readonly description?: string
+  readonly input: JsonSchema
+  readonly output: JsonSchema
+  readonly events?: JsonSchema
+  readonly errors: Errors
+  readonly effect: Effect
+  readonly idempotent: boolean
+  readonly timeoutMs: number
+  readonly concurrency: number
+  readonly scopes: readonly string[]
+  readonly expose: Exposure
+}
+
+export interface Operation<
+  Id extends string = string,
+  A = any,
+  AI = any,
+  O = any,
+  OI = any,
+  E extends Errors = any,
+  Ev = any
+> extends OperationDescriptor {
+  readonly kind: 'operation'
+  readonly id: Id
+  readonly input: Schema<A, AI>
+  readonly output: Schema<O, OI>
+  readonly errors: E
+  readonly '~events'?: Ev
+}
+
+const DEFAULT_TIMEOUT_MS = 60_000
+
+/** Declares one operation for every surface. The handler is given to {@link PluginContext.implement}. */
+export function defineOperation<
+  const Id extends string,
+  A,
+  AI,
+  O,
+  OI,
+  // biome-ignore lint/complexity/noBannedTypes: an operation without errors has no codes to fail with
+  const E extends Errors = {},
+  Ev = never
+>(definition: OperationDefinition<Id, A, AI, O, OI, E, Ev>): Operation<Id, A, AI, O, OI, E, Ev> {
+  const effect = definition.effect ?? 'write'
+  return {
+    kind: 'operation',
+    id: definition.id,
+    summary: definition.summary,
+    ...(definition.description === undefined ? {} : { description: definition.description }),
+    input: toJsonSchema(definition.input) as Schema<A, AI>,
+    output: toJsonSchema(definition.output) as Schema<O, OI>,
+    ...(definition.events === undefined ? {} : { events: toJsonSchema(definition.events) }),
+    errors: definition.errors ?? ({} as E),
+    effect,
+    idempotent: definition.idempotent ?? effect === 'read',
+    timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    concurrency: definition.concurrency ?? 0,
+    scopes: definition.scopes ?? [],
+    expose: definition.expose ?? {}
+  }
+}
+
+export type InputOf<Op> = Op extends Operation<string, infer A, any, any, any, any, any> ? A : never
+export type CallerInputOf<Op> = Op extends Operation<string, any, infer AI, any, any, any, any> ? AI : never
+export type OutputOf<Op> = Op extends Operation<string, any, any, infer O, any, any, any> ? O : never
+export type ErrorsOf<Op> = Op extends Operation<string, any, any, any, any, infer E, any> ? E : never
+export type EventOf<Op> = Op extends Operation<string, any, any, any, any, any, infer Ev> ? Ev : never
+
+/** One call of an operation, as its handler sees it. */
+export interface Call<E extends Errors = Errors, Ev = unknown> {
+  /** Aborted when the caller goes away, the deadline passes or the unit is disposed. */
+  readonly signal: AbortSignal
+  readonly principal: Principal
+  /** 32 hex digits, W3C trace context. */
+  readonly traceId: string
+  readonly requestId: string
+  /** `http`, `mcp`, `rpc`, `cli` or `internal`. */
+  readonly surface: string
+  /** Milliseconds since the epoch; Infinity without a timeout. */
+  readonly deadline: number
+  /** Ends the call with a declared error. */
+  fail<C extends keyof E & string>(code: C, message?: string, data?: unknown): never
+  /** Sends one event to the caller; dropped when the surface has no way to carry it. */
+  emit(event: Ev): void
+  progress(done: number, total?: number, message?: string): void
+}
+
+export type Handler<Op> = (
+  input: InputOf<Op>,
+  call: Call<ErrorsOf<Op>, EventOf<Op>>
+) => OutputOf<Op> | Promise<OutputOf<Op>>

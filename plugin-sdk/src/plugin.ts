@@ -1,0 +1,161 @@
+import type { Hook, Tap, TapOptions } from './hook.ts'
+import type { CallerInputOf, Handler, Operation, OutputOf } from './operation.ts'
+import type { Point } from './point.ts'
+import type { SchemaLike } from './schema.ts'
+import type { Dependencies, Resolved, Service } from './service.ts'
+
+export type Disposer = () => void | Promise<void>
+
+export interface Logger {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+}
+
+export interface Health {
+  readonly status: 'ok' | 'degraded' | 'failed'
+  /** One sentence for a person; required reading when the status is not `ok`. */
+  readonly detail?: string
+}
+
+/**
+ * What a plugin can do while it lives. Everything registered here is undone when the unit is disposed, last first.
+ *
+ * 1. The kernel validates the configuration and resolves the dependencies.
+ * 2. It calls `activate(ctx, deps)`: register, open, provide. Nothing of it is visible to others yet.
+ * 3. When every unit of the change is active, one synchronous flip makes all of them visible.
+ * 4. On replacement or removal `ctx.signal` is aborted after in-flight calls and tasks ended or the deadline passed,
+ *    and disposers run last in, first out.
+ * 5. From then on every method throws `KRN_SCOPE_CLOSED`.
+ */
+export interface PluginContext<C = unknown> {
+  readonly name: string
+  readonly version: string
+  /** Validated settings. Replaced in place for `x-reload: live` keys; see {@link PluginContext.onConfig}. */
+  readonly config: C
+  /** Lines carry the plugin's name. */
+  readonly log: Logger
+  /** Aborted when the unit is disposed. */
+  readonly signal: AbortSignal
+  /** Folder of the project that is served; user paths are resolved against it. */
+  readonly projectRoot: string
+  /** Folder of this plugin's package. */
+  readonly packageRoot: string
+  /** Folder for this plugin's own state inside the project; made on first use. */
+  dataDirectory(): Promise<string>
+
+  /** Gives a declared operation its handler. A declared operation without one fails the activation. */
+  implement<Op extends Operation>(operation: Op, handler: Handler<Op>): void
+  /** Provides a declared service. */
+  provide<A>(token: Service<A>, value: A): void
+  contribute<A>(to: Point<A>, item: A, label?: string): void
+  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<A, R>, options?: TapOptions): void
+  /** Runs a hook's taps in the generation that serves now. */
+  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined>
+
+  /** Calls an operation of any plugin, in process or isolated. */
+  call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>
+  /** Calls an operation known by name alone. */
+  callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
+
+  /**
+   * A resource that outlives a reload: model weights, sockets, database handles. The new unit acquires it before the
+   * old one releases it, so it is opened once. `key` must tell apart everything that would make it another resource.
+   */
+  keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A>
+  /** Work that is awaited on drain, up to the deadline. */
+  task(label: string, run: (signal: AbortSignal) => Promise<void>): void
+  /** Work that is cancelled on drain. */
+  background(label: string, run: (signal: AbortSignal) => Promise<void>): void
+  /** Something to undo on disposal. Returns the same disposer, which may be called early. */
+  effect(label: string, dispose: Disposer): Disposer
+  /** Gives a declared command its handler. */
+  command(command: string, run: CommandHandler): void
+  health(label: string, check: () => Health | Promise<Health>): void
+  /** Called when `x-reload: live` settings changed; a throw keeps the old settings. */
+  onConfig(listener: (next: C, previous: C) => void | Promise<void>): void
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  readonly timeoutMs?: number
+  readonly onEvent?: (event: unknown) => void
+  readonly onProgress?: (done: number, total?: number, message?: string) => void
+}
+
+/** What an isolated plugin may reach; becomes Node's `--permission` flags. Paths are relative to the project. */
+export interface Permissions {
+  readonly fsRead?: readonly string[]
+  readonly fsWrite?: readonly string[]
+  readonly childProcess?: boolean
+  readonly worker?: boolean
+  readonly nativeAddons?: boolean
+  /** Environment variables that the isolated plugin sees. */
+  readonly env?: readonly string[]
+}
+
+/** A command without an operation behind it, for a plugin that owns the terminal (servers, chats). */
+export interface CommandDescriptor {
+  /** Words after the program's name. */
+  readonly command: string
+  readonly summary: string
+  /** JSON Schema of positionals and flags together. */
+  readonly input: SchemaLike
+  readonly args?: readonly string[]
+  readonly aliases?: Readonly<Record<string, string>>
+}
+
+/** The terminal, as a command sees it. */
+export interface CommandIo {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
+  readonly stderr: NodeJS.WritableStream
+  /** Whether `--json` was given: print machine-readable output alone. */
+  readonly json: boolean
+  /** Aborted on the first Ctrl-C; the second ends the process. */
+  readonly signal: AbortSignal
+}
+
+/** Returns the exit code; nothing means 0. */
+export type CommandHandler = (
+  input: Readonly<Record<string, unknown>>,
+  io: CommandIo
+) => number | void | Promise<number | void>
+
+export interface PluginDefinition<C, CI, R extends Dependencies, O extends Dependencies> {
+  readonly name: string
+  /** One sentence, shown in lists. */
+  readonly summary?: string
+  /** Schema of the plugin's settings: an object. */
+  readonly config?: SchemaLike<C, CI>
+  readonly requires?: R
+  readonly optional?: O
+  /** Plugins that, when present, are activated before this one. */
+  readonly after?: readonly string[]
+  readonly provides?: readonly Service<any>[]
+  readonly operations?: readonly Operation[]
+  readonly points?: readonly Point<any>[]
+  readonly hooks?: readonly Hook<any, any>[]
+  readonly commands?: readonly CommandDescriptor[]
+  readonly permissions?: Permissions
+  /** Whether the plugin is on when `svc.toml` says nothing. Default true. */
+  readonly enabledByDefault?: boolean
+  activate(ctx: PluginContext<C>, deps: Resolved<R, O>): void | Disposer | Promise<void | Disposer>
+}
+
+export interface Plugin<C = any> extends PluginDefinition<C, any, any, any> {
+  readonly kind: 'plugin'
+  /** Version of the SDK interface that it was written against. */
+  readonly sdk: number
+}
+
+/** Major version of the interface between kernel and plugins. */
+export const SDK_VERSION = 1
+
+// biome-ignore lint/complexity/noBannedTypes: a plugin without dependencies declares none
+export function definePlugin<C = {}, CI = C, const R extends Dependencies = {}, const O extends Dependencies = {}>(
+  definition: PluginDefinition<C, CI, R, O>
+): Plugin<C> {
+  return { kind: 'plugin', sdk: SDK_VERSION, ...definition } as Plugin<C>
+}

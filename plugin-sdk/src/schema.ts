@@ -1,0 +1,221 @@
+/**
+ * A small typed builder for JSON Schema 2020-12.
+ *
+ * A schema is plain JSON with two phantom types: what a valid value is (`A`) and what a caller may write (`I`), which
+ * differ where a property has a default. The keys are strings, so two copies of this package stay compatible.
+ */
+
+/** JSON Schema 2020-12 as data. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
+}
+
+export interface Schema<A = unknown, I = A> extends JsonSchema {
+  readonly '~type'?: A
+  readonly '~input'?: I
+}
+
+/** What other schema libraries offer (https://standardschema.dev, JSON Schema extension). */
+export interface StandardJsonSchema<A = unknown, I = A> {
+  readonly '~standard': {
+    readonly types?: { readonly input: I; readonly output: A } | undefined
+    readonly jsonSchema: { input(options: { target: 'draft-2020-12' }): Record<string, unknown> }
+  }
+}
+
+export type SchemaLike<A = unknown, I = A> = Schema<A, I> | StandardJsonSchema<A, I>
+
+/** The type of a value that passed validation. */
+export type Infer<S> =
+  S extends StandardJsonSchema<infer A, infer _I>
+    ? A
+    : S extends { readonly '~type'?: infer A }
+      ? NonUndefined<A>
+      : unknown
+/** The type that a caller writes: properties with a default may be left out. */
+export type InferInput<S> =
+  S extends StandardJsonSchema<infer _A, infer I>
+    ? I
+    : S extends { readonly '~input'?: infer I }
+      ? NonUndefined<I>
+      : unknown
+
+type NonUndefined<A> = Exclude<A, undefined>
+
+export interface Annotations {
+  readonly title?: string
+  readonly description?: string
+  readonly examples?: readonly unknown[]
+  readonly deprecated?: boolean
+  /** Environment variable that sets this setting; several in order of precedence. */
+  readonly 'x-env'?: string | readonly string[]
+  /** How a boolean is read from the environment: `strict` takes true/false, `truthy` also 1/yes/on and 0/no/off. */
+  readonly 'x-env-type'?: 'strict' | 'truthy'
+  /** The value is never printed. */
+  readonly 'x-secret'?: boolean
+  /** What a change of this setting costs: nothing, the plugin, or the process. Default `plugin`. */
+  readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
+}
+
+interface Defaulted<A> {
+  readonly default: A
+}
+
+export interface StringOptions extends Annotations {
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly format?: string
+}
+
+export interface NumberOptions extends Annotations {
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly exclusiveMinimum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+}
+
+export interface ArrayOptions extends Annotations {
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly uniqueItems?: boolean
+}
+
+export interface ObjectOptions extends Annotations {
+  /** Whether keys that are not declared are accepted. Default false. */
+  readonly additionalProperties?: boolean
+}
+
+type Optional<S> = S & { readonly '~optional': true }
+type WithDefault<S, O> = O extends Defaulted<unknown> ? S & { readonly '~defaulted': true } : S
+
+type Properties = { readonly [key: string]: JsonSchema }
+type OptionalKeys<P> = { [K in keyof P]: P[K] extends { '~optional': true } ? K : never }[keyof P]
+type LooseKeys<P> = {
+  [K in keyof P]: P[K] extends { '~optional': true } | { '~defaulted': true } ? K : never
+}[keyof P]
+type Flatten<A> = { [K in keyof A]: A[K] } & {}
+
+export type ObjectOf<P extends Properties> = Flatten<
+  { [K in Exclude<keyof P, OptionalKeys<P>>]: Infer<P[K]> } & { [K in OptionalKeys<P>]?: Infer<P[K]> }
+>
+export type ObjectInputOf<P extends Properties> = Flatten<
+  { [K in Exclude<keyof P, LooseKeys<P>>]: InferInput<P[K]> } & { [K in LooseKeys<P>]?: InferInput<P[K]> }
+>
+
+const optionals = new WeakSet<object>()
+
+function string<const O extends StringOptions | (StringOptions & Defaulted<string>)>(
+  options?: O
+): WithDefault<Schema<string>, O> {
+  return { type: 'string', ...options } as never
+}
+
+function integer<const O extends NumberOptions | (NumberOptions & Defaulted<number>)>(
+  options?: O
+): WithDefault<Schema<number>, O> {
+  return { type: 'integer', ...options } as never
+}
+
+function number<const O extends NumberOptions | (NumberOptions & Defaulted<number>)>(
+  options?: O
+): WithDefault<Schema<number>, O> {
+  return { type: 'number', ...options } as never
+}
+
+function boolean<const O extends Annotations | (Annotations & Defaulted<boolean>)>(
+  options?: O
+): WithDefault<Schema<boolean>, O> {
+  return { type: 'boolean', ...options } as never
+}
+
+function literals<const V extends string | number, const O extends Annotations | (Annotations & Defaulted<NoInfer<V>>)>(
+  values: readonly V[],
+  options?: O
+): WithDefault<Schema<V>, O> {
+  const kinds = [...new Set(values.map(value => typeof value))]
+  return { ...(kinds.length === 1 ? { type: kinds[0] } : {}), enum: values, ...options } as never
+}
+
+function array<S extends JsonSchema, const O extends ArrayOptions | (ArrayOptions & Defaulted<readonly unknown[]>)>(
+  items: S,
+  options?: O
+): WithDefault<Schema<Infer<S>[], InferInput<S>[]>, O> {
+  return { type: 'array', items, ...options } as never
+}
+
+function record<S extends JsonSchema, const O extends Annotations | (Annotations & Defaulted<Record<string, unknown>>)>(
+  values: S,
+  options?: O
+): WithDefault<Schema<Record<string, Infer<S>>, Record<string, InferInput<S>>>, O> {
+  return { type: 'object', additionalProperties: values, ...options } as never
+}
+
+function object<const P extends Properties>(
+  properties: P,
+  options?: ObjectOptions
+): Schema<ObjectOf<P>, ObjectInputOf<P>> {
+  const required = Object.keys(properties).filter(key => {
+    const property = properties[key] as JsonSchema
+    return !optionals.has(property) && !('default' in property)
+  })
+  return {
+    type: 'object',
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+    ...options
+  } as never
+}
+
+function optional<S extends JsonSchema>(schema: S): Optional<S> {
+  const copy = { ...schema }
+  optionals.add(copy)
+  return copy as Optional<S>
+}
+
+function nullable<S extends JsonSchema>(
+  schema: S,
+  options?: Annotations
+): Schema<Infer<S> | null, InferInput<S> | null> {
+  return { anyOf: [schema, { type: 'null' }], ...options } as never
+}
+
+function union<const S extends readonly JsonSchema[]>(
+  schemas: S,
+  options?: Annotations
+): Schema<Infer<S[number]>, InferInput<S[number]>> {
+  return { anyOf: schemas, ...options } as never
+}
+
+/** A setting or field whose value is never printed, logged or traced. */
+function secret<const O extends StringOptions>(options?: O): Schema<string> {
+  return { type: 'string', ...options, 'x-secret': true }
+}
+
+function unknown(options?: Annotations): Schema<unknown> {
+  return { ...options }
+}
+
+export const t = {
+  string,
+  integer,
+  number,
+  boolean,
+  enum: literals,
+  array,
+  record,
+  object,
+  optional,
+  nullable,
+  union,
+  secret,
+  unknown
+}
+
+/** Plain JSON Schema of anything that describes itself as one. */
+export function toJsonSchema(schema: SchemaLike): JsonSchema {
+  const standard = (schema as Partial<StandardJsonSchema>)['~standard']
+  return standard === undefined ? (schema as JsonSchema) : standard.jsonSchema.input({ target: 'draft-2020-12' })
+}
