@@ -36,8 +36,10 @@ def randomise(model: torch.nn.Module, seed: int, only: str = "") -> None:
                 parameter.copy_(1 + 0.2 * noise)
             elif name.endswith("bias"):
                 parameter.copy_(0.3 * noise)
+            elif "lora_" in name:
+                parameter.copy_(noise * 0.6 / parameter.shape[-1] ** 0.5)
             elif "embed_tokens" in name:
-                parameter.copy_(0.05 * noise)
+                parameter.copy_(0.2 * noise)
             else:
                 parameter.copy_(noise * 1.5 / parameter.shape[-1] ** 0.5)
 
