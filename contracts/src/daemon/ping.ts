@@ -1,0 +1,18 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+
+/** What `orch.ping` names as its protocol; it changes when a method changes incompatibly. */
+export const DAEMON_PROTOCOL = 'svc.orchestrator_daemon/v1'
+
+/** Says that a daemon is there and whose it is. Clients use nothing of it before `repository_id` matches theirs. */
+export const orchPing = defineOperation({
+  id: 'orch.ping',
+  summary: 'Say that the daemon is there and which project it serves',
+  input: t.object({}, { additionalProperties: true }),
+  output: t.object({
+    ok: t.boolean(),
+    repository_id: t.string({ description: 'Identity of the project' }),
+    protocol: t.string({ description: 'Name and version of the method set' })
+  }),
+  effect: 'read',
+  expose: { rpc: true }
+})

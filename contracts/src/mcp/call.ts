@@ -1,0 +1,27 @@
+import type { Principal } from '@svc/plugin-sdk'
+import type { McpInputs } from './input-required.ts'
+
+/** What a client says that it can do, as MCP spells it, for example `{ sampling: {}, elicitation: { form: {} } }`. */
+export type McpClientCapabilities = Readonly<Record<string, unknown>>
+
+export type McpLogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency'
+
+/** One request of an MCP client, as the handler of a raw tool, a resource or a prompt sees it. */
+export interface McpCall {
+  /** Aborted when the client cancels or goes away. */
+  readonly signal: AbortSignal
+  readonly principal: Principal
+  /** For example `2026-07-28`. */
+  readonly protocolVersion: string
+  readonly clientCapabilities: McpClientCapabilities
+  /** W3C trace context of the caller, if it sent one. */
+  readonly traceparent?: string
+  /** Answers to what the round before asked for; see {@link McpInputRequired}. */
+  readonly inputs: McpInputs
+  /** The state that the round before left, or undefined in the first round. Its integrity has been checked. */
+  readonly state: unknown
+  /** Dropped when the client asked for no progress. */
+  progress(done: number, total?: number, message?: string): void
+  /** A log line for the client; dropped when it asked for none, or only for graver ones. */
+  log(level: McpLogLevel, data: unknown, logger?: string): void
+}

@@ -1,0 +1,17 @@
+import { hook, SvcError } from '@svc/plugin-sdk'
+
+/**
+ * Trigger it when something that MCP clients were told has changed without a reload: a tool became available, a
+ * template lists other members, a resource has new content. Changes that come with a generation are announced anyway.
+ */
+export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', { onError: 'skip' })
+
+export type McpChange =
+  | { readonly kind: 'tools' | 'prompts' | 'resources' }
+  /** The content of one resource; told to those who subscribed to it. */
+  | { readonly kind: 'resource'; readonly uri: string }
+
+/** What a template throws for variables that name nothing. */
+export function mcpResourceNotFound(uri: string): SvcError {
+  return new SvcError('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { status: 404, data: { uri } })
+}

@@ -1,0 +1,63 @@
+import { point } from '@svc/plugin-sdk'
+import type { McpCall } from './call.ts'
+import type { McpContentAnnotations, McpIcon, McpResourceContents } from './content.ts'
+import type { McpInputRequired } from './input-required.ts'
+
+/** Resources with a fixed URI. */
+export const mcpResources = point<McpResource>('mcp.resources', { keys: item => [item.uri] })
+
+/** Families of resources under a URI template (RFC 6570). */
+export const mcpResourceTemplates = point<McpResourceTemplate>('mcp.resource-templates', {
+  keys: item => [item.uriTemplate]
+})
+
+interface ResourceCommon {
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+  readonly annotations?: McpContentAnnotations
+  readonly icons?: readonly McpIcon[]
+  readonly _meta?: Readonly<Record<string, unknown>>
+  /** Scopes that the caller must hold to see and read it. */
+  readonly scopes?: readonly string[]
+}
+
+export interface McpResource extends ResourceCommon {
+  readonly uri: string
+  /** Size of the content in bytes, when it is known. */
+  readonly size?: number
+  read(call: McpCall): McpReadOutcome | Promise<McpReadOutcome>
+}
+
+export interface McpResourceTemplate extends ResourceCommon {
+  /** For example `file:///{path}`. */
+  readonly uriTemplate: string
+  /** Members to show in `resources/list`; without it the family appears as a template alone. */
+  list?(call: McpCall): readonly McpListedResource[] | Promise<readonly McpListedResource[]>
+  /** Suggestions for a variable, best first. */
+  readonly complete?: Readonly<Record<string, McpCompleter>>
+  /** Throw {@link mcpResourceNotFound} when the variables name nothing. */
+  read(
+    uri: string,
+    variables: Readonly<Record<string, string | string[]>>,
+    call: McpCall
+  ): McpReadOutcome | Promise<McpReadOutcome>
+}
+
+export interface McpListedResource {
+  readonly uri: string
+  readonly name: string
+  readonly title?: string
+  readonly description?: string
+  readonly mimeType?: string
+  readonly size?: number
+}
+
+export type McpReadOutcome = { readonly contents: readonly McpResourceContents[] } | McpInputRequired
+
+/** `context` holds the arguments that are already filled in. At most the first 100 values are shown. */
+export type McpCompleter = (
+  value: string,
+  context: Readonly<Record<string, string>>
+) => readonly string[] | Promise<readonly string[]>
