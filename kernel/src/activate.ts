@@ -1,0 +1,154 @@
+import { parseSecretReference, type SecretsResolver, secretsResolver } from '@svc/contracts'
+import {
+  type Dependencies,
+  type Dependency,
+  isSvcError,
+  type Logger,
+  type Permissions,
+  SvcError
+} from '@svc/plugin-sdk'
+import type { BreakerPolicy } from './breaker.ts'
+import { liveRef, type ServiceContainer } from './container.ts'
+import { assertComplete, type ContextHost, createContext } from './context.ts'
+import { kernelErrors } from './errors.ts'
+import type { Keep } from './keep.ts'
+import type { PreparedCode } from './source.ts'
+import type { Unit } from './unit.ts'
+
+/** How the kernel treats one plugin; from `[plugins.NAME]`. */
+export interface UnitPolicy {
+  readonly isolation: 'in-process' | 'worker' | 'process'
+  readonly onBootFailure: 'abort' | 'continue' | 'retry'
+  readonly uncaught: 'degrade' | 'restart' | 'abort-process'
+  readonly activateTimeoutMs: number
+  readonly drainTimeoutMs: number
+  readonly breaker: BreakerPolicy
+  /** Heap limit of an isolated unit, MiB; null for Node's default. */
+  readonly memoryMb: number | null
+  /** What `svc.toml` grants instead of what the manifest asks for. */
+  readonly permissions: Permissions | null
+}
+
+/** What activation needs from the kernel. */
+export interface ActivationHost {
+  readonly keep: Keep
+  readonly projectRoot: string
+  readonly dataRoot: string
+  /** Services of the units activated so far, and of those that stay. */
+  readonly draft: ServiceContainer
+  current(): ServiceContainer
+  log: Logger
+  invoke: ContextHost['invoke']
+  trigger: ContextHost['trigger']
+  onUncaught(unit: Unit, error: unknown): void
+  /** The worker or process of an isolated unit ended by itself. */
+  onCrash(unit: Unit, error: SvcError): void
+}
+
+/** Brings a unit of this process from `loading` to `activating` and runs its `activate`; the flip makes it `active`. */
+export async function activateInProcess(
+  unit: Unit,
+  code: PreparedCode,
+  packageRoot: string,
+  policy: UnitPolicy,
+  host: ActivationHost
+): Promise<void> {
+  const instance = code.instantiate({
+    effect: (label, dispose) => unit.scope.effect(label, dispose),
+    onLeak: description => host.log.warn(`${description} was left open and has been closed`),
+    onError: error => host.onUncaught(unit, error)
+  })
+  unit.lifecycle.to('activating')
+  const context = createContext(unit, {
+    log: host.log,
+    projectRoot: host.projectRoot,
+    packageRoot,
+    dataRoot: host.dataRoot,
+    keep: host.keep,
+    breaker: policy.breaker,
+    isolated: false,
+    invoke: host.invoke,
+    trigger: host.trigger,
+    adopt: open => instance.adopt(open)
+  })
+  const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }
+  const dependencies = resolveDependencies({ ...requires, ...optional }, host)
+  const disposer = await withTimeout(
+    async () => instance.plugin.activate(context, dependencies as never),
+    policy.activateTimeoutMs,
+    unit.name
+  )
+  if (typeof disposer === 'function') unit.scope.effect('activate', disposer)
+  assertComplete(unit)
+}
+
+function resolveDependencies(declared: Dependencies, host: ActivationHost): Record<string, unknown> {
+  const resolve = (dependency: Dependency): unknown =>
+    dependency.kind === 'ref' ? liveRef(dependency.id, host.current) : host.draft.resolve(dependency.id)
+  return Object.fromEntries(Object.entries(declared).map(([key, dependency]) => [key, resolve(dependency)]))
+}
+
+/** Rejects when activation takes too long; the unit is then disposed, which aborts `ctx.signal`. */
+export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number, plugin: string): Promise<A> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const message = `${plugin} did not finish activate within ${milliseconds} ms`
+      reject(
+        kernelErrors.create('KRN_ACTIVATE_FAILED', message, {
+          plugin,
+          hint: `raise plugins.${plugin}.activate_timeout_ms`
+        })
+      )
+    }, milliseconds)
+  })
+  try {
+    return await Promise.race([run(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A plugin's own error with the plugin's name on it. */
+export function activationError(plugin: string, error: unknown): SvcError {
+  if (isSvcError(error) && error.plugin === plugin) return error
+  const cause = error instanceof Error ? error : new Error(String(error))
+  if (isSvcError(error)) {
+    const { code, message, status, hint, at, data } = error
+    return new SvcError(code, `${plugin}: ${message}`, {
+      status,
+      plugin,
+      cause,
+      ...(hint === undefined ? {} : { hint }),
+      ...(at === undefined ? {} : { at }),
+      ...(data === undefined ? {} : { data })
+    })
+  }
+  const place = /\(?(\S+:\d+:\d+)\)?$/m.exec(
+    cause.stack?.split('\n').find(line => line.trim().startsWith('at ')) ?? ''
+  )?.[1]
+  return kernelErrors.create(
+    'KRN_ACTIVATE_FAILED',
+    `${plugin} failed to activate: ${cause.message}${place === undefined ? '' : ` (${place})`}`,
+    {
+      plugin,
+      cause
+    }
+  )
+}
+
+/** Settings with every `secret://` reference replaced by its value. */
+export async function resolveSecrets(settings: unknown, services: ServiceContainer): Promise<unknown> {
+  if (typeof settings === 'string') {
+    const reference = parseSecretReference(settings)
+    if (reference === null) return settings
+    const resolver = services.resolve(secretsResolver.id) as SecretsResolver
+    return resolver.resolve(reference)
+  }
+  if (Array.isArray(settings)) return Promise.all(settings.map(each => resolveSecrets(each, services)))
+  if (typeof settings !== 'object' || settings === null) return settings
+  const entries = Object.entries(settings).map(
+    async ([key, value]) => [key, await resolveSecrets(value, services)] as const
+  )
+  return Object.fromEntries(await Promise.all(entries))
+}

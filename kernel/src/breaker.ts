@@ -1,0 +1,66 @@
+export interface BreakerPolicy {
+  /** Faults within the window that open the breaker; 0 switches it off. */
+  readonly failures: number
+  readonly windowMs: number
+  /** How long it stays open before one call is let through. */
+  readonly halfOpenMs: number
+}
+
+/**
+ * Switches an operation off after repeated faults of its plugin: uncaught errors, timeouts, invalid output. Errors that
+ * the operation declares are answers, not faults.
+ */
+export class Breaker {
+  readonly #policy: BreakerPolicy
+  readonly #now: () => number
+  #faults: number[] = []
+  #openedAt: number | undefined
+  #probing = false
+
+  constructor(policy: BreakerPolicy, now: () => number = Date.now) {
+    this.#policy = policy
+    this.#now = now
+  }
+
+  get open(): boolean {
+    return this.#openedAt !== undefined
+  }
+
+  /** Milliseconds until a call may try again; 0 lets this call through. */
+  admit(): number {
+    if (this.#openedAt === undefined) return 0
+    const wait = this.#openedAt + this.#policy.halfOpenMs - this.#now()
+    if (wait > 0 || this.#probing) return Math.max(wait, 1)
+    this.#probing = true
+    return 0
+  }
+
+  /** True when the breaker closed by it. */
+  succeed(): boolean {
+    if (this.#openedAt === undefined) return false
+    this.#openedAt = undefined
+    this.#probing = false
+    this.#faults = []
+    return true
+  }
+
+  /** True when the breaker opened by it. */
+  fault(): boolean {
+    if (this.#policy.failures <= 0) return false
+    const now = this.#now()
+    if (this.#openedAt !== undefined) {
+      this.#openedAt = now
+      this.#probing = false
+      return false
+    }
+    this.#faults = [...this.#faults.filter(at => at > now - this.#policy.windowMs), now]
+    if (this.#faults.length < this.#policy.failures) return false
+    this.#openedAt = now
+    return true
+  }
+
+  /** A probe that was neither success nor fault, such as one that the caller cancelled. */
+  release(): void {
+    this.#probing = false
+  }
+}

@@ -1,0 +1,104 @@
+import { createRequire } from 'node:module'
+import type { ConfigProblem } from '@svc/contracts'
+import type { AST } from 'toml-eslint-parser'
+import { isTable, type Path, type Table } from './layers.ts'
+
+// Both parsers are loaded on first use: a run without a configuration file needs neither, a run without a question
+// about places needs only the fast one.
+const load = createRequire(import.meta.url)
+
+export interface Position {
+  /** From 1. */
+  readonly line: number
+  /** From 1. */
+  readonly column: number
+}
+
+/** Reads TOML as plain data: dates become their text. */
+export function parseToml(text: string): Table {
+  const { parse } = load('smol-toml') as typeof import('smol-toml')
+  return plain(parse(text)) as Table
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return value.map(plain)
+  return isTable(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, plain(item)])) : value
+}
+
+/** Describes a syntax error with an excerpt in which values are blotted out, since any of them may be a secret. */
+export function syntaxProblem(error: unknown, text: string, file: string): ConfigProblem {
+  const { line, column, message } = error as { line: number; column: number; message: string }
+  const reason = message.split('\n', 1)[0]?.replace(/^Invalid TOML document: /, '') ?? 'not valid TOML'
+  const source = blot(text.split(/\r?\n/)[line - 1] ?? '')
+  return {
+    severity: 'error',
+    code: 'CFG_TOML_SYNTAX',
+    message: `${reason}\n  ${line} | ${source}\n  ${' '.repeat(String(line).length)} | ${' '.repeat(column - 1)}^`,
+    file,
+    line,
+    column
+  }
+}
+
+function blot(line: string): string {
+  if (/^\s*\[{1,2}[\w.\- ]*\]{0,2}\s*$/.test(line)) return line
+  const key = /^\s*[\w.-]+\s*=/.exec(line)?.[0] ?? ''
+  return key + line.slice(key.length).replace(/[^\s=[\]{},"'#]/g, '*')
+}
+
+/** Something with a key in a document: `a.b = 1` or `[a.b]`. */
+export interface TomlEntry {
+  readonly path: Path
+  readonly node: AST.TOMLKeyValue | AST.TOMLTable
+}
+
+/** Every key of a valid document, in order, inline tables included. */
+export function tomlEntries(text: string): readonly TomlEntry[] {
+  const { parseTOML } = load('toml-eslint-parser') as typeof import('toml-eslint-parser')
+  const entries: TomlEntry[] = []
+  const visit = (node: AST.TOMLKeyValue | AST.TOMLTable | AST.TOMLContentNode, base: Path): void => {
+    if (node.type === 'TOMLTable') {
+      const path = node.resolvedKey.map(String)
+      entries.push({ path, node })
+      for (const child of node.body) visit(child, path)
+    } else if (node.type === 'TOMLKeyValue') {
+      const path = [...base, ...node.key.keys.map(key => (key.type === 'TOMLBare' ? key.name : key.value))]
+      entries.push({ path, node })
+      visit(node.value, path)
+    } else if (node.type === 'TOMLInlineTable') {
+      for (const child of node.body) visit(child, base)
+    } else if (node.type === 'TOMLArray') {
+      node.elements.forEach((child, index) => {
+        visit(child, [...base, String(index)])
+      })
+    }
+  }
+  for (const node of parseTOML(text, { tomlVersion: 'latest' }).body[0].body) visit(node, [])
+  return entries
+}
+
+/** Where each key of a valid document stands, by {@link pathKey}. */
+export function tomlPositions(text: string): ReadonlyMap<string, Position> {
+  const positions = new Map<string, Position>()
+  for (const { path, node } of tomlEntries(text)) {
+    const { line, column } = node.key.loc.start
+    const here = { line, column: column + 1 }
+    // A dotted key also defines the tables on its way; their first mention is their place.
+    for (let length = 1; length < path.length; length++) {
+      const outer = pathKey(path.slice(0, length))
+      if (!positions.has(outer)) positions.set(outer, here)
+    }
+    positions.set(pathKey(path), here)
+  }
+  return positions
+}
+
+export function pathKey(path: Path): string {
+  return JSON.stringify(path)
+}
+
+/** A dotted key as TOML writes it. */
+export function keyText(path: Path): string {
+  return path.map(key => (/^[\w-]+$/.test(key) ? key : JSON.stringify(key))).join('.')
+}

@@ -1,0 +1,41 @@
+import type { Ref, ServiceId } from '@svc/plugin-sdk'
+import { type AwilixContainer, asValue, createContainer } from 'awilix'
+import { kernelErrors } from './errors.ts'
+
+/**
+ * Services of one generation, keyed by token. Values are created before they are registered, and scopes of units do the
+ * disposing: awilix disposes in cache order, which is not dependency order.
+ */
+export class ServiceContainer {
+  readonly #container: AwilixContainer
+
+  constructor(parent?: ServiceContainer) {
+    this.#container = parent === undefined ? createContainer({ strict: true }) : parent.#container.createScope()
+  }
+
+  register(token: ServiceId, value: unknown): void {
+    this.#container.register(token, asValue(value))
+  }
+
+  has(token: ServiceId): boolean {
+    return this.#container.hasRegistration(token)
+  }
+
+  /** Undefined when nothing provides the token. */
+  resolve(token: ServiceId): unknown {
+    return this.#container.resolve(token, { allowUnregistered: true })
+  }
+}
+
+/** A live reference: looks the service up in the generation that serves at that moment. */
+export function liveRef(token: ServiceId, current: () => ServiceContainer): Ref<unknown> {
+  return {
+    get current() {
+      const value = current().resolve(token)
+      if (value !== undefined) return value
+      throw kernelErrors.create('KRN_SERVICE_GONE', `nothing provides ${token} now`, {
+        hint: `svc plugins why ${token}`
+      })
+    }
+  }
+}

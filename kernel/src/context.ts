@@ -1,0 +1,223 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type CallOptions,
+  type CommandHandler,
+  type Disposer,
+  type Handler,
+  type Health,
+  type Hook,
+  isSvcError,
+  type Logger,
+  type Operation,
+  type PluginContext,
+  type Point,
+  type Service,
+  type Tap,
+  type TapOptions
+} from '@svc/plugin-sdk'
+import type { BreakerPolicy } from './breaker.ts'
+import { kernelErrors } from './errors.ts'
+import type { Keep } from './keep.ts'
+import { BoundOperation } from './operations.ts'
+import type { Unit } from './unit.ts'
+import { Validator } from './validation.ts'
+
+/** What a context needs from whoever hosts its unit: the kernel, or the far side of a boundary. */
+export interface ContextHost {
+  readonly log: Logger
+  readonly projectRoot: string
+  readonly packageRoot: string
+  readonly dataRoot: string
+  readonly keep: Keep
+  readonly breaker: BreakerPolicy
+  /** True on the far side of a boundary, where values cannot be shared. */
+  readonly isolated: boolean
+  invoke(operationId: string, input: unknown, options: CallOptions & { readonly caller: string }): Promise<unknown>
+  trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
+  /** Runs an opener whose timers, servers and sockets are not the unit's own: they may outlive it. */
+  adopt<A>(open: () => A | Promise<A>): A | Promise<A>
+}
+
+/** The context of one unit; see {@link PluginContext} for the contract. */
+export function createContext(unit: Unit, host: ContextHost): PluginContext<unknown> {
+  return new UnitContext(unit, host)
+}
+
+class UnitContext implements PluginContext<unknown> {
+  readonly #unit: Unit
+  readonly #host: ContextHost
+  readonly #validator = new Validator()
+
+  constructor(unit: Unit, host: ContextHost) {
+    this.#unit = unit
+    this.#host = host
+  }
+
+  get name(): string {
+    return this.#unit.name
+  }
+  get version(): string {
+    return this.#unit.version
+  }
+  get config(): unknown {
+    return this.#unit.config
+  }
+  get log(): Logger {
+    return this.#host.log
+  }
+  get signal(): AbortSignal {
+    return this.#unit.signal
+  }
+  get projectRoot(): string {
+    return this.#host.projectRoot
+  }
+  get packageRoot(): string {
+    return this.#host.packageRoot
+  }
+
+  async dataDirectory(): Promise<string> {
+    const directory = join(this.#host.dataRoot, 'plugins', this.name)
+    await mkdir(directory, { recursive: true })
+    return directory
+  }
+
+  implement<Op extends Operation>(operation: Op, handler: Handler<Op>): void {
+    this.#registering(`implement ${operation.id}`)
+    const descriptor = this.#unit.manifest.operations.find(each => each.id === operation.id)
+    if (descriptor === undefined) throw this.#undeclared('operation', operation.id, 'operations')
+    const bound = new BoundOperation(descriptor, this.#unit, handler as never, this.#validator, this.#host.breaker)
+    this.#unit.operations.set(operation.id, bound)
+  }
+
+  provide<A>(token: Service<A>, value: A): void {
+    this.#registering(`provide ${token.id}`)
+    this.#sharing(`provide ${token.id}`)
+    if (!this.#unit.manifest.provides.includes(token.id)) throw this.#undeclared('service', token.id, 'provides')
+    this.#unit.services.set(token.id, value)
+  }
+
+  contribute<A>(to: Point<A>, item: A, label = to.id): void {
+    this.#registering(`contribute to ${to.id}`)
+    this.#sharing(`contribute to ${to.id}`)
+    this.#unit.items.push({ point: to.id, item, keys: to.keys?.(item) ?? [], label })
+  }
+
+  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<A, R>, options: TapOptions = {}): void {
+    this.#registering(`tap ${hook.id}`)
+    const { id, mode, onError } = hook
+    this.#unit.taps.push({ hook: { id, mode, onError }, plugin: this.name, tap: tap as never, options })
+  }
+
+  async trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined> {
+    this.#unit.scope.assertOpen(`trigger ${hook.id}`)
+    return (await this.#host.trigger(hook.id, args)) as R | undefined
+  }
+
+  call(operation: Operation, input: unknown, options?: CallOptions): Promise<never> {
+    return this.callById(operation.id, input, options) as Promise<never>
+  }
+
+  callById(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
+    this.#unit.scope.assertOpen(`call ${id}`)
+    return this.#host.invoke(id, input, { ...options, caller: this.name })
+  }
+
+  async keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A> {
+    this.#unit.scope.assertOpen(`keep ${key}`)
+    const { value, release } = await this.#host.keep.acquire(`${this.name}:${key}`, () => this.#host.adopt(open), close)
+    if (this.#unit.scope.closed) await release()
+    this.#unit.scope.effect(`keep ${key}`, release)
+    return value
+  }
+
+  task(label: string, run: (signal: AbortSignal) => Promise<void>): void {
+    this.#unit.scope.assertOpen(`start task ${label}`)
+    const running = this.#guard(label, run).finally(() => this.#unit.tasks.delete(running))
+    this.#unit.tasks.set(running, label)
+  }
+
+  background(label: string, run: (signal: AbortSignal) => Promise<void>): void {
+    this.#unit.scope.assertOpen(`start background work ${label}`)
+    const running = this.#guard(label, run)
+    this.#unit.scope.effect(`background ${label}`, () => running)
+  }
+
+  effect(label: string, dispose: Disposer): Disposer {
+    return this.#unit.scope.effect(label, dispose)
+  }
+
+  command(command: string, run: CommandHandler): void {
+    this.#registering(`implement the command ${command}`)
+    this.#sharing(`implement the command ${command}`)
+    const declared = this.#unit.manifest.commands.some(each => each.command === command)
+    if (!declared) throw this.#undeclared('command', command, 'commands')
+    this.#unit.commands.set(command, run)
+  }
+
+  health(label: string, check: () => Health | Promise<Health>): void {
+    this.#registering(`add the health check ${label}`)
+    this.#unit.healthChecks.push({ label, check })
+  }
+
+  onConfig(listener: (next: never, previous: never) => void | Promise<void>): void {
+    this.#registering('listen for settings')
+    this.#unit.configListeners.push(listener as never)
+  }
+
+  /** What a unit contributes is fixed once it serves. */
+  #registering(action: string): void {
+    this.#unit.scope.assertOpen(action)
+    if (this.#unit.state === 'activating') return
+    throw kernelErrors.create('KRN_UNDECLARED', `${this.name} tried to ${action} after activation`, {
+      plugin: this.name,
+      hint: 'register everything inside activate; what a plugin contributes changes with a reload'
+    })
+  }
+
+  #sharing(action: string): void {
+    if (!this.#host.isolated) return
+    throw kernelErrors.create('KRN_NOT_REMOTABLE', `${this.name} is isolated and cannot ${action}`, {
+      plugin: this.name,
+      hint: `set isolation = "in-process" in [plugins.${this.name}]; only operations, hook taps and health checks cross`
+    })
+  }
+
+  #undeclared(what: string, id: string, field: string): Error {
+    return kernelErrors.create('KRN_UNDECLARED', `${this.name} supplies the ${what} ${id}, which it does not declare`, {
+      plugin: this.name,
+      hint: `add it to \`${field}\` in definePlugin`
+    })
+  }
+
+  async #guard(label: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    try {
+      await run(this.#unit.signal)
+    } catch (error) {
+      if (this.#unit.signal.aborted && (error === this.#unit.signal.reason || isAbort(error))) return
+      this.log.error(`${label} failed`, { error })
+    }
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return isSvcError(error, 'OPR_CANCELLED') || (error instanceof Error && error.name === 'AbortError')
+}
+
+/** Throws `KRN_IMPLEMENTATION_MISSING` when the unit declared something that `activate` did not supply. */
+export function assertComplete(unit: Unit): void {
+  const missing = [
+    ...unit.manifest.operations.filter(each => !unit.operations.has(each.id)).map(each => `operation ${each.id}`),
+    ...unit.manifest.provides.filter(id => !unit.services.has(id)).map(id => `service ${id}`),
+    ...unit.manifest.commands.filter(each => !unit.commands.has(each.command)).map(each => `command ${each.command}`)
+  ]
+  if (missing.length === 0) return
+  throw kernelErrors.create(
+    'KRN_IMPLEMENTATION_MISSING',
+    `${unit.name} declares but does not supply: ${missing.join(', ')}`,
+    {
+      plugin: unit.name,
+      hint: 'call ctx.implement, ctx.provide or ctx.command for each inside activate'
+    }
+  )
+}

@@ -1,0 +1,125 @@
+import {
+  type Contribution,
+  type GenerationDiff,
+  type GenerationView,
+  type OperationEntry,
+  routeKey,
+  type UnitView
+} from '@svc/contracts'
+import type { CommandHandler, OperationDescriptor, Point, ServiceId } from '@svc/plugin-sdk'
+import { ServiceContainer } from './container.ts'
+import { kernelErrors } from './errors.ts'
+import { HookSet } from './hooks.ts'
+import type { Unit } from './unit.ts'
+
+type Report = (plugin: string, hookId: string, error: unknown) => void
+
+/** An immutable snapshot composed from units. Throws `KRN_CONFLICT`, naming both owners, when two units collide. */
+export class Generation implements GenerationView {
+  readonly id: number
+  readonly units: ReadonlyMap<string, Unit>
+  readonly operations: ReadonlyMap<string, OperationEntry>
+  readonly services: ServiceContainer
+  readonly hooks: HookSet
+  readonly commands: ReadonlyMap<string, { readonly unit: Unit; readonly run: CommandHandler }>
+  readonly #items = new Map<string, Contribution<unknown>[]>()
+
+  constructor(id: number, units: readonly Unit[], builtin: ReadonlyMap<ServiceId, unknown>, report: Report) {
+    this.id = id
+    this.units = new Map(units.map(unit => [unit.name, unit]))
+    const owners = new Map<string, string>()
+    this.operations = composeOperations(units, owners)
+    this.commands = composeCommands(units, owners)
+    this.services = new ServiceContainer()
+    for (const [token, value] of builtin) this.services.register(token, value)
+    for (const unit of units) {
+      for (const [token, value] of unit.services) {
+        claim(owners, `service ${token}`, unit.name)
+        this.services.register(token, value)
+      }
+      for (const { point, item, keys, label } of unit.items) {
+        for (const key of keys) claim(owners, `${point} ${key}`, unit.name)
+        const list = this.#items.get(point) ?? []
+        list.push({ item, unit, label })
+        this.#items.set(point, list)
+      }
+    }
+    this.hooks = new HookSet(
+      units.flatMap(unit => unit.taps),
+      report
+    )
+  }
+
+  items<A>(at: Point<A>): readonly Contribution<A>[] {
+    return (this.#items.get(at.id) ?? []) as readonly Contribution<A>[]
+  }
+}
+
+function composeOperations(units: readonly Unit[], owners: Map<string, string>): Map<string, OperationEntry> {
+  const operations = new Map<string, OperationEntry>()
+  for (const unit of units) {
+    for (const [id, operation] of unit.operations) {
+      for (const key of exposureKeys(operation.descriptor)) claim(owners, key, unit.name)
+      operations.set(id, operation)
+    }
+  }
+  return operations
+}
+
+function composeCommands(units: readonly Unit[], owners: Map<string, string>): Generation['commands'] {
+  const commands = new Map<string, { unit: Unit; run: CommandHandler }>()
+  for (const unit of units) {
+    for (const [command, run] of unit.commands) {
+      claim(owners, `command ${command}`, unit.name)
+      commands.set(command, { unit, run })
+    }
+  }
+  return commands
+}
+
+/** Names that an operation occupies on the surfaces. */
+export function exposureKeys(descriptor: OperationDescriptor): string[] {
+  const { http, mcp, rpc, cli } = descriptor.expose
+  const keys = [`operation ${descriptor.id}`]
+  if (http !== undefined) keys.push(`http.routes main ${routeKey(http.method, http.path)}`)
+  if (mcp) keys.push(`tool ${mcpToolName(descriptor)}`)
+  if (rpc) keys.push(`method ${rpc === true ? descriptor.id : rpc}`)
+  if (cli !== undefined) keys.push(`command ${cli.command}`)
+  return keys
+}
+
+function mcpToolName(descriptor: OperationDescriptor): string {
+  const { mcp } = descriptor.expose
+  return (typeof mcp === 'object' ? mcp.name : undefined) ?? descriptor.id.replaceAll('.', '_')
+}
+
+function claim(owners: Map<string, string>, key: string, owner: string): void {
+  const other = owners.get(key)
+  if (other === undefined) {
+    owners.set(key, owner)
+    return
+  }
+  const who = other === owner ? `${owner} contributes it twice` : `${other} and ${owner} both contribute it`
+  throw kernelErrors.create('KRN_CONFLICT', `conflict on ${key}: ${who}`, {
+    data: { key, owners: [other, owner] },
+    hint: other === owner ? 'remove one of the two' : `rename one, or run: svc plugins disable ${owner}`
+  })
+}
+
+/** What changed between two generations. */
+export function diffGenerations(previous: Generation | undefined, next: Generation): GenerationDiff {
+  const before: ReadonlyMap<string, UnitView> = previous?.units ?? new Map()
+  const names = [...next.units.keys()]
+  const changedOperations = new Set<string>()
+  for (const id of new Set([...(previous?.operations.keys() ?? []), ...next.operations.keys()])) {
+    const [a, b] = [previous?.operations.get(id)?.descriptor, next.operations.get(id)?.descriptor]
+    if (JSON.stringify(a) !== JSON.stringify(b)) changedOperations.add(id)
+  }
+  return {
+    generation: next.id,
+    added: names.filter(name => !before.has(name)),
+    replaced: names.filter(name => before.has(name) && before.get(name)?.instance !== next.units.get(name)?.instance),
+    removed: [...before.keys()].filter(name => !next.units.has(name)),
+    operations: [...changedOperations]
+  }
+}

@@ -1,0 +1,164 @@
+import type { GraphEdge } from '@svc/contracts'
+import type { PluginManifest } from '@svc/plugin-sdk'
+
+export interface Graph {
+  /** Plugins that can be activated, providers before users. */
+  readonly order: readonly string[]
+  readonly edges: readonly GraphEdge[]
+  /** Plugins that cannot be activated, with the reason. */
+  readonly blocked: ReadonlyMap<string, Blocked>
+}
+
+export interface Blocked {
+  readonly code: 'KRN_WAITING' | 'KRN_CYCLE' | 'KRN_CONFLICT'
+  readonly reason: string
+  /** Service that is missing, when one is. */
+  readonly token?: string
+}
+
+type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'after' | 'provides'>
+
+/**
+ * Orders plugins so that each comes after the providers of what it requires.
+ *
+ * `builtin` are the tokens that the kernel provides itself. `candidates` are plugins that exist but are switched off;
+ * they are named in the reason when one of them provides what is missing.
+ */
+export function resolveGraph(
+  nodes: readonly Node[],
+  builtin: ReadonlySet<string>,
+  candidates: readonly Node[] = []
+): Graph {
+  const blocked = new Map<string, Blocked>()
+  const providers = findProviders(nodes, builtin, blocked)
+  const edges = nodes.flatMap(node => edgesOf(node, providers, builtin, nodes))
+  blockWaiting(nodes, edges, blocked, candidates)
+  const free = nodes.filter(node => !blocked.has(node.name))
+  const order = sort(free, edges, blocked)
+  blockWaiting(nodes, edges, blocked, candidates)
+  return { order: order.filter(name => !blocked.has(name)), edges, blocked }
+}
+
+function findProviders(
+  nodes: readonly Node[],
+  builtin: ReadonlySet<string>,
+  blocked: Map<string, Blocked>
+): Map<string, string> {
+  const providers = new Map<string, string>()
+  for (const node of nodes) {
+    for (const token of node.provides) {
+      const owner = builtin.has(token) ? 'the kernel' : providers.get(token)
+      if (owner === undefined) providers.set(token, node.name)
+      else {
+        const reason = `${node.name} and ${owner} both provide ${token}; disable one of them`
+        blocked.set(node.name, { code: 'KRN_CONFLICT', reason, token })
+      }
+    }
+  }
+  return providers
+}
+
+function edgesOf(
+  node: Node,
+  providers: ReadonlyMap<string, string>,
+  builtin: ReadonlySet<string>,
+  nodes: readonly Node[]
+): GraphEdge[] {
+  const edge = (token: string, kind: GraphEdge['kind']): GraphEdge => ({
+    from: node.name,
+    token,
+    to: providers.get(token) ?? (builtin.has(token) ? 'kernel' : null),
+    kind
+  })
+  const refs = new Set<string>(node.refs)
+  const present = new Set(nodes.map(other => other.name))
+  return [
+    ...node.requires.map(token => edge(token, 'requires')),
+    ...node.optional.map(token => edge(token, 'optional')),
+    ...node.requires.filter(token => refs.has(token)).map(token => edge(token, 'ref')),
+    ...node.after
+      .filter(name => present.has(name))
+      .map((name): GraphEdge => ({ from: node.name, token: name, to: name, kind: 'after' }))
+  ]
+}
+
+/** Blocks whoever requires something that nothing active provides, until nothing changes. */
+function blockWaiting(
+  nodes: readonly Node[],
+  edges: readonly GraphEdge[],
+  blocked: Map<string, Blocked>,
+  candidates: readonly Node[]
+): void {
+  for (let changed = true; changed; ) {
+    changed = false
+    for (const edge of edges) {
+      if (edge.kind !== 'requires' || blocked.has(edge.from)) continue
+      if (edge.to !== null && !blocked.has(edge.to)) continue
+      const reason = edge.to === null ? missing(edge.token, nodes, candidates) : `${edge.to} is not active`
+      blocked.set(edge.from, { code: 'KRN_WAITING', reason: `needs ${edge.token}: ${reason}`, token: edge.token })
+      changed = true
+    }
+  }
+}
+
+function missing(token: string, nodes: readonly Node[], candidates: readonly Node[]): string {
+  const disabled = candidates.filter(node => (node.provides as readonly string[]).includes(token))
+  if (disabled.length > 0) {
+    const names = disabled.map(node => node.name)
+    return `${names.join(' or ')} provides it and is disabled; run: svc plugins enable ${names[0]}`
+  }
+  const base = token.slice(0, token.lastIndexOf('@') + 1)
+  for (const node of [...nodes, ...candidates]) {
+    const other = node.provides.find(provided => provided.startsWith(base))
+    if (other !== undefined) return `${node.name} provides another major version, ${other}`
+  }
+  return 'no known plugin provides it'
+}
+
+/** Depth first; a cycle blocks its members and is printed with the token on each edge. References do not order. */
+function sort(nodes: readonly Node[], edges: readonly GraphEdge[], blocked: Map<string, Blocked>): string[] {
+  const names = new Set(nodes.map(node => node.name))
+  const refs = new Map(nodes.map(node => [node.name, new Set<string>(node.refs)]))
+  const ordering = edges.filter(
+    edge =>
+      edge.kind !== 'ref' &&
+      names.has(edge.from) &&
+      edge.to !== null &&
+      names.has(edge.to) &&
+      !refs.get(edge.from)?.has(edge.token)
+  )
+  const outgoing = groupByFrom(ordering)
+  const order: string[] = []
+  const done = new Set<string>()
+  const path: GraphEdge[] = []
+  const visit = (name: string): void => {
+    const start = path.findIndex(edge => edge.from === name)
+    if (start >= 0) blockCycle(path.slice(start), blocked)
+    if (start >= 0 || done.has(name)) return
+    for (const edge of outgoing.get(name) ?? []) {
+      path.push(edge)
+      visit(edge.to as string)
+      path.pop()
+    }
+    if (!done.has(name)) {
+      done.add(name)
+      order.push(name)
+    }
+  }
+  for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) visit(node.name)
+  return order
+}
+
+function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>): void {
+  const soft = cycle.some(edge => edge.kind === 'optional' || edge.kind === 'after')
+  if (soft) return
+  const first = cycle[0]?.from ?? ''
+  const reason = `dependency cycle: ${cycle.map(edge => `${edge.from} -[${edge.token}]-> `).join('')}${first}`
+  for (const edge of cycle) blocked.set(edge.from, { code: 'KRN_CYCLE', reason })
+}
+
+function groupByFrom(edges: readonly GraphEdge[]): Map<string, GraphEdge[]> {
+  const groups = new Map<string, GraphEdge[]>()
+  for (const edge of edges) groups.set(edge.from, [...(groups.get(edge.from) ?? []), edge])
+  return groups
+}

@@ -1,0 +1,91 @@
+import type { PluginState } from '@svc/contracts'
+import type { PluginManifest } from '@svc/plugin-sdk'
+import { Lifecycle } from './lifecycle.ts'
+import type { RunningUnit } from './plan.ts'
+import type { PluginSource, PreparedCode } from './source.ts'
+import type { Unit } from './unit.ts'
+
+const QUARANTINE_AFTER = 5
+const FAILURE_WINDOW_MS = 10 * 60_000
+const FIRST_RETRY_MS = 1_000
+const LAST_RETRY_MS = 5 * 60_000
+
+/** Everything the kernel knows of one plugin, whether it runs or not. */
+export class PluginRecord {
+  source: PluginSource
+  /** Code as last prepared; null until it is needed. */
+  code: PreparedCode | null = null
+  unit: Unit | null = null
+  running: RunningUnit | null = null
+  why: string | null = null
+  readonly lifecycle: Lifecycle
+  #failures: number[] = []
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(source: PluginSource) {
+    this.source = source
+    this.lifecycle = new Lifecycle(`plugin ${source.name}`)
+  }
+
+  get name(): string {
+    return this.source.name
+  }
+
+  get manifest(): PluginManifest | null {
+    return this.code?.manifest ?? this.source.manifest
+  }
+
+  /** The unit's state while there is one. */
+  get state(): PluginState {
+    return this.unit?.state ?? this.lifecycle.state
+  }
+
+  /** Puts a plugin that does not run into a resting state; passes through `discovered`, which leads everywhere. */
+  rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
+    this.why = why
+    if (this.lifecycle.state === state) return
+    if (this.lifecycle.state !== 'discovered') this.lifecycle.to('discovered')
+    this.lifecycle.to(state)
+  }
+
+  /** Counts a failure; true when it was one too many and the plugin is now quarantined. */
+  fail(why: string, now = Date.now()): boolean {
+    this.why = why
+    if (this.lifecycle.state !== 'failed') {
+      this.rest('resolved', why)
+      this.lifecycle.to('loading')
+      this.lifecycle.to('failed')
+    }
+    this.#failures = [...this.#failures.filter(at => at > now - FAILURE_WINDOW_MS), now]
+    if (this.#failures.length < QUARANTINE_AFTER) return false
+    this.lifecycle.to('quarantined')
+    this.why = `${why} (${QUARANTINE_AFTER} failures in 10 minutes; run: svc plugins enable ${this.name})`
+    return true
+  }
+
+  get quarantined(): boolean {
+    return this.lifecycle.state === 'quarantined'
+  }
+
+  /** Forgets failures: new code, a changed setting, or a person's word. */
+  forgive(): void {
+    this.#failures = []
+    this.cancelRetry()
+    if (this.lifecycle.state === 'failed' || this.quarantined) this.lifecycle.to('discovered')
+  }
+
+  /** Exponential back-off from 1 s to 5 min with full jitter on the upper half. */
+  scheduleRetry(run: () => void, random = Math.random): number {
+    this.cancelRetry()
+    const ceiling = Math.min(FIRST_RETRY_MS * 2 ** Math.max(this.#failures.length - 1, 0), LAST_RETRY_MS)
+    const delay = Math.round(ceiling / 2 + (random() * ceiling) / 2)
+    this.#retry = setTimeout(run, delay)
+    this.#retry.unref()
+    return delay
+  }
+
+  cancelRetry(): void {
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+  }
+}

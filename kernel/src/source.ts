@@ -1,0 +1,63 @@
+import { type Disposer, describePlugin, type Plugin, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+
+/** What the kernel hears of one instance of a plugin's code. */
+export interface InstanceHooks {
+  effect(label: string, dispose: Disposer): Disposer
+  /** Something that the plugin opened and did not close. */
+  onLeak(description: string): void
+  /** An error thrown where no caller can catch it: a timer, a listener. */
+  onError(error: unknown): void
+}
+
+export interface Instance {
+  readonly plugin: Plugin
+  /** Runs an opener whose resources are not tracked as this instance's own. */
+  adopt<A>(open: () => A): A
+}
+
+/** Code that is ready to be instantiated any number of times. */
+export interface PreparedCode {
+  readonly manifest: PluginManifest
+  /** Differs when the code differs. */
+  readonly fingerprint: string
+  /** Files whose change makes this code stale; absolute paths. */
+  readonly inputs: readonly string[]
+  /** Bundle on disk, for isolated instances. */
+  readonly bundle: string | null
+  instantiate(hooks: InstanceHooks): Instance
+}
+
+/** One discovered plugin, whatever its form. */
+export interface PluginSource {
+  readonly name: string
+  /** Package folder. */
+  readonly location: string
+  readonly version: string
+  /** Null when the package is broken; then `problem` says how. */
+  readonly manifest: PluginManifest | null
+  readonly problem: SvcError | null
+  /** Reads and builds the code as it is on disk now; runs nothing but the plugin's module body. */
+  prepare(): Promise<PreparedCode>
+  close(): Promise<void>
+}
+
+/** A plugin that lives in the host's own code: tests and embedders. */
+export function inlineSource(plugin: Plugin, version = '0.0.0', location = process.cwd()): PluginSource {
+  const manifest = describePlugin(plugin, version)
+  const code: PreparedCode = {
+    manifest,
+    fingerprint: `inline:${version}`,
+    inputs: [],
+    bundle: null,
+    instantiate: () => ({ plugin, adopt: open => open() })
+  }
+  return {
+    name: plugin.name,
+    location,
+    version,
+    manifest,
+    problem: null,
+    prepare: async () => code,
+    close: async () => {}
+  }
+}

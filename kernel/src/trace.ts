@@ -1,0 +1,22 @@
+import { randomFillSync } from 'node:crypto'
+
+const POOL = Buffer.allocUnsafe(4096)
+let used = POOL.length
+
+/** Random hex, drawn from a pool, since a system call per request would cost more than the request. */
+export function randomHex(bytes: number): string {
+  if (used + bytes > POOL.length) {
+    randomFillSync(POOL)
+    used = 0
+  }
+  used += bytes
+  return POOL.toString('hex', used - bytes, used)
+}
+
+const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+
+/** Trace id of a W3C `traceparent`; a new one when it is absent, malformed or all zero (https://www.w3.org/TR/trace-context). */
+export function traceIdOf(traceparent: string | undefined): string {
+  const id = traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1]
+  return id === undefined || /^0+$/.test(id) ? randomHex(16) : id
+}
