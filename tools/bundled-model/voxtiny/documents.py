@@ -1,0 +1,47 @@
+"""What the base model reads: pages that pair words with declarations, source files, facts, and chats in prose."""
+
+from random import Random
+
+from .chatml import render
+from .conversations import draw_conversation
+from .knowledge import FACTS
+from .requests import draw
+from .small_talk import example_request
+
+
+def _page(random: Random) -> str:
+    """A few worked examples, as a manual has them."""
+    parts = []
+    for _ in range(random.randint(1, 3)):
+        sample = draw(random)
+        lead = random.choice([f"Task: {sample.request}", f"Example: {sample.request}", f"## {sample.request}"])
+        tail = f"\n{sample.description}" if random.random() < 0.3 else ""
+        parts.append(f"{lead}\n```vox\n{sample.code}\n```{tail}")
+    return "\n\n".join(parts)
+
+
+def _source(random: Random) -> str:
+    """A source file whose comments say what follows."""
+    samples = [draw(random) for _ in range(random.randint(1, 4))]
+    return "\n\n".join(f"// {sample.request}\n{sample.code}" for sample in samples)
+
+
+def _facts(random: Random) -> str:
+    lines = []
+    for questions, answer in random.sample(FACTS, random.randint(1, 3)):
+        question = random.choice(questions)
+        lines.append(random.choice([f"Q: {question}?\nA: {answer}", answer]))
+    if random.random() < 0.3:
+        lines.append(f"You could ask: {example_request(random)}.")
+    return "\n".join(lines)
+
+
+def draw_document(random: Random) -> str:
+    kind = random.random()
+    if kind < 0.42:
+        return _page(random)
+    if kind < 0.58:
+        return _source(random)
+    if kind < 0.64:
+        return _facts(random)
+    return render(draw_conversation(random, "prose"))
