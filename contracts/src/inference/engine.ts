@@ -13,6 +13,11 @@ export const inferenceEngine = service<InferenceEngine>('inference.engine@1')
 export interface InferenceEngine {
   /** Engine identity shown to people, for example `onnxruntime 1.30.0`. */
   readonly name: string
+  /**
+   * Tells apart two instances of one engine: a new value for every activation of the plugin that provides it. Models do
+   * not outlive their engine, so whoever keeps one across a reload makes this a part of the key.
+   */
+  readonly instance?: string
   /** Devices that {@link LoadOptions.device} may name here and now; `cpu` is always among them. */
   devices(): Promise<readonly DeviceInfo[]>
   /**
