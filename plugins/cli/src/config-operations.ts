@@ -1,0 +1,79 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+
+const setting = {
+  key: t.string(),
+  plugin: t.string(),
+  value: t.unknown(),
+  layer: t.string(),
+  place: t.nullable(t.string()),
+  env: t.array(t.string()),
+  reload: t.enum(['live', 'plugin', 'restart']),
+  secret: t.boolean(),
+  description: t.string()
+}
+
+export const configList = defineOperation({
+  id: 'kernel.config.list',
+  summary: 'List settings with value, layer and environment variable',
+  input: t.object({
+    prefix: t.optional(t.string({ description: 'Only keys that begin so, for example plugins.http' }))
+  }),
+  output: t.object({ settings: t.array(t.object(setting)) }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/kernel/config' },
+    rpc: true,
+    cli: {
+      command: 'config list',
+      args: ['prefix'],
+      view: { rows: 'settings', columns: ['key', 'value', 'layer', 'place', 'env', 'reload'] }
+    }
+  }
+})
+
+export const configExplain = defineOperation({
+  id: 'kernel.config.explain',
+  summary: 'Say where the value of a setting comes from and what it overrides',
+  input: t.object({ key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port' }) }),
+  output: t.object({
+    ...setting,
+    overrides: t.array(t.object({ layer: t.string(), place: t.nullable(t.string()), value: t.unknown() })),
+    schema: t.record(t.unknown()),
+    text: t.string()
+  }),
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'config explain', args: ['key'], view: { text: 'text' } } }
+})
+
+export const configValidate = defineOperation({
+  id: 'kernel.config.validate',
+  summary: 'Check the configuration as it is on disk, without applying it',
+  input: t.object({}),
+  output: t.object({
+    valid: t.boolean(),
+    problems: t.array(
+      t.object({
+        severity: t.enum(['error', 'warning']),
+        code: t.string(),
+        message: t.string(),
+        file: t.optional(t.string()),
+        line: t.optional(t.integer()),
+        column: t.optional(t.integer()),
+        key: t.optional(t.string()),
+        hint: t.optional(t.string())
+      })
+    ),
+    text: t.string()
+  }),
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'config validate', view: { text: 'text' } } }
+})
+
+export const configSchema = defineOperation({
+  id: 'kernel.config.schema',
+  summary: 'Print the JSON Schema of svc.toml for editors',
+  input: t.object({}),
+  output: t.record(t.unknown()),
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'config schema' } }
+})

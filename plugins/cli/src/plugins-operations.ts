@@ -1,0 +1,206 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+
+const name = t.string({ minLength: 1, description: 'Plugin name' })
+const names = t.array(name, { minItems: 1, description: 'Plugin names' })
+const dryRun = t.boolean({ default: false, description: 'Only say what would happen' })
+
+const ADMIN = ['kernel.admin']
+
+const notFound = { CLI_PLUGIN_UNKNOWN: { status: 404, message: 'No plugin of that name was discovered.' } } as const
+
+export const pluginReport = t.object({
+  name: t.string(),
+  version: t.string(),
+  summary: t.string(),
+  state: t.string(),
+  generation: t.nullable(t.integer()),
+  isolation: t.enum(['in-process', 'worker', 'process']),
+  operations: t.integer(),
+  hooks: t.integer(),
+  inFlight: t.integer(),
+  activateMs: t.nullable(t.number()),
+  why: t.nullable(t.string()),
+  location: t.string()
+})
+
+export const pluginsList = defineOperation({
+  id: 'kernel.plugins.list',
+  summary: 'List plugins with their states',
+  input: t.object({}),
+  output: t.object({ plugins: t.array(pluginReport) }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/kernel/plugins' },
+    rpc: true,
+    cli: {
+      command: 'plugins list',
+      view: {
+        rows: 'plugins',
+        columns: [
+          'name',
+          'version',
+          'state',
+          'generation',
+          'isolation',
+          'operations',
+          'hooks',
+          'inFlight',
+          'activateMs',
+          'why'
+        ]
+      }
+    }
+  }
+})
+
+export const pluginsGraph = defineOperation({
+  id: 'kernel.plugins.graph',
+  summary: 'Show who needs which service of whom',
+  input: t.object({ dot: t.boolean({ default: false, description: 'Print Graphviz' }) }),
+  output: t.object({
+    text: t.string(),
+    edges: t.array(
+      t.object({
+        from: t.string(),
+        token: t.string(),
+        to: t.nullable(t.string()),
+        kind: t.enum(['requires', 'optional', 'ref', 'after'])
+      })
+    )
+  }),
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'plugins graph', view: { text: 'text' } } }
+})
+
+export const pluginsWhy = defineOperation({
+  id: 'kernel.plugins.why',
+  summary: 'Say why a plugin or a service is in the state that it is in',
+  input: t.object({ subject: t.string({ minLength: 1, description: 'Plugin name or service token' }) }),
+  output: t.object({ reasons: t.array(t.string()), text: t.string() }),
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'plugins why', args: ['subject'], view: { text: 'text' } } }
+})
+
+export const pluginsEffects = defineOperation({
+  id: 'kernel.plugins.effects',
+  summary: 'Print everything that a plugin has registered, as a tree',
+  input: t.object({ name }),
+  output: t.object({ text: t.string(), tree: t.unknown() }),
+  errors: notFound,
+  effect: 'read',
+  expose: { rpc: true, cli: { command: 'plugins effects', args: ['name'], view: { text: 'text' } } }
+})
+
+export const pluginsTop = defineOperation({
+  id: 'kernel.plugins.top',
+  summary: 'Show CPU time by plugin over a sampling window',
+  input: t.object({
+    seconds: t.number({ default: 2, minimum: 0.1, maximum: 60, description: 'Length of the window' })
+  }),
+  output: t.object({
+    plugins: t.array(t.object({ plugin: t.string(), cpuMs: t.number(), share: t.number(), calls: t.integer() }))
+  }),
+  effect: 'read',
+  timeoutMs: 90_000,
+  expose: {
+    rpc: true,
+    cli: { command: 'plugins top', view: { rows: 'plugins', columns: ['plugin', 'cpuMs', 'share', 'calls'] } }
+  }
+})
+
+const changeReport = t.object({
+  applied: t.boolean(),
+  generation: t.integer(),
+  add: t.array(t.string()),
+  replace: t.array(t.string()),
+  remove: t.array(t.string()),
+  keep: t.array(t.string()),
+  steps: t.array(t.string()),
+  text: t.string()
+})
+
+const change = {
+  output: changeReport,
+  errors: notFound,
+  scopes: ADMIN,
+  timeoutMs: 120_000
+} as const
+
+const persistent = t.object({
+  names,
+  persist: t.boolean({ default: true, description: "Write the switch to the project's svc.toml" }),
+  dryRun
+})
+
+export const pluginsEnable = defineOperation({
+  id: 'kernel.plugins.enable',
+  summary: 'Switch plugins on',
+  input: persistent,
+  ...change,
+  expose: { rpc: true, cli: { command: 'plugins enable', args: ['names'], view: { text: 'text' } } }
+})
+
+export const pluginsDisable = defineOperation({
+  id: 'kernel.plugins.disable',
+  summary: 'Switch plugins off',
+  input: persistent,
+  ...change,
+  expose: { rpc: true, cli: { command: 'plugins disable', args: ['names'], view: { text: 'text' } } }
+})
+
+export const pluginsReload = defineOperation({
+  id: 'kernel.plugins.reload',
+  summary: 'Read the code of plugins again and replace them without dropping a request',
+  input: t.object({ names, dryRun }),
+  ...change,
+  expose: { rpc: true, cli: { command: 'plugins reload', args: ['names'], view: { text: 'text' } } }
+})
+
+export const pluginsNew = defineOperation({
+  id: 'kernel.plugins.new',
+  summary: 'Scaffold a plugin package that builds, tests and loads at once',
+  input: t.object({
+    name: t.string({ pattern: '^[a-z][a-z0-9-]{0,63}$', description: 'Plugin name: lower case, digits, dashes' }),
+    directory: t.optional(
+      t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
+    )
+  }),
+  output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),
+  errors: {
+    CLI_DIRECTORY_EXISTS: { status: 409, message: 'The folder exists and is not empty.' },
+    CLI_DIRECTORY_OUTSIDE: { status: 400, message: 'The folder lies outside of the project.' }
+  },
+  scopes: ADMIN,
+  expose: { cli: { command: 'plugins new', args: ['name', 'directory'], view: { text: 'text' } } }
+})
+
+const finding = t.object({
+  subject: t.string(),
+  status: t.enum(['ok', 'warning', 'error']),
+  detail: t.string(),
+  hint: t.nullable(t.string())
+})
+
+export const pluginsDoctor = defineOperation({
+  id: 'kernel.plugins.doctor',
+  summary: 'Check every plugin: manifest, dependencies, configuration, health',
+  input: t.object({}),
+  output: t.object({ healthy: t.boolean(), findings: t.array(finding) }),
+  effect: 'read',
+  expose: {
+    rpc: true,
+    cli: { command: 'plugins doctor', view: { rows: 'findings', columns: ['status', 'subject', 'detail', 'hint'] } }
+  }
+})
+
+export const doctor = defineOperation({
+  id: 'kernel.doctor',
+  summary: 'Check this installation: runtime, folders, configuration, plugins',
+  input: t.object({}),
+  output: t.object({ healthy: t.boolean(), findings: t.array(finding) }),
+  effect: 'read',
+  expose: {
+    rpc: true,
+    cli: { command: 'doctor', view: { rows: 'findings', columns: ['status', 'subject', 'detail', 'hint'] } }
+  }
+})
