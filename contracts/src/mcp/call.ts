@@ -15,7 +15,7 @@ export interface McpCall {
   readonly protocolVersion: string
   readonly clientCapabilities: McpClientCapabilities
   /** W3C trace context of the caller, if it sent one. */
-  readonly traceparent?: string
+  readonly traceparent: string | undefined
   /** Answers to what the round before asked for; see {@link McpInputRequired}. */
   readonly inputs: McpInputs
   /** The state that the round before left, or undefined in the first round. Its integrity has been checked. */

@@ -7,7 +7,9 @@ import { hook, SvcError } from '@svc/plugin-sdk'
 export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', { onError: 'skip' })
 
 export type McpChange =
-  | { readonly kind: 'tools' | 'prompts' | 'resources' }
+  | { readonly kind: 'tools' }
+  | { readonly kind: 'prompts' }
+  | { readonly kind: 'resources' }
   /** The content of one resource; told to those who subscribed to it. */
   | { readonly kind: 'resource'; readonly uri: string }
 

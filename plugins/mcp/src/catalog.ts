@@ -1,0 +1,141 @@
+import { UriTemplate } from '@modelcontextprotocol/server'
+import {
+  type Contribution,
+  type GenerationView,
+  type McpPrompt,
+  type McpResource,
+  type McpResourceTemplate,
+  mcpPrompts,
+  mcpResources,
+  mcpResourceTemplates,
+  mcpTools,
+  type UnitView
+} from '@svc/contracts'
+import { mcpErrors } from './errors.ts'
+import { operationTool } from './operation-tool.ts'
+import type { Guarded } from './principal.ts'
+import { rawTool } from './raw-tool.ts'
+import type { ToolEntry } from './tool.ts'
+
+export interface ResourceEntry extends Guarded {
+  readonly item: McpResource
+  readonly unit: UnitView
+}
+
+export interface TemplateEntry extends Guarded {
+  readonly item: McpResourceTemplate
+  readonly uriTemplate: UriTemplate
+  readonly unit: UnitView
+}
+
+export interface PromptEntry extends Guarded {
+  readonly item: McpPrompt
+  readonly unit: UnitView
+}
+
+/** What one generation offers over MCP. Every list is sorted, so that equal generations list equally. */
+export interface Catalog {
+  readonly tools: ReadonlyMap<string, ToolEntry>
+  readonly resources: ReadonlyMap<string, ResourceEntry>
+  readonly templates: readonly TemplateEntry[]
+  readonly prompts: ReadonlyMap<string, PromptEntry>
+}
+
+/** Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. */
+export function buildCatalog(generation: GenerationView): Catalog {
+  return {
+    tools: collectTools(generation),
+    resources: new Map(
+      sorted(generation.items(mcpResources), item => item.uri).map(each => [each.item.uri, guarded(each)])
+    ),
+    templates: sorted(generation.items(mcpResourceTemplates), item => item.uriTemplate).map(each => ({
+      ...guarded(each),
+      uriTemplate: compileTemplate(each)
+    })),
+    prompts: new Map(
+      sorted(generation.items(mcpPrompts), item => item.name).map(each => [each.item.name, guarded(each)])
+    )
+  }
+}
+
+/** Equal for catalogs that a client cannot tell apart by listing them. */
+export interface CatalogFingerprint {
+  readonly tools: string
+  readonly resources: string
+  readonly prompts: string
+}
+
+export function fingerprint(catalog: Catalog): CatalogFingerprint {
+  return {
+    tools: JSON.stringify([...catalog.tools.values()].map(tool => [tool.listing, tool.available()])),
+    resources: JSON.stringify(
+      [[...catalog.resources.values()], catalog.templates].map(list => list.map(({ item }) => item))
+    ),
+    prompts: JSON.stringify([...catalog.prompts.values()].map(({ item }) => item))
+  }
+}
+
+const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/
+
+function collectTools(generation: GenerationView): ReadonlyMap<string, ToolEntry> {
+  const tools = new Map<string, ToolEntry>()
+  const add = (tool: ToolEntry): void => {
+    const other = tools.get(tool.name)
+    if (other !== undefined) {
+      throw mcpErrors.create(
+        'MCP_TOOL_CONFLICT',
+        `conflict on tool ${tool.name}: ${other.unit.name} and ${tool.unit.name} both offer it`,
+        {
+          data: { tool: tool.name, owners: [other.unit.name, tool.unit.name] },
+          hint: `rename one, or run: svc plugins disable ${tool.unit.name}`
+        }
+      )
+    }
+    if (!TOOL_NAME.test(tool.name)) {
+      throw mcpErrors.create(
+        'MCP_TOOL_NAME_INVALID',
+        `${tool.unit.name} offers a tool named "${tool.name}"; MCP allows 1 to 128 of A-Za-z0-9_.-`,
+        {
+          hint: 'set expose.mcp.name of the operation, or rename the tool'
+        }
+      )
+    }
+    tools.set(tool.name, tool)
+  }
+  for (const entry of generation.operations.values()) if (entry.descriptor.expose.mcp) add(operationTool(entry))
+  for (const contribution of generation.items(mcpTools)) add(rawTool(contribution))
+  return new Map([...tools].sort(([a], [b]) => compare(a, b)))
+}
+
+function compileTemplate({ item, unit }: Contribution<McpResourceTemplate>): UriTemplate {
+  try {
+    return new UriTemplate(item.uriTemplate)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw mcpErrors.create(
+      'MCP_TEMPLATE_INVALID',
+      `${unit.name} offers the resource template ${item.uriTemplate}: ${reason}`,
+      {
+        plugin: unit.name,
+        cause
+      }
+    )
+  }
+}
+
+/** Reading changes nothing, so resources and prompts are there for every role. */
+function guarded<A extends { readonly scopes?: readonly string[] }>({
+  item,
+  unit
+}: Contribution<A>): Guarded & { readonly item: A; readonly unit: UnitView } {
+  return { item, unit, scopes: item.scopes ?? [], readOnly: true }
+}
+
+function sorted<A>(contributions: readonly Contribution<A>[], key: (item: A) => string): readonly Contribution<A>[] {
+  return [...contributions].sort((a, b) => compare(key(a.item), key(b.item)))
+}
+
+/** By code unit: the order must not depend on the locale of the machine. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

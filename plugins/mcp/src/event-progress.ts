@@ -1,0 +1,31 @@
+import type { McpCall } from '@svc/contracts'
+
+/** The smallest step that still counts as an increase for values up to a million. */
+const STEP = 1e-9
+
+/**
+ * MCP has one channel for what a running call says, and its `progress` number must rise with every message. Events of
+ * an operation are numbered until the operation reports progress itself; from then on they keep its number, just above.
+ */
+export class EventProgress {
+  readonly #call: Pick<McpCall, 'progress'>
+  #last = 0
+  #reported = false
+
+  constructor(call: Pick<McpCall, 'progress'>) {
+    this.#call = call
+  }
+
+  event(event: unknown): void {
+    this.#last = this.#reported ? this.#last + STEP : this.#last + 1
+    this.#call.progress(this.#last, undefined, typeof event === 'string' ? event : JSON.stringify(event))
+  }
+
+  /** A number that does not rise is raised: the text still reaches the client. */
+  report(done: number, total?: number, message?: string): void {
+    const first = !this.#reported && this.#last === 0
+    this.#reported = true
+    this.#last = first ? done : Math.max(done, this.#last + STEP)
+    this.#call.progress(this.#last, total, message)
+  }
+}

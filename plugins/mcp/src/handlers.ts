@@ -1,0 +1,246 @@
+import {
+  type CompleteResult,
+  type GetPromptResult,
+  type InputRequiredResult,
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
+  type Prompt,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+  type ResourceTemplateType,
+  type Server,
+  type ServerContext
+} from '@modelcontextprotocol/server'
+import type { McpCompleter, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
+import { isSvcError, type Principal } from '@svc/plugin-sdk'
+import type { Catalog, PromptEntry, ResourceEntry, TemplateEntry } from './catalog.ts'
+import { isInputRequired, type MintState } from './input-required.ts'
+import { type Guarded, maySee } from './principal.ts'
+import { RequestCall } from './request-call.ts'
+import { errorFacts, type ToolEntry } from './tool.ts'
+
+/** What one server needs to know to answer. */
+export interface Serving {
+  /** The generation's catalog at the time of asking. */
+  catalog(): Catalog
+  readonly principal: Principal
+  readonly subscriptions: Set<string>
+  readonly mint: MintState
+}
+
+/** Puts our handlers onto a server of the protocol's SDK, in place of whatever was there. */
+export function bindHandlers(server: Server, serving: Serving): void {
+  const seen = <A extends Guarded>(entries: Iterable<A>): A[] =>
+    [...entries].filter(each => maySee(serving.principal, each))
+  const call = (context: ServerContext, subject: string): RequestCall =>
+    new RequestCall(server, context, serving.principal, subject, serving.mint)
+
+  server.setRequestHandler('tools/list', () => ({
+    tools: seen(serving.catalog().tools.values())
+      .filter(tool => tool.available())
+      .map(tool => tool.listing)
+  }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    const tool = findTool(serving, params.name)
+    const request = call(context, params.name)
+    request.demand(tool.requires)
+    const result = await tool.run(params.arguments ?? {}, request)
+    await request.flushed()
+    if (isInputRequired(result)) return result as InputRequiredResult
+    return server.projectCallToolResult(result as never, tool.listing.outputSchema)
+  })
+
+  server.setRequestHandler('resources/list', async (_request, context) => {
+    const { resources, templates } = serving.catalog()
+    return listResources(seen(resources.values()), seen(templates), call(context, ''))
+  })
+  server.setRequestHandler(
+    'resources/templates/list',
+    () =>
+      ({
+        resourceTemplates: seen(serving.catalog().templates).map(describeTemplate)
+      }) satisfies ListResourceTemplatesResult
+  )
+  server.setRequestHandler('resources/read', async ({ params }, context) => {
+    const request = call(context, params.uri)
+    const outcome = await readResource(serving, params.uri, request)
+    return settle<ReadResourceResult>(outcome, request)
+  })
+  server.setRequestHandler('resources/subscribe', ({ params }) => {
+    serving.subscriptions.add(params.uri)
+    return {}
+  })
+  server.setRequestHandler('resources/unsubscribe', ({ params }) => {
+    serving.subscriptions.delete(params.uri)
+    return {}
+  })
+
+  server.setRequestHandler('prompts/list', () => ({
+    prompts: seen(serving.catalog().prompts.values()).map(describePrompt)
+  }))
+  server.setRequestHandler('prompts/get', async ({ params }, context) => {
+    const prompt = findPrompt(serving, params.name)
+    const request = call(context, params.name)
+    const outcome = await getPrompt(prompt, params.arguments ?? {}, request)
+    return settle<GetPromptResult>(outcome, request)
+  })
+
+  server.setRequestHandler('completion/complete', async ({ params }) => {
+    const { ref, argument, context } = params
+    const completer =
+      ref.type === 'ref/prompt'
+        ? findPrompt(serving, ref.name).item.arguments?.find(each => each.name === argument.name)?.complete
+        : findTemplate(serving, ref.uri)?.item.complete?.[argument.name]
+    return complete(completer, argument.value, context?.arguments ?? {})
+  })
+}
+
+function findTool({ catalog, principal }: Serving, name: string): ToolEntry {
+  const tool = catalog().tools.get(name)
+  if (tool !== undefined && maySee(principal, tool) && tool.available()) return tool
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
+}
+
+function findPrompt({ catalog, principal }: Serving, name: string): PromptEntry {
+  const prompt = catalog().prompts.get(name)
+  if (prompt !== undefined && maySee(principal, prompt)) return prompt
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt: ${name}`)
+}
+
+/** Undefined for a resource without variables: there is nothing to complete. */
+function findTemplate({ catalog, principal }: Serving, uri: string): TemplateEntry | undefined {
+  const template = catalog().templates.find(each => each.item.uriTemplate === uri)
+  if (template !== undefined && maySee(principal, template)) return template
+  if (catalog().resources.has(uri)) return undefined
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown resource template: ${uri}`)
+}
+
+async function listResources(
+  resources: readonly ResourceEntry[],
+  templates: readonly TemplateEntry[],
+  call: RequestCall
+): Promise<ListResourcesResult> {
+  const listed = resources.map(({ item }) => describeResource(item))
+  for (const { item, unit } of templates) {
+    if (item.list === undefined) continue
+    const members = await inside(unit, async () => item.list?.(call))
+    for (const member of members ?? []) listed.push({ ...describeFamily(item), ...member })
+  }
+  return { resources: listed }
+}
+
+async function readResource({ catalog, principal }: Serving, uri: string, call: RequestCall): Promise<McpReadOutcome> {
+  const { resources, templates } = catalog()
+  const resource = resources.get(uri)
+  if (resource !== undefined && maySee(principal, resource)) {
+    return inside(resource.unit, async () => resource.item.read(call))
+  }
+  for (const { item, uriTemplate, unit, ...guard } of templates) {
+    const variables = maySee(principal, guard) ? uriTemplate.match(uri) : null
+    if (variables !== null) return inside(unit, async () => item.read(uri, variables, call))
+  }
+  throw new ResourceNotFoundError(uri)
+}
+
+async function getPrompt(
+  { item, unit }: PromptEntry,
+  args: Record<string, string>,
+  call: RequestCall
+): Promise<McpPromptOutcome> {
+  const missing = (item.arguments ?? []).filter(each => each.required && args[each.name] === undefined)
+  if (missing.length > 0) {
+    const names = missing.map(each => each.name).join(', ')
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The prompt ${item.name} lacks the argument ${names}`)
+  }
+  return inside(unit, async () => item.get(args, call))
+}
+
+async function settle<R>(outcome: unknown, call: RequestCall): Promise<R | InputRequiredResult> {
+  const result = isInputRequired(outcome) ? await call.seal(outcome) : (outcome as R)
+  await call.flushed()
+  return result
+}
+
+const MAX_SUGGESTIONS = 100
+
+async function complete(
+  completer: McpCompleter | undefined,
+  value: string,
+  context: Record<string, string>
+): Promise<CompleteResult> {
+  const found = completer === undefined ? [] : await completer(value, context)
+  const values = found.slice(0, MAX_SUGGESTIONS)
+  return { completion: { values, total: found.length, hasMore: found.length > values.length } }
+}
+
+/** Counts the work as the unit's own, and turns its errors into the protocol's. */
+async function inside<A>(unit: UnitView, run: () => Promise<A>): Promise<A> {
+  unit.enter()
+  try {
+    return await run()
+  } catch (error) {
+    throw protocolError(error)
+  } finally {
+    unit.exit()
+  }
+}
+
+function protocolError(error: unknown): unknown {
+  if (!isSvcError(error)) return error
+  if (error.code === 'MCP_RESOURCE_NOT_FOUND')
+    return new ResourceNotFoundError(String((error.data as { uri?: unknown })?.uri))
+  const code = error.status < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+  return new ProtocolError(code, error.message, errorFacts(error))
+}
+
+function describeFamily({
+  title,
+  description,
+  mimeType,
+  annotations,
+  icons
+}: ResourceEntry['item'] | TemplateEntry['item']) {
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(annotations === undefined ? {} : { annotations: annotations as NonNullable<Resource['annotations']> }),
+    ...(icons === undefined ? {} : { icons: icons as NonNullable<Resource['icons']> })
+  }
+}
+
+function describeResource(item: ResourceEntry['item']): Resource {
+  const { uri, name, size, _meta } = item
+  return {
+    uri,
+    name,
+    ...describeFamily(item),
+    ...(size === undefined ? {} : { size }),
+    ...(_meta === undefined ? {} : { _meta: _meta as NonNullable<Resource['_meta']> })
+  }
+}
+
+function describeTemplate({ item }: TemplateEntry): ResourceTemplateType {
+  const { uriTemplate, name, _meta } = item
+  return {
+    uriTemplate,
+    name,
+    ...describeFamily(item),
+    ...(_meta === undefined ? {} : { _meta: _meta as NonNullable<ResourceTemplateType['_meta']> })
+  }
+}
+
+function describePrompt({ item }: PromptEntry): Prompt {
+  const { name, title, description, icons, _meta } = item
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    arguments: (item.arguments ?? []).map(({ complete: _complete, ...argument }) => argument),
+    ...(icons === undefined ? {} : { icons: icons as NonNullable<Prompt['icons']> }),
+    ...(_meta === undefined ? {} : { _meta: _meta as NonNullable<Prompt['_meta']> })
+  }
+}

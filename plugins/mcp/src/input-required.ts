@@ -1,0 +1,62 @@
+import { type InputRequiredResult, inputResponse, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import type { McpElicited, McpInputRequired, McpInputs, McpRoot, McpSampled } from '@svc/contracts'
+
+/** What travels in `requestState`: the handler's state and what it belongs to. */
+export interface SealedState {
+  readonly state: unknown
+  /** Request and name, so that one tool's state is worthless to another. */
+  readonly of: string
+  readonly principal: string
+}
+
+export type MintState = (sealed: SealedState) => Promise<string>
+
+export function isInputRequired(outcome: unknown): outcome is McpInputRequired {
+  return (outcome as { resultType?: unknown } | null)?.resultType === 'input_required'
+}
+
+/** The wire form: the state is signed and bound to its request and its principal. */
+export async function sealInputRequired(
+  required: McpInputRequired,
+  bound: Omit<SealedState, 'state'>,
+  mint: MintState
+): Promise<InputRequiredResult> {
+  const { inputRequests, state } = required
+  return {
+    resultType: 'input_required',
+    ...(inputRequests === undefined
+      ? {}
+      : { inputRequests: inputRequests as NonNullable<InputRequiredResult['inputRequests']> }),
+    ...(state === undefined ? {} : { requestState: await mint({ ...bound, state }) })
+  }
+}
+
+/** Throws the protocol's error when the state was made for another request or principal. */
+export function openState(sealed: SealedState | undefined, bound: Omit<SealedState, 'state'>): unknown {
+  if (sealed === undefined) return undefined
+  if (sealed.of !== bound.of || sealed.principal !== bound.principal) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid or expired requestState', {
+      reason: 'invalid_request_state'
+    })
+  }
+  return sealed.state
+}
+
+export function readInputs(responses: Record<string, unknown> | undefined): McpInputs {
+  return {
+    elicited(key) {
+      const view = inputResponse(responses, key)
+      if (view.kind !== 'elicit') return undefined
+      const { action, content } = view
+      return (content === undefined ? { action } : { action, content }) satisfies McpElicited
+    },
+    sampled(key) {
+      const view = inputResponse(responses, key)
+      return view.kind === 'sampling' ? (view.result as unknown as McpSampled) : undefined
+    },
+    roots(key) {
+      const view = inputResponse(responses, key)
+      return view.kind === 'roots' ? (view.roots as unknown as readonly McpRoot[]) : undefined
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import type { OperationEntry } from '@svc/contracts'
+import type { OperationDescriptor } from '@svc/plugin-sdk'
+import { EventProgress } from './event-progress.ts'
+import type { RequestCall } from './request-call.ts'
+import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
+
+/** An operation with `expose.mcp` as a tool: same schemas, same errors, same door. */
+export function operationTool(entry: OperationEntry): ToolEntry {
+  const { descriptor, unit } = entry
+  const listing = describe(descriptor)
+  return {
+    name: listing.name,
+    unit,
+    listing,
+    scopes: descriptor.scopes,
+    readOnly: descriptor.effect === 'read',
+    requires: {},
+    available: () => true,
+    run: (args, call) => runOperation(entry, args, call)
+  }
+}
+
+async function runOperation(
+  entry: OperationEntry,
+  args: Record<string, unknown>,
+  call: RequestCall
+): Promise<CallToolResult> {
+  const progress = new EventProgress(call)
+  try {
+    const output = await entry.invoke(args, {
+      surface: 'mcp',
+      principal: call.principal,
+      signal: call.signal,
+      ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
+      onEvent: event => progress.event(event),
+      onProgress: (done, total, message) => progress.report(done, total, message)
+    })
+    return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output }
+  } catch (error) {
+    return errorResult(error)
+  }
+}
+
+function describe(descriptor: OperationDescriptor): Tool {
+  const { id, summary, description, input, output, effect, idempotent, expose } = descriptor
+  const { name = id.replaceAll('.', '_'), title } = typeof expose.mcp === 'object' ? expose.mcp : {}
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    description: description === undefined ? summary : `${summary}\n\n${description}`,
+    inputSchema: objectSchema(input),
+    outputSchema: output as NonNullable<Tool['outputSchema']>,
+    annotations: {
+      ...(title === undefined ? {} : { title }),
+      readOnlyHint: effect === 'read',
+      destructiveHint: effect === 'destructive',
+      idempotentHint: idempotent
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import {
+  generationFlipped,
+  httpRoutes,
+  kernelPort,
+  mcpChanged,
+  mcpPrompts,
+  mcpResources,
+  mcpResourceTemplates,
+  mcpTools,
+  surfaces
+} from '@svc/contracts'
+import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
+import { buildCatalog } from './catalog.ts'
+import { HttpFace } from './http-face.ts'
+import { closeHub, type HubOwner, openHub } from './hub.ts'
+import { OWNER, READER } from './principal.ts'
+import { mcpRoutes } from './routes.ts'
+import { ServingUnit } from './serving.ts'
+import { serveTerminal } from './stdio.ts'
+
+const config = t.object({
+  path: t.string({ default: '/mcp', pattern: '^/\\S+$', description: 'Path of Streamable HTTP on the main listener' }),
+  max_body_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Longest request body over HTTP' }),
+  max_sessions: t.integer({ default: 256, minimum: 1, description: 'HTTP sessions of the 2025 protocol at once' }),
+  session_idle_ms: t.integer({
+    default: 1_800_000,
+    minimum: 1000,
+    description: 'Milliseconds without a request after which an HTTP session of the 2025 protocol is forgotten'
+  }),
+  max_subscriptions: t.integer({
+    default: 1024,
+    minimum: 1,
+    description: 'Open subscriptions of the 2026 protocol at once'
+  })
+})
+
+const MAX_SWEEP_INTERVAL_MS = 60_000
+
+export default definePlugin({
+  name: 'mcp',
+  summary: 'Model Context Protocol over stdio and Streamable HTTP',
+  config,
+  requires: { port: kernelPort },
+  points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
+  hooks: [mcpChanged],
+  commands: [
+    {
+      command: 'mcp',
+      summary: 'Serve the Model Context Protocol on standard input and output',
+      input: t.object({
+        'read-only': t.boolean({ default: false, description: 'Offer only tools that change nothing' })
+      })
+    }
+  ],
+  async activate(ctx, { port }) {
+    const settings = ctx.config as Infer<typeof config>
+    const hub = await ctx.keep('hub', openHub, closeHub)
+    const unit = new ServingUnit(hub, port, ctx.log)
+    const http = new HttpFace(hub, unit, settings, ctx.log)
+    const owner: HubOwner = {
+      lasting: (context, principal) => unit.lasting(context, principal).mcp,
+      retire: () => http.retire()
+    }
+
+    ctx.contribute(surfaces, {
+      prepare(next) {
+        const catalog = buildCatalog(next)
+        return {
+          commit() {
+            if (hub.owner !== owner) hub.owner?.retire()
+            hub.owner = owner
+            unit.adopt(catalog)
+          },
+          abort: () => undefined
+        }
+      }
+    })
+    ctx.on(generationFlipped, _diff => unit.announceGeneration())
+    ctx.on(mcpChanged, change => unit.announce(change))
+    ctx.contribute(httpRoutes, mcpRoutes(settings.path, http))
+
+    ctx.command('mcp', async (input, io) => {
+      const principal = input['read-only'] === true ? READER : OWNER
+      await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
+    })
+
+    const sweeper = setInterval(() => http.sweep(), Math.min(settings.session_idle_ms, MAX_SWEEP_INTERVAL_MS))
+    sweeper.unref()
+    ctx.effect('session sweeper', () => clearInterval(sweeper))
+    ctx.background('notice streams', async signal => {
+      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      http.retire()
+    })
+    ctx.effect('http exchanges', () => http.close())
+  }
+})

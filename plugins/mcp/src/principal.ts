@@ -1,0 +1,33 @@
+import type { AuthInfo } from '@modelcontextprotocol/server'
+import type { Principal } from '@svc/plugin-sdk'
+
+/** Whoever started the process and speaks to it over its standard streams. */
+export const OWNER: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
+
+/** The same, on a leash: sees and calls only what changes nothing. */
+export const READER: Principal = { id: 'local', role: 'read', scopes: ['*'] }
+
+/** Roles that see only what changes nothing. An anonymous caller reached the server from another machine, without a token. */
+const READ_ONLY_ROLES: ReadonlySet<string> = new Set(['read', 'anonymous'])
+
+/** What visibility depends on. */
+export interface Guarded {
+  readonly scopes: readonly string[]
+  readonly readOnly: boolean
+}
+
+/** Whether a principal sees a tool, a resource or a prompt at all; what it does not see does not exist for it. */
+export function maySee(principal: Principal, { scopes, readOnly }: Guarded): boolean {
+  if (!readOnly && READ_ONLY_ROLES.has(principal.role)) return false
+  return principal.scopes.includes('*') || scopes.every(scope => principal.scopes.includes(scope))
+}
+
+/** Carries a principal through the protocol's SDK, which hands `AuthInfo` to every server that it asks for. */
+export function authInfoOf(principal: Principal): AuthInfo {
+  return { token: '', clientId: principal.id, scopes: [...principal.scopes], extra: { principal } }
+}
+
+/** Without authentication there is only the owner: standard streams have no other caller. */
+export function principalOf(auth: AuthInfo | undefined): Principal {
+  return (auth?.extra?.principal as Principal | undefined) ?? OWNER
+}

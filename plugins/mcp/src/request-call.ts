@@ -1,0 +1,108 @@
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  type LoggingLevel,
+  MissingRequiredClientCapabilityError,
+  PROTOCOL_VERSION_META_KEY,
+  type Server,
+  type ServerContext,
+  TRACEPARENT_META_KEY
+} from '@modelcontextprotocol/server'
+import type { McpCall, McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel } from '@svc/contracts'
+import type { Principal } from '@svc/plugin-sdk'
+import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
+
+/** One request of a client, in the terms of the contract, over whichever era and transport it came. */
+export class RequestCall implements McpCall {
+  readonly principal: Principal
+  readonly protocolVersion: string
+  readonly clientCapabilities: McpClientCapabilities
+  readonly inputs: McpInputs
+  readonly state: unknown
+  readonly #context: ServerContext
+  readonly #mint: MintState
+  readonly #of: string
+  /** Notifications leave one after the other, and all before the result. */
+  #outgoing: Promise<void> = Promise.resolve()
+
+  /** Throws the protocol's invalid-params error when the echoed state belongs to another request. */
+  constructor(server: Server, context: ServerContext, principal: Principal, subject: string, mint: MintState) {
+    const { inputResponses, requestState, method } = context.mcpReq
+    const envelope = (context.mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
+    this.#context = context
+    this.#mint = mint
+    this.#of = `${method} ${subject}`
+    this.principal = principal
+    this.protocolVersion = String(envelope[PROTOCOL_VERSION_META_KEY] ?? server.getNegotiatedProtocolVersion())
+    this.clientCapabilities = (envelope[CLIENT_CAPABILITIES_META_KEY] ??
+      server.getClientCapabilities() ??
+      {}) as McpClientCapabilities
+    this.inputs = readInputs(inputResponses)
+    this.state = openState(requestState<SealedState>(), { of: this.#of, principal: principal.id })
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.mcpReq.signal
+  }
+
+  get traceparent(): string | undefined {
+    const value = this.#context.mcpReq._meta?.[TRACEPARENT_META_KEY]
+    return typeof value === 'string' ? value : undefined
+  }
+
+  progress(done: number, total?: number, message?: string): void {
+    const progressToken = this.#context.mcpReq._meta?.progressToken
+    if (progressToken === undefined) return
+    const params = {
+      progressToken,
+      progress: done,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message })
+    }
+    this.#send(() => this.#context.mcpReq.notify({ method: 'notifications/progress', params }))
+  }
+
+  log(level: McpLogLevel, data: unknown, logger?: string): void {
+    this.#send(() => this.#context.mcpReq.log(level as LoggingLevel, data, logger))
+  }
+
+  /** Resolves when everything that the handler said has left. */
+  flushed(): Promise<void> {
+    return this.#outgoing
+  }
+
+  seal(required: McpInputRequired): Promise<InputRequiredResult> {
+    return sealInputRequired(required, { of: this.#of, principal: this.principal.id }, this.#mint)
+  }
+
+  /** Throws when the client did not declare what the request cannot do without. */
+  demand(required: McpClientCapabilities): void {
+    const missing = lacking(required, this.clientCapabilities)
+    if (missing !== undefined) throw new MissingRequiredClientCapabilityError({ requiredCapabilities: missing })
+  }
+
+  /** A client that went away takes its notifications with it. */
+  #send(notify: () => Promise<void>): void {
+    this.#outgoing = this.#outgoing.then(notify).catch(() => undefined)
+  }
+}
+
+type Capabilities = Record<string, unknown>
+
+/** The part of `required` that is not in `declared`, or undefined when nothing is missing. */
+function lacking(required: McpClientCapabilities, declared: McpClientCapabilities): Capabilities | undefined {
+  const missing: Capabilities = {}
+  for (const [name, demand] of Object.entries(required)) {
+    const has = declared[name]
+    if (has === undefined) missing[name] = demand
+    else if (isObject(demand) && isObject(has)) {
+      const inner = lacking(demand, has)
+      if (inner !== undefined) missing[name] = inner
+    }
+  }
+  return Object.keys(missing).length === 0 ? undefined : missing
+}
+
+function isObject(value: unknown): value is Capabilities {
+  return typeof value === 'object' && value !== null
+}

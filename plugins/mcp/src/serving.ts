@@ -1,0 +1,137 @@
+import { type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
+import type { KernelPort, McpChange } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { type Catalog, type CatalogFingerprint, fingerprint } from './catalog.ts'
+import { bindHandlers } from './handlers.ts'
+import type { LiveServer, McpHub } from './hub.ts'
+import { principalOf } from './principal.ts'
+
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { listChanged: true, subscribe: true },
+  prompts: { listChanged: true },
+  completions: {},
+  logging: {}
+}
+
+/** Says to subscribers over HTTP what {@link ServingUnit.announce} says to live servers. */
+export interface Notifier {
+  toolsChanged(): void
+  promptsChanged(): void
+  resourcesChanged(): void
+  resourceUpdated(uri: string): void
+}
+
+/** One unit of this plugin as a server: its catalog, the servers that it makes, and what it tells them. */
+export class ServingUnit {
+  readonly #hub: McpHub
+  readonly #port: KernelPort
+  readonly #log: Logger
+  #catalog: Catalog | null = null
+  #notifier: Notifier | null = null
+
+  constructor(hub: McpHub, port: KernelPort, log: Logger) {
+    this.#hub = hub
+    this.#port = port
+    this.#log = log
+  }
+
+  /** Where changes for the subscribers over HTTP go. */
+  notify(notifier: Notifier): void {
+    this.#notifier = notifier
+  }
+
+  /** From now on this unit answers, also on servers that a former unit made. Runs inside the flip. */
+  adopt(catalog: Catalog): void {
+    this.#catalog = catalog
+    for (const live of this.#hub.live) this.#bind(live)
+  }
+
+  /** A server for one request. */
+  oneShot(context: McpRequestContext, principal = principalOf(context.authInfo)): McpServer {
+    const mcp = this.#make()
+    this.#bind({ server: mcp.server, principal, era: context.era, subscriptions: new Set() })
+    return mcp
+  }
+
+  /** A server that stays with its client until either closes it. */
+  lasting(context: McpRequestContext, principal = principalOf(context.authInfo)): { mcp: McpServer; live: LiveServer } {
+    const mcp = this.#make()
+    const live: LiveServer = { server: mcp.server, principal, era: context.era, subscriptions: new Set() }
+    this.#bind(live)
+    this.#hub.live.add(live)
+    const { live: all } = this.#hub
+    const onclose = mcp.server.onclose
+    mcp.server.onclose = () => {
+      all.delete(live)
+      onclose?.()
+    }
+    return { mcp, live }
+  }
+
+  /** Tells clients about every list that differs from what they were told last. */
+  announceGeneration(): void {
+    if (this.#catalog === null) return
+    const now = fingerprint(this.#catalog)
+    const before = this.#hub.announced
+    this.#hub.announced = now
+    if (before === null) return
+    for (const kind of ['tools', 'resources', 'prompts'] as const satisfies readonly (keyof CatalogFingerprint)[]) {
+      if (now[kind] !== before[kind]) this.announce({ kind })
+    }
+  }
+
+  announce(change: McpChange): void {
+    for (const live of this.#hub.live) {
+      this.#tell(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notice', { error }))
+    }
+    if (change.kind === 'tools') this.#notifier?.toolsChanged()
+    else if (change.kind === 'prompts') this.#notifier?.promptsChanged()
+    else if (change.kind === 'resources') this.#notifier?.resourcesChanged()
+    else this.#notifier?.resourceUpdated(change.uri)
+  }
+
+  async #tell({ server, era, subscriptions }: LiveServer, change: McpChange): Promise<void> {
+    if (change.kind === 'tools') return server.sendToolListChanged()
+    if (change.kind === 'prompts') return server.sendPromptListChanged()
+    if (change.kind === 'resources') return server.sendResourceListChanged()
+    // In the modern era the SDK knows who subscribed to what.
+    if (era === 'modern' || subscriptions.has(change.uri)) return server.sendResourceUpdated({ uri: change.uri })
+  }
+
+  #make(): McpServer {
+    const mcp = new CatalogServer(() => this.#current(), this.#port.version, this.#banner(), this.#hub.codec.verify)
+    mcp.server.onerror = error => this.#log.debug('MCP exchange failed', { error })
+    return mcp
+  }
+
+  #bind({ server, principal, subscriptions }: LiveServer): void {
+    const mint = this.#hub.codec.mint
+    bindHandlers(server, { catalog: () => this.#current(), principal, subscriptions, mint })
+  }
+
+  #current(): Catalog {
+    if (this.#catalog === null) throw new Error('asked before the first generation')
+    return this.#catalog
+  }
+
+  #banner(): string {
+    const { version, repositoryId } = this.#port
+    return `svc ${version} for ${repositoryId}: ${this.#current().tools.size} tools, MCP 2025-11-25 and 2026-07-28`
+  }
+}
+
+/** The SDK checks `Mcp-Param-*` headers against the schemas of the server's own registry; ours is the catalog. */
+class CatalogServer extends McpServer {
+  readonly #catalog: () => Catalog
+
+  constructor(catalog: () => Catalog, version: string, instructions: string, verify: McpHub['codec']['verify']) {
+    super({ name: 'svc-mcp', title: 'svc', version }, { instructions, requestState: { verify } })
+    this.#catalog = catalog
+    this.server.registerCapabilities(CAPABILITIES)
+  }
+
+  override toolInputSchemaJson(name: string): Record<string, unknown> | undefined {
+    return this.#catalog().tools.get(name)?.listing.inputSchema
+  }
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import {
+  isInitializeRequest,
+  type McpHandlerRequestOptions,
+  WebStandardStreamableHTTPServerTransport
+} from '@modelcontextprotocol/server'
+import type { HttpSession, McpHub } from './hub.ts'
+import { principalOf } from './principal.ts'
+import { whenBodyEnds } from './response-end.ts'
+import type { ServingUnit } from './serving.ts'
+
+export interface SessionLimits {
+  readonly max_sessions: number
+  /** Milliseconds without an exchange after which a session is forgotten. */
+  readonly session_idle_ms: number
+}
+
+export const SESSION_HEADER = 'mcp-session-id'
+
+/** Sessions of the 2025 protocol over HTTP: what a client needs that asks, subscribes and is asked back. */
+export class HttpSessions {
+  readonly #hub: McpHub
+  readonly #unit: ServingUnit
+  readonly #limits: SessionLimits
+
+  constructor(hub: McpHub, unit: ServingUnit, limits: SessionLimits) {
+    this.#hub = hub
+    this.#unit = unit
+    this.#limits = limits
+  }
+
+  /** Whether a request belongs to a session or asks for one. */
+  takes(request: Request, body: unknown): boolean {
+    return request.headers.has(SESSION_HEADER) || isInitializeRequest(body)
+  }
+
+  async handle(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    const id = request.headers.get(SESSION_HEADER)
+    if (id === null) return this.#begin(request, options)
+    const session = this.#hub.sessions.get(id)
+    // Somebody else's session is as unknown as one that ended.
+    if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
+      return refuse(404, -32_001, 'Session not found')
+    }
+    return exchange(session, request, options)
+  }
+
+  /** Forgets sessions that nobody has used for a while. */
+  sweep(): void {
+    const oldest = Date.now() - this.#limits.session_idle_ms
+    for (const session of this.#hub.sessions.values()) {
+      if (session.open === 0 && session.lastUsed < oldest) void session.live.server.close()
+    }
+  }
+
+  /** Ends the notification streams; their clients open new ones, with whichever unit serves then. */
+  endStreams(): void {
+    for (const { transport } of this.#hub.sessions.values()) transport.closeStandaloneSSEStream()
+  }
+
+  async #begin(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    if (!this.#makeRoom()) return refuse(503, -32_000, `Too many sessions: ${this.#hub.sessions.size} are in use`)
+    const { sessions } = this.#hub
+    const principal = principalOf(options.authInfo)
+    const { mcp, live } = this.#unit.lasting({ era: 'legacy', requestInfo: request }, principal)
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: id => void sessions.set(id, { id, transport, live, open: 0, lastUsed: Date.now() })
+    })
+    const onclose = live.server.onclose
+    live.server.onclose = () => {
+      if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
+      onclose?.()
+    }
+    await mcp.connect(transport)
+    const response = await transport.handleRequest(request, options)
+    // An initialize that was refused leaves no session behind.
+    if (transport.sessionId === undefined) await mcp.close()
+    return response
+  }
+
+  /** Drops the session that has been idle for longest; false when every one is in use. */
+  #makeRoom(): boolean {
+    const { sessions } = this.#hub
+    if (sessions.size < this.#limits.max_sessions) return true
+    const idle = [...sessions.values()].filter(each => each.open === 0).sort((a, b) => a.lastUsed - b.lastUsed)[0]
+    if (idle === undefined) return false
+    void idle.live.server.close()
+    return true
+  }
+}
+
+async function exchange(session: HttpSession, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+  session.open += 1
+  const ended = (): void => {
+    session.open -= 1
+    session.lastUsed = Date.now()
+  }
+  try {
+    return whenBodyEnds(await session.transport.handleRequest(request, options), ended)
+  } catch (error) {
+    ended()
+    throw error
+  }
+}
+
+function refuse(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
+}

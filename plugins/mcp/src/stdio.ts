@@ -1,0 +1,32 @@
+import type { Readable, Writable } from 'node:stream'
+import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import type { CommandIo, Logger, Principal } from '@svc/plugin-sdk'
+import type { HubOwner, McpHub } from './hub.ts'
+import { LineTransport } from './line-transport.ts'
+
+/** Serves one client over a terminal's streams until it closes its end or `io.signal` is aborted. */
+export async function serveTerminal(
+  hub: McpHub,
+  io: Pick<CommandIo, 'stdin' | 'stdout' | 'signal'>,
+  principal: Principal,
+  log: Logger,
+  maxSubscriptions: number
+): Promise<void> {
+  const transport = new LineTransport(io.stdin as Readable, io.stdout as Writable)
+  const handle = serveStdio(context => currentOwner(hub).lasting(context, principal), {
+    transport,
+    maxSubscriptions,
+    onerror: error => log.debug('MCP exchange failed', { error })
+  })
+  const onAbort = (): void => void handle.close()
+  io.signal.addEventListener('abort', onAbort, { once: true })
+  if (io.signal.aborted) onAbort()
+  await transport.closed
+  io.signal.removeEventListener('abort', onAbort)
+}
+
+/** Asked when the client opens: by then another unit may serve than the one that the connection began with. */
+function currentOwner({ owner }: McpHub): HubOwner {
+  if (owner === null) throw new Error('asked before the first generation')
+  return owner
+}

@@ -1,0 +1,58 @@
+import { EventEmitter } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { httpRoutes, surfaces } from '@svc/contracts'
+import { definePlugin, type Plugin, type Principal } from '@svc/plugin-sdk'
+import { fastify } from 'fastify'
+
+export interface PlainHttp {
+  readonly plugin: Plugin
+  readonly url: string
+  /** Who every request comes from. */
+  principal: Principal
+  close(): Promise<void>
+}
+
+/** As much of an HTTP plugin as raw routes need: one server, one Fastify per generation, requests counted by unit. */
+export async function plainHttp(port = 0): Promise<PlainHttp> {
+  let serve: ReturnType<typeof fastify>['routing'] | undefined
+  let unit: { enter(): void; exit(): void } | undefined
+  const server: Server = createServer((request, response) => {
+    const mine = unit
+    mine?.enter()
+    response.once('close', () => mine?.exit())
+    serve?.(request, response)
+  })
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  const plugin = definePlugin({
+    name: 'http',
+    activate(ctx) {
+      ctx.contribute(surfaces, {
+        async prepare(next) {
+          const app = fastify({ serverFactory: () => new EventEmitter() as Server })
+          app.decorateRequest('caller', { getter: () => ({ principal: state.principal }) })
+          const items = next.items(httpRoutes)
+          for (const { item } of items) await app.register(async scope => item.register(scope))
+          await app.ready()
+          return {
+            commit() {
+              serve = app.routing
+              unit = items[0]?.unit
+            },
+            abort: () => undefined
+          }
+        }
+      })
+    }
+  })
+  const state = {
+    plugin,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    principal: { id: 'local', role: 'owner', scopes: ['*'] } as Principal,
+    async close() {
+      server.closeAllConnections()
+      await new Promise(resolve => server.close(resolve))
+    }
+  }
+  return state
+}
