@@ -1,4 +1,4 @@
-import { parseSecretReference, type SecretsResolver, secretsResolver } from '@svc/contracts'
+import { type SecretReference, type SecretsResolver, secretsResolver } from '@svc/contracts'
 import {
   type Dependencies,
   type Dependency,
@@ -137,18 +137,7 @@ export function activationError(plugin: string, error: unknown): SvcError {
   )
 }
 
-/** Settings with every `secret://` reference replaced by its value. */
-export async function resolveSecrets(settings: unknown, services: ServiceContainer): Promise<unknown> {
-  if (typeof settings === 'string') {
-    const reference = parseSecretReference(settings)
-    if (reference === null) return settings
-    const resolver = services.resolve(secretsResolver.id) as SecretsResolver
-    return resolver.resolve(reference)
-  }
-  if (Array.isArray(settings)) return Promise.all(settings.map(each => resolveSecrets(each, services)))
-  if (typeof settings !== 'object' || settings === null) return settings
-  const entries = Object.entries(settings).map(
-    async ([key, value]) => [key, await resolveSecrets(value, services)] as const
-  )
-  return Object.fromEntries(await Promise.all(entries))
+/** Looks a reference up in the resolver of a container; the graph made sure that there is one. */
+export function secretLookup(services: ServiceContainer): (reference: SecretReference) => Promise<string> {
+  return reference => (services.resolve(secretsResolver.id) as SecretsResolver).resolve(reference)
 }

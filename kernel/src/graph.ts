@@ -127,7 +127,7 @@ function sort(nodes: readonly Node[], edges: readonly GraphEdge[], blocked: Map<
       names.has(edge.to) &&
       !refs.get(edge.from)?.has(edge.token)
   )
-  const outgoing = groupByFrom(ordering)
+  const outgoing = groupByFrom(withoutSoftCycles(ordering))
   const order: string[] = []
   const done = new Set<string>()
   const path: GraphEdge[] = []
@@ -150,11 +150,24 @@ function sort(nodes: readonly Node[], edges: readonly GraphEdge[], blocked: Map<
 }
 
 function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>): void {
-  const soft = cycle.some(edge => edge.kind === 'optional' || edge.kind === 'after')
-  if (soft) return
   const first = cycle[0]?.from ?? ''
   const reason = `dependency cycle: ${cycle.map(edge => `${edge.from} -[${edge.token}]-> `).join('')}${first}`
   for (const edge of cycle) blocked.set(edge.from, { code: 'KRN_CYCLE', reason })
+}
+
+/** What is merely preferred gives way: an optional or `after` edge that would close a circle is left out. */
+function withoutSoftCycles(edges: readonly GraphEdge[]): GraphEdge[] {
+  const kept = edges.filter(edge => edge.kind === 'requires')
+  for (const soft of edges) {
+    if (soft.kind !== 'requires' && !reaches(soft.to as string, soft.from, kept)) kept.push(soft)
+  }
+  return kept
+}
+
+function reaches(start: string, goal: string, edges: readonly GraphEdge[]): boolean {
+  const seen = new Set([start])
+  for (const at of seen) for (const edge of edges) if (edge.from === at) seen.add(edge.to as string)
+  return seen.has(goal)
 }
 
 function groupByFrom(edges: readonly GraphEdge[]): Map<string, GraphEdge[]> {

@@ -4,10 +4,11 @@ import {
   type Invocation,
   type KernelPort,
   kernelPort,
-  type PluginState
+  type PluginState,
+  type SecretReference
 } from '@svc/contracts'
 import { isSvcError, type PluginManifest, type ServiceId, type SvcError } from '@svc/plugin-sdk'
-import { activateInProcess, activationError, resolveSecrets, type UnitPolicy } from './activate.ts'
+import { activateInProcess, activationError, secretLookup, type UnitPolicy } from './activate.ts'
 import type { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { diffGenerations, Generation } from './generation.ts'
@@ -30,7 +31,8 @@ export interface PluginConfiguration {
   /** Why it may not run although it is enabled, or is off; null when nothing speaks against it. */
   readonly error: string | null
   readonly policy: UnitPolicy
-  readonly settings: unknown
+  /** Settings with secret references replaced by what `resolve` says. */
+  settings(resolve: (reference: SecretReference) => Promise<string>): Promise<unknown>
   /** Whether settings hold `secret://` references, which makes the resolver a dependency. */
   readonly needsSecrets: boolean
   /** Changes when a change of settings or policy needs a new unit. */
@@ -125,9 +127,10 @@ export class Kernel implements KernelPort {
   }
 
   /** Settings that changed without need of a new unit. */
-  async reconfigure(name: string, settings: unknown): Promise<void> {
+  async reconfigure(name: string): Promise<void> {
     const unit = this.#current.units.get(name)
-    if (unit !== undefined) await unit.reconfigure(await resolveSecrets(settings, this.#current.services))
+    if (unit === undefined) return
+    await unit.reconfigure(await this.#configuration(name).settings(secretLookup(this.#current.services)))
   }
 
   /** An error that no caller can receive, from a plugin's timer or listener. */
@@ -172,7 +175,7 @@ export class Kernel implements KernelPort {
       if (record !== undefined) record.forgive()
     }
     const prepared = await this.#prepareCode(request).catch((error: unknown) => {
-      this.#configuration = configuration
+      if (this.#current.id > 0) this.#configuration = configuration
       throw error
     })
     for (;;) {
@@ -191,7 +194,7 @@ export class Kernel implements KernelPort {
       } catch (error) {
         if (request.boot === true && this.#leaveOut(error)) continue
         for (const undo of prepared) undo()
-        if (request.boot !== true) this.#configuration = configuration
+        if (this.#current.id > 0) this.#configuration = configuration
         this.#refused(error, plan)
         throw error
       }
@@ -315,7 +318,7 @@ export class Kernel implements KernelPort {
     if (record === undefined || code === undefined || code === null) throw new Error(`${name} has no code`)
     const { policy, settings } = this.#configuration(name)
     const log = this.log.forPlugin(name)
-    const unit = new Unit(code.manifest, await resolveSecrets(settings, draft), this.#settled, state =>
+    const unit = new Unit(code.manifest, await settings(secretLookup(draft)), this.#settled, state =>
       this.#options.onState?.(name, state)
     )
     const started = performance.now()

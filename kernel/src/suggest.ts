@@ -1,7 +1,11 @@
-/** The candidate nearest to a word, when it is near enough to be what was meant. */
-export function closest(word: string, candidates: readonly string[]): string | undefined {
+/** The candidate nearest to a word, when it is near enough (`reach` edits) to be what was meant. */
+export function closest(
+  word: string,
+  candidates: readonly string[],
+  reach: number = Math.max(2, Math.floor(word.length / 3))
+): string | undefined {
   let best: string | undefined
-  let least = Math.max(2, Math.floor(word.length / 3)) + 1
+  let least = reach + 1
   for (const candidate of candidates) {
     const distance = editDistance(word, candidate, least)
     if (distance < least) {

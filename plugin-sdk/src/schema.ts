@@ -51,6 +51,8 @@ export interface Annotations {
   readonly 'x-env'?: string | readonly string[]
   /** How a boolean is read from the environment: `strict` takes true/false, `truthy` also 1/yes/on and 0/no/off. */
   readonly 'x-env-type'?: 'strict' | 'truthy'
+  /** What an empty variable means: `unset` (the default) leaves the setting alone, `clear` removes what files say. */
+  readonly 'x-env-empty'?: 'unset' | 'clear'
   /** The value is never printed. */
   readonly 'x-secret'?: boolean
   /** What a change of this setting costs: nothing, the plugin, or the process. Default `plugin`. */
@@ -85,6 +87,8 @@ export interface ArrayOptions extends Annotations {
 export interface ObjectOptions extends Annotations {
   /** Whether keys that are not declared are accepted. Default false. */
   readonly additionalProperties?: boolean
+  /** Top-level table of `svc.toml` that holds a plugin's settings, besides `[plugins.NAME]`. */
+  readonly 'x-section'?: string
 }
 
 type Optional<S> = S & { readonly '~optional': true }

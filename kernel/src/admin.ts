@@ -1,0 +1,189 @@
+import type {
+  ChangeReport,
+  ConfigProblem,
+  CpuShare,
+  EffectNode,
+  GraphEdge,
+  HealthReport,
+  KernelAdmin,
+  KernelChange,
+  PluginReport,
+  SettingExplanation,
+  SettingReport
+} from '@svc/contracts'
+import type { PluginManifest } from '@svc/plugin-sdk'
+import type { ResolvedConfig } from './config/resolve.ts'
+import { kernelErrors } from './errors.ts'
+import type { Kernel } from './kernel.ts'
+import { sampleCpu } from './profile.ts'
+import type { PluginRecord } from './record.ts'
+import { closest } from './suggest.ts'
+
+/** What the admin service needs from whoever owns the files. */
+export interface AdminHost {
+  readonly kernel: Kernel
+  readonly config: ResolvedConfig
+  apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
+  readAgain(): Promise<readonly ConfigProblem[]>
+  configSchema(): Record<string, unknown>
+  ownerOf(file: string): string | undefined
+}
+
+export function createAdmin(host: AdminHost): KernelAdmin {
+  const record = (name: string): PluginRecord => {
+    const found = host.kernel.records.get(name)
+    if (found !== undefined) return found
+    const near = closest(name, [...host.kernel.records.keys()])
+    throw kernelErrors.create('KRN_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`, {
+      hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+    })
+  }
+  return {
+    plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
+    manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
+    graph: (): readonly GraphEdge[] => host.kernel.graph.edges,
+    why: subject => (subject.includes('@') ? whyToken(host.kernel, subject) : whyPlugin(record(subject), host.kernel)),
+    effects: (name): EffectNode => effectsOf(record(name)),
+    top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
+    health: () => healthOf(host.kernel),
+    apply: (change, options) => {
+      for (const name of [...(change.enable ?? []), ...(change.disable ?? []), ...(change.reload ?? [])]) record(name)
+      return host.apply(change, options?.dryRun ?? false)
+    },
+    settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
+    explain: (key): SettingExplanation => host.config.explain(key),
+    validate: () => host.readAgain(),
+    configSchema: () => host.configSchema()
+  }
+}
+
+/** Activation order first, then what does not run, by name. */
+function ordered(kernel: Kernel): PluginRecord[] {
+  const position = new Map(kernel.graph.order.map((name, index) => [name, index]))
+  const rank = (each: PluginRecord): number => position.get(each.name) ?? Number.MAX_SAFE_INTEGER
+  return [...kernel.records.values()].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+}
+
+function report(each: PluginRecord, kernel: Kernel): PluginReport {
+  const { unit, manifest } = each
+  const open = unit?.openBreakers() ?? []
+  return {
+    name: each.name,
+    version: each.source.version,
+    summary: manifest?.summary ?? '',
+    state: each.state,
+    generation: unit?.generation ?? null,
+    isolation: kernel.configurationOf(each.name).policy.isolation,
+    operations: manifest?.operations.length ?? 0,
+    hooks: unit?.taps.length ?? 0,
+    inFlight: unit?.inFlight ?? 0,
+    activateMs: unit?.activateMs ?? null,
+    why: open.length > 0 ? `breaker open: ${open.join(', ')}` : each.why,
+    location: each.source.location
+  }
+}
+
+function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
+  const { name, state } = each
+  const lines = [`${name} is ${state}${each.why === null ? '' : `: ${each.why}`}`]
+  const hint = each.source.problem?.hint
+  if (hint !== undefined) lines.push(hint)
+  for (const operation of each.unit?.openBreakers() ?? [])
+    lines.push(`the breaker of ${operation} is open after repeated faults`)
+  for (const edge of kernel.graph.edges) {
+    if (edge.from !== name || edge.kind !== 'requires') continue
+    const provider = edge.to === null ? undefined : kernel.records.get(edge.to)
+    const state = edge.to === 'kernel' ? 'built in' : (provider?.state ?? 'missing')
+    lines.push(`it requires ${edge.token} from ${edge.to ?? 'nobody'} (${state})`)
+  }
+  const users = kernel.graph.edges
+    .filter(edge => edge.to === name)
+    .map(edge => `${edge.from} (${edge.token}, ${edge.kind})`)
+  if (users.length > 0) lines.push(`it is used by ${users.join(', ')}`)
+  return lines
+}
+
+function whyToken(kernel: Kernel, token: string): string[] {
+  const providers = [...kernel.records.values()].filter(each =>
+    (each.manifest?.provides as readonly string[] | undefined)?.includes(token)
+  )
+  const lines = providers.map(
+    each => `${each.name} provides ${token} and is ${each.state}${each.why === null ? '' : `: ${each.why}`}`
+  )
+  if (token.startsWith('kernel.')) lines.push(`the kernel provides ${token}`)
+  if (lines.length === 0) lines.push(`no known plugin provides ${token}`)
+  const users = kernel.graph.edges.filter(edge => edge.token === token && edge.kind !== 'ref')
+  for (const edge of users) lines.push(`${edge.from} ${edge.kind === 'requires' ? 'requires' : 'would use'} it`)
+  return lines
+}
+
+function effectsOf(each: PluginRecord): EffectNode {
+  const { unit } = each
+  const leaf = (label: string): EffectNode => ({ label, children: [] })
+  const group = (label: string, labels: readonly string[]): EffectNode[] =>
+    labels.length === 0 ? [] : [{ label, children: labels.map(leaf) }]
+  if (unit === null) return leaf(`${each.name} (${each.state})`)
+  return {
+    label: `${each.name} ${each.source.version} (${each.state}, ${unit.instance})`,
+    children: [
+      ...group('operations', [...unit.operations.keys()]),
+      ...group('services', [...unit.services.keys()]),
+      ...group(
+        'contributions',
+        unit.items.map(item =>
+          item.keys.length > 0 ? `${item.point}: ${item.keys.join(', ')}` : `${item.point}: ${item.label}`
+        )
+      ),
+      ...group(
+        'hook taps',
+        unit.taps.map(tap => tap.options.label ?? tap.hook.id)
+      ),
+      ...group('commands', [...unit.commands.keys()]),
+      ...group(
+        'health checks',
+        unit.healthChecks.map(check => check.label)
+      ),
+      ...group('tasks', [...unit.tasks.values()]),
+      { ...unit.scope.tree(), label: 'effects' }
+    ]
+  }
+}
+
+async function cpuShares(host: AdminHost, milliseconds: number, signal?: AbortSignal): Promise<CpuShare[]> {
+  const calls = (): Map<string, number> =>
+    new Map([...host.kernel.current.units.values()].map(unit => [unit.name, unit.stats.calls]))
+  const before = calls()
+  const cpu = await sampleCpu(milliseconds, host.ownerOf, signal)
+  const after = calls()
+  const names = new Set([...cpu.keys(), ...after.keys()])
+  names.delete('idle')
+  return [...names]
+    .map(plugin => {
+      const cpuMs = (cpu.get(plugin) ?? 0) / 1000
+      return {
+        plugin,
+        cpuMs,
+        share: cpuMs / milliseconds,
+        calls: Math.max((after.get(plugin) ?? 0) - (before.get(plugin) ?? 0), 0)
+      }
+    })
+    .sort((a, b) => b.cpuMs - a.cpuMs)
+}
+
+async function healthOf(kernel: Kernel): Promise<HealthReport[]> {
+  const checks = [...kernel.current.units.values()].flatMap(unit => unit.healthChecks.map(check => ({ unit, check })))
+  return Promise.all(
+    checks.map(async ({ unit, check }): Promise<HealthReport> => {
+      try {
+        return { plugin: unit.name, label: check.label, ...(await check.check()) }
+      } catch (error) {
+        return {
+          plugin: unit.name,
+          label: check.label,
+          status: 'failed',
+          detail: error instanceof Error ? error.message : String(error)
+        }
+      }
+    })
+  )
+}

@@ -1,0 +1,134 @@
+import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import { loaderErrors } from './loader/errors.ts'
+
+/** Names of plugins: they become keys in TOML, words on the command line and parts of metric names. */
+export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/
+const SERVICE_ID = /^\S+@\d+$/
+
+/** Says what is wrong, or returns undefined. */
+type Rule = (value: unknown) => string | undefined
+
+const rule =
+  (test: (value: unknown) => boolean, expected: string): Rule =>
+  value =>
+    test(value) ? undefined : `must be ${expected}`
+
+const text = rule(value => typeof value === 'string', 'a string')
+const word = rule(value => typeof value === 'string' && /^\S+$/.test(value), 'a string without spaces')
+const words = rule(value => typeof value === 'string' && /^\S+( \S+)*$/.test(value), 'words with one space between')
+const flag = rule(value => typeof value === 'boolean', 'true or false')
+const count = rule(value => Number.isInteger(value) && (value as number) >= 0, 'a whole number')
+const table = rule(isTable, 'an object')
+const serviceId = rule(value => typeof value === 'string' && SERVICE_ID.test(value), 'an id such as name@1')
+const oneOf = (...values: readonly unknown[]): Rule => rule(value => values.includes(value), values.join(' or '))
+
+function list(each: Rule): Rule {
+  return value => {
+    if (!Array.isArray(value)) return 'must be an array'
+    return firstOf(value.map((item, index) => prefixed(`[${index}]`, each(item))))
+  }
+}
+
+function record(fields: Readonly<Record<string, Rule>>): Rule {
+  return value => {
+    if (!isTable(value)) return 'must be an object'
+    return firstOf(Object.entries(fields).map(([key, field]) => prefixed(`.${key}`, field(value[key]))))
+  }
+}
+
+const optional =
+  (inner: Rule): Rule =>
+  value =>
+    value === undefined ? undefined : inner(value)
+
+const MANIFEST = record({
+  manifest: oneOf(1),
+  name: rule(value => typeof value === 'string' && PLUGIN_NAME.test(value), 'lower case letters, digits and hyphens'),
+  version: text,
+  summary: text,
+  sdk: count,
+  requires: list(serviceId),
+  optional: list(serviceId),
+  refs: list(serviceId),
+  after: list(word),
+  provides: list(serviceId),
+  operations: list(
+    record({
+      id: word,
+      summary: text,
+      input: table,
+      output: table,
+      events: optional(table),
+      errors: table,
+      effect: oneOf('read', 'write', 'destructive'),
+      idempotent: flag,
+      timeoutMs: count,
+      concurrency: count,
+      scopes: list(text),
+      expose: table
+    })
+  ),
+  points: list(word),
+  hooks: list(record({ id: word, mode: oneOf('series', 'parallel', 'waterfall', 'bail'), onError: oneOf('fail', 'skip') })),
+  commands: list(record({ command: words, summary: text, input: table })),
+  config: table,
+  permissions: table,
+  enabledByDefault: flag
+})
+
+/**
+ * Checks data that claims to be a manifest; `file` is where it is from.
+ *
+ * Throws `LDR_MANIFEST_INVALID`, or `LDR_SDK_MISMATCH` for a plugin of another major version of the SDK.
+ */
+export function validateManifest(value: unknown, file: string): PluginManifest {
+  const { sdk, name } = (isTable(value) ? value : {}) as Partial<PluginManifest>
+  if (Number.isInteger(sdk) && sdk !== SDK_VERSION) {
+    const older = (sdk as number) < SDK_VERSION
+    throw loaderErrors.create(
+      'LDR_SDK_MISMATCH',
+      `${name ?? file} was written for version ${sdk} of the plugin SDK; this host has version ${SDK_VERSION}`,
+      {
+        at: { file, path: 'sdk' },
+        hint: older ? 'update the plugin' : 'update svc',
+        ...(name === undefined ? {} : { plugin: name })
+      }
+    )
+  }
+  const problem = MANIFEST(value) ?? repeated(value as PluginManifest)
+  if (problem === undefined) return value as PluginManifest
+  throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file}: manifest${problem}`, {
+    at: { file },
+    hint: 'a manifest is generated: correct definePlugin and build the plugin again'
+  })
+}
+
+/** One plugin that names a thing twice; between plugins the generation finds it. */
+function repeated(manifest: PluginManifest): string | undefined {
+  const commands = manifest.operations.flatMap(each => each.expose.cli?.command ?? [])
+  const names = {
+    operations: manifest.operations.map(each => each.id),
+    commands: [...manifest.commands.map(each => each.command), ...commands],
+    hooks: manifest.hooks.map(each => each.id),
+    points: manifest.points,
+    provides: manifest.provides
+  }
+  for (const [field, ids] of Object.entries(names)) {
+    const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+    if (twice !== undefined) return `.${field} names "${twice}" twice`
+  }
+  return undefined
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function firstOf(problems: readonly (string | undefined)[]): string | undefined {
+  return problems.find(problem => problem !== undefined)
+}
+
+function prefixed(path: string, problem: string | undefined): string | undefined {
+  if (problem === undefined) return undefined
+  return problem.startsWith('.') || problem.startsWith('[') ? path + problem : `${path} ${problem}`
+}

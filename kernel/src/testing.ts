@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hook, Plugin, ServiceId } from '@svc/plugin-sdk'
+import { kernelErrors } from './errors.ts'
+import { Kernel, type PluginConfiguration } from './kernel.ts'
+import type { KernelLogger } from './log.ts'
+import { inlineSource } from './source.ts'
+import { describeErrors, renderProblems, Validator } from './validation.ts'
+
+export interface TestKernelOptions {
+  readonly plugins: readonly Plugin[]
+  /** Settings by plugin name; validated, with defaults filled in. */
+  readonly settings?: Readonly<Record<string, object>>
+  /** Values for services that no plugin of the test provides. */
+  readonly services?: ReadonlyMap<ServiceId, unknown>
+}
+
+export interface LogLine {
+  readonly plugin: string | null
+  readonly level: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/**
+ * A kernel over plugins that are values of the test, with a folder of its own and a log in memory. This is what
+ * `@svc/plugin-sdk/testing` stands on; it runs the same code as the served kernel.
+ */
+export async function openTestKernel(options: TestKernelOptions): Promise<TestKernelHandle> {
+  const root = mkdtempSync(join(tmpdir(), 'svc-test-'))
+  const lines: LogLine[] = []
+  const kernel = new Kernel({
+    log: memoryLog(lines),
+    projectRoot: root,
+    dataRoot: join(root, '.vox'),
+    repositoryId: 'test',
+    version: '0.0.0',
+    ...(options.services === undefined ? {} : { services: options.services })
+  })
+  const sources = new Map(options.plugins.map(plugin => [plugin.name, inlineSource(plugin, '0.0.0', root)]))
+  const configuration = configure(options)
+  try {
+    await kernel.change({ sources: [...sources.values()], configuration })
+  } catch (error) {
+    await kernel.close()
+    rmSync(root, { recursive: true, force: true })
+    throw error
+  }
+  let revision = 0
+  return {
+    kernel,
+    root,
+    lines,
+    async replace(plugin) {
+      revision += 1
+      sources.set(plugin.name, inlineSource(plugin, `0.0.${revision}`, root))
+      await kernel.change({ sources: [...sources.values()] })
+    },
+    trigger: async (hook, ...args) => kernel.current.hooks.trigger(hook.id, args),
+    async close() {
+      await kernel.close()
+      rmSync(root, { recursive: true, force: true })
+    }
+  }
+}
+
+export interface TestKernelHandle {
+  readonly kernel: Kernel
+  readonly root: string
+  readonly lines: readonly LogLine[]
+  /** Swaps a plugin for another one of the same name, or adds it. */
+  replace(plugin: Plugin): Promise<void>
+  trigger(hook: Hook<never[], unknown>, ...args: unknown[]): Promise<unknown>
+  close(): Promise<void>
+}
+
+function configure(options: TestKernelOptions): (name: string) => PluginConfiguration {
+  const plugins = new Map(options.plugins.map(plugin => [plugin.name, plugin]))
+  return name => {
+    const schema = plugins.get(name)?.config
+    const settings = structuredClone(options.settings?.[name] ?? {})
+    return {
+      enabled: true,
+      error: null,
+      policy: {
+        isolation: 'in-process',
+        onBootFailure: 'abort',
+        uncaught: 'degrade',
+        activateTimeoutMs: 10_000,
+        drainTimeoutMs: 5_000,
+        breaker: { failures: 5, windowMs: 30_000, halfOpenMs: 10_000 },
+        memoryMb: null,
+        permissions: null
+      },
+      settings: async () => {
+        if (schema === undefined) return settings
+        const validate = new Validator().compile(inlineSource(plugins.get(name) as Plugin).manifest?.config ?? {})
+        if (validate(settings)) return settings
+        throw kernelErrors.create(
+          'KRN_ACTIVATE_FAILED',
+          `settings of ${name}: ${renderProblems(describeErrors(validate.errors))}`,
+          { plugin: name }
+        )
+      },
+      needsSecrets: false,
+      fingerprint: ''
+    }
+  }
+}
+
+function memoryLog(lines: LogLine[]): KernelLogger {
+  const at = (plugin: string | null) => {
+    const write =
+      (level: string) =>
+      (message: string, fields: Record<string, unknown> = {}) =>
+        void lines.push({ plugin, level, message, fields })
+    return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  }
+  return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {} }
+}

@@ -1,0 +1,119 @@
+import type { Hook } from '../hook.ts'
+import type { CallerInputOf, Operation, OutputOf } from '../operation.ts'
+import type { CallOptions, Plugin } from '../plugin.ts'
+import type { Service, ServiceId } from '../service.ts'
+
+/** A value for a service, so that a plugin can be tested without the plugin that usually provides it. */
+export interface Fake<A = unknown> {
+  readonly token: Service<A>
+  readonly value: A
+}
+
+export function fake<A>(token: Service<A>, value: A): Fake<A> {
+  return { token, value }
+}
+
+export interface TestOptions {
+  /** Settings by plugin name; validated against each plugin's schema, defaults filled in. */
+  readonly settings?: Readonly<Record<string, object>>
+  readonly services?: readonly Fake<any>[]
+}
+
+export interface EffectTree {
+  readonly label: string
+  readonly children: readonly EffectTree[]
+}
+
+export interface LogLine {
+  readonly plugin: string | null
+  readonly level: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** The real kernel over plugins that are values of the test. */
+export interface TestKernel {
+  /** Folder of the test's own project; removed by {@link TestKernel.close}. */
+  readonly root: string
+  readonly log: readonly LogLine[]
+  call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>
+  callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
+  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined>
+  /** What a plugin has registered in its scope. */
+  effects(name: string): EffectTree
+  state(name: string): string
+  /** Swaps a plugin for another of the same name without a gap, or adds it. Throws what refused the change. */
+  replace(plugin: Plugin): Promise<void>
+  close(): Promise<void>
+}
+
+/** What is used of `@svc/kernel/testing`; the kernel is an optional peer of this package. */
+interface KernelTesting {
+  openTestKernel(options: {
+    plugins: readonly Plugin[]
+    settings?: Readonly<Record<string, object>>
+    services?: ReadonlyMap<ServiceId, unknown>
+  }): Promise<{
+    kernel: {
+      invoke(id: string, input: unknown, call: object): Promise<unknown>
+      records: ReadonlyMap<string, { state: string; unit: { scope: { tree(): EffectTree } } | null }>
+    }
+    root: string
+    lines: readonly LogLine[]
+    replace(plugin: Plugin): Promise<void>
+    trigger(hook: { id: string }, ...args: readonly unknown[]): Promise<unknown>
+    close(): Promise<void>
+  }>
+}
+
+const TESTER = { id: 'test', role: 'admin', scopes: ['*'] }
+
+/**
+ * Activates plugins in the real kernel, without files, ports or configuration.
+ * Throws what refused the first generation: a conflict, a failed activation, invalid settings.
+ */
+export async function testKernel(plugins: readonly Plugin[], options: TestOptions = {}): Promise<TestKernel> {
+  const { openTestKernel } = await loadKernel()
+  const services = new Map(options.services?.map(({ token, value }) => [token.id, value]))
+  const handle = await openTestKernel({
+    plugins,
+    services,
+    ...(options.settings === undefined ? {} : { settings: options.settings })
+  })
+  const callById = (id: string, input: unknown, call: CallOptions = {}): Promise<unknown> =>
+    handle.kernel.invoke(id, input, { surface: 'internal', principal: TESTER, ...call })
+  return {
+    root: handle.root,
+    log: handle.lines,
+    callById,
+    call: (operation, input, call) => callById(operation.id, input, call) as Promise<never>,
+    trigger: (hook, ...args) => handle.trigger(hook, ...args) as Promise<never>,
+    effects: name => handle.kernel.records.get(name)?.unit?.scope.tree() ?? { label: name, children: [] },
+    state: name => handle.kernel.records.get(name)?.state ?? 'unknown',
+    replace: plugin => handle.replace(plugin),
+    close: () => handle.close()
+  }
+}
+
+export interface TestPluginOptions {
+  readonly settings?: object
+  readonly services?: readonly Fake<any>[]
+}
+
+/** One plugin alone; see {@link testKernel}. */
+export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Promise<TestKernel> {
+  return testKernel([plugin], {
+    ...(options.settings === undefined ? {} : { settings: { [plugin.name]: options.settings } }),
+    ...(options.services === undefined ? {} : { services: options.services })
+  })
+}
+
+async function loadKernel(): Promise<KernelTesting> {
+  const specifier = '@svc/kernel/testing'
+  try {
+    return (await import(specifier)) as KernelTesting
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause
+    throw new Error('the testing kit runs plugins in the real kernel: npm install --save-dev @svc/kernel', { cause })
+  }
+}

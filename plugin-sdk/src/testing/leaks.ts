@@ -1,0 +1,79 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import type { Plugin } from '../plugin.ts'
+import { type TestPluginOptions, testPlugin } from './kernel.ts'
+
+/** What a process holds that something may have forgotten. */
+interface Ledger {
+  readonly resources: ReadonlyMap<string, number>
+  readonly listeners: ReadonlyMap<string, number>
+  readonly globals: ReadonlySet<string>
+}
+
+function takeLedger(): Ledger {
+  const resources = new Map<string, number>()
+  for (const kind of process.getActiveResourcesInfo()) resources.set(kind, (resources.get(kind) ?? 0) + 1)
+  const listeners = new Map(process.eventNames().map(name => [String(name), process.listenerCount(name)]))
+  return { resources, listeners, globals: new Set(Object.keys(globalThis)) }
+}
+
+/**
+ * Runs something and throws when the process holds more afterwards: timers, sockets, servers, child processes, process
+ * listeners, global variables. Closing may take a few turns of the event loop, and is given them.
+ */
+export async function assertNoLeaks(run: () => Promise<void>): Promise<void> {
+  const before = takeLedger()
+  await run()
+  let found: string[] = []
+  for (let turn = 0; turn < 50; turn++) {
+    await new Promise(resolve => setImmediate(resolve))
+    found = compare(before, takeLedger())
+    if (found.length === 0) return
+  }
+  throw new Error(`left behind: ${found.join(', ')}`)
+}
+
+function compare(before: Ledger, after: Ledger): string[] {
+  const more = (kind: string, a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): string[] =>
+    [...b]
+      .filter(([name, count]) => count > (a.get(name) ?? 0))
+      .map(([name, count]) => `${count - (a.get(name) ?? 0)} ${kind} ${name}`)
+  return [
+    ...more('active', before.resources, after.resources).filter(line => !line.endsWith('Immediate')),
+    ...more('process listener', before.listeners, after.listeners),
+    ...[...after.globals].filter(name => !before.globals.has(name)).map(name => `global variable ${name}`)
+  ]
+}
+
+export interface SoakReport {
+  readonly reloads: number
+  /** Bytes by which the heap grew per reload, between the halves of the run. */
+  readonly heapPerReload: number
+}
+
+/**
+ * Reloads a plugin many times and reports what each reload left on the heap. `make` is called for every reload, so
+ * that nothing can be shared by accident; a first quarter of the reloads warms the caches up and is not counted.
+ */
+export async function reloadSoak(
+  make: () => Plugin,
+  { reloads = 200, ...options }: TestPluginOptions & { readonly reloads?: number } = {}
+): Promise<SoakReport> {
+  const kernel = await testPlugin(make(), options)
+  try {
+    const warm = Math.ceil(reloads / 4)
+    for (let index = 0; index < warm; index++) await kernel.replace(make())
+    const start = settledHeap()
+    for (let index = warm; index < reloads; index++) await kernel.replace(make())
+    return { reloads, heapPerReload: (settledHeap() - start) / (reloads - warm) }
+  } finally {
+    await kernel.close()
+  }
+}
+
+function settledHeap(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let round = 0; round < 6; round++) collect()
+  return process.memoryUsage().heapUsed
+}
