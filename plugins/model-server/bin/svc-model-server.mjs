@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+const USAGE = `svc-model-server serve --model DIR [options]
+
+  --model DIR          run directory to serve (required)
+  --port N             port to listen on (11435)
+  --host ADDRESS       address to listen on (127.0.0.1)
+  --model-name NAME    name that clients ask for (last part of DIR)
+  --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
+  --max-tokens N       tokens generated at most by default (512)
+  --temperature N      temperature by default, 0 is greedy (0.7)
+
+Every other setting comes from svc.toml and the environment, as for svc itself.
+`
+
+const SETTINGS = ['model', 'port', 'host', 'model-name', 'device', 'max-tokens', 'temperature']
+const NUMBERS = ['port', 'max-tokens', 'temperature']
+const USAGE_ERROR = 2
+
+process.exitCode = await run(process.argv.slice(2))
+
+async function run(argv) {
+  const { values, positionals, problem } = parse(argv)
+  if (values?.help) {
+    process.stdout.write(USAGE)
+    return 0
+  }
+  const wrong = problem ?? check(values, positionals)
+  if (wrong !== undefined) {
+    process.stderr.write(`svc-model-server: ${wrong}\nsvc-model-server --help lists the options\n`)
+    return USAGE_ERROR
+  }
+  const set = Object.entries({ ...values, model: resolve(values.model) }).flatMap(([name, value]) => {
+    const toml = NUMBERS.includes(name) ? value : JSON.stringify(value)
+    return ['--set', `plugins.model-server.${name.replaceAll('-', '_')}=${toml}`]
+  })
+  // biome-ignore lint/style/noRestrictedImports: this is a program of its own, not the plugin, which knows no kernel
+  const { main } = await import('@svc/kernel/cli')
+  return main(['serve', '--profile', 'model-server', ...set])
+}
+
+function parse(argv) {
+  const options = Object.fromEntries(SETTINGS.map(name => [name, { type: 'string' }]))
+  try {
+    return parseArgs({
+      args: argv,
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true
+    })
+  } catch (error) {
+    return { problem: error.message }
+  }
+}
+
+/** What is wrong with the arguments; undefined when nothing is. */
+function check(values, positionals) {
+  if (positionals.length !== 1 || positionals[0] !== 'serve') return 'which command? There is one: serve'
+  if (values.model === undefined) return '--model DIR is missing'
+  const number = NUMBERS.find(name => values[name] !== undefined && !/^\d+(\.\d+)?$/.test(values[name]))
+  if (number !== undefined) return `--${number} must be a number, got '${values[number]}'`
+  const directory = resolve(values.model)
+  const found = statSync(directory, { throwIfNoEntry: false })
+  if (found === undefined) return `the run directory ${directory} does not exist`
+  return found.isDirectory() ? undefined : `the run directory ${directory} is not a directory`
+}

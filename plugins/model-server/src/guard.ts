@@ -1,0 +1,42 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errors } from './errors.ts'
+
+type Check = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i
+
+export function isLoopback(host: string): boolean {
+  return LOOPBACK_HOST.test(host)
+}
+
+/**
+ * Lets only requests with the key pass. Digests of equal length are compared, so the time taken tells nothing about
+ * the key. Throws `MSV_UNAUTHORIZED`.
+ */
+export function requireBearer(key: string): Check {
+  const expected = digest(key)
+  return async (request, reply) => {
+    const given = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
+    if (given !== undefined && timingSafeEqual(digest(given.trim()), expected)) return
+    reply.header('www-authenticate', 'Bearer')
+    const what = given === undefined ? 'no API key was sent' : 'the API key is not the one of this server'
+    throw errors.create('MSV_UNAUTHORIZED', `${what}: send it as 'Authorization: Bearer KEY'`)
+  }
+}
+
+/**
+ * For a server that only this machine should reach: refuses requests by another host name, which is how a page that
+ * rebinds its own name to 127.0.0.1 would look. Throws `MSV_HOST`.
+ */
+export async function requireLoopbackHost(request: FastifyRequest): Promise<void> {
+  const name = (request.headers.host ?? 'localhost').replace(/:\d+$/, '')
+  if (isLoopback(name)) return
+  throw errors.create('MSV_HOST', `this server answers to localhost and 127.0.0.1, not to '${name}'`, {
+    hint: 'Bind it wider with the setting plugins.model-server.host.'
+  })
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,66 @@
+import type { SamplingOptions } from '@svc/contracts'
+import { t } from '@svc/plugin-sdk'
+import { type BodyProblem, bodyReader, invalid, withoutNulls } from '../body-reader.ts'
+import type { CompletionRequest } from '../completions.ts'
+
+const MAX_STOP_STRINGS = 64
+const stopString = t.string({ minLength: 1 })
+
+/** The `options` that are understood. Others are passed over, as the format wants it. */
+const options = t.object(
+  {
+    temperature: t.optional(t.number({ minimum: 0 })),
+    num_predict: t.optional(t.integer()),
+    num_ctx: t.optional(t.integer({ minimum: 1 })),
+    top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+    top_k: t.optional(t.integer({ minimum: -1 })),
+    min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+    seed: t.optional(t.integer()),
+    stop: t.optional(
+      t.union([stopString, t.array(stopString, { maxItems: MAX_STOP_STRINGS })], {
+        description: `a string or a list of up to ${MAX_STOP_STRINGS} strings, none of them empty`
+      })
+    ),
+    repeat_penalty: t.optional(t.number({ exclusiveMinimum: 0 })),
+    repeat_last_n: t.optional(t.integer({ minimum: -1 })),
+    presence_penalty: t.optional(t.number({ minimum: -2, maximum: 2 })),
+    frequency_penalty: t.optional(t.number({ minimum: -2, maximum: 2 }))
+  },
+  { additionalProperties: true }
+)
+
+const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) => {
+  return `invalid option "${path[0]}": must be ${expected}, got ${got}`
+})
+
+/** Reads the `options` of a request. Throws `MSV_REQUEST_INVALID`, naming the option. */
+export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'logprobs'> {
+  if (raw === undefined) return { sampling: {} }
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
+    throw invalid(`'options' must be an object`, 'options')
+  const fields = readFields(withoutNulls(raw))
+  const { temperature, top_p, top_k, min_p, seed, repeat_penalty, repeat_last_n } = fields
+  const sampling: SamplingOptions = {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(top_p === undefined ? {} : { topP: top_p }),
+    ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
+    ...(min_p === undefined ? {} : { minP: min_p }),
+    // A negative seed asks for a new one every time.
+    ...(seed === undefined || seed < 0 ? {} : { seed }),
+    ...(repeat_penalty === undefined ? {} : { repeatPenalty: repeat_penalty }),
+    ...(repeat_last_n === undefined ? {} : { repeatLastN: repeat_last_n }),
+    ...(fields.presence_penalty === undefined ? {} : { presencePenalty: fields.presence_penalty }),
+    ...(fields.frequency_penalty === undefined ? {} : { frequencyPenalty: fields.frequency_penalty })
+  }
+  return {
+    sampling,
+    ...(fields.num_predict === undefined ? {} : { maxTokens: maxTokensOf(fields.num_predict) }),
+    ...(fields.num_ctx === undefined ? {} : { contextLimit: fields.num_ctx }),
+    ...(fields.stop === undefined ? {} : { stop: [fields.stop].flat() })
+  }
+}
+
+/** -1 (no end) and -2 (until the context is full) both mean the rest of the context; less than one token is one. */
+function maxTokensOf(numPredict: number): number | 'rest' {
+  return numPredict === -1 || numPredict === -2 ? 'rest' : Math.max(1, numPredict)
+}

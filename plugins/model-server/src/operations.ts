@@ -1,0 +1,142 @@
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import type { Completions } from './completions.ts'
+import { errors } from './errors.ts'
+import type { ModelLoader } from './model-loader.ts'
+import type { ServedModel } from './served-model.ts'
+
+const modelSummary = t.object({
+  name: t.string({ description: 'Name that clients ask for.' }),
+  status: t.enum(['idle', 'loading', 'ready', 'failed']),
+  detail: t.string({ description: 'One sentence on how it is.' }),
+  directory: t.string({ description: 'Run directory.' }),
+  device: t.optional(t.string()),
+  family: t.optional(t.string()),
+  parameters: t.optional(t.integer({ description: 'Number of weights.' })),
+  precision: t.optional(t.string()),
+  context: t.optional(t.integer({ description: 'Tokens that prompt and answer may have together.' })),
+  adapter: t.optional(t.boolean({ description: 'Whether a LoRA adapter is merged into the weights.' })),
+  digest: t.optional(t.string())
+})
+
+export const modelList = defineOperation({
+  id: 'model.list',
+  summary: 'Lists the models that are served here',
+  input: t.object({}),
+  output: t.object({ models: t.array(modelSummary) }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/models' },
+    mcp: { name: 'svc_model_list' },
+    rpc: true,
+    cli: {
+      command: 'model list',
+      view: { rows: 'models', columns: ['name', 'status', 'device', 'parameters', 'precision', 'context', 'directory'] }
+    }
+  }
+})
+
+const {
+  MSV_BUSY,
+  MSV_CONTEXT_EXCEEDED,
+  MSV_MODEL_FAILED,
+  MSV_MODEL_LOADING,
+  MSV_MODEL_UNKNOWN,
+  MSV_REQUEST_INVALID,
+  MSV_STOPPED
+} = errors.specs
+const GENERATE_ERRORS = {
+  MSV_BUSY,
+  MSV_CONTEXT_EXCEEDED,
+  MSV_MODEL_FAILED,
+  MSV_MODEL_LOADING,
+  MSV_MODEL_UNKNOWN,
+  MSV_REQUEST_INVALID,
+  MSV_STOPPED
+}
+const GENERATE_TIMEOUT_MS = 600_000
+
+export const modelGenerate = defineOperation({
+  id: 'model.generate',
+  summary: 'Lets the served model answer a prompt',
+  input: t.object({
+    prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
+    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
+    model: t.optional(t.string({ description: 'Name of the model; without it the served one.' })),
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens to generate at most.' })),
+    temperature: t.optional(t.number({ minimum: 0, maximum: 5, description: '0 always takes the likeliest token.' })),
+    seed: t.optional(t.integer({ description: 'Same seed, same request, same model: same text.' })),
+    stop: t.optional(t.array(t.string({ minLength: 1 }), { description: 'The answer ends before any of these.' }))
+  }),
+  output: t.object({
+    text: t.string(),
+    model: t.string(),
+    finish_reason: t.enum(['stop', 'length']),
+    prompt_tokens: t.integer(),
+    completion_tokens: t.integer()
+  }),
+  events: t.string({ description: 'The next piece of the answer.' }),
+  errors: GENERATE_ERRORS,
+  effect: 'read',
+  idempotent: false,
+  timeoutMs: GENERATE_TIMEOUT_MS,
+  expose: {
+    http: { method: 'POST', path: '/api/models/generate' },
+    mcp: { name: 'svc_generate_text' },
+    rpc: true,
+    cli: {
+      command: 'model generate',
+      args: ['prompt'],
+      aliases: { temperature: 't', max_tokens: 'n' },
+      view: { text: 'text' }
+    }
+  }
+})
+
+export function listModels(served: ServedModel): Handler<typeof modelList> {
+  return () => {
+    const { state, name, directory } = served
+    const summary = { name, status: state.status, detail: served.describe(), directory }
+    if (state.status !== 'ready') return { models: [summary] }
+    const { device, family, parameters, precision, contextLength, adapter, digest } = state.model.info
+    const facts = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
+    return { models: [{ ...summary, ...facts }] }
+  }
+}
+
+export function generateText(
+  served: ServedModel,
+  loader: ModelLoader,
+  completions: Completions
+): Handler<typeof modelGenerate> {
+  return async (input, call) => {
+    served.check(input.model)
+    await loader.settled(call.signal)
+    const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
+    const request = {
+      prompt: { kind: 'chat', messages: [...system, { role: 'user', content: input.prompt }] },
+      sampling: {
+        ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
+        ...(input.seed === undefined ? {} : { seed: input.seed })
+      },
+      ...(input.max_tokens === undefined ? {} : { maxTokens: input.max_tokens }),
+      ...(input.stop === undefined ? {} : { stop: input.stop })
+    } as const
+    const text: string[] = []
+    for await (const event of await completions.start(request, call.signal)) {
+      if (event.type === 'text') {
+        text.push(event.text)
+        call.emit(event.text)
+      } else {
+        const { promptTokens, completionTokens } = event.usage
+        return {
+          text: text.join(''),
+          model: served.name,
+          finish_reason: event.finishReason,
+          prompt_tokens: promptTokens,
+          completion_tokens: completionTokens
+        }
+      }
+    }
+    return call.fail('MSV_STOPPED')
+  }
+}

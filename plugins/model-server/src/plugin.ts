@@ -1,0 +1,85 @@
+import { basename, join, resolve } from 'node:path'
+import { httpListeners, httpRoutes, inferenceEngine, type PreparedSurface, readiness, surfaces } from '@svc/contracts'
+import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
+import { Completions } from './completions.ts'
+import { isLoopback } from './guard.ts'
+import { ModelLoader } from './model-loader.ts'
+import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
+import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
+import { runServeCommand, serveCommand } from './serve-command.ts'
+import { ServedModel } from './served-model.ts'
+import { settings } from './settings.ts'
+
+const LISTENER = 'model-server'
+const BUNDLED_MODEL = ['models', 'vox-tiny']
+
+const HEALTH = { idle: 'ok', loading: 'degraded', ready: 'ok', failed: 'failed' } as const
+
+export default definePlugin({
+  name: 'model-server',
+  summary: 'Serves a language model in the formats of OpenAI and Ollama',
+  requires: { engine: inferenceEngine },
+  // Its routes are registered, and by that the model begins to load, before this plugin is asked whether it can serve.
+  after: ['http'],
+  config: settings,
+  operations: [modelList, modelGenerate],
+  commands: [serveCommand],
+  async activate(ctx, { engine }) {
+    const { model, model_name, host, port, api_key } = ctx.config
+    const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
+    const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
+    const completions = new Completions(served, () => ({
+      slots: ctx.config.slots,
+      queue: ctx.config.queue,
+      maxTokens: ctx.config.max_tokens,
+      temperature: ctx.config.temperature
+    }))
+    const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
+    ctx.effect('running completions', () => completions.stop())
+
+    if (api_key === undefined && !isLoopback(host)) {
+      ctx.log.warn(
+        `anybody who reaches ${host}:${port} can use the model: set plugins.model-server.api_key or a loopback host`
+      )
+    }
+    ctx.contribute(httpListeners, { name: LISTENER, host, port, setting: 'plugins.model-server.port', guard: 'own' })
+    ctx.contribute(httpRoutes, {
+      listener: LISTENER,
+      routes: MODEL_SERVER_ROUTES,
+      register: app => {
+        loader.begin()
+        return modelServerRoutes(app as FastifyInstance, {
+          served,
+          completions,
+          log: ctx.log,
+          version: ctx.version,
+          host,
+          apiKey: api_key,
+          maxBodyBytes: ctx.config.max_body_bytes,
+          stallMs: () => ctx.config.stall_seconds * 1000
+        })
+      }
+    })
+    const prepared: PreparedSurface = { commit: () => undefined, abort: () => undefined }
+    ctx.contribute(surfaces, { prepare: () => loader.beforeServing().then(() => prepared) }, 'wait for the model')
+    ctx.contribute(readiness, {
+      name: 'model-server',
+      check: () => ({ ok: served.state.status === 'ready', detail: served.describe() })
+    })
+    ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
+    ctx.implement(modelList, listModels(served))
+    ctx.implement(modelGenerate, generateText(served, loader, completions))
+    ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
+  }
+})
+
+/** Whether an instance of this plugin serves while the new one is activated: then that one has opened this. */
+async function hasPredecessor(ctx: Pick<PluginContext, 'keep'>): Promise<boolean> {
+  let opened = false
+  const open = () => {
+    opened = true
+  }
+  await ctx.keep('presence', open, () => undefined)
+  return !opened
+}

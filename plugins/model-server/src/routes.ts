@@ -1,0 +1,40 @@
+import type { HttpRoutes } from '@svc/contracts'
+import type { FastifyInstance } from 'fastify'
+import { isLoopback, requireBearer, requireLoopbackHost } from './guard.ts'
+import { ollamaRoutes } from './ollama/routes.ts'
+import { openAiRoutes } from './openai/routes.ts'
+import type { WireServices } from './wire-services.ts'
+
+/** Everything that {@link modelServerRoutes} adds. */
+export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
+  { method: 'GET', path: '/', summary: 'Says that the model server runs' },
+  { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the format of OpenAI' },
+  { method: 'GET', path: '/v1/models', summary: 'The served model in the format of OpenAI' },
+  { method: 'GET', path: '/v1/models/:id', summary: 'The served model in the format of OpenAI' },
+  { method: 'GET', path: '/v1/*', summary: 'Says what is not there' },
+  { method: 'POST', path: '/v1/*', summary: 'Says what is not there' },
+  { method: 'DELETE', path: '/v1/*', summary: 'Says what is not there' },
+  { method: 'POST', path: '/api/chat', summary: 'Chat in the format of Ollama' },
+  { method: 'POST', path: '/api/generate', summary: 'Completion in the format of Ollama' },
+  { method: 'GET', path: '/api/tags', summary: 'The served model in the format of Ollama' },
+  { method: 'GET', path: '/api/version', summary: 'Version and device' },
+  { method: 'GET', path: '/api/ps', summary: 'The loaded model in the format of Ollama' },
+  { method: 'POST', path: '/api/show', summary: 'Facts about the served model in the format of Ollama' },
+  { method: 'POST', path: '/api/embeddings', summary: 'Answers 501' },
+  { method: 'POST', path: '/api/embed', summary: 'Answers 501' },
+  { method: 'GET', path: '/api/*', summary: 'Says what is not there' },
+  { method: 'POST', path: '/api/*', summary: 'Says what is not there' },
+  { method: 'DELETE', path: '/api/*', summary: 'Says what is not there' }
+]
+
+/** Adds all routes, those of each API in a scope of its own with that API's errors. */
+export async function modelServerRoutes(app: FastifyInstance, services: WireServices): Promise<void> {
+  app.get('/', async (_request, reply) => reply.type('text/plain; charset=utf-8').send('svc model server is running'))
+  for (const routes of [openAiRoutes, ollamaRoutes]) {
+    await app.register(async scope => {
+      if (isLoopback(services.host)) scope.addHook('onRequest', requireLoopbackHost)
+      if (services.apiKey !== undefined) scope.addHook('onRequest', requireBearer(services.apiKey))
+      routes(scope, services)
+    })
+  }
+}

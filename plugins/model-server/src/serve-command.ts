@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+
+/** `svc model serve`: a model server in a process of its own, which loads nothing else. */
+export const serveCommand: CommandDescriptor = {
+  command: 'model serve',
+  summary: 'Serves a run directory in a process of its own',
+  input: t.object({
+    model: t.string({ minLength: 1, description: 'Run directory of the model.' }),
+    port: t.optional(t.integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; default 11435.' })),
+    host: t.optional(t.string({ description: 'Address to listen on; default 127.0.0.1.' })),
+    model_name: t.optional(t.string({ description: 'Name that clients ask for.' })),
+    device: t.optional(t.string({ description: 'Device that computes: auto, cpu, cuda, cuda:N, metal, webgpu.' })),
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens generated at most by default.' })),
+    temperature: t.optional(t.number({ minimum: 0, description: 'Temperature by default.' }))
+  })
+}
+
+const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Exit codes: the server's own, 128 + n when signal n ended it, 1 when it could not be started. */
+export function runServeCommand(packageRoot: string): CommandHandler {
+  return async (input, io) => {
+    const program = join(packageRoot, 'bin', 'svc-model-server.mjs')
+    if (!existsSync(program)) {
+      io.stderr.write(`svc model serve: ${program} is missing; install @svc/plugin-model-server again\n`)
+      return 1
+    }
+    const flags = Object.entries({ ...input, model: resolve(String(input.model)) })
+      .filter(([, value]) => value !== undefined)
+      .flatMap(([name, value]) => [`--${name.replaceAll('_', '-')}`, String(value)])
+    return runToItsEnd([...process.execArgv, program, 'serve', ...flags])
+  }
+}
+
+/** The child gets a process group of its own, or Ctrl-C would reach it twice: from the terminal and from here. */
+function runToItsEnd(argv: readonly string[]): Promise<number> {
+  return new Promise((settle, reject) => {
+    const child = spawn(process.execPath, argv, { stdio: 'inherit', detached: true })
+    const forward = (signal: NodeJS.Signals) => void child.kill(signal)
+    for (const signal of FORWARDED_SIGNALS) process.prependListener(signal, forward)
+    const finish = (end: () => void) => {
+      for (const signal of FORWARDED_SIGNALS) process.off(signal, forward)
+      end()
+    }
+    child.once('error', error => finish(() => reject(error)))
+    child.once('exit', (code, signal) => {
+      finish(() => settle(code ?? 128 + (signal === null ? 0 : constants.signals[signal])))
+    })
+  })
+}

@@ -1,0 +1,66 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+export const settings = t.object({
+  model: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Run directory of the model, relative to the project. Without it the bundled model is served.'
+    })
+  ),
+  model_name: t.optional(
+    t.string({ minLength: 1, description: 'Name that clients ask for. Without it the last part of the run directory.' })
+  ),
+  host: t.string({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
+  port: t.integer({
+    default: 11435,
+    minimum: 0,
+    maximum: 65535,
+    description: 'Port to listen on; 0 takes a free one.'
+  }),
+  api_key: t.optional(
+    t.secret({ minLength: 1, description: 'Bearer token that every route but GET / asks for. Without it none does.' })
+  ),
+  device: t.string({
+    default: 'auto',
+    pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|metal|webgpu)$',
+    'x-env': 'SVC_CANDLE_DEVICE',
+    description: 'Device that computes: auto (best is the same), cpu, cuda, cuda:N, metal, webgpu.'
+  }),
+  slots: t.integer({ default: 1, minimum: 1, maximum: 256, description: 'Answers that are generated at once.' }),
+  queue: t.integer({
+    default: 8,
+    minimum: 0,
+    maximum: 10_000,
+    'x-reload': 'live',
+    description: 'Requests that may wait for a slot; further ones are answered with 503.'
+  }),
+  context: t.optional(
+    t.integer({ minimum: 16, description: 'Upper bound on the context in tokens. Without it what the model allows.' })
+  ),
+  max_tokens: t.integer({
+    default: 512,
+    minimum: 1,
+    'x-reload': 'live',
+    description: 'Tokens generated at most when a request names no number.'
+  }),
+  temperature: t.number({
+    default: 0.7,
+    minimum: 0,
+    maximum: 5,
+    'x-reload': 'live',
+    description: 'Temperature when a request names none; 0 always takes the likeliest token.'
+  }),
+  max_body_bytes: t.integer({
+    default: 4_194_304,
+    minimum: 1024,
+    description: 'Largest request body in bytes; larger ones are answered with 413.'
+  }),
+  stall_seconds: t.number({
+    default: 60,
+    exclusiveMinimum: 0,
+    'x-reload': 'live',
+    description: 'Seconds that a streaming client may stop reading before its answer is given up.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

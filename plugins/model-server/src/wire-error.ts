@@ -1,0 +1,41 @@
+import type { Logger, SvcError } from '@svc/plugin-sdk'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+
+/** An error as every API needs it, before it takes the API's shape. */
+export interface WireError {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** Field that is wrong. */
+  readonly param: string | null
+}
+
+const BUSY_RETRY_SECONDS = 1
+const LOADING_RETRY_SECONDS = 2
+
+/** Errors of this server and of the engine say what they say; others above 499 are logged and kept back. */
+export function toWireError(error: unknown, log: Logger): WireError {
+  const thrown = (error ?? {}) as { [K in keyof SvcError]?: unknown } & { statusCode?: unknown }
+  const { data } = thrown
+  const code = typeof thrown.code === 'string' ? thrown.code : ''
+  const message = String(thrown.message ?? error)
+  const status = Number(thrown.status ?? thrown.statusCode ?? 500)
+  const param = typeof data === 'object' && data !== null && 'param' in data ? String(data.param) : null
+  if (status < 500 || code.startsWith('MSV_')) return { status, code, message, param }
+  log.error(`a request failed: ${message}`, { error })
+  if (code.startsWith('INF_')) return { status, code, message, param }
+  return { status: 500, code: 'internal_error', message: 'internal error, see the log of the server', param: null }
+}
+
+/** An error handler that answers in the shape of one API. */
+export function errorHandler(
+  shape: (error: WireError) => unknown,
+  log: Logger
+): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
+  return (error, _request, reply) => {
+    const wire = toWireError(error, log)
+    if (wire.code === 'MSV_BUSY') reply.header('retry-after', String(BUSY_RETRY_SECONDS))
+    if (wire.code === 'MSV_MODEL_LOADING') reply.header('retry-after', String(LOADING_RETRY_SECONDS))
+    return reply.code(wire.status).type('application/json; charset=utf-8').send(shape(wire))
+  }
+}

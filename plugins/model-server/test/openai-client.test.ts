@@ -1,0 +1,311 @@
+import OpenAI, { APIError, APIUserAbortError } from 'openai'
+import t, { type Test } from 'tap'
+import { type ServeOptions, type Serving, serve, until } from './serve.ts'
+
+async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI }> {
+  const serving = await serve(t, options)
+  const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: options.apiKey ?? 'none', maxRetries: 0 })
+  return { ...serving, client }
+}
+
+/** What a client throws when the server refuses; null when it does not. */
+const refusal = (request: Promise<unknown>): Promise<any> =>
+  request.then(
+    () => null,
+    error => error
+  )
+
+const say = (content: string) => [{ role: 'user' as const, content }]
+
+t.test('answers with text, usage and the reason for the end', async t => {
+  const { client } = await connect(t)
+  const answer = await client.chat.completions.create({ model: 'toy', messages: say('hello there') })
+  t.match(answer, {
+    id: /^chatcmpl-[0-9a-f-]{36}$/,
+    object: 'chat.completion',
+    model: 'toy',
+    system_fingerprint: 'fp_ababababab',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' }]
+  })
+  const prompt = '<>user\nhello there<>\n<>assistant\n'.length - 3
+  t.same(answer.usage, { prompt_tokens: prompt, completion_tokens: 12, total_tokens: prompt + 12 })
+})
+
+t.test('streams the role first, then text, then the reason for the end in an empty delta', async t => {
+  const { client } = await connect(t)
+  const stream = await client.chat.completions.create({ model: 'toy', messages: say('abc'), stream: true })
+  const chunks = []
+  for await (const chunk of stream) chunks.push(chunk)
+  t.same(
+    chunks.map(chunk => chunk.choices[0]),
+    [
+      { index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null },
+      ...['a', 'b', 'c'].map(content => ({ index: 0, delta: { content }, logprobs: null, finish_reason: null })),
+      { index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }
+    ]
+  )
+  t.equal(new Set(chunks.map(chunk => `${chunk.id} ${chunk.created} ${chunk.model}`)).size, 1)
+  t.notOk(chunks.some(chunk => 'usage' in chunk))
+})
+
+t.test('ends a stream with the usage in a chunk without choices when asked to', async t => {
+  const { client } = await connect(t)
+  const stream = await client.chat.completions.create({
+    messages: say('abc'),
+    model: 'toy',
+    stream: true,
+    stream_options: { include_usage: true }
+  })
+  const chunks = []
+  for await (const chunk of stream) chunks.push(chunk)
+  const last = chunks.pop()
+  t.same(last?.choices, [])
+  t.match(last?.usage, { completion_tokens: 4 })
+  t.ok(chunks.every(chunk => chunk.usage === null))
+})
+
+t.test('never cuts a character, streamed or not', async t => {
+  const { client } = await connect(t)
+  const text = 'Grüße, 世界 – 🦊👩‍👩‍👧'
+  const stream = await client.chat.completions.create({ model: 'toy', messages: say(text), stream: true })
+  let streamed = ''
+  for await (const chunk of stream) streamed += chunk.choices[0]?.delta.content ?? ''
+  t.equal(streamed, text)
+  const whole = await client.chat.completions.create({ model: 'toy', messages: say(text) })
+  t.equal(whole.choices[0]?.message.content, text)
+})
+
+t.test('stops before a stop string and says so', async t => {
+  const { client } = await connect(t)
+  for (const stop of ['END', ['never', 'END']]) {
+    const answer = await client.chat.completions.create({ model: 'toy', messages: say('one two END three'), stop })
+    t.match(answer.choices[0], { message: { content: 'one two ' }, finish_reason: 'stop' })
+  }
+})
+
+t.test('stops at the limit of tokens and says so', async t => {
+  const { client } = await connect(t, { maxTokens: 5 })
+  const messages = say('0123456789')
+  const byDefault = await client.chat.completions.create({ model: 'toy', messages })
+  t.match(byDefault.choices[0], { message: { content: '01234' }, finish_reason: 'length' })
+  const old = await client.chat.completions.create({ model: 'toy', messages, max_tokens: 2 })
+  t.match(old.choices[0], { message: { content: '01' }, finish_reason: 'length' })
+  const both = await client.chat.completions.create({
+    model: 'toy',
+    messages,
+    max_tokens: 2,
+    max_completion_tokens: 3
+  })
+  t.match(both.choices[0], { message: { content: '012' }, finish_reason: 'length' })
+})
+
+t.test('gives the same text for the same seed and another for another', async t => {
+  const { client } = await connect(t)
+  const ask = async (seed: number) => {
+    const answer = await client.chat.completions.create({
+      model: 'toy',
+      messages: say('aaaaaaaaaaaaaaaaaaaaaaaa'),
+      temperature: 2,
+      seed,
+      max_tokens: 24
+    })
+    return answer.choices[0]?.message.content
+  }
+  const first = await ask(7)
+  t.equal(await ask(7), first)
+  t.not(await ask(8), first)
+})
+
+t.test('passes sampling options on', async t => {
+  const { client } = await connect(t)
+  const ask = async (options: object) => {
+    const answer = await client.chat.completions.create({ model: 'toy', messages: say('aaaa'), ...options })
+    return answer.choices[0]?.message.content
+  }
+  t.equal(await ask({ temperature: 2, top_p: 0 }), 'aaaa', 'top_p keeps the likeliest token')
+  t.equal(await ask({ temperature: 2, top_k: 1 }), 'aaaa', 'top_k keeps the likeliest token')
+  t.equal(await ask({ temperature: 2, min_p: 1 }), 'aaaa', 'min_p keeps the likeliest token')
+  t.equal(await ask({ logit_bias: { '98': 100 }, max_tokens: 3 }), 'bbb', 'logit_bias')
+  t.not(await ask({ presence_penalty: 2, frequency_penalty: 2 }), 'aaaa', 'penalties')
+  t.not(await ask({ repetition_penalty: 1000 }), 'aaaa', 'repetition_penalty')
+})
+
+t.test('reports probabilities of tokens', async t => {
+  const { client } = await connect(t)
+  const answer = await client.chat.completions.create({
+    model: 'toy',
+    messages: say('aé'),
+    logprobs: true,
+    top_logprobs: 2
+  })
+  const entries = answer.choices[0]?.logprobs?.content ?? []
+  t.equal(entries.length, 3, 'one for every byte')
+  t.match(entries[0], { token: 'a', bytes: [97] })
+  t.equal(entries[1]?.bytes, null, 'a part of a character has no text of its own')
+  t.ok(entries.every(entry => entry.logprob < 0 && entry.top_logprobs.length === 2))
+
+  const stream = await client.chat.completions.create({
+    model: 'toy',
+    messages: say('ab'),
+    logprobs: true,
+    stream: true
+  })
+  const streamed = []
+  for await (const chunk of stream) streamed.push(...(chunk.choices[0]?.logprobs?.content ?? []))
+  t.same(
+    streamed.map(entry => [entry.token, entry.top_logprobs]),
+    [
+      ['a', []],
+      ['b', []]
+    ]
+  )
+})
+
+t.test('takes developer messages, content parts and fields that mean nothing', async t => {
+  const { client } = await connect(t)
+  const answer = await client.chat.completions.create({
+    model: 'toy:latest',
+    messages: [
+      { role: 'developer', content: 'be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'one ' },
+          { type: 'text', text: 'two' }
+        ]
+      }
+    ],
+    n: 1,
+    tools: [],
+    tool_choice: 'none',
+    response_format: { type: 'text' },
+    modalities: ['text'],
+    metadata: { a: 'b' },
+    user: 'me',
+    store: false,
+    stop: null,
+    max_tokens: null
+  })
+  t.equal(answer.choices[0]?.message.content, 'one two')
+})
+
+t.test('lists the model', async t => {
+  const { client } = await connect(t)
+  const { data } = await client.models.list()
+  t.match(data, [{ id: 'toy', object: 'model', owned_by: 'svc', created: 1767323045 }])
+  t.match(await client.models.retrieve('toy'), { id: 'toy', max_model_len: 512 })
+  t.match(await refusal(client.models.retrieve('other/one')), { status: 404, code: 'model_not_found' })
+})
+
+t.test('refuses in the shape that the client knows', async t => {
+  const { client } = await connect(t, { contextLength: 40 })
+  const create = (body: object) =>
+    client.chat.completions.create({ model: 'toy', messages: say('hi'), ...body } as never)
+  t.match(await refusal(create({ model: 'gpt-4o' })), { status: 404, code: 'model_not_found', param: 'model' })
+  t.match(await refusal(create({ tools: [{ type: 'function', function: { name: 'f' } }] })), {
+    status: 400,
+    code: 'unsupported_parameter',
+    param: 'tools',
+    type: 'invalid_request_error'
+  })
+  t.match(await refusal(create({ n: 2 })), { status: 400, param: 'n' })
+  t.match(await refusal(create({ messages: say('x'.repeat(30)) })), {
+    status: 400,
+    code: 'context_length_exceeded',
+    message: /has 49 tokens, the context holds 40 /
+  })
+  t.match(await refusal(create({ messages: say('x'.repeat(2000)) })), {
+    status: 400,
+    code: 'context_length_exceeded',
+    message: /has at least 1280 tokens, the context holds 40 /
+  })
+  t.match(await refusal(client.responses.create({ model: 'toy', input: 'hi' })), {
+    status: 404,
+    message: /this server speaks chat completions/
+  })
+})
+
+t.test('asks for its key', async t => {
+  const { client, url } = await connect(t, { apiKey: 'right' })
+  t.ok(await client.models.list())
+  const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 })
+  t.match(await refusal(stranger.models.list()), { status: 401, code: 'invalid_api_key', type: 'authentication_error' })
+  t.match(await refusal(stranger.chat.completions.create({ model: 'toy', messages: say('hi') })), { status: 401 })
+})
+
+t.test('ends an abandoned stream within one token', async t => {
+  let generated = 0
+  const { client, model } = await connect(t, {
+    contextLength: 4096,
+    maxTokens: 3000,
+    beforeToken: () => void generated++
+  })
+  const stream = await client.chat.completions.create({ model: 'toy', messages: say('x'.repeat(1000)), stream: true })
+  for await (const chunk of stream) {
+    if (chunk.choices[0]?.delta.content === 'x') break
+  }
+  await until(() => model.ended.length === 1)
+  t.ok(['cancelled', 'abandoned'].includes(model.ended[0] ?? ''))
+  t.ok(generated < 1000, 'long before the end')
+})
+
+t.test('ends an aborted request that is not streamed, and one that waits', async t => {
+  let go = () => {}
+  const gate = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const { client, model } = await connect(t, { beforeToken: () => gate })
+  const abort = new AbortController()
+  const requests = [1, 2].map(() =>
+    client.chat.completions.create({ model: 'toy', messages: say('hello') }, { signal: abort.signal })
+  )
+  const settled = Promise.allSettled(requests)
+  await until(() => model.capacity().active === 1 && model.capacity().waiting === 1)
+  abort.abort()
+  for (const result of await settled) t.ok(result.status === 'rejected' && result.reason instanceof APIUserAbortError)
+  await until(() => model.capacity().waiting === 0)
+  go()
+  await until(() => model.capacity().active === 0)
+  t.equal(model.generated, 0)
+  const after = await client.chat.completions.create({ model: 'toy', messages: say('still there') })
+  t.equal(after.choices[0]?.message.content, 'still there')
+})
+
+t.test('tells of an error in the middle of a stream', async t => {
+  const { client, errors } = await connect(t, {
+    beforeToken: generated => {
+      if (generated === 2) throw new Error('the secret of the machine')
+    }
+  })
+  const stream = await client.chat.completions.create({ model: 'toy', messages: say('abcdef'), stream: true })
+  let text = ''
+  const read = async () => {
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
+  }
+  const error = await refusal(read())
+  t.equal(text, 'ab')
+  t.ok(error instanceof APIError)
+  t.match(error.message, /internal error/)
+  t.match(errors, [/the secret of the machine/])
+  t.match(await refusal(client.chat.completions.create({ model: 'toy', messages: say('abcdef') })), {
+    status: 500,
+    message: /internal error/
+  })
+})
+
+t.test('says when it is full and when to come back', async t => {
+  let go = () => {}
+  const gate = new Promise<void>(resolve => {
+    go = resolve
+  })
+  const { client, model } = await connect(t, { queue: 1, beforeToken: () => gate })
+  const request = () => client.chat.completions.create({ model: 'toy', messages: say('hi') })
+  const admitted = [request(), request()]
+  await until(() => model.capacity().waiting === 1)
+  const error = (await refusal(request())) as APIError
+  t.match(error, { status: 503, code: 'server_busy' })
+  t.equal(error.headers?.get('retry-after'), '1')
+  go()
+  for (const answer of await Promise.all(admitted)) t.equal(answer.choices[0]?.message.content, 'hi')
+  t.equal((await request()).choices[0]?.message.content, 'hi')
+})

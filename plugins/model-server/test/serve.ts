@@ -1,0 +1,66 @@
+import type { AddressInfo } from 'node:net'
+import type { Logger } from '@svc/plugin-sdk'
+import Fastify from 'fastify'
+import type { Test } from 'tap'
+import { Completions, type Limits } from '../src/completions.ts'
+import { modelServerRoutes } from '../src/routes.ts'
+import { ServedModel } from '../src/served-model.ts'
+import type { WireServices } from '../src/wire-services.ts'
+import { ToyModel, type ToyOptions } from './toy-engine.ts'
+
+export interface ServeOptions extends ToyOptions, Partial<Limits>, Partial<Omit<WireServices, 'stallMs'>> {
+  readonly stallMs?: number
+  /** The model's state when requests come; default ready. */
+  readonly state?: ServedModel['state']
+}
+
+export interface Serving {
+  readonly url: string
+  readonly port: number
+  readonly model: ToyModel
+  readonly served: ServedModel
+  readonly completions: Completions
+  /** Lines of the log at level error. */
+  readonly errors: string[]
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
+}
+
+/** The routes on a real socket over the toy engine, until the test ends. */
+export async function serve(t: Test, options: ServeOptions = {}): Promise<Serving> {
+  const { slots = 1, queue = 8, maxTokens = 64, temperature = 0, stallMs = 60_000, ...rest } = options
+  const model = new ToyModel(options, { slots })
+  const served = new ServedModel('toy', '/models/toy')
+  served.state = options.state ?? { status: 'ready', model, modifiedAt: new Date('2026-01-02T03:04:05Z') }
+  const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature }))
+  const errors: string[] = []
+  const ignore = () => undefined
+  const log: Logger = { debug: ignore, info: ignore, warn: ignore, error: message => void errors.push(message) }
+  const app = Fastify({ forceCloseConnections: true })
+  await modelServerRoutes(app, {
+    served,
+    completions,
+    log,
+    version: '1.2.3',
+    host: '127.0.0.1',
+    apiKey: undefined,
+    maxBodyBytes: 65_536,
+    stallMs: () => stallMs,
+    ...rest
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const post: Serving['post'] = (path, body, headers = {}) =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
+    })
+  return { url, port, model, served, completions, errors, post }
+}
+
+/** Waits until something holds; the runner's time-out is the limit. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
+}

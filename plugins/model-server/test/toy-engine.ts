@@ -1,0 +1,216 @@
+import type {
+  GenerateEvent,
+  GenerateRequest,
+  InferenceEngine,
+  LoadedModel,
+  LoadOptions,
+  ModelInfo
+} from '@svc/contracts'
+import { SvcError } from '@svc/plugin-sdk'
+import { echoModel } from './toy-model.ts'
+import { logprobsOf, pick, random } from './toy-sampler.ts'
+import { detokenize, END_OF_TEXT, IM_END, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
+
+export interface ToyOptions {
+  readonly contextLength?: number
+  readonly device?: string
+  /** Runs before every token: a place to wait or to throw. `generated` counts from 0. */
+  beforeToken?(generated: number): void | Promise<void>
+  /** Runs before a load is over: a place to wait or to throw. */
+  beforeLoaded?(options: LoadOptions): void | Promise<void>
+}
+
+/** A whole engine over {@link echoModel}: small, deterministic, and true to the contract. */
+export class ToyEngine implements InferenceEngine {
+  readonly name = 'toy 1.0.0'
+  readonly models: ToyModel[] = []
+  readonly #options: ToyOptions
+
+  constructor(options: ToyOptions = {}) {
+    this.#options = options
+  }
+
+  async devices() {
+    return [{ id: 'cpu', description: 'toy' }]
+  }
+
+  async load(options: LoadOptions): Promise<ToyModel> {
+    options.onProgress?.(0.5, 'reading weights')
+    await this.#options.beforeLoaded?.(options)
+    const model = new ToyModel(this.#options, options)
+    this.models.push(model)
+    return model
+  }
+}
+
+export class ToyModel implements LoadedModel {
+  readonly info: ModelInfo
+  /** Tokens generated so far, over all sequences. */
+  generated = 0
+  /** Sequences that ended, by how. */
+  readonly ended: string[] = []
+  closed = false
+  readonly #options: ToyOptions
+  readonly #slots: number
+  #active = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(options: ToyOptions, load: Pick<LoadOptions, 'slots' | 'maxContext'> = {}) {
+    this.#options = options
+    this.#slots = load.slots ?? 1
+    this.info = {
+      family: 'llama',
+      parameters: 3_200_000,
+      contextLength: Math.min(options.contextLength ?? 512, load.maxContext ?? Number.POSITIVE_INFINITY),
+      vocabularySize: VOCABULARY_SIZE,
+      precision: 'F32',
+      sizeBytes: 12_800_000,
+      digest: 'ab'.repeat(32),
+      device: options.device ?? 'cpu',
+      adapter: { rank: 8, alpha: 16, targets: ['q_proj'] },
+      chatTemplate: null
+    }
+  }
+
+  renderChat(messages: readonly { readonly role: string; readonly content: string }[]): string {
+    if (messages.some(({ role }, at) => role === 'system' && at > 0)) throw new Error('system message must come first')
+    const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
+    return `${turns.join('')}<|im_start|>assistant\n`
+  }
+
+  tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {
+    return tokenize(text, options.special ?? false)
+  }
+
+  detokenize(tokens: readonly number[]): string {
+    return detokenize(tokens)
+  }
+
+  async logits(tokens: readonly number[]): Promise<Float32Array[]> {
+    return tokens.map((_, at) => echoModel(tokens.slice(0, at + 1)).next([]))
+  }
+
+  capacity() {
+    return { slots: this.#slots, active: this.#active, waiting: this.#waiting.length }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+  }
+
+  async *generate(request: GenerateRequest): AsyncGenerator<GenerateEvent, void> {
+    const { tokens, signal, stop = [], logprobs, sampling = {} } = request
+    const room = this.info.contextLength - tokens.length
+    if (room <= 0) {
+      throw new SvcError('INF_CONTEXT_EXCEEDED', 'too long', {
+        status: 400,
+        data: { promptTokens: tokens.length, contextLength: this.info.contextLength }
+      })
+    }
+    const queuedAt = process.hrtime.bigint()
+    if (!(await this.#enter(signal))) {
+      const usage = { promptTokens: tokens.length, completionTokens: 0, queueNs: 0, promptNs: 0, completionNs: 0 }
+      yield { type: 'done', finishReason: 'cancelled', usage }
+      return
+    }
+    const startedAt = process.hrtime.bigint()
+    const model = echoModel(tokens)
+    const draw = random(sampling.seed ?? Math.floor(Math.random() * 2 ** 32))
+    const generated: number[] = []
+    const decoder = new TextDecoder()
+    let finishReason: 'stop' | 'length' | 'cancelled' = 'length'
+    let outcome = 'abandoned'
+    let stopped = false
+    let held = ''
+    let pending: { tokens: number[]; logprobs: ReturnType<typeof logprobsOf>[] } = { tokens: [], logprobs: [] }
+    const take = (text: string): GenerateEvent => {
+      const { tokens, logprobs: entries } = pending
+      pending = { tokens: [], logprobs: [] }
+      return { type: 'text', text, tokens, ...(logprobs === undefined ? {} : { logprobs: entries }) }
+    }
+    try {
+      while (generated.length < Math.min(request.maxTokens ?? room, room)) {
+        await this.#options.beforeToken?.(generated.length)
+        // Real engines compute off the event loop; without this nobody else would ever run.
+        await new Promise(setImmediate)
+        if (signal?.aborted) {
+          finishReason = 'cancelled'
+          break
+        }
+        const logits = model.next(generated)
+        const token = pick(logits, generated, sampling, draw)
+        generated.push(token)
+        this.generated += 1
+        if (!request.ignoreEos && (token === IM_END || token === END_OF_TEXT)) {
+          finishReason = 'stop'
+          break
+        }
+        pending.tokens.push(token)
+        if (logprobs !== undefined) pending.logprobs.push(logprobsOf(logits, token, logprobs))
+        held += token < 256 ? decoder.decode(Uint8Array.of(token), { stream: true }) : detokenize([token])
+        const cut = Math.min(...stop.map(text => held.indexOf(text)).filter(at => at >= 0))
+        if (cut < Number.POSITIVE_INFINITY) {
+          held = held.slice(0, cut)
+          finishReason = 'stop'
+          stopped = true
+          break
+        }
+        const safe = held.length - heldBack(held, stop)
+        if (safe > 0) {
+          yield take(held.slice(0, safe))
+          held = held.slice(safe)
+        }
+      }
+      if (!stopped) held += decoder.decode()
+      if (held !== '') yield take(held)
+      const endedAt = process.hrtime.bigint()
+      const usage = {
+        promptTokens: tokens.length,
+        completionTokens: generated.length,
+        queueNs: Number(startedAt - queuedAt),
+        promptNs: 1000,
+        completionNs: Number(endedAt - startedAt)
+      }
+      outcome = finishReason
+      yield { type: 'done', finishReason, usage }
+    } finally {
+      this.ended.push(outcome)
+      this.#leave()
+    }
+  }
+
+  /** Waits for a slot; false when the wait was given up. */
+  async #enter(signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#active < this.#slots) {
+      this.#active += 1
+      return true
+    }
+    return new Promise(resolve => {
+      const admit = () => resolve(true)
+      this.#waiting.push(admit)
+      signal?.addEventListener('abort', () => {
+        const at = this.#waiting.indexOf(admit)
+        if (at >= 0) this.#waiting.splice(at, 1)
+        resolve(false)
+      })
+    })
+  }
+
+  /** A slot goes straight to the next in line. */
+  #leave(): void {
+    const next = this.#waiting.shift()
+    if (next === undefined) this.#active -= 1
+    else next()
+  }
+}
+
+/** Characters at the end of a text that could be the beginning of a stop string. */
+function heldBack(text: string, stop: readonly string[]): number {
+  let longest = 0
+  for (const string of stop) {
+    for (let length = Math.min(string.length - 1, text.length); length > longest; length--) {
+      if (string.startsWith(text.slice(-length))) longest = length
+    }
+  }
+  return longest
+}

@@ -1,0 +1,40 @@
+import { IM_END, IM_START, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
+
+const STRONG = 8
+
+/**
+ * A language model over bytes that likes to repeat: in a conversation what the user said last, and then it ends its
+ * turn; in any other text the first line, for ever. `next(generated)` are the logits of the token after the prompt and
+ * what has been generated.
+ */
+export function echoModel(prompt: readonly number[]): { next(generated: readonly number[]): Float32Array } {
+  const answer = lastTurn(prompt, 'assistant')
+  const said = lastTurn(prompt, 'user')
+  const line = prompt.slice(0, prompt.indexOf(10) + 1 || prompt.length)
+  const likeliest = (generated: readonly number[]): number => {
+    if (said === null || answer === null) return line[(prompt.length + generated.length) % line.length] ?? IM_END
+    return said[answer.length + generated.length] ?? IM_END
+  }
+  return {
+    next(generated) {
+      const logits = new Float32Array(VOCABULARY_SIZE)
+      // A little structure, so that a high temperature gives different texts for different histories.
+      const last = generated.at(-1) ?? prompt.at(-1) ?? 0
+      for (let token = 0; token < 256; token++) logits[token] = Math.sin(token * 12.9898 + last * 78.233)
+      logits[likeliest(generated)] = STRONG
+      return logits
+    }
+  }
+}
+
+/** Tokens of the last turn of a role, up to its end or that of the text. */
+function lastTurn(tokens: readonly number[], role: string): readonly number[] | null {
+  const header = [IM_START, ...tokenize(`${role}\n`, false)]
+  for (let at = tokens.length - header.length; at >= 0; at--) {
+    if (!header.every((token, i) => tokens[at + i] === token)) continue
+    const start = at + header.length
+    const end = tokens.indexOf(IM_END, start)
+    return tokens.slice(start, end < 0 ? undefined : end)
+  }
+  return null
+}
