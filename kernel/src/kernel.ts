@@ -46,6 +46,8 @@ export interface KernelOptions {
   readonly repositoryId: string
   readonly version: string
   readonly services?: ReadonlyMap<ServiceId, unknown>
+  /** Plugins to activate; the others stay as they are, but for their manifests unread. Absent: all that are enabled. */
+  readonly activate?: ReadonlySet<string>
   onState?(plugin: string, state: PluginState): void
 }
 
@@ -139,18 +141,22 @@ export class Kernel implements KernelPort {
     this.log.forPlugin(unit.name).error('uncaught error', { error, policy })
     const record = this.records.get(unit.name)
     if (record !== undefined) record.why = `uncaught: ${error instanceof Error ? error.message : String(error)}`
-    if (policy === 'abort-process') process.exit(70)
+    if (policy === 'abort-process' && unit.kill === null) process.exit(70)
+    if (policy === 'abort-process') unit.kill?.(error)
     if (policy === 'restart') void this.#restart(unit)
   }
 
   /** The far side of an isolated unit ended by itself. Its operations answer 503 until it is back. */
   crashed(unit: Unit, error: SvcError): void {
     const record = this.records.get(unit.name)
-    if (this.#closing || record?.unit !== unit) return
+    if (this.#closing) return
     this.log.forPlugin(unit.name).error(error.message, { error })
-    unit.lifecycle.to('failed')
+    // While it is activating the shadow is refused; while it drains nothing more is expected of it.
+    if (unit.state !== 'draining') unit.lifecycle.to('failed')
+    if (record?.unit !== unit) return
     record.running = null
-    this.#failed(record, error.message)
+    this.#failed(record, error.message, this.#configuration(unit.name).policy.onBootFailure !== 'continue')
+    if (record.quarantined) void this.change({}).catch(() => {})
   }
 
   async close(): Promise<void> {
@@ -184,6 +190,7 @@ export class Kernel implements KernelPort {
       if (request.dryRun === true) return this.#report(plan, false)
       if (plan.steps.length === 0 && this.#current.id > 0) {
         this.#graph = graph
+        for (const name of this.records.keys()) this.#rest(name)
         return this.#report(plan, true)
       }
       try {
@@ -226,7 +233,7 @@ export class Kernel implements KernelPort {
     const stale = new Set(request.stale ?? [])
     const undo: (() => void)[] = []
     const wanted = [...this.records.values()].filter(
-      record => this.#enabled(record) && (record.code === null || stale.has(record.name))
+      record => this.#wanted(record.name) && this.#enabled(record) && (record.code === null || stale.has(record.name))
     )
     await Promise.all(
       wanted.map(async record => {
@@ -250,6 +257,10 @@ export class Kernel implements KernelPort {
     return undo
   }
 
+  #wanted(name: string): boolean {
+    return this.#options.activate?.has(name) ?? true
+  }
+
   #enabled(record: PluginRecord): boolean {
     if (record.source.problem !== null || record.manifest === null || record.quarantined) return false
     const { enabled, error } = this.#configuration(record.name)
@@ -263,9 +274,10 @@ export class Kernel implements KernelPort {
     for (const record of this.records.values()) {
       const manifest = record.manifest
       if (manifest === null || record.source.problem !== null) continue
-      if (this.#enabled(record) && record.code !== null && record.state !== 'failed')
+      const readable = record.code !== null || !this.#wanted(record.name)
+      if (this.#enabled(record) && readable && record.lifecycle.state !== 'failed') {
         candidates.push(this.#withSecrets(manifest))
-      else disabled.push(manifest)
+      } else disabled.push(manifest)
     }
     const builtin = new Set<string>(this.#builtin.keys())
     const graph = resolveGraph(candidates, builtin, disabled)
@@ -273,7 +285,8 @@ export class Kernel implements KernelPort {
     for (const manifest of candidates) {
       const record = this.records.get(manifest.name)
       const fingerprint = `${record?.code?.fingerprint} ${this.#configuration(manifest.name).fingerprint}`
-      if (!graph.blocked.has(manifest.name)) desired.set(manifest.name, { manifest, fingerprint })
+      if (this.#wanted(manifest.name) && !graph.blocked.has(manifest.name))
+        desired.set(manifest.name, { manifest, fingerprint })
     }
     return { graph, desired }
   }
@@ -289,8 +302,9 @@ export class Kernel implements KernelPort {
       if (record.running !== null) running.set(name, record.running)
     }
     for (const [name, unit] of this.#current.units) {
-      // A plugin whose folder vanished still runs until the flip.
-      if (!this.records.has(name)) running.set(name, { manifest: unit.manifest, fingerprint: '', bindings: new Map() })
+      // A plugin whose folder vanished still runs until the flip; one in quarantine only seems to.
+      if (this.records.get(name)?.quarantined ?? true)
+        running.set(name, { manifest: unit.manifest, fingerprint: '', bindings: new Map() })
     }
     return running
   }
@@ -402,7 +416,7 @@ export class Kernel implements KernelPort {
     if (record.source.problem !== null) record.rest('invalid', record.source.problem.message)
     else if (!(enabled ?? record.manifest?.enabledByDefault ?? true)) record.rest('disabled', error)
     else if (error !== null) record.rest('invalid', error)
-    else if (record.code === null) record.rest('invalid', record.why)
+    else if (record.code === null && this.#wanted(name)) record.rest('invalid', record.why)
     else if (blocked !== undefined) record.rest(blocked.code === 'KRN_WAITING' ? 'waiting' : 'invalid', blocked.reason)
     else record.rest('resolved', record.why)
   }
@@ -443,15 +457,18 @@ export class Kernel implements KernelPort {
     else record.why = `last change refused: ${message(error)}`
   }
 
-  #failed(record: PluginRecord, why: string): void {
+  #failed(
+    record: PluginRecord,
+    why: string,
+    retry = this.#configuration(record.name).policy.onBootFailure === 'retry'
+  ): void {
     if (record.fail(why)) {
       this.log.forPlugin(record.name).error(`quarantined: ${why}`)
       return
     }
-    if (this.#configuration(record.name).policy.onBootFailure !== 'retry') return
+    if (!retry) return
     const delay = record.scheduleRetry(() => {
       record.lifecycle.to('discovered')
-      if (record.unit?.state === 'failed') record.unit.lifecycle.to('draining')
       this.change({ forced: [record.name] }).catch((error: unknown) =>
         this.log.forPlugin(record.name).warn('retry failed', { error })
       )

@@ -48,6 +48,7 @@ export async function buildShadow(request: ShadowRequest): Promise<Shadow> {
     for (const { item, unit } of generation.items<Surface>(surfaces)) {
       prepared.push(await prepareSurface(item, generation, unit.name))
     }
+    for (const unit of fresh) assertAlive(unit)
     return { generation, fresh, prepared }
   } catch (error) {
     await discardShadow({ fresh, prepared }, request.discard, error)
@@ -97,6 +98,14 @@ async function activateFresh(
   fresh.push(unit)
   for (const [token, value] of unit.services) draft.register(token, value)
   return unit
+}
+
+/** An isolated unit can be lost while others are still being activated. */
+function assertAlive(unit: Unit): void {
+  if (unit.state !== 'failed') return
+  throw kernelErrors.create('KRN_ISOLATION_CRASHED', `${unit.name} ended before it could serve; see its log`, {
+    plugin: unit.name
+  })
 }
 
 async function prepareSurface(surface: Surface, generation: Generation, plugin: string): Promise<PreparedSurface> {

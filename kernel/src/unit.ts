@@ -56,6 +56,10 @@ export class Unit implements UnitView, OperationOwner {
   readonly healthChecks: HealthCheck[] = []
   readonly configListeners: ConfigListener[] = []
   readonly tasks = new Map<Promise<void>, string>()
+  /** Waits for work that this side cannot see. */
+  readonly drainers: ((deadlineMs: number) => Promise<unknown>)[] = []
+  /** Ends the worker or process of an isolated unit; null for a unit of this process. */
+  kill: ((cause: unknown) => void) | null = null
   readonly stats: UnitStats = { calls: 0, failures: 0, totalMs: 0 }
   config: unknown
   /** Generation in which it began to serve. */
@@ -136,7 +140,8 @@ export class Unit implements UnitView, OperationOwner {
   async drain(deadlineMs: number): Promise<boolean> {
     if (this.state === 'active' || this.state === 'degraded' || this.state === 'failed') this.lifecycle.to('draining')
     const idle = this.#inFlight === 0 ? Promise.resolve() : new Promise<void>(resolve => (this.#idle = resolve))
-    return settleBefore(Promise.all([idle, ...this.tasks.keys()]), deadlineMs)
+    const remote = this.drainers.map(each => each(deadlineMs))
+    return settleBefore(Promise.all([idle, ...this.tasks.keys(), ...remote]), deadlineMs)
   }
 
   async dispose(deadlineMs: number): Promise<DisposeReport> {
