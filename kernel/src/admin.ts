@@ -1,4 +1,5 @@
 import type {
+  BuildReport,
   ChangeReport,
   ConfigProblem,
   CpuShare,
@@ -25,6 +26,7 @@ export interface AdminHost {
   readonly config: ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
   readAgain(): Promise<readonly ConfigProblem[]>
+  build(directory: string): Promise<BuildReport>
   configSchema(): Record<string, unknown>
   ownerOf(file: string): string | undefined
 }
@@ -50,6 +52,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
       for (const name of [...(change.enable ?? []), ...(change.disable ?? []), ...(change.reload ?? [])]) record(name)
       return host.apply(change, options?.dryRun ?? false)
     },
+    build: directory => host.build(directory),
     settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
     explain: (key): SettingExplanation => host.config.explain(key),
     validate: () => host.readAgain(),

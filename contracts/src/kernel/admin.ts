@@ -18,6 +18,8 @@ export interface KernelAdmin {
   health(): Promise<readonly HealthReport[]>
   /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
+  /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */
+  build(directory: string): Promise<BuildReport>
   /** Every setting with value (secrets masked), layer and place. */
   settings(prefix?: string): readonly SettingReport[]
   /** One setting with everything that it overrides. */
@@ -105,6 +107,13 @@ export interface ChangeReport {
   readonly keep: readonly string[]
   /** One line per step with its reason. */
   readonly steps: readonly string[]
+}
+
+export interface BuildReport {
+  readonly name: string
+  readonly version: string
+  /** Absolute paths of what was written. */
+  readonly files: readonly string[]
 }
 
 export interface SettingReport {

@@ -65,7 +65,11 @@ export async function callMethod(
   }
   const params = await readJson(json)
   return interruptible(async signal => {
-    print(await callDaemon(state, method, params, { signal, ...listeners(flags), ...token(catalog) }), flags, undefined)
+    print(
+      await callDaemon(state, method, params, { signal, ...listeners(flags), ...(await token(catalog)) }),
+      flags,
+      undefined
+    )
     return EXIT.ok
   })
 }
@@ -79,10 +83,10 @@ async function callDescriptor(
 ): Promise<number> {
   const view = descriptor.expose.cli?.view
   const daemon = flags.inProcess || !descriptor.expose.rpc ? null : await readDaemonState(catalog.projectRoot)
-  if (daemon !== null && (await probeDaemon(daemon, token(catalog)))) {
+  if (daemon !== null && (await probeDaemon(daemon, await token(catalog)))) {
     const method = typeof descriptor.expose.rpc === 'string' ? descriptor.expose.rpc : descriptor.id
     return interruptible(async signal => {
-      const output = await callDaemon(daemon, method, input, { signal, ...listeners(flags), ...token(catalog) })
+      const output = await callDaemon(daemon, method, input, { signal, ...listeners(flags), ...(await token(catalog)) })
       return print(output, flags, view)
     })
   }
@@ -149,9 +153,11 @@ function listeners(flags: GlobalFlags): Pick<Invocation, 'onEvent' | 'onProgress
   }
 }
 
-function token(catalog: Catalog): { token?: string } {
-  const { daemonToken } = catalog
-  return daemonToken === undefined ? {} : { token: daemonToken }
+/** What the daemon may demand, as the configuration writes it; a secret reference is for the daemon's own process. */
+async function token(catalog: Catalog): Promise<{ token?: string }> {
+  const { resolveConfig } = await import('../config/resolve.ts')
+  const told = resolveConfig(catalog.sources, catalog.manifests).plugins.get('daemon')?.values.token
+  return typeof told === 'string' ? { token: told } : {}
 }
 
 async function readJson(text: string | undefined): Promise<unknown> {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { CommandDescriptor, JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
 import type { Argv } from 'yargs'
+import { version } from '../version.ts'
 import { collectInput, commandString, describeArguments } from './arguments.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { errorJson, renderError } from './render.ts'
@@ -22,10 +22,6 @@ export type CliCommand =
       readonly plugin: string
       readonly descriptor: Omit<CommandDescriptor, 'input'> & { readonly input: JsonSchema }
     }
-
-export const version: string = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-).version
 
 /** Parses, runs, prints; resolves to the exit code. Help and version load no plugin's code. */
 export async function main(argv: readonly string[]): Promise<number> {

@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import type { Hook } from '../hook.ts'
 import type { CallerInputOf, Operation, OutputOf } from '../operation.ts'
 import type { CallOptions, Plugin } from '../plugin.ts'
@@ -106,6 +108,14 @@ export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Pro
     ...(options.settings === undefined ? {} : { settings: { [plugin.name]: options.settings } }),
     ...(options.services === undefined ? {} : { services: options.services })
   })
+}
+
+/** The plugin in a built file, whichever way it is exported. */
+export function loadPlugin(file: string | URL): Plugin {
+  const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<string, unknown>
+  const plugin = [loaded.default, loaded.plugin, loaded].find(each => (each as Plugin | undefined)?.kind === 'plugin')
+  if (plugin === undefined) throw new Error(`${String(file)} exports no plugin: export default definePlugin({ … })`)
+  return plugin as Plugin
 }
 
 async function loadKernel(): Promise<KernelTesting> {

@@ -1,9 +1,11 @@
+import { resolve } from 'node:path'
 import { kernelAdmin, kernelPort } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
 import {
   doctor,
+  pluginsBuild,
   pluginsDisable,
   pluginsDoctor,
   pluginsEffects,
@@ -32,6 +34,7 @@ export default definePlugin({
     pluginsDisable,
     pluginsReload,
     pluginsNew,
+    pluginsBuild,
     pluginsDoctor,
     doctor,
     configList,
@@ -79,6 +82,15 @@ export default definePlugin({
       return { ...mutable(report), text: changeText(report) }
     })
     ctx.implement(pluginsNew, ({ name, directory }, call) => scaffold(ctx.projectRoot, name, directory, call))
+    ctx.implement(pluginsBuild, async ({ directory }) => {
+      const { name, version, files } = await admin.build(resolve(directory))
+      return {
+        name,
+        version,
+        files: [...files],
+        text: [`built ${name} ${version}`, ...files.map(file => `  ${file}`)].join('\n')
+      }
+    })
     ctx.implement(pluginsDoctor, async () => verdict(await examinePlugins(admin)))
     ctx.implement(doctor, async () => verdict(await examineInstallation(admin, kernel.projectRoot)))
 

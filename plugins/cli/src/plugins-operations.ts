@@ -174,6 +174,15 @@ export const pluginsNew = defineOperation({
   expose: { cli: { command: 'plugins new', args: ['name', 'directory'], view: { text: 'text' } } }
 })
 
+export const pluginsBuild = defineOperation({
+  id: 'kernel.plugins.build',
+  summary: 'Build a plugin package for publishing: dist/plugin.cjs and dist/plugin.json',
+  input: t.object({ directory: t.string({ default: '.', minLength: 1, description: 'Folder of the package' }) }),
+  output: t.object({ name: t.string(), version: t.string(), files: t.array(t.string()), text: t.string() }),
+  scopes: ADMIN,
+  expose: { cli: { command: 'plugins build', args: ['directory'], view: { text: 'text' } } }
+})
+
 const finding = t.object({
   subject: t.string(),
   status: t.enum(['ok', 'warning', 'error']),

@@ -1,0 +1,128 @@
+import type { DependencySpec } from './scaffold.ts'
+
+/** Files of a new plugin package, by path inside of it. */
+export function templateFiles(name: string, spec: DependencySpec): Map<string, string> {
+  const constant = name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+  return new Map([
+    ['package.json', packageJson(name, spec)],
+    ['tsconfig.json', TSCONFIG],
+    ['src/plugin.ts', pluginSource(name, constant)],
+    ['test/plugin.test.mjs', testSource(name)],
+    ['README.md', readme(name)],
+    ['.gitignore', 'node_modules/\ndist/\n']
+  ])
+}
+
+function packageJson(name: string, spec: DependencySpec): string {
+  return `${JSON.stringify(
+    {
+      name: `svc-plugin-${name}`,
+      version: '0.1.0',
+      type: 'module',
+      engines: { node: '>=20.19' },
+      svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
+      files: ['dist', 'README.md'],
+      scripts: { build: 'svc plugins build .', test: 'npm run build && node --test test/' },
+      peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
+      devDependencies: { '@svc/kernel': spec('@svc/kernel'), '@svc/plugin-sdk': spec('@svc/plugin-sdk') }
+    },
+    null,
+    2
+  )}\n`
+}
+
+const TSCONFIG = `${JSON.stringify(
+  {
+    compilerOptions: {
+      target: 'ES2023',
+      module: 'NodeNext',
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      verbatimModuleSyntax: true,
+      erasableSyntaxOnly: true,
+      allowImportingTsExtensions: true,
+      noEmit: true,
+      skipLibCheck: true
+    },
+    include: ['src']
+  },
+  null,
+  2
+)}\n`
+
+function pluginSource(name: string, constant: string): string {
+  return `import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+
+/** One declaration: an HTTP route, an MCP tool, a JSON-RPC method and a command. */
+export const ${constant}Greet = defineOperation({
+  id: '${name}.greet',
+  summary: 'Greet somebody',
+  input: t.object({ name: t.string({ minLength: 1, description: 'Whom to greet' }) }),
+  output: t.object({ text: t.string() }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/${name}/greet/:name' },
+    mcp: true,
+    rpc: true,
+    cli: { command: '${name} greet', args: ['name'], view: { text: 'text' } }
+  }
+})
+
+export default definePlugin({
+  name: '${name}',
+  summary: 'Greets',
+  config: t.object({
+    greeting: t.string({ default: 'Hello', description: 'First word of every greeting', 'x-reload': 'live' })
+  }),
+  operations: [${constant}Greet],
+  activate(ctx) {
+    ctx.implement(${constant}Greet, ({ name }) => ({ text: \`\${ctx.config.greeting}, \${name}!\` }))
+  }
+})
+`
+}
+
+function testSource(name: string): string {
+  return `import assert from 'node:assert/strict'
+import test from 'node:test'
+import { assertNoLeaks, loadPlugin, testPlugin } from '@svc/plugin-sdk/testing'
+
+const plugin = loadPlugin(new URL('../dist/plugin.cjs', import.meta.url))
+
+test('greets with the configured word', async () => {
+  const kernel = await testPlugin(plugin, { settings: { greeting: 'Salut' } })
+  assert.deepEqual(await kernel.callById('${name}.greet', { name: 'Ada' }), { text: 'Salut, Ada!' })
+  await kernel.close()
+})
+
+test('refuses an empty name', async () => {
+  const kernel = await testPlugin(plugin)
+  await assert.rejects(kernel.callById('${name}.greet', { name: '' }), { code: 'OPR_INPUT_INVALID' })
+  await kernel.close()
+})
+
+test('leaves nothing behind', async () => {
+  await assertNoLeaks(async () => {
+    const kernel = await testPlugin(plugin)
+    await kernel.close()
+  })
+})
+`
+}
+
+function readme(name: string): string {
+  return `# ${name}
+
+A plugin for svc.
+
+| setting | default | meaning |
+|---|---|---|
+| \`greeting\` | \`Hello\` | first word of every greeting |
+
+\`\`\`sh
+npm test
+svc ${name} greet Ada
+\`\`\`
+`
+}

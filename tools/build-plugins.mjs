@@ -1,0 +1,15 @@
+// Builds every workspace plugin for the published form: dist/plugin.cjs and dist/plugin.json.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildPlugin } from '../kernel/dist/loader/build.js'
+
+const root = fileURLToPath(new URL('../plugins', import.meta.url))
+const folders = readdirSync(root).filter(name => existsSync(join(root, name, 'src', 'plugin.ts')))
+const results = await Promise.allSettled(folders.map(name => buildPlugin(join(root, name))))
+for (const [index, result] of results.entries()) {
+  if (result.status === 'fulfilled') continue
+  process.exitCode = 1
+  console.error(`plugins/${folders[index]}: ${result.reason.message}`)
+}
+if (process.exitCode === undefined) console.log(`built ${folders.length} plugins`)
