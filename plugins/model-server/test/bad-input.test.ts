@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { type Serving, serve, until } from './serve.ts'
+import { type Serving, serve } from './serve.ts'
+import { until } from './until.ts'
 
 const CHATS = ['/v1/chat/completions', '/api/chat', '/api/generate']
 

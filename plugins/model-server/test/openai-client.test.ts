@@ -1,6 +1,7 @@
 import OpenAI, { APIError, APIUserAbortError } from 'openai'
 import t, { type Test } from 'tap'
-import { type ServeOptions, type Serving, serve, until } from './serve.ts'
+import { type ServeOptions, type Serving, serve } from './serve.ts'
+import { until } from './until.ts'
 
 async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI }> {
   const serving = await serve(t, options)

@@ -59,8 +59,3 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
     })
   return { url, port, model, served, completions, errors, post }
 }
-
-/** Waits until something holds; the runner's time-out is the limit. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 5))
-}
