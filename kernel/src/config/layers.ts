@@ -41,6 +41,14 @@ export function lookup(table: Table, path: Path): unknown {
   return value
 }
 
+/** As {@link lookup}, into lists too. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (isTable(at) ? lookup(at, [key]) : Array.isArray(at) ? at[Number(key)] : undefined),
+    value
+  )
+}
+
 /** A table with one value. */
 export function nest(path: Path, value: unknown): Table {
   return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as Table

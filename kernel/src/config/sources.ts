@@ -1,12 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ConfigProblem } from '@svc/contracts'
-import { isTable, lookup, merge, nest, type Path, type Place, type Table, type View } from './layers.ts'
-import { didYouMean } from './suggest.ts'
-import { keyText, type Position, parseToml, pathKey, syntaxProblem, tomlPositions } from './toml.ts'
+import { isTable, lookup, merge, type Path, type Table, type View } from './layers.ts'
+import { problem } from './problem.ts'
+import { type Position, parseToml, pathKey, syntaxProblem, tomlPositions, tryToml } from './toml.ts'
 
 const PROJECT_FILE = 'svc.toml'
 
@@ -52,7 +52,8 @@ export function readSources(options: SourceOptions): ConfigSources {
   const files = new Set<string>()
   const named = env.SVC_REPO_ROOT?.trim() || env.SVC_REPOSITORY_ROOT?.trim()
   const start = resolve(options.cwd, named ?? '.')
-  const found = options.projectFile === undefined ? findProject(start, files) : resolve(options.cwd, options.projectFile)
+  const found =
+    options.projectFile === undefined ? findProject(start, files) : resolve(options.cwd, options.projectFile)
   const fallback = named === undefined ? (ancestorWith('.git', start) ?? start) : start
   const projectFile = found ?? join(fallback, PROJECT_FILE)
   const folder = dirname(projectFile)
@@ -62,11 +63,13 @@ export function readSources(options: SourceOptions): ConfigSources {
     return readLayer(layer, file, folder, problems)
   }
   const { profile } = options
+  const installedProfiles = options.profilesDirectory ?? installed('profiles')
+  const profilePlaces = [join(installedProfiles, `${profile}.toml`), join(folder, `svc.${profile}.toml`)]
   const layers = [
     ...read('defaults', options.defaultsFile ?? installed('defaults.toml')),
     ...read('user', options.userFile ?? join(configHome(env), 'svc', PROJECT_FILE)),
     ...read('project', projectFile),
-    ...(profile === undefined ? [] : readProfile(profile, options.profilesDirectory, folder, read, problems)),
+    ...(profile === undefined ? [] : readProfile(profile, profilePlaces, read, problems)),
     ...read('local', join(folder, 'svc.local.toml')),
     ...(options.set ?? []).flatMap((text, index) => readOverride(text, index, problems))
   ]
@@ -135,12 +138,7 @@ function readLayer(layer: string, file: string, folder: string, problems: Config
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'ENOTDIR') {
-      problems.push({
-        severity: 'error',
-        code: 'CFG_FILE_UNREADABLE',
-        message: `${file} cannot be read (${code})`,
-        file
-      })
+      problems.push(problem('error', 'CFG_FILE_UNREADABLE', `${file} cannot be read (${code})`, { text: file, file }))
     }
     return []
   }
@@ -174,79 +172,34 @@ function fileView(layer: string, file: string, folder: string, text: string, tab
 
 function readProfile(
   name: string,
-  directory: string | undefined,
-  folder: string,
+  places: readonly string[],
   read: (layer: string, file: string) => View[],
   problems: ConfigProblem[]
 ): View[] {
-  const installedProfiles = directory ?? installed('profiles')
-  const places = [join(installedProfiles, `${name}.toml`), join(folder, `svc.${name}.toml`)]
-  const valid = /^[\w-]+$/.test(name) && name !== 'local'
-  if (valid && places.some(existsSync)) return places.flatMap(file => read('profile', file))
-  const known = profileNames(installedProfiles, folder)
-  problems.push({
-    severity: 'error',
-    code: 'CFG_PROFILE_UNKNOWN',
-    message: valid
-      ? `there is no profile "${name}": looked for ${places.join(' and ')}`
-      : `"${name}" cannot name a profile: letters, digits, "-" and "_" make a name, and "local" is taken`,
-    hint: didYouMean(name, known) ?? (known.length > 0 ? `profiles: ${known.join(', ')}` : 'no profile is installed')
-  })
+  if (/^[\w-]+$/.test(name) && name !== 'local') {
+    const layers = places.flatMap(file => read('profile', file))
+    if (places.some(existsSync)) return layers
+  }
+  const message = `there is no profile "${name}": looked for ${places.join(' and ')}`
+  problems.push(problem('error', 'CFG_PROFILE_UNKNOWN', message))
   return []
-}
-
-function profileNames(directory: string, folder: string): string[] {
-  const list = (path: string): string[] => (existsSync(path) ? readdirSync(path) : [])
-  const names = [
-    ...list(directory).map(file => /^([\w-]+)\.toml$/.exec(file)?.[1]),
-    ...list(folder).map(file => /^svc\.([\w-]+)\.toml$/.exec(file)?.[1])
-  ]
-  return [...new Set(names.filter(name => name !== undefined && name !== 'local'))].sort() as string[]
 }
 
 /** `a.b=c` is TOML already when `c` is a TOML value; otherwise `c` is a string. */
 function readOverride(text: string, index: number, problems: ConfigProblem[]): View[] {
   const split = text.indexOf('=')
   const key = text.slice(0, split).trim()
-  const value = text.slice(split + 1)
-  const path = split > 0 ? keyPath(key) : undefined
-  if (path === undefined) {
-    // The text is not repeated: it may hold a secret.
-    problems.push({
-      severity: 'error',
-      code: 'CFG_SET_INVALID',
-      message: `override ${index + 1} given with --set is not of the form KEY=VALUE`,
-      hint: 'write for example --set plugins.http.port=8080'
-    })
-    return []
+  const place = { text: `--set ${key}` }
+  for (const document of [text, `${key} = ${JSON.stringify(text.slice(split + 1))}`]) {
+    const table = split > 0 && !/[\r\n]/.test(document) ? tryToml(document) : undefined
+    if (table !== undefined && Object.keys(table).length > 0) return [{ layer: 'set', table, place: () => place }]
   }
-  const place: Place = { text: `--set ${keyText(path)}` }
-  return [{ layer: 'set', table: nest(path, overrideValue(value)), place: () => place }]
-}
-
-function keyPath(key: string): Path | undefined {
-  try {
-    const path: string[] = []
-    for (let value: unknown = parseToml(`${key} = 0`); isTable(value); ) {
-      const entries: [string, unknown][] = Object.entries(value)
-      const only = entries.length === 1 ? entries[0] : undefined
-      if (only === undefined) return undefined
-      path.push(only[0])
-      value = only[1]
-    }
-    return path
-  } catch {
-    return undefined
-  }
-}
-
-function overrideValue(text: string): unknown {
-  try {
-    const table = parseToml(`value = ${text}`)
-    return Object.keys(table).length === 1 ? table.value : text
-  } catch {
-    return text
-  }
+  // The text is not repeated: it may hold a secret.
+  const message = `override ${index + 1} given with --set is not of the form KEY=VALUE`
+  problems.push(
+    problem('error', 'CFG_SET_INVALID', message, undefined, undefined, 'for example plugins.http.port=8080')
+  )
+  return []
 }
 
 /** The part of a layer that belongs to one owner, whose settings may stand in several tables; later tables win. */

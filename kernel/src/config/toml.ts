@@ -20,6 +20,14 @@ export function parseToml(text: string): Table {
   return plain(parse(text)) as Table
 }
 
+export function tryToml(text: string): Table | undefined {
+  try {
+    return parseToml(text)
+  } catch {
+    return undefined
+  }
+}
+
 function plain(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.map(plain)
@@ -78,10 +86,16 @@ export function tomlEntries(text: string): readonly TomlEntry[] {
   return entries
 }
 
-/** Where each key of a valid document stands, by {@link pathKey}. */
+/** Where each key of a valid document stands, by {@link pathKey}. Empty when only the first parser takes the document. */
 export function tomlPositions(text: string): ReadonlyMap<string, Position> {
   const positions = new Map<string, Position>()
-  for (const { path, node } of tomlEntries(text)) {
+  let entries: readonly TomlEntry[]
+  try {
+    entries = tomlEntries(text)
+  } catch {
+    return positions
+  }
+  for (const { path, node } of entries) {
     const { line, column } = node.key.loc.start
     const here = { line, column: column + 1 }
     // A dotted key also defines the tables on its way; their first mention is their place.

@@ -1,0 +1,73 @@
+import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { configErrors } from './errors.ts'
+import { merge, nest, type Path, type Table } from './layers.ts'
+import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
+
+/**
+ * Writes `plugins.NAME.enabled` into a TOML file and leaves everything else, comments and layout included, as it is. The
+ * file is made when absent and replaced in one step. Throws `CFG_TOML_SYNTAX` for a file that is broken already, and
+ * `CFG_EDIT_FAILED` when it is written in a way that cannot be edited safely; then the file is untouched.
+ */
+export function writePluginEnabled(file: string, name: string, enabled: boolean): void {
+  const target = existsSync(file) ? realpathSync(file) : file
+  const text = existsSync(target) ? readFileSync(target, 'utf8') : ''
+  const path = ['plugins', name, 'enabled']
+  let before: Table
+  try {
+    before = parseToml(text)
+  } catch (error) {
+    throw configErrors.create('CFG_TOML_SYNTAX', `${file} is not valid TOML and was not changed`, {
+      at: { file },
+      hint: 'svc config validate shows the place',
+      cause: error
+    })
+  }
+  const edited = withValue(text, path, String(enabled))
+  if (!isDeepStrictEqual(tryToml(edited), merge(before, nest(path, enabled)))) {
+    throw configErrors.create('CFG_EDIT_FAILED', `${file} is written in a way that cannot be edited in place`, {
+      at: { file },
+      hint: `write ${keyText(path)} = ${enabled} into it by hand`
+    })
+  }
+  const draft = `${target}.${process.pid}.tmp`
+  writeFileSync(draft, edited, { mode: existsSync(target) ? statSync(target).mode : 0o644 })
+  renameSync(draft, target)
+}
+
+function withValue(text: string, path: Path, value: string): string {
+  const entries = text.trim() === '' ? [] : tomlEntries(text)
+  const splice = (from: number, to: number, insert: string): string => text.slice(0, from) + insert + text.slice(to)
+  const newline = text.includes('\r\n') ? '\r\n' : '\n'
+  const isAt = (entry: TomlEntry, length: number): boolean =>
+    entry.path.length === length && entry.path.every((key, index) => key === path[index])
+  const pairs = entries.flatMap(({ path, node }) => (node.type === 'TOMLKeyValue' ? [{ path, node }] : []))
+
+  const present = pairs.find(pair => isAt(pair, path.length))
+  if (present !== undefined) return splice(...present.node.value.range, value)
+
+  const table = entries.find(entry => entry.node.type === 'TOMLTable' && isAt(entry, 2))
+  if (table !== undefined) {
+    const end = text.indexOf('\n', table.node.key.range[1])
+    const line = `${keyText(path.slice(2))} = ${value}`
+    return end === -1 ? `${text}${newline}${line}${newline}` : splice(end + 1, end + 1, `${line}${newline}`)
+  }
+  for (const length of [2, 1]) {
+    const inline = pairs.find(pair => isAt(pair, length) && pair.node.value.type === 'TOMLInlineTable')
+    if (inline?.node.value.type === 'TOMLInlineTable') {
+      const start = inline.node.value.range[0] + 1
+      const rest = inline.node.value.body.length > 0 ? ',' : ' '
+      return splice(start, start, ` ${keyText(path.slice(length))} = ${value}${rest}`)
+    }
+  }
+  // `NAME.port = 1` inside [plugins] defines the table of the plugin: it cannot be opened again with a header.
+  const sibling = pairs.find(pair => pair.path.length > 2 && pair.path[0] === path[0] && pair.path[1] === path[1])
+  const base = sibling === undefined ? 0 : sibling.path.length - sibling.node.key.keys.length
+  if (sibling !== undefined && base < 2) {
+    const start = sibling.node.range[0]
+    const indent = text.slice(text.lastIndexOf('\n', start - 1) + 1, start)
+    return splice(start, start, `${keyText(path.slice(base))} = ${value}${newline}${indent}`)
+  }
+  const gap = text === '' ? '' : text.endsWith('\n') ? newline : newline + newline
+  return `${text}${gap}[${keyText(path.slice(0, 2))}]${newline}enabled = ${value}${newline}`
+}

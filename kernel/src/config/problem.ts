@@ -1,0 +1,45 @@
+import type { ConfigProblem } from '@svc/contracts'
+import type { SvcError } from '@svc/plugin-sdk'
+import { closest } from '../suggest.ts'
+import { type ConfigCode, configErrors } from './errors.ts'
+import type { Place } from './layers.ts'
+
+export function problem(
+  severity: ConfigProblem['severity'],
+  code: ConfigCode,
+  message: string,
+  place?: Place,
+  key?: string,
+  hint?: string
+): ConfigProblem {
+  return {
+    severity,
+    code,
+    message,
+    ...(place?.file === undefined ? {} : { file: place.file }),
+    ...(place?.line === undefined ? {} : { line: place.line }),
+    ...(place?.column === undefined ? {} : { column: place.column }),
+    ...(key === undefined ? {} : { key }),
+    ...(hint === undefined ? {} : { hint })
+  }
+}
+
+/** One error for a list of problems, under the code of the first. */
+export function problemsError(problems: readonly ConfigProblem[]): SvcError {
+  const [first] = problems
+  const code = (first?.code ?? 'CFG_VALUE_INVALID') as ConfigCode
+  const { file, line, column, key: path } = first ?? {}
+  const at = { ...(file && { file }), ...(line && { line }), ...(column && { column }), ...(path && { path }) }
+  return configErrors.create(code, problems.map(formatProblem).join('\n'), { at, data: { problems } })
+}
+
+/** `file:line:column  CODE  message`, and the hint behind it. */
+export function formatProblem({ file, line, column, code, message, hint }: ConfigProblem): string {
+  const place = [file, line, column].filter(part => part !== undefined).join(':')
+  return `${place === '' ? '' : `${place}  `}${code}  ${message}${hint === undefined ? '' : `\n  ${hint}`}`
+}
+
+export function didYouMean(name: string, candidates: readonly string[]): string | undefined {
+  const found = closest(name, candidates)
+  return found === undefined ? undefined : `did you mean "${found}"?`
+}

@@ -1,0 +1,90 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
+import { isTable, type Path } from './layers.ts'
+
+export type ReloadClass = 'live' | 'plugin' | 'restart'
+
+/** One setting that a schema declares. A table of settings is not one itself; a table of free keys is. */
+export interface Declared {
+  readonly path: Path
+  readonly schema: JsonSchema
+  /** Variables in order of precedence. */
+  readonly env: readonly string[]
+  readonly reload: ReloadClass
+  readonly secret: boolean
+}
+
+export const MASK = '********'
+
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return isTable(schema.properties) ? (schema.properties as Record<string, JsonSchema>) : {}
+}
+
+/** Every setting of a schema, in the order of declaration. `x-reload` and `x-secret` hold for everything inside. */
+export function declaredSettings(schema: JsonSchema, path: Path = [], outer: JsonSchema = {}): readonly Declared[] {
+  return Object.entries(propertiesOf(schema)).flatMap(([key, own]) => {
+    const marks = { 'x-reload': outer['x-reload'], 'x-secret': outer['x-secret'], ...marked(schema), ...marked(own) }
+    const here = [...path, key]
+    if (Object.keys(propertiesOf(own)).length > 0 && own['x-env'] === undefined) {
+      return declaredSettings(own, here, marks)
+    }
+    const env = own['x-env'] as string | readonly string[] | undefined
+    return {
+      path: here,
+      schema: own,
+      env: typeof env === 'string' ? [env] : (env ?? []),
+      reload: (marks['x-reload'] as ReloadClass | undefined) ?? 'plugin',
+      secret: marks['x-secret'] === true || holdsSecret(own)
+    }
+  })
+}
+
+function marked(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(['x-reload', 'x-secret'].filter(key => key in schema).map(key => [key, schema[key]]))
+}
+
+/** References are not followed: what is behind one is treated as a secret, to be safe. */
+function holdsSecret(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsSecret)
+  return isTable(value) && (value['x-secret'] === true || '$ref' in value || Object.values(value).some(holdsSecret))
+}
+
+/** Whether a value at this path may be, hold or be part of a secret. */
+export function isSecretAt(schema: JsonSchema, path: Path): boolean {
+  let current = schema
+  for (const key of path) {
+    if (current['x-secret'] === true) return true
+    const next = propertiesOf(current)[key] ?? current.additionalProperties ?? current.items
+    // Inside unions and references the path cannot be followed: then one secret anywhere inside is enough.
+    if (!isTable(next)) break
+    current = next
+  }
+  return holdsSecret(current)
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a table'
+}
+const LIMITS =
+  'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems'
+
+/** What a schema takes, in words: `an integer (minimum 1, maximum 65535)`. */
+export function describe(schema: JsonSchema): string {
+  const branches = (schema.anyOf ?? schema.oneOf) as readonly JsonSchema[] | undefined
+  if (branches !== undefined) return branches.map(describe).join(' or ')
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.map(value => JSON.stringify(value)).join(', ')}`
+  const kinds = [schema.type ?? []].flat().map(type => WORDS[String(type)] ?? String(type))
+  const limits = LIMITS.split(' ').filter(key => key in schema)
+  const inner = isTable(schema.items)
+    ? schema.items
+    : isTable(schema.additionalProperties) && schema.additionalProperties
+  return [
+    kinds.join(' or ') || 'any value',
+    limits.length > 0 ? ` (${limits.map(key => `${key} ${schema[key]}`).join(', ')})` : '',
+    inner ? `, each ${describe(inner)}` : ''
+  ].join('')
+}

@@ -1,0 +1,146 @@
+import { createRequire } from 'node:module'
+import { parseSecretReference } from '@svc/contracts'
+import type { JsonSchema } from '@svc/plugin-sdk'
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isTable, type Path, type Table, valueAt } from './layers.ts'
+import { describe, propertiesOf } from './schema.ts'
+
+/** One thing that a schema refuses. */
+export interface Issue {
+  readonly path: Path
+  readonly kind: 'invalid' | 'missing' | 'unknown'
+  /** What would be right, in words. */
+  readonly expected: string
+  /** For an unknown key: what is known there. */
+  readonly known: readonly string[]
+}
+
+export interface Checked {
+  /** The settings with defaults filled in; as far as possible when there are issues. */
+  readonly value: Table
+  readonly issues: readonly Issue[]
+}
+
+/**
+ * Validates settings and fills in defaults. With `references`, a `secret://` reference stands for any string: formats and
+ * patterns are for the value that it will resolve to. Throws when the schema cannot be compiled.
+ */
+export function check(schema: JsonSchema, given: Table, references: boolean): Checked {
+  const defaults = Object.keys(given).length === 0 ? defaultsOf(schema) : undefined
+  if (defaults !== undefined) return { value: defaults, issues: [] }
+  const value = structuredClone(given) as Record<string, unknown>
+  openTables(schema, value)
+  const run = compile(schema)
+  if (run(value)) return { value, issues: [] }
+  const errors = (run.errors ?? []).map(error => ({ error, path: pointer(error.instancePath) }))
+  const unions = errors.filter(({ error }) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
+  const inUnion = ({ error }: { error: ErrorObject }): boolean =>
+    unions.some(union => error.schemaPath.startsWith(`${union.error.schemaPath}/`))
+  const issues = new Map<string, Issue>()
+  for (const found of errors) {
+    const stands = references && standsForString(valueAt(value, found.path), found.error)
+    if (stands || inUnion(found)) continue
+    const issue = toIssue(found.error, found.path)
+    const key = JSON.stringify(issue.path)
+    if (!issues.has(key)) issues.set(key, issue)
+  }
+  return { value, issues: [...issues.values()] }
+}
+
+const compiled = new WeakMap<JsonSchema, ValidateFunction>()
+
+/** One ajv per schema, so that an unloaded plugin leaves nothing behind; loaded when a setting is first given. */
+function compile(schema: JsonSchema): ValidateFunction {
+  const known = compiled.get(schema)
+  if (known !== undefined) return known
+  const load = createRequire(import.meta.url)
+  const { Ajv2020 } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  const ajv = new Ajv2020({
+    meta: false,
+    validateSchema: false,
+    strict: false,
+    allErrors: true,
+    useDefaults: true,
+    verbose: true,
+    logger: false
+  })
+  if (JSON.stringify(schema).includes('"format"')) {
+    const formats = load('ajv-formats') as { default(to: object): void }
+    formats.default(ajv)
+  }
+  const validate = ajv.compile(schema)
+  compiled.set(schema, validate)
+  return validate
+}
+
+const PLAIN = new Set(['type', 'properties', 'additionalProperties', 'required', 'title', 'description', '$schema'])
+
+/**
+ * What ajv would make of an empty table, without loading it; undefined for a schema that is more than a list of
+ * properties with defaults. Most plugins run with their defaults, and `--help` must not pay for a validator.
+ */
+function defaultsOf(schema: JsonSchema): Table | undefined {
+  const properties = propertiesOf(schema)
+  const required = new Set((schema.required ?? []) as readonly string[])
+  if (!Object.keys(schema).every(key => PLAIN.has(key) || key.startsWith('x-'))) return undefined
+  if ([...required].some(key => !Object.hasOwn(properties, key))) return undefined
+  const values: Record<string, unknown> = {}
+  for (const [key, property] of Object.entries(properties)) {
+    if ('default' in property) {
+      const { default: fallback } = property
+      // Inside these, further defaults could apply.
+      const deep = Array.isArray(fallback) ? fallback.some(isObject) : isTable(fallback) && !isEmptyRecord(property)
+      if (deep) return undefined
+      values[key] = structuredClone(fallback)
+    } else if (required.has(key)) {
+      const inner = isTable(property.properties) && property.type === 'object' ? defaultsOf(property) : undefined
+      if (inner === undefined) return undefined
+      values[key] = inner
+    }
+  }
+  return values
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null
+}
+
+function isEmptyRecord({ default: fallback, properties }: JsonSchema): boolean {
+  return Object.keys(fallback as object).length === 0 && properties === undefined
+}
+
+/** A required table of settings is there even when nobody wrote it, so that the defaults inside apply. */
+function openTables(schema: JsonSchema, value: Record<string, unknown>): void {
+  for (const [key, property] of Object.entries(propertiesOf(schema))) {
+    const required = Array.isArray(schema.required) && schema.required.includes(key)
+    if (property.type !== 'object' || 'default' in property) continue
+    if (required && !Object.hasOwn(value, key) && isTable(property.properties)) value[key] = {}
+    if (Object.hasOwn(value, key) && isTable(value[key])) openTables(property, value[key] as Record<string, unknown>)
+  }
+}
+
+function pointer(text: string): Path {
+  return text
+    .split('/')
+    .slice(1)
+    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function toIssue(error: ErrorObject, path: Path): Issue {
+  const around = (error.parentSchema ?? {}) as JsonSchema
+  const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>
+  if (error.keyword === 'required' && missingProperty !== undefined) {
+    const schema = propertiesOf(around)[missingProperty] ?? {}
+    return { path: [...path, missingProperty], kind: 'missing', expected: describe(schema), known: [] }
+  }
+  if (error.keyword === 'additionalProperties' && additionalProperty !== undefined) {
+    const known = Object.keys(propertiesOf(around))
+    return { path: [...path, additionalProperty], kind: 'unknown', expected: '', known }
+  }
+  const words = describe(around)
+  return { path, kind: 'invalid', expected: words === 'any value' ? (error.message ?? 'valid') : words, known: [] }
+}
+
+function standsForString(value: unknown, error: ErrorObject): boolean {
+  return typeof value === 'string' && parseSecretReference(value) !== null && error.keyword !== 'type'
+}

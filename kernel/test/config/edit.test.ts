@@ -1,0 +1,114 @@
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { writePluginEnabled } from '../../src/config/edit.ts'
+import { parseToml } from '../../src/config/toml.ts'
+import { plugin, project, type TestLike } from './project.ts'
+
+function edit(test: TestLike, text: string, name = 'web', enabled = false): string {
+  const file = project(test, { 'svc.toml': text }).path('svc.toml')
+  writePluginEnabled(file, name, enabled)
+  return readFileSync(file, 'utf8')
+}
+
+t.test('a switch that is there is turned, and every comment stays', async t => {
+  t.equal(
+    edit(
+      t,
+      '# top\n[plugins.web] # the server\nport = 1\nenabled   =  true # for now\n\n[plugins.other]\nenabled = true\n'
+    ),
+    '# top\n[plugins.web] # the server\nport = 1\nenabled   =  false # for now\n\n[plugins.other]\nenabled = true\n'
+  )
+})
+
+t.test('a switch is added where the plugin’s table is written', async t => {
+  t.equal(edit(t, '[plugins.web] # c\n# d\nport = 1\n'), '[plugins.web] # c\nenabled = false\n# d\nport = 1\n')
+  t.equal(edit(t, '[plugins.web]'), '[plugins.web]\nenabled = false\n')
+  t.equal(edit(t, '[plugins]\nweb = { port = 1 }\n'), '[plugins]\nweb = { enabled = false, port = 1 }\n')
+  t.equal(edit(t, '[plugins]\nweb = {}\n'), '[plugins]\nweb = { enabled = false }\n')
+  t.equal(edit(t, 'plugins = { a = { b = 1 } }\n'), 'plugins = { web.enabled = false, a = { b = 1 } }\n')
+  t.equal(edit(t, '[plugins]\n  web.port = 1 # c\n'), '[plugins]\n  web.enabled = false\n  web.port = 1 # c\n')
+  t.equal(edit(t, 'plugins.web.port = 1\n'), 'plugins.web.enabled = false\nplugins.web.port = 1\n')
+})
+
+t.test('a table is added when the plugin has none', async t => {
+  t.equal(edit(t, '[kernel]\nwatch = true'), '[kernel]\nwatch = true\n\n[plugins.web]\nenabled = false\n')
+  t.equal(
+    edit(t, '[plugins.web.tls]\nverify = true\n'),
+    '[plugins.web.tls]\nverify = true\n\n[plugins.web]\nenabled = false\n'
+  )
+  t.equal(edit(t, ''), '[plugins.web]\nenabled = false\n')
+  t.equal(edit(t, '# only a comment\n'), '# only a comment\n\n[plugins.web]\nenabled = false\n')
+  t.equal(edit(t, '', 'a b', true), '[plugins."a b"]\nenabled = true\n')
+})
+
+t.test('line endings are kept', async t => {
+  t.equal(edit(t, '[plugins.web]\r\nport = 1\r\n'), '[plugins.web]\r\nenabled = false\r\nport = 1\r\n')
+})
+
+t.test('the file is made when absent, and no draft is left behind', async t => {
+  const here = project(t)
+  writePluginEnabled(here.path('svc.toml'), 'web', true)
+  t.equal(readFileSync(here.path('svc.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
+  t.strictSame(readdirSync(here.root), ['svc.toml'])
+})
+
+t.test('the mode of the file and a link to it survive', async t => {
+  const here = project(t, { 'real.toml': '' })
+  chmodSync(here.path('real.toml'), 0o600)
+  symlinkSync('real.toml', here.path('svc.toml'))
+  writePluginEnabled(here.path('svc.toml'), 'web', true)
+  t.ok(lstatSync(here.path('svc.toml')).isSymbolicLink())
+  t.equal(statSync(here.path('real.toml')).mode & 0o777, 0o600)
+  t.equal(readFileSync(here.path('real.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
+})
+
+t.test('a broken file and one that cannot hold the switch are left as they are', async t => {
+  for (const [text, code] of [
+    ['[plugins.web\n', 'CFG_TOML_SYNTAX'],
+    ['plugins = 5\n', 'CFG_EDIT_FAILED'],
+    ['[[plugins.web]]\nport = 1\n', 'CFG_EDIT_FAILED']
+  ] as const) {
+    const file = project(t, { 'svc.toml': text }).path('svc.toml')
+    t.throws(() => writePluginEnabled(file, 'web', true), { code, at: { file } }, text)
+    t.equal(readFileSync(file, 'utf8'), text)
+  }
+})
+
+t.test('whatever the layout, only the switch changes', async t => {
+  const layouts = fc.constantFrom(
+    '[plugins.web]\n# keep\nport = 1 # keep\n',
+    '[plugins.web]\nenabled = true # keep\nport = 1\n',
+    'plugins.web.port = 1 # keep\n',
+    '[plugins]\n# keep\nweb.port = 1\nother.port = 2\n',
+    'plugins = { web = { port = 1 } } # keep\n',
+    '[plugins.web.tls]\nverify = true # keep\n[plugins.web]\n',
+    '# keep\n'
+  )
+  const prefix = fc.constantFrom('', '# head\n\n', 'top = 1\n')
+  const file = project(t).path('svc.toml')
+  const { writeFileSync } = await import('node:fs')
+  fc.assert(
+    fc.property(prefix, layouts, fc.boolean(), (head, body, enabled) => {
+      const before = head + body
+      writeFileSync(file, before)
+      writePluginEnabled(file, 'web', enabled)
+      const after = readFileSync(file, 'utf8')
+      const web = (parseToml(after).plugins as { web: { enabled: boolean } }).web
+      const again = after
+      writePluginEnabled(file, 'web', enabled)
+      return (
+        web.enabled === enabled &&
+        after.split('# keep').length === before.split('# keep').length &&
+        readFileSync(file, 'utf8') === again
+      )
+    })
+  )
+})
+
+t.test('what was written is what configuration reads', async t => {
+  const here = project(t, { 'svc.toml': '[plugins.web]\n' })
+  writePluginEnabled(here.path('svc.toml'), 'web', false)
+  const config = here.resolve([plugin('web', { type: 'object' })])
+  t.equal(config.plugins.get('web')?.enabled, false)
+})

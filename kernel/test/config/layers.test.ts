@@ -1,0 +1,82 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import t from 'tap'
+import { isTable, lookup, mentions, merge, nest, type Table, UNSET, withoutUnset } from '../../src/config/layers.ts'
+
+const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer(), { maxLength: 3 }))
+const key = fc.oneof(
+  fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', 'toString'),
+  fc.string({ maxLength: 3 })
+)
+const { table } = fc.letrec<{ table: Table; value: unknown }>(tie => ({
+  table: fc.dictionary(key, tie('value'), { maxKeys: 4 }).map(entries => ({ ...entries })),
+  value: fc.oneof({ depthSize: 'small' }, leaf, tie('table'))
+}))
+const plain = table.map(value => merge({}, value))
+
+/** Tables that agree on what is a table: the same path never holds a table in one and something else in another. */
+const shaped = fc
+  .dictionary(fc.constantFrom('a', 'b'), leaf)
+  .chain(top => fc.dictionary(fc.constantFrom('x', 'y'), leaf).map(inner => merge(top, { t: inner }) as Table))
+
+t.test('an empty layer changes nothing, above or below', async () => {
+  fc.assert(fc.property(plain, a => isDeepStrictEqual(merge(a, {}), a) && isDeepStrictEqual(merge({}, a), a)))
+})
+
+t.test('a layer over itself is itself', async () => {
+  fc.assert(fc.property(plain, a => isDeepStrictEqual(merge(a, a), a)))
+})
+
+t.test('the grouping of layers does not matter while they agree on what is a table', async () => {
+  fc.assert(
+    fc.property(shaped, shaped, shaped, (a, b, c) => isDeepStrictEqual(merge(merge(a, b), c), merge(a, merge(b, c))))
+  )
+})
+
+t.test('every value of the higher layer holds, and arrays replace', async t => {
+  const holds = (low: unknown, high: unknown): boolean =>
+    isTable(high)
+      ? isTable(low) && Object.keys(high).every(name => holds(lookup(low, [name]), lookup(high, [name])))
+      : low === high
+  fc.assert(fc.property(plain, plain, (a, b) => holds(merge(a, b), b)))
+  t.strictSame(merge({ a: [1, 2], b: 1 }, { a: [3] }), { a: [3], b: 1 })
+})
+
+t.test('no key reaches a prototype', async t => {
+  fc.assert(fc.property(plain, plain, (a, b) => void merge(a, b)))
+  const merged = merge(nest(['__proto__', 'polluted'], true), nest(['__proto__', 'other'], 1))
+  t.equal(({} as Record<string, unknown>).polluted, undefined)
+  t.strictSame(Object.keys(merged), ['__proto__'])
+  t.equal(lookup(merged, ['__proto__', 'other']), 1)
+  t.equal(lookup({}, ['constructor']), undefined)
+})
+
+t.test('"!unset" removes what is below, and only that', async t => {
+  const all = [{ a: { x: 1, y: 2 } }, { a: { x: UNSET } }, { a: { z: 3 } }]
+  t.strictSame(withoutUnset(all.reduce(merge, {})), { a: { y: 2, z: 3 } })
+  t.strictSame(withoutUnset(merge({ a: { x: 1 } }, { a: UNSET })), {})
+  fc.assert(
+    fc.property(plain, fc.constantFrom('a', 'b', 'c'), (a, name) => {
+      const result = withoutUnset(merge(a, { [name]: UNSET }))
+      return !Object.hasOwn(result, name)
+    })
+  )
+})
+
+t.test('a mention is whatever a layer says about a path, even when it takes away the table around it', async t => {
+  const view = (layer: string, table: Table) => ({ layer, table, place: () => ({ text: layer }) })
+  const views = [
+    view('one', { a: { x: 1 } }),
+    view('two', { a: 5 }),
+    view('three', { b: 1 }),
+    view('four', { a: { x: 2 } })
+  ]
+  t.strictSame(
+    mentions(views, ['a', 'x']).map(({ view, value }) => [view.layer, value]),
+    [
+      ['one', 1],
+      ['two', UNSET],
+      ['four', 2]
+    ]
+  )
+})

@@ -1,0 +1,208 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import t from 'tap'
+import { formatProblem } from '../../src/config/problem.ts'
+import { project, web } from './project.ts'
+
+const port = (value: number): string => `[plugins.web]\nport = ${value}\n`
+
+t.test('each layer overrides the ones below it', async t => {
+  const steps: [string, object, number][] = [
+    ['install/defaults.toml', {}, 1001],
+    ['home/.config/svc/svc.toml', {}, 1002],
+    ['svc.toml', {}, 1003],
+    ['install/profiles/box.toml', { profile: 'box' }, 1004],
+    ['svc.box.toml', { profile: 'box' }, 1005],
+    ['svc.local.toml', { profile: 'box' }, 1006]
+  ]
+  const files: Record<string, string> = {}
+  t.equal(project(t).resolve([web]).plugins.get('web')?.values.port, 3847, 'the default of the schema is the lowest')
+  for (const [file, options, value] of steps) {
+    files[file] = port(value)
+    t.equal(project(t, files).resolve([web], options).plugins.get('web')?.values.port, value, file)
+  }
+  const all = project(t, files)
+  const env = { HOME: all.path('home'), SVC_WEB_PORT: '1007' }
+  t.equal(all.resolve([web], { profile: 'box', env }).plugins.get('web')?.values.port, 1007, 'environment')
+  const top = all.resolve([web], { profile: 'box', env, set: ['plugins.web.port=1008', 'plugins.web.port=1009'] })
+  t.equal(top.plugins.get('web')?.values.port, 1009, '--set, the last one')
+  t.strictSame(
+    top.explain('plugins.web.port').overrides.map(({ layer, place, value }) => [layer, place, value]),
+    [
+      ['set', '--set plugins.web.port', 1008],
+      ['environment', 'SVC_WEB_PORT', 1007],
+      ['local', 'svc.local.toml:2:1', 1006],
+      ['profile', 'svc.box.toml:2:1', 1005],
+      ['profile', 'install/profiles/box.toml:2:1', 1004],
+      ['project', 'svc.toml:2:1', 1003],
+      ['user', 'home/.config/svc/svc.toml:2:1', 1002],
+      ['defaults', 'install/defaults.toml:2:1', 1001],
+      ['default', null, 3847]
+    ]
+  )
+})
+
+t.test('XDG_CONFIG_HOME says where the user file lies', async t => {
+  const here = project(t, { 'xdg/svc/svc.toml': port(7) })
+  t.equal(here.resolve([web], { env: { XDG_CONFIG_HOME: here.path('xdg') } }).plugins.get('web')?.values.port, 7)
+})
+
+t.test('the project file is found upward from the working directory and marks the root', async t => {
+  const here = project(t, { 'svc.toml': '', 'a/b/x': '' })
+  const sources = here.read({ cwd: here.path('a/b') })
+  t.equal(sources.projectRoot, here.root)
+  t.equal(sources.projectFile, here.path('svc.toml'))
+  t.strictSame(sources.problems, [])
+})
+
+t.test('without a project file the root is the repository, else the working directory', async t => {
+  const here = project(t, { 'repo/.git/HEAD': '', 'repo/sub/x': '', 'plain/x': '' })
+  t.equal(here.read({ cwd: here.path('repo/sub') }).projectRoot, here.path('repo'))
+  t.equal(here.read({ cwd: here.path('plain') }).projectRoot, here.path('plain'))
+  const { files, projectFile } = here.read({ cwd: here.path('repo/sub') })
+  t.equal(projectFile, here.path('repo/svc.toml'), 'where one would be written')
+  t.match(files, [here.path('repo/sub/svc.toml'), here.path('repo/svc.toml')], 'files that may appear are watched')
+  t.notOk(files.includes(here.path('svc.toml')), 'outside the repository nothing is')
+})
+
+t.test('SVC_REPO_ROOT names the project, and its alias yields to it', async t => {
+  const here = project(t, { 'svc.toml': '', 'one/svc.toml': port(1), 'two/svc.toml': port(2), 'other/sub/x': '' })
+  const one = here.resolve([web], { env: { SVC_REPO_ROOT: here.path('one'), SVC_REPOSITORY_ROOT: here.path('two') } })
+  t.equal(one.projectRoot, here.path('one'))
+  t.equal(one.plugins.get('web')?.values.port, 1)
+  t.equal(one.explain('kernel.repository_root').place, 'SVC_REPO_ROOT')
+  const two = here.resolve([web], { env: { SVC_REPO_ROOT: ' ', SVC_REPOSITORY_ROOT: here.path('two') } })
+  t.equal(two.projectRoot, here.path('two'), 'an empty variable counts as unset')
+  const sub = here.read({ env: { SVC_REPO_ROOT: here.path('other/sub') } })
+  t.equal(sub.projectRoot, here.path('other/sub'), 'the variable is the root even when svc.toml lies above')
+  t.equal(sub.projectFile, here.path('svc.toml'))
+})
+
+t.test('kernel.repository_root is relative to svc.toml', async t => {
+  const here = project(t, { 'conf/svc.toml': '[kernel]\nrepository_root = ".."\n' })
+  t.equal(here.read({ cwd: here.path('conf') }).projectRoot, here.root)
+})
+
+t.test('cosmiconfig never executes JavaScript', async t => {
+  const trap = (name: string): string => `require('node:fs').writeFileSync(${JSON.stringify(name)}, 'executed')`
+  const here = project(t)
+  const executed = here.path('executed')
+  const traps = [
+    '.config/config.js',
+    '.config/config.cjs',
+    '.config.js',
+    'svc.config.js',
+    'svc.config.cjs',
+    '.svcrc.js'
+  ]
+  for (const [index, name] of traps.entries()) {
+    const folder = project(t, { [name]: trap(`${executed}${index}`), 'package.json': '{"cosmiconfig": {}}' })
+    const before = process.cwd()
+    process.chdir(folder.root)
+    t.teardown(() => process.chdir(before))
+    folder.read()
+    t.notOk(existsSync(`${executed}${index}`), name)
+    process.chdir(before)
+  }
+})
+
+t.test('nothing in svc.toml imports another file', async t => {
+  const here = project(t, { 'svc.toml': '"$import" = "other.toml"\n', 'other.toml': port(5) })
+  const config = here.resolve([web])
+  t.equal(config.plugins.get('web')?.values.port, 3847)
+  t.match(config.problems, [{ code: 'CFG_KEY_UNKNOWN', file: here.path('svc.toml'), line: 1, column: 1 }])
+})
+
+t.test('a syntax error says where, and blots out what may be a secret', async t => {
+  const here = project(t, { 'svc.toml': '[plugins.web]\ntoken = "hunter2hunter2\nport = 1\n' })
+  const [problem, ...others] = here.read().problems
+  t.strictSame(others, [])
+  t.match(problem, { severity: 'error', code: 'CFG_TOML_SYNTAX', file: here.path('svc.toml'), line: 2 })
+  t.match(problem?.message, /\n {2}2 \| token = "\*{14}\n/)
+  t.notMatch(problem?.message, /hunter2/)
+  t.match(formatProblem(problem!), `${here.path('svc.toml')}:2:`)
+  t.equal(here.resolve([web]).plugins.get('web')?.values.port, 3847, 'a broken layer is left out')
+})
+
+t.test('every broken file is reported at once', async t => {
+  const here = project(t, { 'svc.toml': 'a = = 1', 'svc.local.toml': '[x', 'install/defaults.toml': '' })
+  t.strictSame(
+    here.read().problems.map(({ code, file, line }) => [code, file, line]),
+    [
+      ['CFG_TOML_SYNTAX', here.path('svc.toml'), 1],
+      ['CFG_TOML_SYNTAX', here.path('svc.local.toml'), 1]
+    ]
+  )
+})
+
+t.test('a file that cannot be read is a problem, a file that is not there is none', async t => {
+  const here = project(t)
+  mkdirSync(here.path('svc.local.toml'))
+  t.match(here.read().problems, [{ code: 'CFG_FILE_UNREADABLE', file: here.path('svc.local.toml') }])
+})
+
+t.test('a profile that does not exist says where it was looked for', async t => {
+  const here = project(t, { 'svc.toml': '' })
+  const [problem] = here.read({ profile: 'gpu' }).problems
+  t.match(problem, { severity: 'error', code: 'CFG_PROFILE_UNKNOWN' })
+  t.match(problem?.message, here.path('install/profiles/gpu.toml'))
+  t.match(problem?.message, here.path('svc.gpu.toml'))
+  for (const profile of ['../x', 'local', '']) {
+    t.match(here.read({ profile }).problems, [{ code: 'CFG_PROFILE_UNKNOWN' }], JSON.stringify(profile))
+  }
+})
+
+t.test('--set takes TOML values, and anything else as a string', async t => {
+  const here = project(t)
+  const set = [
+    'plugins.web.port = 81',
+    'plugins.web.host=example.org',
+    'plugins.web.tags=["a", "b"]',
+    'plugins.web.strict=false',
+    'plugins.web.weights={ a = 1 }',
+    'plugins.web.weights."b.c"=2.5',
+    'plugins.web.base=a=b [c',
+    'plugins.web.tls.file=1\nport = 9'
+  ]
+  const config = here.resolve([web], { set })
+  t.strictSame(config.problems, [])
+  t.match(config.plugins.get('web')?.values, {
+    port: 81,
+    host: 'example.org',
+    tags: ['a', 'b'],
+    strict: false,
+    weights: { a: 1, 'b.c': 2.5 },
+    base: 'a=b [c',
+    tls: { file: '1\nport = 9' }
+  })
+})
+
+t.test('--set "!unset" removes what files say', async t => {
+  const here = project(t, { 'svc.toml': port(5) })
+  const config = here.resolve([web], { set: ['plugins.web.port=!unset'] })
+  t.equal(config.plugins.get('web')?.values.port, 3847)
+  t.match(config.explain('plugins.web.port'), { value: 3847, layer: 'default', place: '--set plugins.web.port' })
+})
+
+t.test('an override that is none is refused without repeating it', async t => {
+  for (const set of ['hunter2', '=hunter2', 'a..b=hunter2', 'a b=hunter2', '\n=hunter2']) {
+    const { problems, layers } = project(t).read({ set: [set] })
+    t.match(problems, [{ severity: 'error', code: 'CFG_SET_INVALID', message: /override 1 / }], JSON.stringify(set))
+    t.notMatch(JSON.stringify(problems), 'hunter2')
+    t.strictSame(layers, [])
+  }
+})
+
+t.test('sources say which files to watch', async t => {
+  const here = project(t, { 'svc.toml': '' })
+  t.strictSame(
+    [...here.read({ profile: 'x' }).files].sort(),
+    [
+      here.path('home/.config/svc/svc.toml'),
+      here.path('install/defaults.toml'),
+      here.path('install/profiles/x.toml'),
+      here.path('svc.local.toml'),
+      here.path('svc.toml'),
+      here.path('svc.x.toml')
+    ].sort()
+  )
+})

@@ -1,0 +1,65 @@
+import { policySchema } from '../src/config/kernel-settings.ts'
+import { type ConfigurablePlugin, register } from '../src/config/registry.ts'
+import { type Declared, declaredSettings, describe } from '../src/config/schema.ts'
+import { keyText } from '../src/config/toml.ts'
+
+/** Markdown with one table per plugin: every setting with its type, default, variables and reload class. */
+export function renderConfigReference(plugins: readonly ConfigurablePlugin[]): string {
+  const { kernel, plugins: registered } = register(plugins)
+  const parts = [
+    part('Kernel', 'kernel', kernel.declared),
+    part('Every plugin', 'plugins.NAME', declaredSettings(policySchema)),
+    ...registered.map(({ plugin, owner }) => part(plugin.name, keyText(owner.prefix), owner.declared))
+  ]
+  return `${['# Configuration', ...parts.filter(text => text !== '')].join('\n\n')}\n`
+}
+
+function part(title: string, table: string, settings: readonly Declared[]): string {
+  if (settings.length === 0) return ''
+  const rows = settings.map(setting => {
+    const cells = [
+      code(keyText(setting.path)),
+      setting.secret ? `${describe(setting.schema)}, secret` : describe(setting.schema),
+      setting.secret || setting.schema.default === undefined ? '' : code(JSON.stringify(setting.schema.default)),
+      setting.env.map(code).join(', '),
+      setting.reload,
+      descriptionOf(setting)
+    ]
+    return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  })
+  const head = '| Setting | Value | Default | Environment | Reload | Meaning |\n|---|---|---|---|---|---|'
+  return `## ${title}\n\nTable \`[${table}]\`.\n\n${head}\n${rows.join('\n')}`
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function descriptionOf({ schema }: Declared): string {
+  return typeof schema.description === 'string' ? schema.description.replace(/\s+/g, ' ') : ''
+}
+
+/** A file of environment variables, all commented out, with what each of them means. */
+export function renderEnvExample(plugins: readonly ConfigurablePlugin[]): string {
+  const { kernel, plugins: registered } = register(plugins)
+  const parts = [kernel, ...registered.map(({ owner }) => owner)].flatMap(({ name, prefix, declared }) => {
+    const settings = declared.filter(setting => setting.env.length > 0)
+    if (settings.length === 0) return []
+    const lines = settings.flatMap(setting => {
+      const [first, ...aliases] = setting.env
+      const also = aliases.length > 0 ? `; also ${aliases.join(', ')}` : ''
+      const { default: fallback } = setting.schema
+      const value = setting.secret || fallback === undefined ? '' : envText(fallback)
+      const about = `${keyText([...prefix, ...setting.path])}: ${describe(setting.schema)}${also}`
+      const description = descriptionOf(setting)
+      return [...(description === '' ? [] : [`# ${description}`]), `# ${about}`, `#${first}=${value}`, '']
+    })
+    return [`## ${name}`, '', ...lines]
+  })
+  return parts.join('\n')
+}
+
+function envText(value: unknown): string {
+  if (Array.isArray(value) && value.every(item => typeof item !== 'object')) return value.join(',')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
