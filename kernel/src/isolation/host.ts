@@ -1,14 +1,238 @@
-import type { ActivationHost, UnitPolicy } from '../activate.ts'
+import { join } from 'node:path'
+import { isSvcError, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
+import { type ActivationHost, type UnitPolicy, withTimeout } from '../activate.ts'
 import { kernelErrors } from '../errors.ts'
+import { BoundOperation } from '../operations.ts'
+import { settleBefore } from '../scope.ts'
 import type { PreparedCode } from '../source.ts'
+import { randomHex } from '../trace.ts'
 import type { Unit } from '../unit.ts'
+import { Validator } from '../validation.ts'
+import { Channel } from './channel.ts'
+import { childEntry } from './entry.ts'
+import { type Ending, type FarSide, startProcess, startWorker } from './far-side.ts'
+import { PROTOCOL, type ToChild, type ToHost } from './protocol.ts'
+import { decodeError } from './remote-error.ts'
+import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
+import { Watchdog } from './watchdog.ts'
 
+/** For a sign of life from a plugin that let a call's deadline pass, or that is asked to go. */
+const GRACE_MS = 2_000
+/** Lines of standard error that a report of a crash holds. */
+const LAST_LINES = 20
+
+/**
+ * Runs a plugin in a worker or a process of its own, confined to what its manifest asks for or `svc.toml` grants.
+ *
+ * 1. The far side starts, checks that both are of one version, evaluates the bundle and runs `activate` there.
+ * 2. Here the unit gets a stand-in for each operation, hook tap and health check, and passes live settings on.
+ * 3. A far side that ends by itself, or that does not answer, rejects what is in flight with `KRN_ISOLATION_CRASHED` and is
+ *    reported to the kernel, which decides when it comes back.
+ * 4. Disposal runs the plugin's disposers over there, then ends the far side, by force when the deadline is near.
+ *
+ * Throws `KRN_NOT_REMOTABLE` before anything starts when the manifest shows services or commands.
+ */
 export async function activateIsolated(
   unit: Unit,
-  _code: PreparedCode,
-  _packageRoot: string,
+  code: PreparedCode,
+  packageRoot: string,
   policy: UnitPolicy,
-  _host: ActivationHost
+  host: ActivationHost
 ): Promise<void> {
-  throw kernelErrors.create('KRN_NOT_REMOTABLE', `${unit.name}: ${policy.isolation} isolation is not built yet`)
+  const kind = policy.isolation === 'worker' ? 'worker' : 'process'
+  const bundle = remotableBundle(unit.manifest, code, kind)
+  const entry = await childEntry()
+  const permissions = policy.permissions ?? unit.manifest.permissions
+  const lastLines: string[] = []
+  const farSide = (kind === 'worker' ? startWorker : startProcess)({
+    file: entry.file,
+    name: unit.name,
+    cwd: host.projectRoot,
+    flags: permissionFlags({
+      kind,
+      permissions,
+      projectRoot: host.projectRoot,
+      readable: [...entry.readable, ...packageFolders(packageRoot), bundle],
+      dataDirectory: join(host.dataRoot, 'plugins', unit.name)
+    }),
+    env: allowedEnvironment(permissions),
+    memoryMb: policy.memoryMb,
+    onLine: (stream, line) => {
+      if (stream === 'stderr') lastLines.splice(0, lastLines.push(line) - LAST_LINES)
+      if (stream === 'stderr') host.log.warn(line, { stream })
+      else host.log.info(line, { stream })
+    }
+  })
+  const isolated = new IsolatedUnit(unit, farSide, policy, host, lastLines)
+  await withTimeout(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit.name)
+}
+
+/** This side of an isolated plugin. */
+class IsolatedUnit {
+  readonly #unit: Unit
+  readonly #farSide: FarSide
+  readonly #policy: UnitPolicy
+  readonly #host: ActivationHost
+  readonly #lastLines: readonly string[]
+  readonly #channel: Channel<ToChild, ToHost>
+  readonly #watchdog: Watchdog
+  readonly #validator = new Validator()
+  /** Why it was ended from here. */
+  #verdict: string | undefined
+  #crash: SvcError | undefined
+  #activated = false
+  #leaving = false
+
+  constructor(unit: Unit, farSide: FarSide, policy: UnitPolicy, host: ActivationHost, lastLines: readonly string[]) {
+    this.#unit = unit
+    this.#farSide = farSide
+    this.#policy = policy
+    this.#host = host
+    this.#lastLines = lastLines
+    this.#channel = new Channel(unit.name, farSide, {
+      call: ({ operation, input, timeoutMs }, { signal, emit, progress }) =>
+        host.invoke(operation, input, {
+          caller: unit.name,
+          signal,
+          onEvent: emit,
+          onProgress: progress,
+          ...(timeoutMs === undefined ? {} : { timeoutMs })
+        }),
+      trigger: ({ hook, args }) => host.trigger(hook, args),
+      log: ({ level, message, fields, errors }) => {
+        const decoded = Object.entries(errors).map(([key, error]) => [key, decodeError(error)] as const)
+        host.log[level](message, { ...fields, ...Object.fromEntries(decoded) })
+      },
+      uncaught: error => host.onUncaught(unit, decodeError(error))
+    })
+    this.#watchdog = new Watchdog(
+      () => this.#channel.request('ping', null),
+      milliseconds =>
+        this.#kill(`it gave no sign of life for ${milliseconds} ms: an endless loop, or a blocked event loop`)
+    )
+    unit.kill = cause => this.#kill(`uncaught error: ${cause instanceof Error ? cause.message : String(cause)}`)
+    unit.scope.effect(farSide.label, () => this.#dispose())
+    void farSide.ended.then(ending => this.#onEnded(ending))
+  }
+
+  async activate(bundle: string, packageRoot: string): Promise<void> {
+    const { manifest, name, config } = this.#unit
+    this.#unit.lifecycle.to('activating')
+    const { taps, health } = await this.#channel.request('activate', {
+      protocol: PROTOCOL,
+      sdk: SDK_VERSION,
+      manifest,
+      config,
+      bundle,
+      packageRoot,
+      projectRoot: this.#host.projectRoot,
+      dataRoot: this.#host.dataRoot
+    })
+    this.#activated = true
+    for (const descriptor of manifest.operations) this.#standIn(descriptor)
+    for (const [index, { hook, options }] of taps.entries()) {
+      const tap = async (...args: readonly unknown[]): Promise<unknown> =>
+        // A plugin that is away taps nothing, as if it were not there.
+        this.#crash === undefined ? this.#channel.request('tap', { index, args }) : undefined
+      this.#unit.taps.push({ hook, plugin: name, tap, options })
+    }
+    for (const [index, label] of health.entries())
+      this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
+    this.#unit.configListeners.push(async next => void (await this.#channel.request('reconfigure', next)))
+    // A far side that is gone has nothing left to wait for.
+    this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
+  }
+
+  #standIn(descriptor: PluginManifest['operations'][number]): void {
+    const { id } = descriptor
+    const operation = new BoundOperation(
+      descriptor,
+      this.#unit,
+      (input, call) => {
+        const { signal, deadline, surface, principal, requestId } = call
+        const lateness = (): void => {
+          if (isSvcError(signal.reason, 'OPR_TIMEOUT')) this.#watchdog.expect(GRACE_MS)
+        }
+        signal.addEventListener('abort', lateness, { once: true })
+        return this.#channel.request(
+          'invoke',
+          {
+            operation: id,
+            input,
+            surface: surface as 'internal',
+            principal,
+            requestId,
+            traceparent: `00-${call.traceId}-${randomHex(8)}-01`,
+            timeoutMs: deadline === Infinity ? undefined : Math.max(deadline - Date.now(), 1)
+          },
+          {
+            signal,
+            onEvent: event => call.emit(event),
+            onProgress: (done, total, message) => call.progress(done, total, message)
+          }
+        )
+      },
+      this.#validator,
+      this.#policy.breaker
+    )
+    this.#unit.operations.set(id, operation)
+  }
+
+  #kill(verdict: string): void {
+    this.#verdict ??= verdict
+    this.#farSide.kill()
+  }
+
+  #onEnded(ending: Ending): void {
+    this.#watchdog.stop()
+    const { name } = this.#unit
+    const { label } = this.#farSide
+    const cause = this.#verdict ?? describeEnding(ending, this.#lastLines, this.#policy.memoryMb)
+    this.#crash = kernelErrors.create('KRN_ISOLATION_CRASHED', `${name}: ${label} ended: ${cause}`, {
+      plugin: name,
+      data: { code: ending.code, signal: ending.signal },
+      hint: cause.startsWith('heap') ? `raise plugins.${name}.memory_mb` : `svc plugins why ${name}`,
+      // Standard error may say more than callers should read; causes stay in the log.
+      ...(this.#lastLines.length === 0 ? {} : { cause: new Error(this.#lastLines.join('\n')) })
+    })
+    this.#channel.close(this.#crash)
+    // Until it is activated, whoever waits for that is told.
+    if (this.#activated && !this.#leaving) this.#host.onCrash(this.#unit, this.#crash)
+  }
+
+  async #dispose(): Promise<void> {
+    this.#leaving = true
+    if (this.#crash !== undefined) return
+    const limit = this.#policy.drainTimeoutMs * 0.9
+    this.#watchdog.expect(Math.min(GRACE_MS, limit))
+    const going = this.#channel.request('dispose', limit * 0.9).catch(() => {})
+    if (!(await settleBefore(going, limit)) || this.#verdict !== undefined)
+      this.#host.log.error(`${this.#farSide.label} did not dispose within ${limit} ms and was killed`)
+    this.#farSide.kill()
+    await this.#farSide.ended
+  }
+}
+
+/** Path of the bundle; throws `KRN_NOT_REMOTABLE` when the manifest shows something that cannot cross. */
+function remotableBundle(manifest: PluginManifest, code: PreparedCode, kind: string): string {
+  const { name, requires, provides, commands } = manifest
+  const reasons = [
+    ...requires.map(id => `requires the service ${id}`),
+    ...provides.map(id => `provides the service ${id}`),
+    ...commands.map(each => `has the command ${each.command}`)
+  ]
+  if (reasons.length === 0 && code.bundle !== null) return code.bundle
+  const why = reasons.length > 0 ? reasons.join(', ') : "is part of the host's own code"
+  throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a ${kind} of its own: it ${why}`, {
+    plugin: name,
+    hint: `set isolation = "in-process" in [plugins.${name}]; only operations, hook taps and health checks cross`
+  })
+}
+
+function describeEnding({ code, signal, error }: Ending, lines: readonly string[], memoryMb: number | null): string {
+  const outOfMemory = (error as NodeJS.ErrnoException | null)?.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  if (outOfMemory || lines.some(line => line.includes('heap out of memory')))
+    return `heap exhausted${memoryMb === null ? '' : ` at ${memoryMb} MiB`}`
+  if (error !== null) return error.message
+  return signal === null ? `exit code ${code}` : `signal ${signal}`
 }

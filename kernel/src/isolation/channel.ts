@@ -1,0 +1,168 @@
+import { kernelErrors } from '../errors.ts'
+import { decodeError, type EncodedError, encodeError } from './remote-error.ts'
+
+/** Something that carries structured clones both ways, in order. */
+export interface Port {
+  /** Throws when the message holds something that cannot be copied, such as a function. */
+  post(message: unknown): void
+  onMessage(listener: (message: unknown) => void): void
+}
+
+/** Names of the requests that one side answers, each with its payload and its result. */
+export type Methods = Readonly<Record<string, readonly [payload: unknown, result: unknown]>>
+
+export interface RequestOptions {
+  /** Cancels on the far side; the request still settles with what the far side answers. */
+  readonly signal?: AbortSignal | undefined
+  readonly onEvent?: ((event: unknown) => void) | undefined
+  readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined
+}
+
+/** What a handler knows of the request that it answers. */
+export interface Exchange {
+  /** Aborted when the asking side cancels or is gone. */
+  readonly signal: AbortSignal
+  emit(event: unknown): void
+  progress(done: number, total?: number, message?: string): void
+}
+
+export type Handlers<In extends Methods> = {
+  readonly [M in keyof In]: (payload: In[M][0], exchange: Exchange) => In[M][1] | Promise<In[M][1]>
+}
+
+type Message =
+  | { readonly type: 'request'; readonly id: number; readonly method: string; readonly payload: unknown }
+  | { readonly type: 'notice'; readonly method: string; readonly payload: unknown }
+  | { readonly type: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'failure'; readonly id: number; readonly error: EncodedError }
+  | { readonly type: 'event'; readonly id: number; readonly value: unknown }
+  | { readonly type: 'progress'; readonly id: number; readonly value: Parameters<Exchange['progress']> }
+  | { readonly type: 'cancel'; readonly id: number }
+
+interface Pending extends RequestOptions {
+  resolve(value: unknown): void
+  reject(error: Error): void
+}
+
+/** Requests with events, progress and cancellation, and notices without an answer, over a {@link Port}. */
+export class Channel<Out extends Methods, In extends Methods> {
+  readonly #owner: string
+  readonly #port: Port
+  readonly #handlers: Handlers<In>
+  readonly #pending = new Map<number, Pending>()
+  readonly #answering = new Map<number, AbortController>()
+  #last = 0
+  #closed: Error | undefined
+
+  /** `owner` is the plugin that errors name. */
+  constructor(owner: string, port: Port, handlers: Handlers<In>) {
+    this.#owner = owner
+    this.#port = port
+    this.#handlers = handlers
+    port.onMessage(message => this.#receive(message as Message))
+  }
+
+  /** Rejects with the far side's error, with `KRN_NOT_REMOTABLE`, or with what the channel was closed with. */
+  request<M extends keyof Out & string>(
+    method: M,
+    payload: Out[M][0],
+    options: RequestOptions = {}
+  ): Promise<Out[M][1]> {
+    if (this.#closed !== undefined) return Promise.reject(this.#closed)
+    const id = (this.#last += 1)
+    const { signal } = options
+    const cancel = (): void => this.#port.post({ type: 'cancel', id })
+    const answer = new Promise<Out[M][1]>((resolve, reject) => {
+      this.#post({ type: 'request', id, method, payload })
+      this.#pending.set(id, { ...options, resolve, reject })
+    })
+    if (signal === undefined) return answer
+    if (signal.aborted) cancel()
+    else signal.addEventListener('abort', cancel, { once: true })
+    return answer.finally(() => signal.removeEventListener('abort', cancel))
+  }
+
+  notify<M extends keyof Out & string>(method: M, payload: Out[M][0]): void {
+    if (this.#closed === undefined) this.#post({ type: 'notice', method, payload })
+  }
+
+  /** Rejects everything that waits and everything asked from now on; aborts what is being answered. */
+  close(error: Error): void {
+    this.#closed = error
+    for (const { reject } of this.#pending.values()) reject(error)
+    for (const controller of this.#answering.values()) controller.abort(error)
+    this.#pending.clear()
+    this.#answering.clear()
+  }
+
+  #post(message: Message): void {
+    try {
+      this.#port.post(message)
+    } catch (cause) {
+      const what = message.type === 'request' || message.type === 'notice' ? message.method : `a ${message.type}`
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw kernelErrors.create(
+        'KRN_NOT_REMOTABLE',
+        `${this.#owner}: ${what} cannot cross to an isolated plugin: ${why}`,
+        {
+          plugin: this.#owner,
+          hint: 'pass plain data: functions, promises and class instances stay on their side',
+          cause
+        }
+      )
+    }
+  }
+
+  #receive(message: Message): void {
+    if (this.#closed !== undefined) return
+    if (message.type === 'request') void this.#answer(message.id, message.method, message.payload)
+    else if (message.type === 'notice') void this.#handle(message.method, message.payload, SILENT).catch(() => {})
+    else if (message.type === 'cancel') this.#answering.get(message.id)?.abort()
+    else this.#settle(message)
+  }
+
+  #settle(message: Exclude<Message, { type: 'request' | 'notice' | 'cancel' }>): void {
+    const pending = this.#pending.get(message.id)
+    if (pending === undefined) return
+    try {
+      if (message.type === 'event') pending.onEvent?.(message.value)
+      else if (message.type === 'progress') pending.onProgress?.(...message.value)
+      else if (message.type === 'result') pending.resolve(message.value)
+      else pending.reject(decodeError(message.error))
+      if (message.type === 'event' || message.type === 'progress') return
+    } catch (error) {
+      // The asker's own listener threw: its request fails, as it would if both ran in one place.
+      pending.reject(error as Error)
+      this.#port.post({ type: 'cancel', id: message.id })
+    }
+    this.#pending.delete(message.id)
+  }
+
+  async #answer(id: number, method: string, payload: unknown): Promise<void> {
+    const controller = new AbortController()
+    this.#answering.set(id, controller)
+    const send = (message: Message): void => {
+      if (this.#answering.has(id)) this.#post(message)
+    }
+    try {
+      const value = await this.#handle(method, payload, {
+        signal: controller.signal,
+        emit: event => send({ type: 'event', id, value: event }),
+        progress: (...steps) => send({ type: 'progress', id, value: steps })
+      })
+      send({ type: 'result', id, value })
+    } catch (error) {
+      send({ type: 'failure', id, error: encodeError(error) })
+    } finally {
+      this.#answering.delete(id)
+    }
+  }
+
+  async #handle(method: string, payload: unknown, exchange: Exchange): Promise<unknown> {
+    const handler = this.#handlers[method]
+    if (handler === undefined) throw new Error(`nothing answers ${method}`)
+    return handler(payload as never, exchange)
+  }
+}
+
+const SILENT: Exchange = { signal: new AbortController().signal, emit: () => {}, progress: () => {} }

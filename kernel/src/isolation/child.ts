@@ -1,0 +1,150 @@
+import { readFile } from 'node:fs/promises'
+import { parentPort } from 'node:worker_threads'
+import { type Health, isSvcError, type Logger, SDK_VERSION } from '@svc/plugin-sdk'
+import { assertComplete, createContext } from '../context.ts'
+import { kernelErrors } from '../errors.ts'
+import { Keep } from '../keep.ts'
+import { evaluate, preload } from '../loader/evaluate.ts'
+import { Unit } from '../unit.ts'
+import { Channel, type Exchange, type Port } from './channel.ts'
+import {
+  type Activation,
+  type Contributions,
+  PROTOCOL,
+  type RemoteCall,
+  type ToChild,
+  type ToHost
+} from './protocol.ts'
+import { type EncodedError, encodeError, plain } from './remote-error.ts'
+
+/** Faults are counted on the host's side. */
+const NO_BREAKER = { failures: 0, windowMs: 0, halfOpenMs: 0 }
+/** For the disposers of a plugin whose host is gone. */
+const ORPHANED_MS = 2_000
+
+const NAME = process.argv[2] ?? 'plugin'
+let unit: Unit | undefined
+
+const channel = new Channel<ToHost, ToChild>(NAME, parentPort === null ? processPort() : workerPort(parentPort), {
+  activate,
+  invoke,
+  tap: ({ index, args }) => activeUnit().taps[index]?.tap(...args),
+  health: index => activeUnit().healthChecks[index]?.check() as Health,
+  reconfigure: next => activeUnit().reconfigure(next),
+  ping: () => null,
+  drain: milliseconds => activeUnit().drain(milliseconds),
+  dispose
+})
+
+const log: Logger = { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
+
+process.on('uncaughtException', onUncaught)
+process.on('unhandledRejection', onUncaught)
+
+/** Builds the unit as the kernel would, with a context on which nothing can be shared. */
+async function activate(request: Activation): Promise<Contributions> {
+  if (request.protocol !== PROTOCOL || request.sdk !== SDK_VERSION) {
+    throw kernelErrors.create('KRN_ACTIVATE_FAILED', 'the kernel on disk is another version than the one that runs', {
+      hint: 'restart svc'
+    })
+  }
+  const { manifest, packageRoot, projectRoot, dataRoot } = request
+  const born = new Unit(manifest, request.config, () => {})
+  unit = born
+  const text = await readFile(request.bundle, 'utf8')
+  const { plugin, guards } = evaluate(
+    { name: NAME, root: packageRoot, text, preloaded: await preload(packageRoot, text) },
+    {},
+    {
+      effect: (label, disposer) => born.scope.effect(label, disposer),
+      onLeak: description => log.warn(`${description} was left open and has been closed`),
+      onError: onUncaught
+    }
+  )
+  born.lifecycle.to('activating')
+  const context = createContext(born, {
+    log,
+    projectRoot,
+    packageRoot,
+    dataRoot,
+    keep: new Keep(),
+    breaker: NO_BREAKER,
+    isolated: true,
+    invoke: (operation, input, { timeoutMs, ...options }) =>
+      channel.request('call', { operation, input, timeoutMs }, options),
+    trigger: (hook, args) => channel.request('trigger', { hook, args }),
+    adopt: open => guards.adopt(open)
+  })
+  const disposer = await plugin.activate(context, {} as never)
+  if (typeof disposer === 'function') born.scope.effect('activate', disposer)
+  assertComplete(born)
+  born.lifecycle.to('active')
+  return {
+    taps: born.taps.map(({ hook, options }) => ({ hook, options })),
+    health: born.healthChecks.map(each => each.label)
+  }
+}
+
+async function invoke(request: RemoteCall, { signal, emit, progress }: Exchange): Promise<unknown> {
+  const { operation, input, timeoutMs, ...call } = request
+  try {
+    return await activeUnit()
+      .operations.get(operation)
+      ?.invoke(input, {
+        ...call,
+        signal,
+        onEvent: emit,
+        onProgress: progress,
+        ...(timeoutMs === undefined ? {} : { timeoutMs })
+      })
+  } catch (error) {
+    // What a handler truly threw goes to the host, which counts it as a fault and logs it.
+    const own = isSvcError(error, 'OPR_FAILED') && error.plugin === NAME && error.cause !== undefined
+    throw own ? error.cause : error
+  }
+}
+
+async function dispose(milliseconds: number): Promise<void> {
+  const report = await unit?.dispose(milliseconds)
+  for (const error of report?.errors ?? []) log.warn('a disposer failed', { error })
+  for (const label of report?.stuck ?? []) log.error(`disposer "${label}" did not settle; it ends with its plugin`)
+  for (const stream of [process.stdout, process.stderr]) await new Promise<unknown>(done => stream.write('', done))
+}
+
+function activeUnit(): Unit {
+  if (unit !== undefined) return unit
+  throw new Error(`${NAME} is not activated`)
+}
+
+function logAt(level: keyof Logger): Logger['info'] {
+  return (message, given = {}) => {
+    const fields: Record<string, unknown> = {}
+    const errors: Record<string, EncodedError> = {}
+    for (const [key, value] of Object.entries(given)) {
+      if (value instanceof Error || isSvcError(value)) errors[key] = encodeError(value)
+      else fields[key] = plain(value)
+    }
+    channel.notify('log', { level, message, fields, errors })
+  }
+}
+
+function onUncaught(error: unknown): void {
+  channel.notify('uncaught', encodeError(error))
+}
+
+function workerPort(at: NonNullable<typeof parentPort>): Port {
+  return { post: message => at.postMessage(message), onMessage: listener => at.on('message', listener) }
+}
+
+function processPort(): Port {
+  // A signal to the whole group, such as Ctrl-C, is the host's to handle: it drains before it lets its plugins go.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('disconnect', () => {
+    const left = unit === undefined ? Promise.resolve() : unit.dispose(ORPHANED_MS)
+    void left.finally(() => process.exit())
+  })
+  return {
+    post: message => void process.send?.(message, undefined, undefined, () => {}),
+    onMessage: listener => process.on('message', listener)
+  }
+}

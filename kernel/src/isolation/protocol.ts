@@ -1,0 +1,69 @@
+import type { Invocation } from '@svc/contracts'
+import type { Health, Hook, Logger, PluginManifest, Principal, TapOptions } from '@svc/plugin-sdk'
+import type { EncodedError } from './remote-error.ts'
+
+/** Both sides come from one kernel, unless it was updated on disk under a running one. Raise it with every change here. */
+export const PROTOCOL = 1
+
+/** Everything that the far side needs to become the plugin. */
+export interface Activation {
+  readonly protocol: number
+  readonly sdk: number
+  readonly manifest: PluginManifest
+  /** Validated settings, secrets resolved: they travel here, never in the environment or on a command line. */
+  readonly config: unknown
+  /** Path of the bundle. */
+  readonly bundle: string
+  readonly packageRoot: string
+  readonly projectRoot: string
+  readonly dataRoot: string
+}
+
+/** What the plugin registered, apart from its operations, which the manifest lists. */
+export interface Contributions {
+  readonly taps: readonly { readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>; readonly options: TapOptions }[]
+  /** Labels of health checks. */
+  readonly health: readonly string[]
+}
+
+export interface RemoteCall {
+  readonly operation: string
+  readonly input: unknown
+  readonly surface: Invocation['surface']
+  readonly principal: Principal
+  readonly requestId: string
+  readonly traceparent: string
+  readonly timeoutMs: number | undefined
+}
+
+/** What the host asks of the far side. Taps and health checks are named by their place in {@link Contributions}. */
+export type ToChild = {
+  readonly activate: readonly [Activation, Contributions]
+  readonly invoke: readonly [RemoteCall, unknown]
+  readonly tap: readonly [{ readonly index: number; readonly args: readonly unknown[] }, unknown]
+  readonly health: readonly [number, Health]
+  readonly reconfigure: readonly [unknown, unknown]
+  readonly ping: readonly [null, null]
+  /** Both within so many milliseconds. */
+  readonly drain: readonly [number, boolean]
+  readonly dispose: readonly [number, unknown]
+}
+
+/** What the far side asks of the host. */
+export type ToHost = {
+  readonly call: readonly [
+    { readonly operation: string; readonly input: unknown; readonly timeoutMs: number | undefined },
+    unknown
+  ]
+  readonly trigger: readonly [{ readonly hook: string; readonly args: readonly unknown[] }, unknown]
+  readonly log: readonly [
+    {
+      readonly level: keyof Logger
+      readonly message: string
+      readonly fields: Readonly<Record<string, unknown>>
+      readonly errors: Readonly<Record<string, EncodedError>>
+    },
+    unknown
+  ]
+  readonly uncaught: readonly [EncodedError, unknown]
+}

@@ -1,0 +1,56 @@
+import { inspect } from 'node:util'
+import { type ErrorPlace, isSvcError, SvcError } from '@svc/plugin-sdk'
+
+/** An error as plain data: a structured clone would lose everything but its message and stack. */
+export interface EncodedError {
+  readonly name: string
+  readonly message: string
+  readonly stack?: string | undefined
+  readonly cause?: EncodedError | undefined
+  /** Of an error with a stable code. */
+  readonly code?: string
+  readonly status?: number
+  readonly hint?: string | undefined
+  readonly at?: ErrorPlace | undefined
+  readonly data?: unknown
+  readonly plugin?: string | undefined
+}
+
+/** Causes are followed five deep, since a chain may be a ring. */
+export function encodeError(error: unknown, depth = 5): EncodedError {
+  if (!(error instanceof Error) && !isSvcError(error)) return { name: 'Error', message: String(error) }
+  const { name, message, stack } = error
+  const cause = error.cause === undefined || depth === 0 ? undefined : encodeError(error.cause, depth - 1)
+  if (!isSvcError(error)) return { name, message, stack, cause }
+  const { code, status, hint, at, plugin } = error
+  return { name, message, stack, cause, code, status, hint, at, plugin, data: plain(error.data) }
+}
+
+export function decodeError(encoded: EncodedError): Error {
+  const { name, message, stack, code, status = 500, hint, at, data, plugin } = encoded
+  const cause = encoded.cause === undefined ? undefined : decodeError(encoded.cause)
+  const error =
+    code === undefined
+      ? new Error(message, cause === undefined ? {} : { cause })
+      : new SvcError(code, message, {
+          status,
+          ...(hint === undefined ? {} : { hint }),
+          ...(at === undefined ? {} : { at }),
+          ...(data === undefined ? {} : { data }),
+          ...(plugin === undefined ? {} : { plugin }),
+          ...(cause === undefined ? {} : { cause })
+        })
+  error.name = name
+  if (stack !== undefined) error.stack = stack
+  return error
+}
+
+/** The value itself if it can be copied, else a description of it. */
+export function plain(value: unknown): unknown {
+  try {
+    structuredClone(value)
+    return value
+  } catch {
+    return inspect(value)
+  }
+}
