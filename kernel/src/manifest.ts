@@ -69,7 +69,9 @@ const MANIFEST = record({
     })
   ),
   points: list(word),
-  hooks: list(record({ id: word, mode: oneOf('series', 'parallel', 'waterfall', 'bail'), onError: oneOf('fail', 'skip') })),
+  hooks: list(
+    record({ id: word, mode: oneOf('series', 'parallel', 'waterfall', 'bail'), onError: oneOf('fail', 'skip') })
+  ),
   commands: list(record({ command: words, summary: text, input: table })),
   config: table,
   permissions: table,
@@ -106,7 +108,7 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
 /** One plugin that names a thing twice; between plugins the generation finds it. */
 function repeated(manifest: PluginManifest): string | undefined {
   const commands = manifest.operations.flatMap(each => each.expose.cli?.command ?? [])
-  const names = {
+  const names: Readonly<Record<string, readonly string[]>> = {
     operations: manifest.operations.map(each => each.id),
     commands: [...manifest.commands.map(each => each.command), ...commands],
     hooks: manifest.hooks.map(each => each.id),

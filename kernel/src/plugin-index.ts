@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import { replaceFile } from './replace-file.ts'
 
 /** Changes whenever what is stored, or how plugins are compiled, changes. */
 const FORMAT = `1 sdk ${SDK_VERSION}`
@@ -12,6 +13,8 @@ const TICK_MS = 10
 export type Stamp = readonly [path: string, mtimeMs: number, size: number]
 
 export interface IndexEntry {
+  /** The file that the plugin was loaded from. */
+  readonly entry: string
   readonly stamps: readonly Stamp[]
   readonly manifest: PluginManifest
   /** Sources of the plugin; empty for a built one. */
@@ -36,10 +39,10 @@ export class PluginIndex {
     this.#entries = new Map(Object.entries(directory === null ? {} : read(join(directory, 'plugins.index.json'))))
   }
 
-  /** What is known of the package, unless one of its files changed since. */
-  fresh(root: string): IndexEntry | undefined {
-    const entry = this.#entries.get(root)
-    return entry !== undefined && isFresh(entry.stamps) ? entry : undefined
+  /** What is known of a package's entry, unless a file that it depends on changed since. */
+  fresh(root: string, entry: string): IndexEntry | undefined {
+    const known = this.#entries.get(root)
+    return known?.entry === entry && isFresh(known.stamps) ? known : undefined
   }
 
   /** What was known when the package last made sense. */
@@ -52,27 +55,41 @@ export class PluginIndex {
     this.#changed = true
   }
 
-  /** Where the compiled source of a plugin is kept; null without a directory. */
-  bundleFile(name: string): string | null {
-    return this.#directory === null ? null : join(this.#directory, 'bundles', `${name}.cjs`)
-  }
-
-  /** Keeps a compiled source; null when it could not be written. */
+  /** Keeps a compiled source; the path, or null when it could not be written. */
   async writeBundle(name: string, text: string): Promise<string | null> {
-    const file = this.bundleFile(name)
-    return file !== null && (await replaceFile(file, text)) ? file : null
+    const file = this.#bundle(name)
+    if (file === null) return null
+    return replaceFile(file, text).then(
+      () => file,
+      () => null
+    )
   }
 
-  readBundle(name: string): Promise<string | null> {
-    const file = this.bundleFile(name)
-    return file === null ? Promise.resolve(null) : readFile(file, 'utf8').catch(() => null)
+  /** A compiled source as it was kept, by whichever process wrote last. */
+  async readBundle(name: string): Promise<{ readonly file: string; readonly text: string } | null> {
+    const file = this.#bundle(name)
+    return file === null
+      ? null
+      : readFile(file, 'utf8').then(
+          text => ({ file, text }),
+          () => null
+        )
+  }
+
+  /** Forgets packages that are gone. */
+  retain(roots: ReadonlySet<string>): void {
+    for (const root of this.#entries.keys()) if (!roots.has(root)) this.#changed = this.#entries.delete(root)
   }
 
   async save(): Promise<void> {
     if (!this.#changed || this.#directory === null) return
     this.#changed = false
     const content = JSON.stringify({ format: FORMAT, entries: Object.fromEntries(this.#entries) })
-    await replaceFile(join(this.#directory, 'plugins.index.json'), content)
+    await replaceFile(join(this.#directory, 'plugins.index.json'), content).catch(() => {})
+  }
+
+  #bundle(name: string): string | null {
+    return this.#directory === null ? null : join(this.#directory, 'bundles', `${name}.cjs`)
   }
 }
 
@@ -95,21 +112,9 @@ export function isFresh(stamps: readonly Stamp[]): boolean {
 function read(file: string): Record<string, IndexEntry> {
   try {
     const content = JSON.parse(readFileSync(file, 'utf8')) as { format?: string; entries?: Record<string, IndexEntry> }
-    return content.format === FORMAT ? (content.entries ?? {}) : {}
+    const entries = content.format === FORMAT ? Object.entries(content.entries ?? {}) : []
+    return Object.fromEntries(entries.filter(([, entry]) => Array.isArray(entry?.stamps)))
   } catch {
     return {}
-  }
-}
-
-/** Readers see the old file or the new one. False when it cannot be written. */
-async function replaceFile(file: string, text: string): Promise<boolean> {
-  const temporary = `${file}.${process.pid}`
-  try {
-    await mkdir(join(file, '..'), { recursive: true })
-    await writeFile(temporary, text)
-    await rename(temporary, file)
-    return true
-  } catch {
-    return false
   }
 }

@@ -1,0 +1,272 @@
+import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import { Bundler } from './loader/bundle.ts'
+import { loaderErrors } from './loader/errors.ts'
+import type { EvaluateOptions } from './loader/evaluate.ts'
+import { FileSource, type Form, type Loader, nameFor } from './loader/file-source.ts'
+import { type PluginPackage, readPackageJson, readPluginPackage } from './loader/plugin-package.ts'
+import { PluginIndex } from './plugin-index.ts'
+import type { PluginSource } from './source.ts'
+
+export interface DiscoveryOptions extends EvaluateOptions {
+  /** Folder that holds the host's own `plugins/`, or in whose `node_modules` they are. */
+  readonly installRoot: string
+  readonly projectRoot: string
+  /** Where the index of plugins is kept; null for nowhere. */
+  readonly cacheDirectory: string | null
+  /** Which form is loaded of a package that has both. Default `built`. */
+  readonly prefer?: Form
+  /** See {@link Bundler}. */
+  readonly conditions?: readonly string[]
+}
+
+export interface Discovered {
+  /** One per name, also for packages that are broken: those have a `problem`. */
+  readonly sources: readonly PluginSource[]
+  /** What cannot be listed as a plugin of its own: folders that are missing, names that are taken. */
+  readonly problems: readonly DiscoveryProblem[]
+  /** What to watch for another discovery: files, and directories in which folders appear. Absolute. */
+  readonly files: readonly string[]
+  readonly directories: readonly string[]
+}
+
+export interface DiscoveryProblem {
+  readonly location: string
+  readonly error: SvcError
+}
+
+/**
+ * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, and the folders named in the
+ * configuration. Of two plugins with one name the first counts.
+ *
+ * Discovering again gives the same object for a package that declares the same, so that nothing is loaded anew for it.
+ */
+export class Discovery {
+  readonly #options: DiscoveryOptions
+  readonly #loader: Loader
+  readonly #known = new Map<string, FileSource>()
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options
+    this.#loader = {
+      bundler: new Bundler(options.conditions),
+      index: new PluginIndex(options.cacheDirectory),
+      evaluation: options
+    }
+  }
+
+  /** `directories`: absolute paths, each of one plugin or of a folder of plugins. Throws for no plugin's sake. */
+  async discover(directories: readonly string[] = []): Promise<Discovered> {
+    const { installRoot, projectRoot } = this.#options
+    const problems: DiscoveryProblem[] = []
+    const places = new Places(problems)
+    places.folderOfPlugins(join(installRoot, 'plugins'))
+    places.installed(projectRoot)
+    places.installed(installRoot)
+    for (const directory of directories) places.named(resolve(directory))
+
+    const sources = [...places.roots].map(root => this.#source(root, problems))
+    await Promise.all(sources.map(source => (source instanceof FileSource ? source.describe() : undefined)))
+    this.#loader.index.retain(places.roots)
+    await this.#loader.index.save()
+    const watched = sources.flatMap(source => (source instanceof FileSource ? source.watch : []))
+    const packages = [...places.roots].map(root => join(root, 'package.json'))
+    return {
+      sources: firstOfEachName(sources, problems),
+      problems,
+      files: [...new Set([...watched, ...packages])],
+      directories: [...places.directories]
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#loader.bundler.dispose()
+  }
+
+  #source(root: string, problems: DiscoveryProblem[]): PluginSource {
+    const known = this.#known.get(root)
+    try {
+      const found = readPluginPackage(root)
+      const form = this.#form(found)
+      if (known !== undefined && known.form === form && isDeepStrictEqual(known.package, found)) return known
+      const source = new FileSource(found, form, this.#loader)
+      this.#known.set(root, source)
+      return source
+    } catch (error) {
+      if (!isSvcError(error)) throw error
+      if (known === undefined) return new BrokenSource(root, this.#loader.index.last(root)?.manifest.name, error)
+      problems.push({ location: root, error })
+      return known
+    }
+  }
+
+  #form({ root, plugin, source }: PluginPackage): Form {
+    const built = existsSync(plugin)
+    if (source !== null && (!built || this.#options.prefer === 'source')) {
+      if (canCompile()) return 'source'
+      if (!built)
+        throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} is not built, and esbuild is not installed`, {
+          at: { file: source },
+          hint: 'npm install esbuild, or build the plugin'
+        })
+    }
+    if (built) return 'built'
+    throw loaderErrors.create(
+      'LDR_ENTRY_INVALID',
+      `${join(root, 'package.json')}: svc.plugin names ${plugin}, which is missing`,
+      {
+        at: { file: plugin },
+        hint: 'build the plugin, or name its TypeScript file in svc.source'
+      }
+    )
+  }
+}
+
+function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryProblem[]): PluginSource[] {
+  const named = new Map<string, PluginSource>()
+  // A broken package does not take the name of one that works.
+  const working = sources.filter(source => source.problem === null)
+  for (const source of [...working, ...sources.filter(each => each.problem !== null)]) {
+    const first = named.get(source.name)
+    if (first === undefined) named.set(source.name, source)
+    else problems.push({ location: source.location, error: source.problem ?? taken(first, source) })
+  }
+  return [...named.values()]
+}
+
+/** Collects the folders that are to be plugins, each once. */
+class Places {
+  /** Package folders, links resolved. */
+  readonly roots = new Set<string>()
+  /** Folders in which plugin folders appear. */
+  readonly directories = new Set<string>()
+  readonly #problems: DiscoveryProblem[]
+
+  constructor(problems: DiscoveryProblem[]) {
+    this.#problems = problems
+  }
+
+  /** Every folder in it is meant to be a plugin. */
+  folderOfPlugins(directory: string): void {
+    if (!existsSync(directory)) return
+    this.directories.add(directory)
+    for (const name of folders(directory)) this.roots.add(realpathSync(join(directory, name)))
+  }
+
+  /** A directory of the configuration; it has to be there. */
+  named(directory: string): void {
+    const stats = statSync(directory, { throwIfNoEntry: false })
+    if (stats?.isDirectory() !== true) {
+      const error = loaderErrors.create('LDR_DIRECTORY_UNREADABLE', `plugin directory ${directory} is not a folder`, {
+        at: { file: directory, path: 'plugin_directories' },
+        hint: 'make the folder, or correct plugin_directories in svc.toml'
+      })
+      this.#problems.push({ location: directory, error })
+      return
+    }
+    if (declares(directory)) this.roots.add(realpathSync(directory))
+    else this.folderOfPlugins(directory)
+  }
+
+  /** Direct dependencies of the package in a folder, and packages whose names say what they are. */
+  installed(from: string): void {
+    const dependencies = dependenciesOf(from)
+    for (let folder = from; ; folder = dirname(folder)) {
+      const modules = join(folder, 'node_modules')
+      for (const name of [...dependencies, ...namedAsPlugins(modules)]) {
+        const root = join(modules, name)
+        if (declares(root)) this.roots.add(realpathSync(root))
+      }
+      if (folder === dirname(folder)) return
+    }
+  }
+}
+
+/** A folder that should hold a plugin and does not. */
+class BrokenSource implements PluginSource {
+  readonly name: string
+  readonly location: string
+  readonly version = '0.0.0'
+  readonly manifest = null
+  readonly problem: SvcError
+
+  constructor(root: string, name: string | undefined, problem: SvcError) {
+    this.name = name ?? nameFor(basename(root))
+    this.location = root
+    this.problem = problem
+  }
+
+  async prepare(): Promise<never> {
+    throw this.problem
+  }
+
+  async close(): Promise<void> {}
+}
+
+function taken(first: PluginSource, second: PluginSource): SvcError {
+  return loaderErrors.create(
+    'LDR_NAME_TAKEN',
+    `two plugins are named ${first.name}: ${first.location} counts, ${second.location} does not`,
+    { at: { file: second.location }, plugin: first.name, hint: 'remove or rename one of them' }
+  )
+}
+
+function folders(directory: string): string[] {
+  let entries: Dirent[]
+  try {
+    entries = readdirSync(directory, { withFileTypes: true })
+  } catch {
+    return []
+  }
+  const isFolder = (entry: Dirent): boolean =>
+    entry.isDirectory() ||
+    (entry.isSymbolicLink() && statSync(join(directory, entry.name), { throwIfNoEntry: false })?.isDirectory() === true)
+  return entries
+    .filter(entry => !entry.name.startsWith('.') && entry.name !== 'node_modules' && isFolder(entry))
+    .map(entry => entry.name)
+    .sort()
+}
+
+function namedAsPlugins(modules: string): string[] {
+  return folders(modules).flatMap(name => {
+    if (name.startsWith('svc-plugin-')) return [name]
+    if (!name.startsWith('@')) return []
+    const prefix = name === '@svc' ? 'plugin-' : 'svc-plugin-'
+    return folders(join(modules, name))
+      .filter(each => each.startsWith(prefix))
+      .map(each => `${name}/${each}`)
+  })
+}
+
+function dependenciesOf(root: string): string[] {
+  try {
+    const { dependencies, devDependencies } = readPackageJson(root) as Record<
+      string,
+      Record<string, string> | undefined
+    >
+    return Object.keys({ ...devDependencies, ...dependencies })
+  } catch {
+    return []
+  }
+}
+
+/** Whether a folder holds a package that says it is a plugin; one that cannot be read says nothing. */
+function declares(root: string): boolean {
+  try {
+    return readPackageJson(root).svc !== undefined
+  } catch {
+    return false
+  }
+}
+
+function canCompile(): boolean {
+  try {
+    createRequire(import.meta.url).resolve('esbuild')
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,33 @@
+import { dirname, join } from 'node:path'
+import type { PluginManifest } from '@svc/plugin-sdk'
+import { replaceFile } from '../replace-file.ts'
+import { Bundler } from './bundle.ts'
+import { loaderErrors } from './errors.ts'
+import type { EvaluateOptions } from './evaluate.ts'
+import { manifestOf, nameFor } from './file-source.ts'
+import { readPluginPackage } from './plugin-package.ts'
+
+/**
+ * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and what `svc.entries` names.
+ * Runs the module body, so what it imports must be installed.
+ *
+ * Throws what {@link Bundler.bundle} and reading the package throw, `LDR_EVALUATE_FAILED`, `LDR_MANIFEST_INVALID`.
+ */
+export async function buildPlugin(root: string, evaluation: EvaluateOptions = {}): Promise<PluginManifest> {
+  const { packageName, version, source, plugin, entries } = readPluginPackage(root)
+  if (source === null)
+    throw loaderErrors.create('LDR_ENTRY_INVALID', `${root} has no source to build`, {
+      at: { file: join(root, 'package.json'), path: 'svc.source' },
+      hint: 'name the plugin\'s TypeScript file in "svc": { "source": "./src/plugin.ts" }'
+    })
+  const bundler = new Bundler()
+  try {
+    const { text } = await bundler.bundle({ root, source, entries })
+    const manifest = await manifestOf({ name: nameFor(packageName), root, text }, version, evaluation)
+    await replaceFile(plugin, text)
+    await replaceFile(join(dirname(plugin), 'plugin.json'), `${JSON.stringify(manifest, null, 2)}\n`)
+    return manifest
+  } finally {
+    await bundler.dispose()
+  }
+}

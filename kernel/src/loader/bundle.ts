@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import type { BuildContext, BuildFailure, BuildOptions, BuildResult } from 'esbuild'
+import { replaceFile } from '../replace-file.ts'
+import { loaderErrors } from './errors.ts'
+
+/** The one place of a plugin's code: where `require` looks from, and what `import.meta` says, built or not. */
+export function bundlePath(root: string): string {
+  return join(root, 'dist', 'plugin.cjs')
+}
+
+/** What of a package is compiled. Paths are absolute. */
+export interface BundleRequest {
+  readonly root: string
+  readonly source: string
+  /** `svc.entries`: name to source file. */
+  readonly entries: Readonly<Record<string, string>>
+}
+
+export interface Bundle {
+  /** CommonJS with an inline source map. */
+  readonly text: string
+  /** Every file of the package that went in; absolute. */
+  readonly inputs: readonly string[]
+  /** Files written for `svc.entries`; absolute. */
+  readonly outputs: readonly { readonly path: string; readonly text: string }[]
+}
+
+const LAZY_IMPORT = /Promise\.resolve\(\)\.then\(\(\) => __toESM\(require\(("(?:[^"\\]|\\.)*")\)(?:, 1)?\)\)/g
+
+interface Build {
+  readonly context: BuildContext
+  tail: Promise<unknown>
+}
+
+/** A kernel that runs from its sources takes those of what it inlines, too. */
+const CONDITIONS = import.meta.url.endsWith('.ts') ? ['svc-source'] : []
+
+/** Specifiers that plugins share with the host by identity. */
+export const SHARED = ['@svc/plugin-sdk', '@svc/contracts'] as const
+
+/**
+ * Compiles plugins with esbuild: relative imports are inlined, packages stay outside, one file comes out.
+ *
+ * A plugin that needs a file of its own for a worker or a child process names it in its package.json,
+ * `"svc": { "entries": { "worker": "./src/worker.ts" } }`, and starts `new URL('./worker.cjs', import.meta.url)`. Such an
+ * entry is written to `dist/worker.cjs` and carries the SDK and the contracts inside, since nobody injects them there.
+ */
+export class Bundler {
+  readonly #builds = new Map<string, Map<string, Promise<Build>>>()
+  readonly #conditions: string[]
+
+  /** `conditions`: export conditions for what is inlined into `svc.entries`; default: those of this kernel itself. */
+  constructor(conditions: readonly string[] = CONDITIONS) {
+    this.#conditions = [...conditions]
+  }
+
+  /**
+   * Builds are incremental: the first one of a package pays for the later ones.
+   *
+   * Throws `LDR_BUILD_FAILED` or `LDR_TOP_LEVEL_AWAIT` with file, line and column; `LDR_ESBUILD_MISSING`.
+   */
+  async bundle(request: BundleRequest): Promise<Bundle> {
+    const { root, source, entries } = request
+    const main = await this.#build(root, 'plugin', {
+      entryPoints: [source],
+      outfile: bundlePath(root),
+      supported: { 'dynamic-import': false }
+    })
+    const inputs = new Set(inputsOf(root, main))
+    const outputs: { path: string; text: string }[] = []
+    if (Object.keys(entries).length > 0) {
+      const result = await this.#build(root, 'entries', {
+        entryPoints: { ...entries },
+        outdir: join(root, 'dist'),
+        outExtension: { '.js': '.cjs' },
+        alias: Object.fromEntries(SHARED.map(name => [name, createRequire(import.meta.url).resolve(name)])),
+        banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
+      })
+      for (const input of inputsOf(root, result)) inputs.add(input)
+      for (const { path, text } of result.outputFiles ?? []) {
+        await writeIfChanged(path, text)
+        outputs.push({ path, text })
+      }
+    }
+    return { text: esmInterop(main.outputFiles?.[0]?.text ?? ''), inputs: [...inputs], outputs }
+  }
+
+  /** Frees what is kept of one package for its next build. */
+  async forget(root: string): Promise<void> {
+    const builds = this.#builds.get(root)
+    this.#builds.delete(root)
+    for (const build of builds?.values() ?? []) await (await build).context.dispose()
+  }
+
+  async dispose(): Promise<void> {
+    for (const root of [...this.#builds.keys()]) await this.forget(root)
+  }
+
+  async #build(root: string, key: string, options: BuildOptions): Promise<BuildResult> {
+    const builds = this.#builds.get(root) ?? new Map<string, Promise<Build>>()
+    this.#builds.set(root, builds)
+    const pending = builds.get(key) ?? this.#open(root, options)
+    builds.set(key, pending)
+    const build = await pending
+    // A rebuild that joins a running one would miss files saved since that one began.
+    const turn = build.tail.then(() => build.context.rebuild())
+    build.tail = turn.catch(() => {})
+    return turn.catch((failure: BuildFailure) => {
+      throw buildError(root, failure)
+    })
+  }
+
+  async #open(root: string, options: BuildOptions): Promise<Build> {
+    const esbuild = await import('esbuild').catch((cause: unknown) => {
+      throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} holds TypeScript, and esbuild is not installed`, {
+        hint: 'npm install esbuild, or build the plugin where esbuild is installed',
+        at: { file: root },
+        cause
+      })
+    })
+    const context = await esbuild.context({
+      absWorkingDir: root,
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      packages: 'external',
+      conditions: this.#conditions,
+      define: {
+        'import.meta.url': '__svc_url',
+        'import.meta.dirname': '__dirname',
+        'import.meta.filename': '__filename'
+      },
+      sourcemap: 'inline',
+      sourcesContent: false,
+      logLevel: 'silent',
+      ...options
+    })
+    return { context, tail: Promise.resolve() }
+  }
+}
+
+function inputsOf(root: string, result: BuildResult): string[] {
+  return Object.keys(result.metafile?.inputs ?? {}).map(path => resolve(root, path))
+}
+
+/**
+ * Two repairs to what esbuild makes of imports in CommonJS output, so that they mean what they mean in Node:
+ * - the default import of a real ES module, as `require` gives it on Node >= 20.19, is its default export, not the module;
+ * - `import('package')` stays asynchronous and goes to the injected `__svc_import`, so that modules which await load too.
+ */
+function esmInterop(text: string): string {
+  const test = 'isNodeMode || !mod || !mod.__esModule'
+  return text
+    .replace(`${test} ?`, `mod?.[Symbol.toStringTag] !== 'Module' && (${test}) ?`)
+    .replace(LAZY_IMPORT, (_, specifier: string) => `__svc_import(${specifier})`)
+}
+
+async function writeIfChanged(path: string, text: string): Promise<void> {
+  if ((await readFile(path, 'utf8').catch(() => null)) !== text) await replaceFile(path, text)
+}
+
+function buildError(root: string, failure: BuildFailure): Error {
+  const first = failure.errors?.[0]
+  if (first === undefined) return failure
+  const more = failure.errors.length > 1 ? ` (and ${failure.errors.length - 1} more)` : ''
+  const { location } = first
+  if (location === null)
+    return loaderErrors.create('LDR_BUILD_FAILED', `${root}: ${first.text}${more}`, { cause: failure })
+  const at = { file: resolve(root, location.file), line: location.line, column: location.column + 1 }
+  const place = `${at.file}:${at.line}:${at.column}`
+  if (first.text.startsWith('Top-level await'))
+    return loaderErrors.create('LDR_TOP_LEVEL_AWAIT', `${place}: top-level await in a plugin`, {
+      at,
+      hint: 'a module body must not wait: await inside activate',
+      cause: failure
+    })
+  const gutter = `${location.line} | `
+  const excerpt = `${gutter}${location.lineText}\n${' '.repeat(gutter.length + location.column)}^`
+  return loaderErrors.create('LDR_BUILD_FAILED', `${place}: ${first.text}${more}\n${excerpt}`, {
+    at,
+    data: failure.errors.map(each => each.text),
+    cause: failure
+  })
+}

@@ -1,0 +1,18 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** Codes of finding, building and running plugin code. */
+export const loaderErrors = errorTable({
+  LDR_BUILD_FAILED: { message: 'The source of a plugin does not compile.' },
+  LDR_CLOSED: { message: 'Code of a disposed plugin tried to start something.' },
+  LDR_DIRECTORY_UNREADABLE: { message: 'A plugin directory is missing or cannot be read.' },
+  LDR_ENTRY_INVALID: { message: 'A package names a plugin file that is missing or lies outside of the package.' },
+  LDR_ESBUILD_MISSING: { message: 'A plugin has only its source, and esbuild, which compiles it, is not installed.' },
+  LDR_EVALUATE_FAILED: { message: 'The module body of a plugin threw.' },
+  LDR_MANIFEST_INVALID: { message: 'A manifest is missing, malformed or does not belong to its code.' },
+  LDR_NAME_TAKEN: { message: 'Two packages hold a plugin of the same name.' },
+  LDR_NOT_A_PLUGIN: { message: 'A package or module does not hold a plugin.' },
+  LDR_PACKAGE_INVALID: { message: 'The package.json of a plugin is missing or malformed.' },
+  LDR_REFUSED: { message: 'A plugin tried something that belongs to the host alone.' },
+  LDR_SDK_MISMATCH: { message: 'A plugin was written for another major version of the SDK.' },
+  LDR_TOP_LEVEL_AWAIT: { message: 'The module body of a plugin awaits; that belongs into activate.' }
+})

@@ -1,0 +1,198 @@
+import { createRequire, isBuiltin } from 'node:module'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import v8 from 'node:v8'
+import vm from 'node:vm'
+import * as contracts from '@svc/contracts'
+import type { Plugin } from '@svc/plugin-sdk'
+import * as sdk from '@svc/plugin-sdk'
+import type { InstanceHooks } from '../source.ts'
+import { claim, framesOf } from './attribution.ts'
+import { bundlePath } from './bundle.ts'
+import { loaderErrors } from './errors.ts'
+import { guardNode } from './guard-modules.ts'
+import { Guards } from './guards.ts'
+
+const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['@svc/plugin-sdk', sdk],
+  ['@svc/contracts', contracts]
+])
+
+/** One version of a plugin's code, ready to run any number of times. */
+export interface Code {
+  /** The plugin's name as far as it is known; for messages. */
+  readonly name: string
+  /** Package folder. */
+  readonly root: string
+  /** CommonJS with an inline source map. */
+  readonly text: string
+  /** Packages that `require` cannot load, by specifier; see {@link preload}. */
+  readonly preloaded: ReadonlyMap<string, unknown>
+}
+
+export interface EvaluateOptions {
+  /** Modules that the plugin gets from the host by identity, by specifier; default: the SDK and the contracts. */
+  readonly shared?: ReadonlyMap<string, unknown>
+  /**
+   * Whether V8 may cache the compilation. Default false, since the cache holds on to every text it has ever seen; the
+   * switch is for hosts on which changing V8's flags at run time is not wanted.
+   */
+  readonly compilationCache?: boolean
+}
+
+export interface Evaluated {
+  readonly plugin: Plugin
+  readonly guards: Guards
+}
+
+/**
+ * Runs the module body and returns the plugin that it exports (`default` or `plugin`, or as `module.exports`).
+ *
+ * Throws `LDR_EVALUATE_FAILED` when the body throws, `LDR_NOT_A_PLUGIN` when it exports none. What the body opened
+ * until then is disposed through `hooks.effect` as always.
+ */
+export function evaluate(code: Code, options: EvaluateOptions, hooks: InstanceHooks): Evaluated {
+  process.setSourceMapsEnabled(true)
+  claim(code.root, code.name)
+  const guards = new Guards(code.name, code.root, hooks)
+  const slot = takeSlot(code.root)
+  hooks.effect('guards', async () => {
+    await guards.dispose()
+    slot.release()
+  })
+  const file = bundlePath(code.root)
+  const real = createRequire(file)
+  const { builtin, globals } = guardNode(guards)
+  const shared = options.shared ?? SHARED
+  const load = (specifier: string): unknown =>
+    shared.get(specifier) ??
+    code.preloaded.get(specifier) ??
+    (isBuiltin(specifier) ? builtin(specifier) : real(specifier))
+  const module: { exports: unknown } = { exports: {} }
+  const variables = {
+    ...globals,
+    module,
+    exports: module.exports,
+    require: Object.assign(load, real),
+    __filename: file,
+    __dirname: dirname(file),
+    __svc_url: pathToFileURL(file).href,
+    __svc_import: async (specifier: string) =>
+      shared.get(specifier) ?? (isBuiltin(specifier) ? builtin(specifier) : importFrom(file, specifier))
+  }
+  try {
+    const run = compile(code.text, Object.keys(variables), slot.url, options.compilationCache ?? false)
+    run(...Object.values(variables))
+  } catch (cause) {
+    throw evaluateError(code, cause)
+  }
+  return { plugin: pluginOf(code, module.exports), guards }
+}
+
+/**
+ * Packages that the code imports statically and that offer themselves to `import` alone, loaded; the others are left to
+ * `require`, which takes ES modules too.
+ */
+export async function preload(root: string, text: string): Promise<ReadonlyMap<string, unknown>> {
+  const file = bundlePath(root)
+  const { resolve } = createRequire(file)
+  const loaded = new Map<string, unknown>()
+  for (const [, specifier = ''] of text.matchAll(/\brequire\("([^".][^"]*)"\)/g)) {
+    if (isBuiltin(specifier) || loaded.has(specifier)) continue
+    try {
+      resolve(specifier)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') continue
+      loaded.set(specifier, await importFrom(file, specifier))
+    }
+  }
+  return loaded
+}
+
+/**
+ * Compiles a function body. The text stands in a block of its own, so that it may declare names that are also
+ * parameters, on the function's third line, which its source map is moved by.
+ */
+export function compile(
+  text: string,
+  parameters: readonly string[],
+  url: string,
+  compilationCache: boolean
+): (...values: unknown[]) => unknown {
+  const body = `"use strict";{${moveMap(text)}\n}\n//# sourceURL=${url}`
+  if (compilationCache) return new Function(...parameters, body) as never
+  v8.setFlagsFromString('--no-compilation-cache')
+  try {
+    return new Function(...parameters, body) as never
+  } finally {
+    v8.setFlagsFromString('--compilation-cache')
+  }
+}
+
+/** `new Function` puts two lines before the body; in a source map a line without mappings is one semicolon. */
+function moveMap(text: string): string {
+  return text.replace(
+    /(sourceMappingURL=data:application\/json;base64,)([\w+/=]+)\s*$/,
+    (_, head: string, data: string) => {
+      const map = JSON.parse(Buffer.from(data, 'base64').toString()) as { mappings: string }
+      map.mappings = `;;${map.mappings}`
+      return head + Buffer.from(JSON.stringify(map)).toString('base64')
+    }
+  )
+}
+
+const slots = new Map<string, Set<number>>()
+
+/**
+ * A name for the code that V8 and Node's source maps know it by. Two instances that live at once need two, or the maps of
+ * one would be applied to the other; names are taken again as soon as they are free, since each costs memory for ever.
+ */
+function takeSlot(root: string): { readonly url: string; readonly release: () => void } {
+  const taken = slots.get(root) ?? new Set<number>()
+  slots.set(root, taken)
+  let slot = 0
+  while (taken.has(slot)) slot += 1
+  taken.add(slot)
+  const { href } = pathToFileURL(bundlePath(root))
+  return { url: slot === 0 ? href : `${href}?${slot}`, release: () => taken.delete(slot) }
+}
+
+/** A real `import`, resolved from a file. */
+function importFrom(file: string, specifier: string): Promise<unknown> {
+  const script = new vm.Script('specifier => import(specifier)', {
+    filename: file,
+    importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  })
+  return (script.runInThisContext() as (specifier: string) => Promise<unknown>)(specifier)
+}
+
+function evaluateError(code: Code, cause: unknown): Error {
+  const message = cause instanceof Error ? cause.message : String(cause)
+  const [frame] =
+    cause instanceof Error ? [...framesOf(cause.stack)].filter(each => each.file.startsWith(code.root)) : []
+  const hints: Record<string, string> = {
+    MODULE_NOT_FOUND: `run npm install in ${code.root}`,
+    ERR_REQUIRE_ASYNC_MODULE: "the package awaits while it loads: import it with `await import('…')` inside activate"
+  }
+  const hint = hints[(cause as NodeJS.ErrnoException | null)?.code ?? '']
+  const place = frame === undefined ? code.root : `${frame.file}:${frame.line}`
+  return loaderErrors.create('LDR_EVALUATE_FAILED', `${code.name}: ${place}: ${message.split('\n')[0]}`, {
+    plugin: code.name,
+    at: frame ?? { file: code.root },
+    ...(hint === undefined ? {} : { hint }),
+    cause
+  })
+}
+
+function pluginOf(code: Code, exported: unknown): Plugin {
+  const named = exported as { readonly default?: unknown; readonly plugin?: unknown } | null
+  for (const candidate of [named?.default, named?.plugin, exported]) {
+    const plugin = candidate as Partial<Plugin> | null | undefined
+    if (plugin?.kind === 'plugin' && typeof plugin.activate === 'function') return plugin as Plugin
+  }
+  throw loaderErrors.create('LDR_NOT_A_PLUGIN', `${code.name}: ${code.root} exports no plugin`, {
+    plugin: code.name,
+    at: { file: code.root },
+    hint: 'write `export default definePlugin({ … })`'
+  })
+}

@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Disposer, describePlugin, isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+import { PLUGIN_NAME, validateManifest } from '../manifest.ts'
+import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from '../plugin-index.ts'
+import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../source.ts'
+import type { Bundler } from './bundle.ts'
+import { loaderErrors } from './errors.ts'
+import type { Code, EvaluateOptions } from './evaluate.ts'
+import type { PluginPackage } from './plugin-package.ts'
+
+/** What every plugin of a host is loaded with. */
+export interface Loader {
+  readonly bundler: Bundler
+  readonly index: PluginIndex
+  readonly evaluation: EvaluateOptions
+}
+
+/** Which of a package's files is loaded: its source, compiled on the way, or what was compiled before. */
+export type Form = 'source' | 'built'
+
+/**
+ * A plugin on disk.
+ *
+ * 1. {@link FileSource.describe} learns its manifest: from the index, from `plugin.json`, or by compiling and running the module.
+ * 2. {@link FileSource.prepare} gives its code as it is on disk now, compiled only if something changed.
+ * 3. {@link FileSource.close} lets go of the compiler's memory of it.
+ */
+export class FileSource implements PluginSource {
+  readonly package: PluginPackage
+  readonly form: Form
+  readonly #loader: Loader
+  #manifest: PluginManifest | null = null
+  #problem: SvcError | null = null
+  /** The file that a failure pointed at. */
+  #broken: readonly string[] = []
+  #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(plugin: PluginPackage, form: Form, loader: Loader) {
+    this.package = plugin
+    this.form = form
+    this.#loader = loader
+  }
+
+  get name(): string {
+    return this.#manifest?.name ?? nameFor(this.package.packageName)
+  }
+  get location(): string {
+    return this.package.root
+  }
+  get version(): string {
+    return this.package.version
+  }
+  get manifest(): PluginManifest | null {
+    return this.#manifest
+  }
+  get problem(): SvcError | null {
+    return this.#problem
+  }
+
+  /** Files whose change may change the plugin or mend its problem; absolute. */
+  get watch(): readonly string[] {
+    const { root } = this.package
+    const known = this.#code?.inputs ?? this.#loader.index.last(root)?.inputs ?? []
+    return [...new Set([join(root, 'package.json'), ...this.#files(), ...known, ...this.#broken])]
+  }
+
+  /** A plugin that made sense before keeps its manifest when it no longer does: what runs is not taken down by a typo. */
+  async describe(): Promise<void> {
+    try {
+      this.#manifest = (await this.#inTurn(async () => this.#known() ?? (await this.#learn()))).manifest
+      this.#problem = null
+      this.#broken = []
+    } catch (error) {
+      if (!isSvcError(error)) throw error
+      this.#broken = error.at?.file === undefined ? [] : [error.at.file]
+      if (this.#manifest === null) this.#problem = error
+    }
+  }
+
+  prepare(): Promise<PreparedCode> {
+    return this.#inTurn(async () => {
+      if (this.#code !== null && isFresh(this.#code.stamps)) return this.#code
+      return this.form === 'built' ? this.#read() : ((await this.#cached()) ?? (await this.#compile()))
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#loader.bundler.forget(this.package.root)
+  }
+
+  /** Two builds of one plugin never overlap. */
+  #inTurn<A>(work: () => A | Promise<A>): Promise<A> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  /** The file that is loaded, and what was compiled beside it. */
+  #files(): string[] {
+    const { plugin, source, entries } = this.package
+    if (this.form === 'source' && source !== null) return [source, ...Object.values(entries)]
+    const beside = Object.keys(entries).map(name => join(dirname(plugin), `${name}.cjs`))
+    return [plugin, join(dirname(plugin), 'plugin.json'), ...beside]
+  }
+
+  #known(): IndexEntry | undefined {
+    const [entry = ''] = this.#files()
+    return this.#loader.index.fresh(this.package.root, entry)
+  }
+
+  /** The manifest without the code, where that is possible. */
+  async #learn(): Promise<{ readonly manifest: PluginManifest }> {
+    if (this.form === 'source') return this.#compile()
+    const begun = Date.now()
+    const { root, plugin, version } = this.package
+    const file = join(dirname(plugin), 'plugin.json')
+    const manifest = validateManifest(parse(file, await readEntry(file)), file)
+    if (manifest.version !== version)
+      throw loaderErrors.create(
+        'LDR_MANIFEST_INVALID',
+        `${file} belongs to version ${manifest.version}, the package has version ${version}`,
+        { at: { file, path: 'version' }, hint: 'build the plugin again', plugin: manifest.name }
+      )
+    const stamps = stamp([join(root, 'package.json'), file], begun)
+    this.#loader.index.set(root, { entry: plugin, stamps, manifest, inputs: [], fingerprint: '' })
+    return { manifest }
+  }
+
+  async #read(): Promise<PreparedCode> {
+    const begun = Date.now()
+    const { manifest } = this.#known() ?? (await this.#learn())
+    const [plugin = '', manifestFile = '', ...beside] = this.#files()
+    const text = await readEntry(plugin)
+    const fingerprint = digest(this.version, text) + digest(...(await Promise.all(beside.map(readEntry))))
+    const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...beside], begun)
+    return this.#ready({ entry: plugin, stamps, manifest, inputs: [], fingerprint }, text, plugin)
+  }
+
+  /** The compiled source as the index remembers it. */
+  async #cached(): Promise<PreparedCode | undefined> {
+    const known = this.#known()
+    const kept = known === undefined ? null : await this.#loader.index.readBundle(known.manifest.name)
+    if (known === undefined || kept === null) return undefined
+    if (!known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
+    return this.#ready(known, kept.text, kept.file)
+  }
+
+  async #compile(): Promise<PreparedCode> {
+    const begun = Date.now()
+    const { root, source, entries, version } = this.package
+    const { text, inputs, outputs } = await this.#loader.bundler.bundle({ root, source: source ?? '', entries })
+    const manifest = await manifestOf({ name: this.name, root, text }, version, this.#loader.evaluation)
+    const known: IndexEntry = {
+      entry: source ?? '',
+      stamps: stamp([join(root, 'package.json'), ...inputs, ...outputs.map(each => each.path)], begun),
+      manifest,
+      inputs,
+      fingerprint: digest(version, text) + digest(...outputs.map(each => each.text))
+    }
+    this.#loader.index.set(root, known)
+    return this.#ready(known, text, await this.#loader.index.writeBundle(manifest.name, text))
+  }
+
+  async #ready(known: IndexEntry, text: string, bundle: string | null): Promise<PreparedCode> {
+    // Commands that only list plugins never get here.
+    const { evaluate, preload } = await import('./evaluate.ts')
+    const { manifest, fingerprint, stamps } = known
+    const { root } = this.package
+    const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
+    const code = { name: manifest.name, root, text, preloaded: await preload(root, text) }
+    const instantiate = (hooks: InstanceHooks): Instance => {
+      const { plugin, guards } = evaluate(code, this.#loader.evaluation, hooks)
+      if (plugin.name === manifest.name) return { plugin, adopt: open => guards.adopt(open) }
+      const message = `${root}: the manifest names ${manifest.name}, the code ${plugin.name}`
+      const details = { at: { file: root }, hint: 'build the plugin again', plugin: manifest.name }
+      throw loaderErrors.create('LDR_MANIFEST_INVALID', message, details)
+    }
+    this.#manifest = manifest
+    this.#code = { manifest, fingerprint, inputs, bundle, stamps, instantiate }
+    return this.#code
+  }
+}
+
+/** Runs a module body for its manifest alone. */
+export async function manifestOf(
+  code: Omit<Code, 'preloaded'>,
+  version: string,
+  evaluation: EvaluateOptions = {}
+): Promise<PluginManifest> {
+  const { evaluate, preload } = await import('./evaluate.ts')
+  const disposers: Disposer[] = []
+  const hooks: InstanceHooks = {
+    effect: (_label, dispose) => {
+      disposers.push(dispose)
+      return dispose
+    },
+    // The instance that serves will say it again.
+    onLeak: () => {},
+    onError: () => {}
+  }
+  try {
+    const { plugin } = evaluate({ ...code, preloaded: await preload(code.root, code.text) }, evaluation, hooks)
+    return validateManifest(JSON.parse(JSON.stringify(describePlugin(plugin, version))), code.root)
+  } finally {
+    for (const dispose of disposers) await dispose()
+  }
+}
+
+/** What a package's plugin is called before its manifest is known. */
+export function nameFor(packageName: string): string {
+  const name = packageName
+    .replace(/^@[^/]+\//, '')
+    .replace(/^(svc-)?plugin-/, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+  return PLUGIN_NAME.test(name) ? name : 'unnamed'
+}
+
+async function readEntry(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    throw loaderErrors.create('LDR_ENTRY_INVALID', `cannot read ${file}: ${(cause as Error).message}`, {
+      at: { file },
+      hint: 'build the plugin',
+      cause
+    })
+  }
+}
+
+function parse(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file} is not JSON: ${(cause as Error).message}`, {
+      at: { file },
+      hint: 'build the plugin again',
+      cause
+    })
+  }
+}
+
+/** 16 hex digits of SHA-256; nothing for nothing. */
+function digest(...texts: readonly string[]): string {
+  if (texts.length === 0) return ''
+  const hash = createHash('sha256')
+  for (const text of texts) hash.update(text).update('\0')
+  return hash.digest('hex').slice(0, 16)
+}

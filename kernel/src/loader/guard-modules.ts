@@ -1,0 +1,286 @@
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+import { createRequire, isBuiltin } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { guardProcess } from './guard-process.ts'
+import { guardTimers } from './guard-timers.ts'
+import type { Guards } from './guards.ts'
+
+/** The last grace of a child process between SIGTERM and SIGKILL. */
+const KILL_AFTER_MS = 1_000
+
+type Callable = (...given: unknown[]) => unknown
+type Module = Record<string, unknown>
+
+interface Handle extends EventEmitter {
+  [member: string]: unknown
+}
+
+/** How one kind of resource is named, found open, and closed. */
+interface Kind {
+  label(handle: Handle, given: readonly unknown[], opener: string): string
+  isOpen?(handle: Handle): boolean
+  /** Event after which it holds nothing. */
+  readonly ended: string
+  /** Method by which the plugin itself says that it is done. */
+  readonly closer: string
+  close(handle: Handle): unknown
+}
+
+const connections = new WeakMap<object, Set<Handle>>()
+
+const SERVER: Kind = {
+  label(server, _given, opener) {
+    const address = server.listening === true ? (server.address as () => AddressInfo | string)() : ''
+    return `server of ${opener} on ${typeof address === 'string' ? address : `${address.address}:${address.port}`}`
+  },
+  isOpen: server => server.listening === true,
+  ended: 'close',
+  closer: 'close',
+  close(server) {
+    for (const socket of connections.get(server) ?? []) call(socket, 'destroy')
+    if (server.listening === true) call(server, 'close')
+  }
+}
+
+const STREAM: Kind = {
+  label: (_handle, given, opener) => `connection of ${opener} to ${target(given)}`,
+  isOpen: stream => stream.destroyed !== true,
+  ended: 'close',
+  closer: 'destroy',
+  close: stream => call(stream, 'destroy')
+}
+
+const DATAGRAM: Kind = {
+  label: () => 'datagram socket',
+  ended: 'close',
+  closer: 'close',
+  close: socket => call(socket, 'close')
+}
+
+const CHILD: Kind = {
+  label: (child, given) => `child process ${String(given[0])} (pid ${child.pid})`,
+  isOpen: child => child.pid !== undefined,
+  ended: 'exit',
+  closer: 'kill',
+  async close(handle) {
+    const child = handle as unknown as ChildProcess
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const exited = once(child, 'exit')
+    child.kill()
+    const patience = new AbortController()
+    await Promise.race([exited, sleep(KILL_AFTER_MS, undefined, { signal: patience.signal })])
+    patience.abort()
+    child.kill('SIGKILL')
+    await exited
+    for (const stream of child.stdio) stream?.destroy()
+  }
+}
+
+const WORKER: Kind = {
+  label: (_worker, [file, options]) =>
+    `worker ${(options as { eval?: boolean } | undefined)?.eval === true ? 'from text' : file}`,
+  ended: 'exit',
+  closer: 'terminate',
+  close: worker => call(worker, 'terminate')
+}
+
+const WATCHER: Kind = {
+  label: (_watcher, given) => `watcher of ${String(given[0])}`,
+  ended: 'close',
+  closer: 'close',
+  close: watcher => call(watcher, 'close')
+}
+
+const OPENERS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
+  net: { createServer: SERVER, Server: SERVER, connect: STREAM, createConnection: STREAM, Socket: STREAM },
+  tls: { createServer: SERVER, Server: SERVER, connect: STREAM, TLSSocket: STREAM },
+  http: { createServer: SERVER, Server: SERVER, request: STREAM, get: STREAM, ClientRequest: STREAM },
+  https: { createServer: SERVER, Server: SERVER, request: STREAM, get: STREAM },
+  http2: { createServer: SERVER, createSecureServer: SERVER, connect: STREAM },
+  dgram: { createSocket: DATAGRAM, Socket: DATAGRAM },
+  child_process: { spawn: CHILD, fork: CHILD, exec: CHILD, execFile: CHILD },
+  worker_threads: { Worker: WORKER },
+  fs: { watch: WATCHER }
+}
+
+/** Node's modules and globals as one instance of a plugin sees them. */
+export interface GuardedNode {
+  /** A module of Node by its name, with or without `node:`. */
+  builtin(name: string): unknown
+  readonly globals: Readonly<Record<string, unknown>>
+}
+
+export function guardNode(guards: Guards): GuardedNode {
+  const modules = new Map<string, unknown>()
+  const load = createRequire(import.meta.url)
+  const builtin = (name: string): unknown => {
+    const plain = name.replace(/^node:/, '')
+    if (!modules.has(plain)) modules.set(plain, guarded(plain))
+    return modules.get(plain)
+  }
+  const timers = guardTimers(guards)
+  const guarded = (name: string): unknown => {
+    if (name === 'process') return guardProcess(guards, builtin)
+    const real = load(`node:${name}`) as Module
+    const special = specials[name]?.(real) ?? {}
+    const openers = Object.entries(OPENERS[name] ?? {}).map(([key, kind]) => [
+      key,
+      guardOpener(guards, real[key] as Callable, kind, `${name}.${key}`)
+    ])
+    if (openers.length === 0 && specials[name] === undefined) return real
+    return replace(real, { ...Object.fromEntries(openers), ...special })
+  }
+  const specials: Readonly<Record<string, (real: Module) => Module>> = {
+    timers: () => ({ ...timers.callbacks, promises: timers.promises }),
+    'timers/promises': () => timers.promises,
+    fs: real => ({ ...guardWatchFile(guards, real), promises: builtin('fs/promises') }),
+    'fs/promises': real => ({ watch: guardAsyncWatch(guards, real.watch as AsyncWatch) }),
+    module: () => ({
+      createRequire: (from: string) => {
+        const require = createRequire(from)
+        return Object.assign((id: string): unknown => (isBuiltin(id) ? builtin(id) : require(id)), require)
+      }
+    })
+  }
+  const names: Record<string, unknown> = {
+    ...timers.callbacks,
+    process: builtin('process'),
+    queueMicrotask: (callback: unknown) => {
+      guards.enter('queueMicrotask')
+      queueMicrotask(() => guards.call(callback, undefined, []))
+    }
+  }
+  const root = new Proxy(globalThis, {
+    get: (node, key) => (Object.hasOwn(names, key) ? names[String(key)] : Reflect.get(node, key))
+  })
+  Object.assign(names, { global: root, globalThis: root })
+  return { builtin, globals: names }
+}
+
+/** A module with some of its exports replaced; accessors stay accessors, so that nothing deprecated is touched. */
+function replace(real: Module, exports: Module): Module {
+  const values = Object.entries(exports).map(([key, value]) => [key, { value, enumerable: true, writable: true }])
+  return Object.create(Object.getPrototypeOf(real), {
+    ...Object.getOwnPropertyDescriptors(real),
+    ...Object.fromEntries(values)
+  })
+}
+
+/** A function or class of Node whose products are tracked; `instanceof` and inheritance work as before. */
+function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): unknown {
+  const open = <A>(given: readonly unknown[], make: () => A, handleOf: (made: A) => unknown = made => made): A => {
+    const tracked = guards.enter(name)
+    const made = make()
+    const handle = handleOf(made)
+    if (handle instanceof EventEmitter) hold(guards, handle as Handle, kind, { name, given, tracked, above: proxy })
+    return made
+  }
+  const custom = Reflect.get(real, promisify.custom) as Callable | undefined
+  const promising = (...given: unknown[]): unknown =>
+    open(
+      given,
+      () => custom?.(...given),
+      promise => (promise as { readonly child: unknown }).child
+    )
+  const proxy: object = new Proxy(real, {
+    apply: (node, self, given) => open(given, () => Reflect.apply(node, self, given) as unknown),
+    construct: (node, given, heir) =>
+      open(given, () => Reflect.construct(node, given, heir === proxy ? node : heir) as object),
+    get: (node, key) => (key === promisify.custom && custom !== undefined ? promising : Reflect.get(node, key))
+  })
+  return proxy
+}
+
+interface Opened {
+  readonly name: string
+  readonly given: readonly unknown[]
+  readonly tracked: boolean
+  readonly above: unknown
+}
+
+function hold(guards: Guards, handle: Handle, kind: Kind, { name, given, tracked, above }: Opened): void {
+  const sockets = new Set<Handle>()
+  connections.set(handle, sockets)
+  let closing = false
+  const resource = {
+    label: () => kind.label(handle, given, name),
+    isOpen: () => !closing && (kind.isOpen?.(handle) ?? true),
+    close: () => kind.close(handle)
+  }
+  const release = tracked ? guards.track(resource, above) : () => {}
+  guards.contain(handle, (event, subject) => {
+    if (event === kind.ended) release()
+    if (event !== 'connection' || kind !== SERVER) return
+    const socket = subject as Handle
+    sockets.add(socket)
+    guards.contain(socket, ended => {
+      if (ended === 'close') sockets.delete(socket)
+    })
+  })
+  for (const stream of (handle.stdio ?? []) as (EventEmitter | null)[]) if (stream !== null) guards.contain(stream)
+  const close = handle[kind.closer] as Callable
+  handle[kind.closer] = (...args: unknown[]): unknown => {
+    closing = true
+    return Reflect.apply(close, handle, args)
+  }
+}
+
+function guardWatchFile(guards: Guards, real: Module): Module {
+  const { watchFile, unwatchFile } = real as Record<'watchFile' | 'unwatchFile', Callable>
+  const watched: { path: string; listener: unknown; end: () => void }[] = []
+  const watch = (path: unknown, ...rest: unknown[]): unknown => {
+    const tracked = guards.enter('fs.watchFile')
+    const listener = rest.pop()
+    const wrapped = (...given: unknown[]): void => guards.call(listener, undefined, given)
+    const watcher = watchFile(path, ...rest, wrapped)
+    const resource = { label: () => `polling watcher of ${path}`, close: () => unwatchFile(path, wrapped) }
+    const release = tracked ? guards.track(resource, watch) : () => {}
+    const end = (): void => {
+      release()
+      unwatchFile(path, wrapped)
+    }
+    watched.push({ path: String(path), listener, end })
+    return watcher
+  }
+  const unwatch = (path: unknown, listener?: unknown): void => {
+    for (const each of [...watched]) {
+      if (each.path !== String(path) || (listener !== undefined && each.listener !== listener)) continue
+      watched.splice(watched.indexOf(each), 1)
+      each.end()
+    }
+  }
+  return { watchFile: watch, unwatchFile: unwatch }
+}
+
+type AsyncWatch = (path: string, options?: { readonly signal?: AbortSignal }) => AsyncIterable<unknown>
+
+function guardAsyncWatch(guards: Guards, watch: AsyncWatch): AsyncWatch {
+  return async function* guarded(path, options) {
+    if (!guards.enter('fs.watch')) return yield* watch(path, options)
+    const controller = new AbortController()
+    const close = (): void => controller.abort(guards.closedError('fs.watch'))
+    const release = guards.track({ label: () => `watcher of ${path}`, close }, guarded)
+    const signals = options?.signal === undefined ? [] : [options.signal]
+    try {
+      yield* watch(path, { ...options, signal: AbortSignal.any([controller.signal, ...signals]) })
+    } finally {
+      release()
+    }
+  }
+}
+
+function call(handle: Handle, method: string): unknown {
+  return (handle[method] as Callable).call(handle)
+}
+
+/** Where a connection goes, from whatever form its opener was given it in. */
+function target(given: readonly unknown[]): string {
+  const [first, second] = given
+  if (first instanceof URL || typeof first === 'string') return String(first)
+  if (typeof first === 'number') return `${typeof second === 'string' ? second : 'localhost'}:${first}`
+  const { host, hostname, port, path } = (first ?? {}) as Record<string, unknown>
+  return port === undefined ? String(path ?? '?') : `${host ?? hostname ?? 'localhost'}:${port}`
+}

@@ -1,0 +1,90 @@
+import type { Guards } from './guards.ts'
+
+type Listener = (...given: unknown[]) => unknown
+type Event = string | symbol
+
+interface Registered {
+  readonly event: Event
+  readonly listener: Listener
+  readonly wrapped: Listener
+  readonly release: () => void
+}
+
+/** Events whose listeners decide whether the process lives on. */
+const DECISIONS: readonly Event[] = ['uncaughtException', 'unhandledRejection']
+
+const REFUSED: Readonly<Record<string, string>> = {
+  exit: 'return an exit code from the command handler, or throw',
+  reallyExit: 'return an exit code from the command handler, or throw',
+  abort: 'throw instead',
+  chdir: 'resolve paths against ctx.projectRoot',
+  setUncaughtExceptionCaptureCallback: 'errors of a plugin reach the kernel by themselves'
+}
+
+/** `process` as a plugin sees it: its listeners are tracked, and what would end or divert the whole host is refused. */
+export function guardProcess(guards: Guards, builtin: (name: string) => unknown): NodeJS.Process {
+  const registered: Registered[] = []
+  const remove = (entry: Registered): void => {
+    registered.splice(registered.indexOf(entry), 1)
+    entry.release()
+    process.removeListener(entry.event, entry.wrapped)
+  }
+  const adder = (method: 'on' | 'prependListener', once: boolean) => {
+    const add = (event: Event, listener: Listener): NodeJS.Process => {
+      const name = `process.${once ? 'once' : 'on'}('${String(event)}')`
+      if (DECISIONS.includes(event)) throw guards.refusal(name, 'errors of a plugin reach the kernel by themselves')
+      const tracked = guards.enter(name)
+      const wrapped: Listener = (...given) => {
+        if (once) remove(entry)
+        guards.call(listener, process, given)
+      }
+      const resource = { label: () => `process listener for ${String(event)}`, close: () => remove(entry) }
+      const release = tracked ? guards.track(resource, add) : () => {}
+      const entry: Registered = { event, listener, wrapped, release }
+      registered.push(entry)
+      process[method](event as 'exit', wrapped)
+      return proxy
+    }
+    return add
+  }
+  const off = (event: Event, listener: Listener): NodeJS.Process => {
+    const entry = registered.findLast(each => each.event === event && each.listener === listener)
+    if (entry !== undefined) remove(entry)
+    return proxy
+  }
+  const overrides: Readonly<Record<PropertyKey, unknown>> = {
+    ...Object.fromEntries(
+      Object.entries(REFUSED).map(([name, hint]) => [
+        name,
+        () => {
+          throw guards.refusal(`process.${name}`, hint)
+        }
+      ])
+    ),
+    kill: (pid: number, signal?: NodeJS.Signals | number): true => {
+      if (pid === process.pid || pid <= 0) throw guards.refusal('process.kill on the host', 'throw instead')
+      return process.kill(pid, signal)
+    },
+    on: adder('on', false),
+    addListener: adder('on', false),
+    once: adder('on', true),
+    prependListener: adder('prependListener', false),
+    prependOnceListener: adder('prependListener', true),
+    off,
+    removeListener: off,
+    removeAllListeners: (event?: Event): NodeJS.Process => {
+      for (const entry of [...registered]) if (event === undefined || entry.event === event) remove(entry)
+      return proxy
+    },
+    nextTick: (callback: unknown, ...given: unknown[]): void => {
+      guards.enter('process.nextTick')
+      process.nextTick(() => guards.call(callback, undefined, given))
+    },
+    getBuiltinModule: (name: string) => builtin(name)
+  }
+  const proxy: NodeJS.Process = new Proxy(process, {
+    get: (target, key) => (Object.hasOwn(overrides, key) ? overrides[key] : Reflect.get(target, key)),
+    set: (target, key, value) => Reflect.set(target, key, value)
+  })
+  return proxy
+}

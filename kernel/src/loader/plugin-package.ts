@@ -1,0 +1,94 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { join, resolve, sep } from 'node:path'
+import type { SvcError } from '@svc/plugin-sdk'
+import { loaderErrors } from './errors.ts'
+
+/** What a package.json says of the plugin in its folder. Paths are absolute and inside of the package. */
+export interface PluginPackage {
+  readonly root: string
+  readonly packageName: string
+  readonly version: string
+  /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` lies beside it. */
+  readonly plugin: string
+  /** `svc.source`, when the file exists. */
+  readonly source: string | null
+  /** `svc.entries`: files compiled beside the plugin for its workers and child processes. */
+  readonly entries: Readonly<Record<string, string>>
+}
+
+interface PackageJson {
+  readonly name?: unknown
+  readonly version?: unknown
+  readonly svc?: {
+    readonly plugin?: unknown
+    readonly source?: unknown
+    readonly entries?: Readonly<Record<string, unknown>>
+  }
+}
+
+/** The package's `svc` section; undefined when the folder holds a package without one. Throws `LDR_PACKAGE_INVALID`. */
+export function readPackageJson(root: string): PackageJson {
+  const file = join(root, 'package.json')
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'has no package.json' : (cause as Error).message
+    const hint = 'a plugin is a folder with a package.json that has "svc": { "plugin": "./dist/plugin.cjs" }'
+    throw loaderErrors.create('LDR_PACKAGE_INVALID', `${root} ${reason}`, { at: { file }, hint, cause })
+  }
+  try {
+    return JSON.parse(text) as PackageJson
+  } catch (cause) {
+    const message = `${file} is not JSON: ${(cause as Error).message}`
+    throw loaderErrors.create('LDR_PACKAGE_INVALID', message, { at: { file }, hint: 'correct the file', cause })
+  }
+}
+
+/**
+ * Throws `LDR_PACKAGE_INVALID` when package.json is missing or malformed, `LDR_NOT_A_PLUGIN` when it declares no plugin,
+ * `LDR_ENTRY_INVALID` when it names files outside of the package.
+ */
+export function readPluginPackage(root: string): PluginPackage {
+  const json = readPackageJson(root)
+  const { svc } = json
+  const file = join(root, 'package.json')
+  const invalid = (code: 'LDR_PACKAGE_INVALID' | 'LDR_NOT_A_PLUGIN', what: string): SvcError =>
+    loaderErrors.create(code, `${file} ${what}`, {
+      at: { file, path: 'svc' },
+      hint: 'add "svc": { "plugin": "./dist/plugin.cjs", "source": "./src/plugin.ts" }'
+    })
+  if (svc === undefined) throw invalid('LDR_NOT_A_PLUGIN', 'declares no plugin')
+  if (typeof json.name !== 'string' || typeof json.version !== 'string')
+    throw invalid('LDR_PACKAGE_INVALID', 'needs a name and a version')
+  if (typeof svc?.plugin !== 'string') throw invalid('LDR_PACKAGE_INVALID', 'needs svc.plugin, a path')
+  const source = typeof svc.source === 'string' ? inside(root, 'svc.source', svc.source) : null
+  const entries = Object.entries(svc.entries ?? {}).map(([name, path]) => {
+    if (!/^[a-z][a-z0-9-]*$/.test(name) || name === 'plugin' || typeof path !== 'string')
+      throw invalid('LDR_PACKAGE_INVALID', `has an svc.entries."${name}" that is not a name and a path`)
+    return [name, inside(root, `svc.entries.${name}`, path)]
+  })
+  return {
+    root,
+    packageName: json.name,
+    version: json.version,
+    plugin: inside(root, 'svc.plugin', svc.plugin),
+    source: source !== null && existsSync(source) ? source : null,
+    entries: Object.fromEntries(entries)
+  }
+}
+
+/** Links are followed, so that a package cannot name by a link what it may not name by a path. */
+function inside(root: string, field: string, path: string): string {
+  const file = resolve(root, path)
+  const real = existsSync(file) ? realpathSync(file) : file
+  if (file.startsWith(root + sep) && real.startsWith(root + sep)) return file
+  throw loaderErrors.create(
+    'LDR_ENTRY_INVALID',
+    `${join(root, 'package.json')}: ${field} names ${path}, outside of the package`,
+    {
+      at: { file: join(root, 'package.json'), path: field },
+      hint: 'a plugin consists of files in its own folder'
+    }
+  )
+}
