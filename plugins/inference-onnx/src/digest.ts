@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { fileError } from './files.ts'
+
+export interface DigestOptions {
+  /** Folder in which the digests of unchanged files are remembered. */
+  readonly cacheDirectory: string
+  readonly signal?: AbortSignal | undefined
+  onProgress(fraction: number): void
+}
+
+export interface Digest {
+  /** SHA-256 over names, sizes and contents, hex. */
+  readonly digest: string
+  readonly sizeBytes: number
+}
+
+/**
+ * SHA-256 over the names (relative to `root`), sizes and contents of some files, in the order of their names.
+ *
+ * Contents are read once: digests are remembered by path, size, inode and times of modification and change.
+ */
+export async function digestFiles(root: string, files: readonly string[], options: DigestOptions): Promise<Digest> {
+  const entries = await Promise.all(
+    files.map(async file => {
+      const { size, ino, mtimeNs, ctimeNs } = await stat(file, { bigint: true }).catch(error =>
+        Promise.reject(fileError(error, file))
+      )
+      const name = relative(root, file).split(sep).join('/')
+      return { file, name, size: Number(size), identity: [file, size, ino, mtimeNs, ctimeNs].join('\0') }
+    })
+  )
+  entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const sizeBytes = entries.reduce((sum, { size }) => sum + size, 0)
+  const total = createHash('sha256')
+  let done = 0
+  for (const { file, name, size, identity } of entries) {
+    const hash = await remembered(options.cacheDirectory, identity, () =>
+      hashFile(file, options.signal, bytes => {
+        done += bytes
+        options.onProgress(Math.min(1, done / sizeBytes))
+      })
+    )
+    total.update(`${name}\0${size}\0${hash}\n`)
+  }
+  return { digest: total.digest('hex'), sizeBytes }
+}
+
+async function hashFile(
+  file: string,
+  signal: AbortSignal | undefined,
+  onBytes: (bytes: number) => void
+): Promise<string> {
+  const hash = createHash('sha256')
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20, ...(signal && { signal }) })) {
+      hash.update(chunk as Buffer)
+      onBytes((chunk as Buffer).byteLength)
+    }
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw fileError(error, file)
+  }
+  return hash.digest('hex')
+}
+
+/** One small file per digest, so that processes need no agreement. A cache that cannot be used costs time alone. */
+async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
+  const file = join(folder, 'digests', createHash('sha256').update(identity).digest('hex').slice(0, 32))
+  const known = await readFile(file, 'utf8').catch(() => '')
+  if (/^[0-9a-f]{64}$/.test(known)) return known
+  const hash = await compute()
+  try {
+    await mkdir(join(folder, 'digests'), { recursive: true })
+    const temporary = `${file}.${process.pid}`
+    await writeFile(temporary, hash)
+    await rename(temporary, file)
+  } catch {
+    // Nothing is lost but the time of the next reading.
+  }
+  return hash
+}

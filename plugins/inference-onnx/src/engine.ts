@@ -1,0 +1,212 @@
+import { join } from 'node:path'
+import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
+import { ChatTemplate } from './chat-template.ts'
+import { DecoderSession } from './decoder-session.ts'
+import { digestFiles } from './digest.ts'
+import { inferenceErrors } from './errors.ts'
+import { OnnxModel } from './model.ts'
+import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import { buildDecoder } from './onnx/decoder.ts'
+import { openRuntime, type RuntimeKind } from './ort/open.ts'
+import type { Runtime } from './ort/runtime.ts'
+import { type RunDirectory, readRunDirectory } from './run-directory.ts'
+import { Scheduler } from './scheduler.ts'
+import { physicalParallelism } from './threads.ts'
+import { Tokenizer } from './tokenizer.ts'
+import { prepareWeights } from './weights/prepare.ts'
+
+export interface OnnxEngineOptions {
+  /** Folder from which the packages of ONNX Runtime are found. */
+  readonly packageRoot: string
+  /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
+  readonly cacheDirectory: string
+  readonly runtime?: RuntimeKind
+  /** Used where a load names no device. */
+  readonly device?: string
+  /** Used where a load names no number of threads. */
+  readonly threads?: number
+  /** Tokens of a prompt that are read in one run; default 256. */
+  readonly promptChunk?: number
+  /** Requests that may wait for a slot of one model; default 64. */
+  readonly maxWaiting?: number
+  /** Told what went on in another way than asked for. */
+  onWarning?(message: string, reason: Error): void
+}
+
+const DEFAULT_PROMPT_CHUNK = 256
+const DEFAULT_MAX_WAITING = 64
+/** Where the steps of a load end, as parts of the whole. */
+const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
+
+/** The engine on ONNX Runtime. Nothing heavy is loaded before the first {@link OnnxEngine.load}. */
+export class OnnxEngine implements InferenceEngine {
+  readonly name = 'onnxruntime'
+  readonly #options: OnnxEngineOptions
+  #runtime: Runtime | undefined
+
+  constructor(options: OnnxEngineOptions) {
+    this.#options = options
+  }
+
+  async devices(): Promise<readonly DeviceInfo[]> {
+    return [{ id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }]
+  }
+
+  async load(options: LoadOptions): Promise<LoadedModel> {
+    try {
+      return await this.#load(options)
+    } catch (error) {
+      if (options.signal?.aborted !== true) throw error
+      throw inferenceErrors.create('INF_LOAD_CANCELLED', `Loading ${options.runDirectory} was cancelled`, {
+        cause: error
+      })
+    }
+  }
+
+  /** Frees the runtime. Models that are still open belong to whoever loaded them and go on where that is possible. */
+  async close(): Promise<void> {
+    await this.#runtime?.close()
+    this.#runtime = undefined
+  }
+
+  async #load(options: LoadOptions): Promise<LoadedModel> {
+    const { signal, runDirectory } = options
+    checkDevice(options.device ?? this.#options.device ?? 'auto')
+    const slots = checkCount('slots', options.slots ?? 1)
+    const threads = checkCount('threads', options.threads ?? this.#options.threads ?? (await physicalParallelism()))
+    const report = (from: number, to: number, step: string) => (fraction: number) =>
+      options.onProgress?.(from + (to - from) * fraction, step)
+
+    report(0, progress.read, 'reading the run directory')(0)
+    const directory = await readRunDirectory(runDirectory, { adapter: options.adapter ?? true })
+    const configFile = join(runDirectory, 'config.json')
+    const config = parseModelConfig(configFile, directory.configuration, directory.generation)
+    const contextLength = Math.min(
+      checkCount('maxContext', options.maxContext ?? config.contextLength),
+      config.contextLength
+    )
+    const tokenizer = new Tokenizer(
+      join(runDirectory, 'tokenizer.json'),
+      directory.tokenizer,
+      directory.tokenizerConfiguration
+    )
+    const template = chatTemplate(directory, tokenizer)
+    signal?.throwIfAborted()
+
+    const { cacheDirectory } = this.#options
+    const { digest, sizeBytes } = await digestFiles(runDirectory, directory.files, {
+      cacheDirectory,
+      signal,
+      onProgress: report(progress.read, progress.digest, 'hashing the files')
+    })
+    const runtime = this.#openRuntime()
+    const prepared = await prepareWeights({
+      directory,
+      config,
+      digest,
+      runtime,
+      threads,
+      cacheDirectory,
+      signal,
+      onProgress: report(progress.digest, progress.weights, 'converting the weights'),
+      onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
+    })
+    report(progress.weights, progress.session, 'building the session')(0)
+    const session = await runtime.createSession({
+      model: buildDecoder(config, prepared.weights, contextLength),
+      weights: prepared.external,
+      threads,
+      signal
+    })
+    if (signal?.aborted) await session.close()
+    signal?.throwIfAborted()
+    const decoder = new DecoderSession({
+      runtime,
+      session,
+      config,
+      capacity: contextLength,
+      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK
+    })
+    report(progress.weights, progress.session, 'ready')(1)
+    const info: ModelInfo = {
+      family: config.family,
+      parameters: prepared.parameters,
+      contextLength,
+      vocabularySize: config.vocabularySize,
+      precision: prepared.precision,
+      sizeBytes,
+      digest,
+      device: 'cpu',
+      adapter: adapterInfo(directory),
+      chatTemplate: template.source
+    }
+    const scheduler = new Scheduler(decoder, slots, this.#options.maxWaiting ?? DEFAULT_MAX_WAITING)
+    return new OnnxModel({ info, tokenizer, template, scheduler, endTokens: endTokens(config, directory, tokenizer) })
+  }
+
+  #openRuntime(): Runtime {
+    const { runtime = 'auto', packageRoot } = this.#options
+    this.#runtime ??= openRuntime(runtime, packageRoot, reason =>
+      this.#warn("ONNX Runtime's C interface cannot be called, so it runs slower in a worker thread", reason)
+    )
+    return this.#runtime
+  }
+
+  #warn(message: string, reason: Error): void {
+    this.#options.onWarning?.(message, reason)
+  }
+}
+
+/** `best` is another word for `auto`. */
+function checkDevice(device: string): void {
+  if (['auto', 'best', 'cpu'].includes(device)) return
+  throw inferenceErrors.create('INF_DEVICE_UNAVAILABLE', `Device ${device} is not available; available: cpu`, {
+    data: { device, available: ['cpu'] },
+    hint: 'Name an available device, or auto to take the best one.'
+  })
+}
+
+function checkCount(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw inferenceErrors.create('INF_OPTION_INVALID', `${name} is ${value}, not a whole number above 0`, {
+    at: { path: name },
+    data: { name, value }
+  })
+}
+
+function adapterInfo({ adapter }: RunDirectory): ModelInfo['adapter'] {
+  return adapter === null ? null : { rank: adapter.rank, alpha: adapter.alpha, targets: adapter.targets }
+}
+
+function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer): ChatTemplate {
+  const configuration = directory.tokenizerConfiguration ?? {}
+  const variables = Object.entries(configuration).flatMap(([name, value]) => {
+    const text = tokenText(value)
+    return name.endsWith('_token') && text !== null ? [[name, text] as const] : []
+  })
+  return new ChatTemplate({
+    source: directory.chatTemplate ?? templateSource(configuration.chat_template),
+    variables: Object.fromEntries(variables),
+    specialNames: tokenizer.specialNames
+  })
+}
+
+/** One template, or several with names, of which `default` counts. */
+function templateSource(value: unknown): string | null {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return null
+  const entry = value.find(({ name }) => name === 'default') ?? value[0]
+  return typeof entry?.template === 'string' ? entry.template : null
+}
+
+/** A special token is written as its text, or as an object with it. */
+function tokenText(value: unknown): string | null {
+  const text = typeof value === 'object' && value !== null ? (value as { content?: unknown }).content : value
+  return typeof text === 'string' ? text : null
+}
+
+function endTokens(config: DecoderConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
+  const names = ['<|im_end|>', tokenText(directory.tokenizerConfiguration?.eos_token)]
+  const ids = names.map(name => (name === null ? null : tokenizer.id(name)))
+  return new Set([...config.endTokens, ...ids.filter(id => id !== null)])
+}

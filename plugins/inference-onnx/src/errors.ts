@@ -1,0 +1,29 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** Codes of the inference engine. */
+export const inferenceErrors = errorTable({
+  INF_ADAPTER_INVALID: { message: "The adapter's file or metadata does not fit itself or the model." },
+  INF_ARCHITECTURE_UNSUPPORTED: { message: 'The engine cannot build a model of this family or with this setting.' },
+  INF_BUSY: { message: 'Every slot of the model is taken and the waiting room is full.', status: 503 },
+  INF_CHAT_TEMPLATE_FAILED: { message: "The model's chat template could not render the conversation.", status: 400 },
+  INF_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
+  INF_DEVICE_UNAVAILABLE: { message: 'The device that was asked for by name is not available.', status: 400 },
+  INF_LOAD_CANCELLED: { message: 'The caller cancelled the loading of a model.', status: 499 },
+  INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
+  INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },
+  INF_OUT_OF_MEMORY: { message: 'The memory for a model or its context could not be allocated.' },
+  INF_RUN_DIR_FILE_MISSING: { message: 'A file that the run directory must hold is not there.' },
+  INF_RUN_DIR_HANDOFF_INVALID: { message: 'The external serving handoff does not match its schema.' },
+  INF_RUN_DIR_MALFORMED: { message: 'A file of the run directory breaks its format.' },
+  INF_RUN_DIR_NOT_FOUND: { message: 'The run directory does not exist or is not a directory.', status: 404 },
+  INF_RUN_DIR_PATH_UNSAFE: { message: 'A file of the run directory names a path outside of it.' },
+  INF_RUN_DIR_TENSOR_INVALID: { message: 'A tensor that the model needs has a wrong shape or element type.' },
+  INF_RUN_DIR_TENSOR_MISSING: { message: 'A tensor that the model needs is in none of the weight files.' },
+  INF_RUN_DIR_TRUNCATED: { message: 'A file of the run directory ends before the data that it announces.' },
+  INF_RUN_DIR_UNREADABLE: { message: 'A file of the run directory could not be read.' },
+  INF_RUNTIME_FAILED: { message: 'ONNX Runtime reported an error.' },
+  INF_RUNTIME_UNAVAILABLE: { message: 'ONNX Runtime could not be loaded in any way.' },
+  INF_TOKENIZER_UNSUPPORTED: { message: 'The tokenizer uses a decoder that the engine does not know.' }
+})
+
+export type InferenceErrorCode = keyof typeof inferenceErrors.specs

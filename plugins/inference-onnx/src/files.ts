@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises'
+import { isSvcError } from '@svc/plugin-sdk'
+import { inferenceErrors } from './errors.ts'
+
+/** Turns what a file-system call threw into an `INF_RUN_DIR_*` error naming the file; other errors pass unchanged. */
+export function fileError(error: unknown, file: string): unknown {
+  if (isSvcError(error) || !(error instanceof Error) || !('code' in error)) return error
+  if (error.code === 'ENOENT') return fileMissing(file)
+  return inferenceErrors.create('INF_RUN_DIR_UNREADABLE', `${file} could not be read: ${error.message}`, {
+    at: { file },
+    data: { file, cause: error.code },
+    cause: error
+  })
+}
+
+export function fileMissing(file: string, hint = 'Put the file there, or name another run directory.') {
+  return inferenceErrors.create('INF_RUN_DIR_FILE_MISSING', `${file} is missing`, {
+    at: { file },
+    data: { file },
+    hint
+  })
+}
+
+/** Reads a JSON object. Throws `INF_RUN_DIR_FILE_MISSING`, `_UNREADABLE` or `_MALFORMED`. */
+export async function readJsonObject(file: string): Promise<Record<string, unknown>> {
+  let text: string
+  try {
+    text = await readFile(file, 'utf8')
+  } catch (error) {
+    throw fileError(error, file)
+  }
+  let value: unknown
+  let reason = 'it does not hold a JSON object'
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    reason = (error as Error).message
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw inferenceErrors.create('INF_RUN_DIR_MALFORMED', `${file} is not valid: ${reason}`, {
+      at: { file },
+      data: { file, offset: 0 }
+    })
+  }
+  return value as Record<string, unknown>
+}
+
+/** As {@link readJsonObject}, but a file that is not there is null. */
+export async function readOptionalJsonObject(file: string): Promise<Record<string, unknown> | null> {
+  try {
+    return await readJsonObject(file)
+  } catch (error) {
+    if (isSvcError(error, 'INF_RUN_DIR_FILE_MISSING')) return null
+    throw error
+  }
+}

@@ -1,0 +1,68 @@
+import type { TokenLogprob } from '@svc/contracts'
+
+/** The token with the largest logit; the smaller id wins a tie. Values that are no number never win. */
+export function argmax(logits: Float32Array): number {
+  let best = 0
+  let value = Number.NEGATIVE_INFINITY
+  for (let token = 0; token < logits.length; token++) {
+    const logit = logits[token] as number
+    if (logit > value) {
+      value = logit
+      best = token
+    }
+  }
+  return best
+}
+
+/** The tokens with the `count` largest logits, most likely first; the smaller id wins a tie. */
+export function largest(logits: Float32Array, count: number): number[] {
+  const before = (a: number, b: number) => (logits[b] as number) - (logits[a] as number) || a - b
+  if (count >= logits.length / 4) {
+    return Array.from(logits.keys()).sort(before).slice(0, count)
+  }
+  const heap: number[] = []
+  for (let token = 0; token < logits.length; token++) {
+    if (heap.length < count) {
+      heap.push(token)
+      if (heap.length === count) heapify(heap, before)
+    } else if (before(token, heap[0] as number) < 0) {
+      heap[0] = token
+      sink(heap, 0, before)
+    }
+  }
+  return heap.sort(before)
+}
+
+/** Makes `heap[0]` the element that `before` orders last. */
+function heapify(heap: number[], before: (a: number, b: number) => number): void {
+  for (let i = (heap.length >> 1) - 1; i >= 0; i--) sink(heap, i, before)
+}
+
+function sink(heap: number[], start: number, before: (a: number, b: number) => number): void {
+  let parent = start
+  for (;;) {
+    let last = 2 * parent + 1
+    if (last >= heap.length) return
+    if (last + 1 < heap.length && before(heap[last + 1] as number, heap[last] as number) > 0) last++
+    if (before(heap[last] as number, heap[parent] as number) <= 0) return
+    const value = heap[parent] as number
+    heap[parent] = heap[last] as number
+    heap[last] = value
+    parent = last
+  }
+}
+
+/** Natural logarithms of the probabilities of a token and of the most likely ones, from unmodified logits. */
+export function logprobs(
+  logits: Float32Array,
+  chosen: number,
+  count: number,
+  text: (token: number) => string
+): TokenLogprob & { readonly top: readonly TokenLogprob[] } {
+  const highest = logits[argmax(logits)] as number
+  let sum = 0
+  for (let token = 0; token < logits.length; token++) sum += Math.exp((logits[token] as number) - highest)
+  const logSum = highest + Math.log(sum)
+  const describe = (token: number) => ({ token, text: text(token), logprob: (logits[token] as number) - logSum })
+  return { ...describe(chosen), top: count === 0 ? [] : largest(logits, count).map(describe) }
+}

@@ -1,0 +1,92 @@
+import type { ChatMessage, GenerateEvent, GenerateRequest, LoadedModel, ModelCapacity, ModelInfo } from '@svc/contracts'
+import type { ChatTemplate } from './chat-template.ts'
+import { inferenceErrors } from './errors.ts'
+import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
+import { generate } from './generation.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { Tokenizer } from './tokenizer.ts'
+
+export interface OnnxModelOptions {
+  readonly info: ModelInfo
+  readonly tokenizer: Tokenizer
+  readonly template: ChatTemplate
+  readonly endTokens: ReadonlySet<number>
+  readonly scheduler: Scheduler
+}
+
+/** A decoder that is ready to generate. */
+export class OnnxModel implements LoadedModel {
+  readonly info: ModelInfo
+  readonly #options: OnnxModelOptions
+  readonly #closing = new AbortController()
+  #closed: Promise<void> | undefined
+
+  constructor(options: OnnxModelOptions) {
+    this.info = options.info
+    this.#options = options
+  }
+
+  renderChat(messages: readonly ChatMessage[]): string {
+    return this.#options.template.render(messages)
+  }
+
+  tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {
+    return this.#options.tokenizer.encode(text, options.special ?? false)
+  }
+
+  detokenize(tokens: readonly number[]): string {
+    return this.#options.tokenizer.decode(tokens)
+  }
+
+  async *generate(request: GenerateRequest): AsyncGenerator<GenerateEvent, void, undefined> {
+    this.#requireOpen()
+    const { vocabularySize, contextLength } = this.info
+    checkRequest(request, vocabularySize, contextLength)
+    const closing = this.#closing.signal
+    const signal = request.signal === undefined ? closing : AbortSignal.any([closing, request.signal])
+    yield* generate({ ...this.#options, request, contextLength, signal })
+  }
+
+  capacity(): ModelCapacity {
+    const { size, active, waiting } = this.#options.scheduler.slots
+    return { slots: size, active, waiting }
+  }
+
+  async logits(tokens: readonly number[]): Promise<Float32Array[]> {
+    this.#requireOpen()
+    const { vocabularySize, contextLength } = this.info
+    checkTokens(tokens, vocabularySize)
+    if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
+    const { scheduler } = this.#options
+    const slot = await scheduler.slots.acquire(this.#closing.signal)
+    if (slot === null) throw this.#closedError()
+    try {
+      const rows: Float32Array[] = []
+      for (let position = 0; position < tokens.length; position += scheduler.chunk) {
+        const chunk = tokens.slice(position, position + scheduler.chunk)
+        const logits = await scheduler.step(slot, chunk, position, 'all', this.#closing.signal)
+        if (logits === null) throw this.#closedError()
+        for (let row = 0; row < chunk.length; row++) {
+          rows.push(logits.slice(row * vocabularySize, (row + 1) * vocabularySize))
+        }
+      }
+      return rows
+    } finally {
+      scheduler.slots.release(slot)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing.abort()
+    this.#closed ??= this.#options.scheduler.close()
+    return this.#closed
+  }
+
+  #requireOpen(): void {
+    if (this.#closed !== undefined) throw this.#closedError()
+  }
+
+  #closedError() {
+    return inferenceErrors.create('INF_MODEL_CLOSED', 'The model was closed', { hint: 'Load it again.' })
+  }
+}

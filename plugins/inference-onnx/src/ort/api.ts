@@ -1,0 +1,167 @@
+import { inferenceErrors } from '../errors.ts'
+
+/**
+ * ONNX Runtime's C interface, called from JavaScript through koffi.
+ *
+ * `OrtGetApiBase()->GetApi(version)` returns a table of function pointers to which newer releases only append, so a
+ * slot number stays what it is. The numbers are the order of the members of `OrtApi` in onnxruntime_c_api.h.
+ */
+const API_VERSION = 29
+
+type Argument = 'pointer' | 'string' | 'int' | 'size'
+type Result = 'status' | 'string' | 'int' | 'void'
+
+const functions = {
+  GetErrorCode: [1, 'int', ['pointer']],
+  GetErrorMessage: [2, 'string', ['pointer']],
+  CreateEnv: [3, 'status', ['int', 'string', 'pointer']],
+  CreateSessionFromArray: [8, 'status', ['pointer', 'pointer', 'size', 'pointer', 'pointer']],
+  CreateSessionOptions: [10, 'status', ['pointer']],
+  SetSessionLogSeverityLevel: [22, 'status', ['pointer', 'int']],
+  SetSessionGraphOptimizationLevel: [23, 'status', ['pointer', 'int']],
+  SetIntraOpNumThreads: [24, 'status', ['pointer', 'int']],
+  CreateRunOptions: [39, 'status', ['pointer']],
+  RunOptionsSetTerminate: [46, 'status', ['pointer']],
+  RunOptionsUnsetTerminate: [47, 'status', ['pointer']],
+  CreateTensorWithDataAsOrtValue: [49, 'status', ['pointer', 'pointer', 'size', 'pointer', 'size', 'int', 'pointer']],
+  CreateCpuMemoryInfo: [69, 'status', ['int', 'int', 'pointer']],
+  ReleaseStatus: [93, 'void', ['pointer']],
+  ReleaseSession: [95, 'void', ['pointer']],
+  ReleaseValue: [96, 'void', ['pointer']],
+  ReleaseRunOptions: [97, 'void', ['pointer']],
+  ReleaseSessionOptions: [100, 'void', ['pointer']],
+  AddSessionConfigEntry: [130, 'status', ['pointer', 'string', 'string']],
+  RunWithBinding: [133, 'status', ['pointer', 'pointer', 'pointer']],
+  CreateIoBinding: [134, 'status', ['pointer', 'pointer']],
+  ReleaseIoBinding: [135, 'void', ['pointer']],
+  BindInput: [136, 'status', ['pointer', 'string', 'pointer']],
+  BindOutput: [137, 'status', ['pointer', 'string', 'pointer']],
+  AddExternalInitializersFromFilesInMemory: [279, 'status', ['pointer', 'pointer', 'pointer', 'pointer', 'size']],
+  SessionOptionsSetLoadCancellationFlag: [293, 'status', ['pointer', 'int']]
+} as const satisfies Record<string, readonly [slot: number, result: Result, argumentTypes: readonly Argument[]]>
+
+type FunctionName = keyof typeof functions
+type NameOf<R extends Result> = { [K in FunctionName]: (typeof functions)[K][1] extends R ? K : never }[FunctionName]
+
+/** An address in native memory; 0n is null. */
+export type Pointer = bigint
+/** What a pointer parameter takes: an address, or an array whose memory is passed. */
+export type PointerArgument = Pointer | NodeJS.TypedArray
+type Value = PointerArgument | number | string
+
+/** The part of koffi that is used. */
+export interface Koffi {
+  load(path: string): { func(name: string, result: string, argumentTypes: string[]): () => Pointer }
+  decode(pointer: Pointer, offset: number, type: unknown): unknown
+  decode(pointer: Pointer, type: unknown): unknown
+  proto(result: string, argumentTypes: string[]): unknown
+  address(array: NodeJS.TypedArray): Pointer
+  config(): { readonly async_stack_size: number }
+  config(change: { readonly async_stack_size: number }): unknown
+}
+
+interface Native {
+  (...values: Value[]): unknown
+  async(...values: [...Value[], (error: Error | null, result: unknown) => void]): void
+}
+
+const cTypes: Readonly<Record<Argument | Result, string>> = {
+  pointer: 'void *',
+  status: 'void *',
+  string: 'str',
+  int: 'int',
+  size: 'size_t',
+  void: 'void'
+}
+
+/** Graph optimisation walks deep recursions: koffi's own default for calls off the event loop is 128 KiB. */
+const STACK_BYTES = 2 ** 21
+
+/** The functions of one loaded library. Failures throw `INF_RUNTIME_FAILED` with the library's own message. */
+export class OrtApi {
+  readonly version: string
+  readonly #koffi: Koffi
+  readonly #functions = new Map<FunctionName, Native>()
+
+  /** Loads the library. Throws whatever the loader throws when it is missing or does not fit this machine. */
+  constructor(koffi: Koffi, libraryPath: string) {
+    this.#koffi = koffi
+    if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
+    const base = koffi.load(libraryPath).func('OrtGetApiBase', 'void *', [])()
+    const pointerAt = (address: Pointer, slot: number) => koffi.decode(address, slot * 8, 'void *') as Pointer
+    const native = (address: Pointer, slot: number, result: string, types: string[]) =>
+      koffi.decode(pointerAt(address, slot), koffi.proto(result, types)) as Native
+    this.version = native(base, 1, 'str', [])() as string
+    const table = native(base, 0, 'void *', ['uint32_t'])(API_VERSION) as Pointer | null
+    if (!table) throw new Error(`${libraryPath} is ONNX Runtime ${this.version}, which lacks interface ${API_VERSION}`)
+    for (const [name, [slot, result, types]] of Object.entries(functions)) {
+      const call = native(
+        table,
+        slot,
+        cTypes[result],
+        types.map(type => cTypes[type])
+      )
+      this.#functions.set(name as FunctionName, call)
+    }
+  }
+
+  /** Address of an array's memory, for structures that hold addresses. The caller keeps the array alive. */
+  address(array: NodeJS.TypedArray): Pointer {
+    return this.#koffi.address(array)
+  }
+
+  call(name: NameOf<'status'>, ...values: Value[]): void {
+    this.#check(name, this.#function(name)(...values) as Pointer | null)
+  }
+
+  /** Calls a function whose last parameter receives the address of what it made. */
+  create(name: NameOf<'status'>, ...values: Value[]): Pointer {
+    const out = pointerCell()
+    this.call(name, ...values, out)
+    return out[0] as Pointer
+  }
+
+  /** Calls on a thread of libuv's pool. The caller keeps every array that is passed alive until the promise settles. */
+  callAsync(name: NameOf<'status'>, ...values: Value[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#function(name).async(...values, (error, status) => {
+        try {
+          if (error) throw error
+          this.#check(name, status as Pointer | null)
+          resolve()
+        } catch (failure) {
+          reject(failure)
+        }
+      })
+    })
+  }
+
+  async createAsync(name: NameOf<'status'>, ...values: Value[]): Promise<Pointer> {
+    const out = pointerCell()
+    await this.callAsync(name, ...values, out)
+    return out[0] as Pointer
+  }
+
+  release(name: NameOf<'void'>, pointer: Pointer): void {
+    this.#function(name)(pointer)
+  }
+
+  #function(name: FunctionName): Native {
+    return this.#functions.get(name) as Native
+  }
+
+  #check(name: FunctionName, status: Pointer | null): void {
+    if (!status) return
+    const message = this.#function('GetErrorMessage')(status) as string
+    const code = this.#function('GetErrorCode')(status) as number
+    this.release('ReleaseStatus', status)
+    throw inferenceErrors.create('INF_RUNTIME_FAILED', `ONNX Runtime ${this.version}: ${name}: ${message}`, {
+      data: { function: name, code }
+    })
+  }
+}
+
+/** Memory for one address. It has a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+function pointerCell(): BigUint64Array {
+  return new BigUint64Array(new ArrayBuffer(8))
+}

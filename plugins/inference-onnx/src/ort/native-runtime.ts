@@ -1,0 +1,182 @@
+import { type ElementType, elementType } from '../onnx/graph.ts'
+import type { OrtApi, Pointer } from './api.ts'
+import {
+  type Binding,
+  type Bindings,
+  type ExternalWeights,
+  elementCount,
+  type HostArrays,
+  type HostTensor,
+  type Runtime,
+  type Session,
+  type SessionOptions,
+  type Tensor
+} from './runtime.ts'
+
+const LOG_ERRORS = 3
+const OPTIMISE_ALL = 99
+const ALLOCATOR_ARENA = 1
+const MEMORY_DEFAULT = 0
+
+/** ONNX Runtime through its C interface: runs leave the event loop free, and the cache is updated where it lies. */
+export class NativeRuntime implements Runtime {
+  readonly name: string
+  readonly #api: OrtApi
+  readonly #environment: Pointer
+  readonly #memoryInfo: Pointer
+
+  constructor(api: OrtApi) {
+    this.#api = api
+    this.name = `onnxruntime ${api.version}`
+    // The environment is one per process and counted by the library. It is never given back, since it must outlive
+    // every session, including those of a plugin that was reloaded meanwhile.
+    this.#environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
+    this.#memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
+  }
+
+  host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T> {
+    return new NativeTensor(this.#api, this.#memoryInfo, type, shape)
+  }
+
+  state(shape: readonly number[]): Tensor {
+    return new NativeTensor(this.#api, this.#memoryInfo, 'float32', shape)
+  }
+
+  async createSession({ model, weights, threads, signal }: SessionOptions): Promise<Session> {
+    const api = this.#api
+    const options = api.create('CreateSessionOptions')
+    const cancel = () => api.call('SessionOptionsSetLoadCancellationFlag', options, 1)
+    signal?.addEventListener('abort', cancel)
+    try {
+      api.call('SetSessionLogSeverityLevel', options, LOG_ERRORS)
+      api.call('SetSessionGraphOptimizationLevel', options, OPTIMISE_ALL)
+      api.call('SetIntraOpNumThreads', options, threads)
+      // Threads spin while a token is computed and sleep between tokens.
+      api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
+      const kept = weights === null ? [] : addWeights(api, options, weights)
+      const session = await api.createAsync(
+        'CreateSessionFromArray',
+        this.#environment,
+        model,
+        model.byteLength,
+        options
+      )
+      return new NativeSession(api, session, kept)
+    } finally {
+      signal?.removeEventListener('abort', cancel)
+      api.release('ReleaseSessionOptions', options)
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** Returns what must stay alive as long as the session. */
+function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): readonly NodeJS.TypedArray[] {
+  api.call('AddSessionConfigEntry', options, 'session.model_external_initializers_file_folder_path', weights.folder)
+  const files = [...weights.inMemory]
+  if (files.length === 0) return []
+  const names = files.map(([location]) => Buffer.from(`${location}\0`))
+  const contents = files.map(([, bytes]) => bytes)
+  api.call(
+    'AddExternalInitializersFromFilesInMemory',
+    options,
+    BigUint64Array.from(names, name => api.address(name)),
+    BigUint64Array.from(contents, bytes => api.address(bytes)),
+    BigUint64Array.from(contents, bytes => BigInt(bytes.byteLength)),
+    files.length
+  )
+  return [...names, ...contents]
+}
+
+const arrays = { float32: Float32Array, int32: Int32Array, int64: BigInt64Array } as const
+
+class NativeTensor<T extends ElementType> implements HostTensor<T> {
+  readonly shape: readonly number[]
+  /** The library writes into this memory, so it lives as long as the tensor. */
+  readonly data: HostArrays[T]
+  readonly value: Pointer
+  readonly #api: OrtApi
+
+  constructor(api: OrtApi, memoryInfo: Pointer, type: T, shape: readonly number[]) {
+    this.#api = api
+    this.shape = shape
+    const Arrays = arrays[type]
+    // A buffer of its own: tiny typed arrays may lie on the heap, where they can move.
+    this.data = new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
+    this.value = api.create(
+      'CreateTensorWithDataAsOrtValue',
+      memoryInfo,
+      this.data,
+      this.data.byteLength,
+      BigInt64Array.from(shape, BigInt),
+      shape.length,
+      elementType[type]
+    )
+  }
+
+  release(): void {
+    this.#api.release('ReleaseValue', this.value)
+  }
+}
+
+class NativeSession implements Session {
+  readonly #api: OrtApi
+  readonly #session: Pointer
+  /** Memory that the library reads as long as the session lives. */
+  readonly weights: readonly NodeJS.TypedArray[]
+
+  constructor(api: OrtApi, session: Pointer, weights: readonly NodeJS.TypedArray[]) {
+    this.#api = api
+    this.#session = session
+    this.weights = weights
+  }
+
+  bind(inputs: Bindings, outputs: Bindings): Binding {
+    return new NativeBinding(this.#api, this.#session, inputs, outputs)
+  }
+
+  async close(): Promise<void> {
+    this.#api.release('ReleaseSession', this.#session)
+  }
+}
+
+class NativeBinding implements Binding {
+  readonly #api: OrtApi
+  readonly #session: Pointer
+  readonly #binding: Pointer
+  readonly #runOptions: Pointer
+  /** The bound tensors, whose memory the library holds on to. */
+  readonly tensors: readonly Tensor[]
+
+  constructor(api: OrtApi, session: Pointer, inputs: Bindings, outputs: Bindings) {
+    this.#api = api
+    this.#session = session
+    this.#binding = api.create('CreateIoBinding', session)
+    this.#runOptions = api.create('CreateRunOptions')
+    this.tensors = [...Object.values(inputs), ...Object.values(outputs)]
+    for (const [name, tensor] of Object.entries(inputs)) {
+      api.call('BindInput', this.#binding, name, (tensor as NativeTensor<ElementType>).value)
+    }
+    for (const [name, tensor] of Object.entries(outputs)) {
+      api.call('BindOutput', this.#binding, name, (tensor as NativeTensor<ElementType>).value)
+    }
+  }
+
+  async run(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted()
+    const interrupt = () => this.#api.call('RunOptionsSetTerminate', this.#runOptions)
+    signal?.addEventListener('abort', interrupt)
+    try {
+      await this.#api.callAsync('RunWithBinding', this.#session, this.#runOptions, this.#binding)
+    } finally {
+      signal?.removeEventListener('abort', interrupt)
+      if (signal?.aborted) this.#api.call('RunOptionsUnsetTerminate', this.#runOptions)
+    }
+  }
+
+  release(): void {
+    this.#api.release('ReleaseIoBinding', this.#binding)
+    this.#api.release('ReleaseRunOptions', this.#runOptions)
+  }
+}

@@ -1,0 +1,39 @@
+import { inferenceErrors } from '../errors.ts'
+import { type Koffi, OrtApi } from './api.ts'
+import { findLibrary, requireFrom } from './library.ts'
+import { NativeRuntime } from './native-runtime.ts'
+import type { Runtime } from './runtime.ts'
+import { WorkerRuntime } from './worker-runtime.ts'
+
+/** How ONNX Runtime is reached. `auto` is `native`, and `worker` where that cannot be loaded. */
+export type RuntimeKind = 'auto' | 'native' | 'worker'
+
+/**
+ * Loads ONNX Runtime. Nothing of it is loaded before this is called.
+ *
+ * `packageRoot` is the folder from which its packages are found. Throws `INF_RUNTIME_UNAVAILABLE`.
+ */
+export function openRuntime(kind: RuntimeKind, packageRoot: string, onFallback: (reason: Error) => void): Runtime {
+  const require = requireFrom(packageRoot)
+  if (kind !== 'worker') {
+    try {
+      return new NativeRuntime(new OrtApi(require('koffi') as Koffi, findLibrary(require)))
+    } catch (error) {
+      if (kind === 'native') throw unavailable(error as Error)
+      onFallback(error as Error)
+    }
+  }
+  try {
+    const { version } = require('onnxruntime-node/package.json') as { version: string }
+    return new WorkerRuntime(require.resolve('onnxruntime-node'), version)
+  } catch (error) {
+    throw unavailable(error as Error)
+  }
+}
+
+function unavailable(cause: Error) {
+  return inferenceErrors.create('INF_RUNTIME_UNAVAILABLE', `ONNX Runtime could not be loaded: ${cause.message}`, {
+    cause,
+    hint: 'Run npm install in the project; onnxruntime-node and koffi must be there for this platform.'
+  })
+}

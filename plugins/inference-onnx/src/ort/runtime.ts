@@ -1,0 +1,71 @@
+import type { ElementType } from '../onnx/graph.ts'
+
+/** The arrays behind host tensors. */
+export interface HostArrays {
+  readonly float32: Float32Array<ArrayBufferLike>
+  readonly int32: Int32Array<ArrayBufferLike>
+  readonly int64: BigInt64Array<ArrayBufferLike>
+}
+
+/** A tensor that sessions read and write. Its shape is fixed; releasing it while a run uses it is an error. */
+export interface Tensor {
+  readonly shape: readonly number[]
+  release(): void
+}
+
+/** A tensor whose numbers JavaScript sees: write inputs before a run, read outputs after it. */
+export interface HostTensor<T extends ElementType> extends Tensor {
+  readonly data: HostArrays[T]
+}
+
+export type Bindings = Readonly<Record<string, Tensor>>
+
+/** Weights that the model's bytes only point at. */
+export interface ExternalWeights {
+  /** Folder that locations are relative to. */
+  readonly folder: string
+  /** Files that exist in memory alone, by location. */
+  readonly inMemory: ReadonlyMap<string, Uint8Array>
+}
+
+export interface SessionOptions {
+  readonly model: Uint8Array
+  readonly weights: ExternalWeights | null
+  readonly threads: number
+  /** Aborting it makes the creation fail soon, where the runtime can be told. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * What the engine asks of ONNX Runtime, whichever way it is reached.
+ *
+ * 1. Memory is made with {@link Runtime.host} and {@link Runtime.state}.
+ * 2. A session is made from a model, and a binding ties its inputs and outputs to memory once.
+ * 3. Each run reads and writes that memory; the event loop is free meanwhile.
+ * 4. Bindings are released before their tensors, sessions after their bindings.
+ */
+export interface Runtime {
+  /** For people, for example `onnxruntime 1.30.0`. */
+  readonly name: string
+  host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
+  /** Zeroed float32 memory that only sessions touch: the key and value cache. */
+  state(shape: readonly number[]): Tensor
+  createSession(options: SessionOptions): Promise<Session>
+  close(): Promise<void>
+}
+
+export interface Session {
+  /** Inputs and outputs may name the same tensor, which is then updated in place. */
+  bind(inputs: Bindings, outputs: Bindings): Binding
+  close(): Promise<void>
+}
+
+export interface Binding {
+  /** Aborting `signal` makes the run fail soon where the runtime can interrupt itself, and not at all elsewhere. */
+  run(signal?: AbortSignal): Promise<void>
+  release(): void
+}
+
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, dimension) => product * dimension, 1)
+}

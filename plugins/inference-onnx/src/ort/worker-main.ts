@@ -1,0 +1,144 @@
+import type { InferenceSession, Tensor } from 'onnxruntime-node'
+import type { ElementType } from '../onnx/graph.ts'
+
+type HostArray = Float32Array | Int32Array | BigInt64Array
+
+/** What the worker is told. Numbers are names that the other side chose. */
+export type WorkerMessage =
+  | {
+      readonly op: 'host'
+      readonly tensor: number
+      readonly type: ElementType
+      readonly shape: readonly number[]
+      readonly data: HostArray
+    }
+  | { readonly op: 'state'; readonly tensor: number; readonly shape: readonly number[] }
+  | { readonly op: 'releaseTensor'; readonly tensor: number }
+  | {
+      readonly op: 'createSession'
+      readonly call: number
+      readonly session: number
+      readonly model: Uint8Array
+      readonly folder: string | null
+      readonly inMemory: readonly (readonly [location: string, bytes: Uint8Array])[]
+      readonly threads: number
+    }
+  | { readonly op: 'closeSession'; readonly call: number; readonly session: number }
+  | {
+      readonly op: 'bind'
+      readonly binding: number
+      readonly session: number
+      readonly inputs: readonly (readonly [name: string, tensor: number])[]
+      readonly outputs: readonly (readonly [name: string, tensor: number])[]
+    }
+  | { readonly op: 'releaseBinding'; readonly binding: number }
+  | { readonly op: 'run'; readonly call: number; readonly binding: number }
+
+export interface WorkerReply {
+  readonly call: number
+  /** Absent when the call succeeded. */
+  readonly error?: string
+}
+
+interface Port {
+  on(event: 'message', listener: (message: WorkerMessage) => void): void
+  postMessage(reply: WorkerReply): void
+}
+
+/**
+ * The whole program of the fallback's worker.
+ *
+ * It is sent to the worker as source text, since a bundled plugin has no file to start a worker from. So it must use
+ * nothing but its parameters and globals.
+ */
+export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): void {
+  interface Memory {
+    readonly tensor: Tensor
+    readonly local: HostArray
+    /** Memory that the other thread sees; the library accepts no shared memory itself. */
+    readonly shared: HostArray | null
+  }
+  interface Bound {
+    readonly session: InferenceSession
+    readonly inputs: readonly (readonly [string, Memory])[]
+    readonly outputs: readonly (readonly [string, Memory])[]
+  }
+  const memories = new Map<number, Memory>()
+  const sessions = new Map<number, InferenceSession>()
+  const bindings = new Map<number, Bound>()
+  const count = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
+
+  const createSession = async (message: WorkerMessage & { op: 'createSession' }) => {
+    const folder = message.folder === null ? {} : { model_external_initializers_file_folder_path: message.folder }
+    const session = await ort.InferenceSession.create(message.model, {
+      intraOpNumThreads: message.threads,
+      graphOptimizationLevel: 'all',
+      logSeverityLevel: 3,
+      externalData: message.inMemory.map(([path, data]) => ({ path, data })),
+      extra: { session: { force_spinning_stop: '1', ...folder } }
+    })
+    sessions.set(message.session, session)
+  }
+
+  const run = async ({ session, inputs, outputs }: Bound) => {
+    for (const [, memory] of inputs) if (memory.shared !== null) memory.local.set(memory.shared as never)
+    const tensors = (named: Bound['inputs']) => Object.fromEntries(named.map(([name, { tensor }]) => [name, tensor]))
+    await session.run(tensors(inputs), tensors(outputs))
+    for (const [, memory] of outputs) memory.shared?.set(memory.local as never)
+  }
+
+  const handle = async (message: WorkerMessage): Promise<void> => {
+    switch (message.op) {
+      case 'host': {
+        const local = new (message.data.constructor as Float32ArrayConstructor)(count(message.shape)) as HostArray
+        const tensor = new ort.Tensor(message.type, local as never, message.shape)
+        memories.set(message.tensor, { tensor, local, shared: message.data })
+        return
+      }
+      case 'state': {
+        const local = new Float32Array(count(message.shape))
+        memories.set(message.tensor, { tensor: new ort.Tensor('float32', local, message.shape), local, shared: null })
+        return
+      }
+      case 'releaseTensor':
+        memories.delete(message.tensor)
+        return
+      case 'createSession':
+        return createSession(message)
+      case 'closeSession':
+        await sessions.get(message.session)?.release()
+        sessions.delete(message.session)
+        return
+      case 'bind': {
+        const find = (named: readonly (readonly [string, number])[]) =>
+          named.map(([name, tensor]) => [name, memories.get(tensor) as Memory] as const)
+        bindings.set(message.binding, {
+          session: sessions.get(message.session) as InferenceSession,
+          inputs: find(message.inputs),
+          outputs: find(message.outputs)
+        })
+        return
+      }
+      case 'releaseBinding':
+        bindings.delete(message.binding)
+        return
+      case 'run':
+        return run(bindings.get(message.binding) as Bound)
+    }
+  }
+
+  // One message after the other: a run must have ended before the release behind it is handled.
+  let last: Promise<void> = Promise.resolve()
+  port.on('message', message => {
+    last = last
+      .then(() => handle(message))
+      .then(
+        () => undefined,
+        (error: unknown) => String((error as Error)?.message ?? error)
+      )
+      .then(error => {
+        if ('call' in message)
+          port.postMessage(error === undefined ? { call: message.call } : { call: message.call, error })
+      })
+  })
+}

@@ -1,0 +1,134 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { ExternalServingHandoff } from '@svc/contracts'
+import { type Adapter, findAdapterMetadata, readAdapter } from './adapter.ts'
+import { inferenceErrors } from './errors.ts'
+import { fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
+import { readHandoff } from './handoff.ts'
+import { readSafetensors, type TensorEntry } from './safetensors.ts'
+import { readShards, type Shards } from './shards.ts'
+
+/** Everything a run directory says, checked for its form; whether it fits the model is checked where it is used. */
+export interface RunDirectory {
+  readonly path: string
+  /** `config.json`. */
+  readonly configuration: Record<string, unknown>
+  /** `generation_config.json`. */
+  readonly generation: Record<string, unknown> | null
+  readonly tokenizer: Record<string, unknown>
+  readonly tokenizerConfiguration: Record<string, unknown> | null
+  /** `chat_template.jinja`, which newer exports use instead of a field of the tokenizer's configuration. */
+  readonly chatTemplate: string | null
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+  /** Whether adapter and merged weights count, if there are any. */
+  readonly adapted: boolean
+  readonly adapter: Adapter | null
+  readonly handoff: ExternalServingHandoff | null
+  /** Absolute paths of all files that were found and count for the model. */
+  readonly files: readonly string[]
+}
+
+/**
+ * Reads a run directory except for the weights' own bytes.
+ *
+ * With `adapter` false neither the adapter nor `merged.safetensors` is applied where a base tensor exists.
+ * Throws `INF_RUN_DIR_*` or `INF_ADAPTER_INVALID`, naming the file.
+ */
+export async function readRunDirectory(path: string, options: { readonly adapter: boolean }): Promise<RunDirectory> {
+  await requireDirectory(path)
+  const files = new Set<string>()
+  const required = async (name: string) => {
+    const value = await readJsonObject(join(path, name))
+    files.add(join(path, name))
+    return value
+  }
+  const optional = async (name: string) => {
+    const value = await readOptionalJsonObject(join(path, name))
+    if (value !== null) files.add(join(path, name))
+    return value
+  }
+  const configuration = await required('config.json')
+  const tokenizer = await required('tokenizer.json')
+  const generation = await optional('generation_config.json')
+  const tokenizerConfiguration = await optional('tokenizer_config.json')
+  const chatTemplate = await readOptionalText(join(path, 'chat_template.jinja'))
+  if (chatTemplate !== null) files.add(join(path, 'chat_template.jinja'))
+  const handoff = await readHandoff(join(path, 'external_serving_handoff_v1.json'))
+  if (handoff !== null) files.add(join(path, 'external_serving_handoff_v1.json'))
+
+  const metadata = await findAdapterMetadata(path)
+  const base = await readBase(path, metadata?.baseModel ?? null)
+  const merged = await readMerged(path)
+  if (base === null && merged === null) throw noWeights(path, metadata?.baseModel ?? null)
+  for (const file of [...(base?.files ?? []), ...(merged?.files ?? [])]) files.add(file)
+  const adapter = options.adapter ? await readAdapter(path, metadata, merged?.tensors ?? new Map()) : null
+  for (const file of adapter?.files ?? []) files.add(file)
+
+  const baseTensors = base?.tensors ?? []
+  const mergedTensors = merged?.tensors ?? []
+  return {
+    path,
+    configuration,
+    generation,
+    tokenizer,
+    tokenizerConfiguration,
+    chatTemplate,
+    tensors: new Map(options.adapter ? [...baseTensors, ...mergedTensors] : [...mergedTensors, ...baseTensors]),
+    adapted: options.adapter,
+    adapter,
+    handoff,
+    files: [...files]
+  }
+}
+
+async function requireDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw fileError(error, path)
+  })
+  if (found?.isDirectory()) return
+  const reason = found === null ? 'does not exist' : 'is not a directory'
+  throw inferenceErrors.create('INF_RUN_DIR_NOT_FOUND', `The run directory ${path} ${reason}`, {
+    at: { file: path },
+    hint: 'Name the folder that holds config.json, tokenizer.json and the weights.'
+  })
+}
+
+async function readBase(path: string, baseModel: string | null): Promise<Shards | null> {
+  const own = await readShards(path)
+  if (own !== null || baseModel === null) return own
+  const folder = resolve(path, baseModel)
+  const isFolder = await stat(folder).then(
+    found => found.isDirectory(),
+    () => false
+  )
+  return isFolder ? readShards(folder) : null
+}
+
+async function readMerged(path: string): Promise<Shards | null> {
+  const file = join(path, 'merged.safetensors')
+  const exists = await stat(file).then(
+    () => true,
+    () => false
+  )
+  return exists ? { tensors: (await readSafetensors(file)).tensors, files: [file] } : null
+}
+
+function noWeights(path: string, baseModel: string | null) {
+  const folder = baseModel === null ? null : resolve(path, baseModel)
+  return fileMissing(
+    join(path, 'model.safetensors'),
+    folder === null
+      ? 'Put the weight shards (*model*.safetensors) into the run directory, or name their folder as base_model in the adapter metadata.'
+      : `base_model is ${JSON.stringify(baseModel)} and ${folder} holds no weight shards either: download the base model there.`
+  )
+}
+
+async function readOptionalText(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw fileError(error, file)
+  }
+}

@@ -1,0 +1,109 @@
+/** A token on its way out. `text` is what a person sees of it alone. */
+export interface StreamToken<A> {
+  readonly bytes: Uint8Array
+  readonly data: A
+}
+
+export interface Piece<A> {
+  readonly text: string
+  /** What came with the tokens whose text ends in this piece. */
+  readonly data: readonly A[]
+}
+
+/**
+ * Joins tokens into text that can be shown at once.
+ *
+ * A piece never ends inside a UTF-8 sequence, and never holds what may yet turn out to be the beginning of a stop
+ * string. The pieces of a stream, put together, are the decoded bytes up to the first stop string.
+ */
+export class TextStream<A> {
+  readonly #stops: readonly string[]
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  /** Decoded, not yet shown. */
+  #held = ''
+  /** Tokens not yet handed out, with the length of held text at which each one's text ends. */
+  #tokens: { end: number; data: A }[] = []
+  #stopped = false
+
+  constructor(stops: readonly string[]) {
+    this.#stops = stops.filter(stop => stop !== '')
+  }
+
+  /** Whether a stop string was found: nothing more will come. */
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
+  /** Takes one token; returns what can be shown now, or null. */
+  push({ bytes, data }: StreamToken<A>): Piece<A> | null {
+    const from = this.#held.length
+    this.#held += this.#decoder.decode(bytes, { stream: true })
+    this.#tokens.push({ end: this.#held.length, data })
+    return this.#advance(from)
+  }
+
+  /** Ends the stream: returns what is left, cut UTF-8 as U+FFFD. */
+  finish(): Piece<A> | null {
+    if (this.#stopped) return null
+    const from = this.#held.length
+    this.#held += this.#decoder.decode()
+    const stop = this.#findStop(from)
+    if (stop !== null) return this.#stopAt(stop)
+    return this.#held === '' && this.#tokens.length === 0 ? null : this.#take(this.#held.length)
+  }
+
+  #advance(from: number): Piece<A> | null {
+    const stop = this.#findStop(from)
+    if (stop !== null) return this.#stopAt(stop)
+    const end = this.#held.length - this.#possibleStopLength()
+    return end > 0 ? this.#take(end) : null
+  }
+
+  #stopAt(index: number): Piece<A> | null {
+    this.#stopped = true
+    // A token that straddles the stop string is shown in part, so it belongs to this piece.
+    const shown = this.#tokens.filter((_, i) => (this.#tokens[i - 1]?.end ?? 0) < index)
+    const text = this.#held.slice(0, index)
+    this.#held = ''
+    this.#tokens = []
+    return text === '' ? null : { text, data: shown.map(token => token.data) }
+  }
+
+  #take(end: number): Piece<A> {
+    const text = this.#held.slice(0, end)
+    const data = this.#tokens.filter(token => token.end <= end).map(token => token.data)
+    this.#held = this.#held.slice(end)
+    this.#tokens = this.#tokens.filter(token => token.end > end).map(token => ({ ...token, end: token.end - end }))
+    return { text, data }
+  }
+
+  /**
+   * Index of the stop string that is complete first, of several that end together the longest, so that the result does
+   * not depend on how the text was cut into tokens. Only those that end after `from` can be new.
+   */
+  #findStop(from: number): number | null {
+    let [index, end] = [-1, Number.POSITIVE_INFINITY]
+    for (const stop of this.#stops) {
+      const found = this.#held.indexOf(stop, Math.max(0, from - stop.length + 1))
+      const foundEnd = found + stop.length
+      if (found === -1 || foundEnd > end || (foundEnd === end && found > index)) continue
+      index = found
+      end = foundEnd
+    }
+    return index === -1 ? null : index
+  }
+
+  /** Length of the longest end of the held text that begins a stop string. */
+  #possibleStopLength(): number {
+    let longest = 0
+    for (const stop of this.#stops) {
+      for (let length = Math.min(stop.length - 1, this.#held.length); length > longest; length--) {
+        if (this.#held.endsWith(stop.slice(0, length))) {
+          longest = length
+          break
+        }
+      }
+    }
+    return longest
+  }
+}

@@ -1,0 +1,94 @@
+import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
+import { inferenceErrors } from './errors.ts'
+import { type TokenDecoder, tokenDecoder } from './token-bytes.ts'
+
+/** Text to token ids and back, as one `tokenizer.json` says. */
+export class Tokenizer {
+  readonly #file: string
+  readonly #definition: Record<string, unknown>
+  readonly #configuration: Record<string, unknown>
+  readonly #full: HuggingFaceTokenizer
+  readonly #decoder: TokenDecoder
+  readonly #added: ReadonlyMap<number, { readonly content: string; readonly special: boolean }>
+  /** Knows no special token, for texts in which their names are mere text. Made on first need: it is as large again. */
+  #plain: HuggingFaceTokenizer | undefined
+
+  /** `file` is shown in messages. Throws `INF_RUN_DIR_MALFORMED` or `INF_TOKENIZER_UNSUPPORTED`. */
+  constructor(file: string, definition: Record<string, unknown>, configuration: Record<string, unknown> | null) {
+    this.#file = file
+    this.#definition = definition
+    this.#configuration = configuration ?? {}
+    this.#full = this.#build(definition)
+    this.#added = this.#full.get_added_tokens_decoder()
+    const decoder = tokenDecoder(definition.decoder)
+    if (decoder === null) {
+      const type = JSON.stringify((definition.decoder as { type?: unknown } | null)?.type ?? null)
+      throw inferenceErrors.create(
+        'INF_TOKENIZER_UNSUPPORTED',
+        `${file}: decoder ${type} is not supported; supported: byte-level BPE, SentencePiece with a space marker`,
+        { at: { file, path: 'decoder' } }
+      )
+    }
+    this.#decoder = decoder
+  }
+
+  /** `special`: whether names of special tokens become those tokens. No token is added that the text does not show. */
+  encode(text: string, special: boolean): number[] {
+    const tokenizer: HuggingFaceTokenizer = special || !this.#mentionsSpecial(text) ? this.#full : this.#withoutSpecial()
+    // An unknown character without an unknown-token is left out, as the reference implementation does.
+    return tokenizer.encode(text, { add_special_tokens: false }).ids.filter((id: number | undefined) => id !== undefined)
+  }
+
+  /** Text of token ids, special tokens by their names; bytes that are not UTF-8 become U+FFFD. */
+  decode(tokens: readonly number[]): string {
+    const text = Buffer.concat(tokens.map(token => this.bytes(token))).toString('utf8')
+    const spaces = this.#decoder.leadingSpaces
+    return text.startsWith(' '.repeat(spaces)) ? text.slice(spaces) : text
+  }
+
+  /** Bytes that a token stands for; none for an id outside the vocabulary. */
+  bytes(token: number): Uint8Array {
+    const added = this.#added.get(token)
+    if (added !== undefined) return Buffer.from(added.content)
+    const text = this.#full.id_to_token(token)
+    return text === undefined ? new Uint8Array() : this.#decoder.bytes(text)
+  }
+
+  isSpecial(token: number): boolean {
+    return this.#added.get(token)?.special === true
+  }
+
+  /** Id of a token by its name, or null. */
+  id(name: string): number | null {
+    return this.#full.token_to_id(name) ?? null
+  }
+
+  /** Names of all special tokens. */
+  get specialNames(): readonly string[] {
+    return [...this.#added.values()].filter(token => token.special).map(token => token.content)
+  }
+
+  #mentionsSpecial(text: string): boolean {
+    return this.specialNames.some(name => text.includes(name))
+  }
+
+  #withoutSpecial(): HuggingFaceTokenizer {
+    this.#plain ??= this.#build({
+      ...this.#definition,
+      added_tokens: (this.#definition.added_tokens as { special?: boolean }[]).filter(token => token.special !== true)
+    })
+    return this.#plain
+  }
+
+  #build(definition: Record<string, unknown>): HuggingFaceTokenizer {
+    try {
+      return new HuggingFaceTokenizer(definition, this.#configuration)
+    } catch (cause) {
+      throw inferenceErrors.create('INF_RUN_DIR_MALFORMED', `${this.#file} is not valid: ${(cause as Error).message}`, {
+        at: { file: this.#file },
+        data: { file: this.#file, offset: 0 },
+        cause
+      })
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { inferenceErrors } from '../errors.ts'
+import type { PackSink } from './pack.ts'
+
+/** What a cache may answer on a file system that cannot be written. */
+const unwritable = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ERR_ACCESS_DENIED'])
+const ABANDONED_MS = 24 * 60 * 60 * 1000
+
+/** True for an error that says: there is no place to write here. */
+export function isUnwritable(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && unwritable.has(error.code as string)
+}
+
+/** Whether a complete file is there. A file is only ever given its name once it is complete. */
+export async function isCached(file: string, byteLength: number): Promise<boolean> {
+  const found = await stat(file).catch(() => null)
+  return found?.isFile() === true && found.size === byteLength
+}
+
+/**
+ * Writes a file under a temporary name and renames it. Two processes that do so at once write the same bytes to
+ * different temporary files; the later rename wins and neither sees half a file.
+ */
+export async function writeCached(
+  file: string,
+  byteLength: number,
+  fill: (sink: PackSink) => Promise<void>
+): Promise<void> {
+  const folder = dirname(file)
+  await mkdir(folder, { recursive: true })
+  await removeAbandoned(folder)
+  const temporary = join(folder, `.${randomUUID()}.partial`)
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(temporary, 'wx')
+    await fill(fileSink(handle))
+    await handle.truncate(byteLength)
+    await handle.sync()
+    await handle.close()
+    handle = undefined
+    await rename(temporary, file)
+  } finally {
+    await handle?.close()
+    await rm(temporary, { force: true })
+  }
+}
+
+/** A sink in memory, for where nothing can be written. Throws `INF_OUT_OF_MEMORY`. */
+export function memorySink(byteLength: number): PackSink & { readonly bytes: Uint8Array } {
+  let bytes: Uint8Array
+  try {
+    bytes = new Uint8Array(new ArrayBuffer(byteLength))
+  } catch (cause) {
+    throw inferenceErrors.create('INF_OUT_OF_MEMORY', `No memory for ${byteLength} bytes of converted weights`, {
+      cause,
+      hint: 'Make the cache folder writable: the weights are then mapped from a file.'
+    })
+  }
+  return {
+    bytes,
+    async write(part, position) {
+      bytes.set(part, position)
+    }
+  }
+}
+
+function fileSink(handle: FileHandle): PackSink {
+  return {
+    async write(bytes, position) {
+      let done = 0
+      while (done < bytes.byteLength) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done)
+        done += bytesWritten
+      }
+    }
+  }
+}
+
+/** Temporary files of processes that died: none takes a day to write. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith('.partial')) continue
+    const file = join(folder, name)
+    const found = await stat(file).catch(() => null)
+    if (found !== null && Date.now() - found.mtimeMs > ABANDONED_MS) await rm(file, { force: true })
+  }
+}

@@ -1,0 +1,38 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, parse, relative, sep } from 'node:path'
+
+/**
+ * How ONNX Runtime is told where files lie: paths relative to one folder, none of which may leave it.
+ *
+ * Symbolic links are resolved first, since the runtime refuses those that lead out of the folder, as they do in
+ * download caches.
+ */
+export interface Locations {
+  readonly folder: string
+  /** Location of a file; null when it cannot be reached from the folder (another drive). */
+  of(file: string): string | null
+}
+
+/** Locations of some existing files and of one that may not exist yet. */
+export async function locateFiles(files: readonly string[], future: string): Promise<Locations> {
+  const real = new Map<string, string>([[future, future]])
+  for (const file of files) real.set(file, await realpath(file))
+  const folder = [...real.values()].map(dirname).reduce(commonFolder)
+  return {
+    folder,
+    of(file) {
+      const target = real.get(file)
+      if (target === undefined || parse(target).root !== parse(folder).root) return null
+      return relative(folder, target).split(sep).join('/')
+    }
+  }
+}
+
+/** The deepest folder that holds both; `a` itself when they lie on different drives. */
+function commonFolder(a: string, b: string): string {
+  const root = parse(a).root
+  if (parse(b).root !== root) return a
+  const [left, right] = [a, b].map(path => path.slice(root.length).split(sep)) as [string[], string[]]
+  const differs = left.findIndex((part, index) => part !== right[index])
+  return root + (differs === -1 ? left : left.slice(0, differs)).join(sep)
+}

@@ -1,0 +1,186 @@
+import type { Adapter, LowRankFactors } from '../adapter.ts'
+import { inferenceErrors } from '../errors.ts'
+import type { DecoderConfig } from '../model-config.ts'
+import type { DecoderWeights, LayerWeights, Linear } from '../onnx/decoder.ts'
+import type { ExternalTensor } from '../onnx/graph.ts'
+import { elementCount } from '../ort/runtime.ts'
+import type { Dtype, TensorEntry } from '../safetensors.ts'
+import { hasBias, type LayerLinear, linearShape, TensorNames } from './tensor-names.ts'
+import { assignUpdates } from './updates.ts'
+
+/** Element types that weights may have; everything is computed in F32. */
+const readable: readonly Dtype[] = ['F32', 'BF16', 'F16']
+/** Tensors in a packed file start at multiples of this, so that they can be mapped. */
+const ALIGNMENT = 4096
+const FLOAT_BYTES = 4
+
+/** One tensor of a checkpoint and the update that is added to it. */
+export interface WeightSource {
+  readonly entry: TensorEntry
+  readonly update: LowRankFactors | null
+}
+
+/** A tensor to be written: the rows of its sources after each other, as F32, at `offset` in the packed file. */
+export interface PackedTensor {
+  readonly sources: readonly WeightSource[]
+  readonly offset: number
+}
+
+/**
+ * Where each weight of a model comes from.
+ *
+ * F32 tensors that nothing is added to stay where they are, in the shards. The others are packed: converted, merged
+ * with their update and joined (query, key and value; gate and up) in one new file. A group is joined as soon as one of
+ * its members has to be packed anyway; where all lie in place, copying them would cost memory and win no time.
+ */
+export interface WeightPlan {
+  readonly weights: DecoderWeights
+  readonly packed: readonly PackedTensor[]
+  readonly packedByteLength: number
+  /** Number of weights of the base model; tied ones count once. */
+  readonly parameters: number
+  /** Element type in which the embedding, and so in practice the model, is stored. */
+  readonly precision: Dtype
+}
+
+export interface PlanOptions {
+  /** Shown in messages. */
+  readonly runDirectory: string
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+  readonly adapter: Adapter | null
+  /** What the runtime calls a file; null when it cannot reach it. */
+  readonly locate: (file: string) => string | null
+  /** What the runtime calls the packed file. */
+  readonly packedLocation: string
+}
+
+/** Throws `INF_RUN_DIR_TENSOR_MISSING`, `INF_RUN_DIR_TENSOR_INVALID` or `INF_ADAPTER_INVALID`. */
+export function planWeights(config: DecoderConfig, options: PlanOptions): WeightPlan {
+  return new Planner(config, options).plan()
+}
+
+class Planner {
+  readonly #config: DecoderConfig
+  readonly #options: PlanOptions
+  readonly #names: TensorNames
+  readonly #updates: ReadonlyMap<string, LowRankFactors>
+  readonly #packed: PackedTensor[] = []
+  #packedByteLength = 0
+  readonly #used = new Map<string, TensorEntry>()
+
+  constructor(config: DecoderConfig, options: PlanOptions) {
+    this.#config = config
+    this.#options = options
+    this.#names = new TensorNames(name => options.tensors.has(name))
+    this.#updates = options.adapter === null ? new Map() : assignUpdates(config, this.#names, options.adapter)
+  }
+
+  plan(): WeightPlan {
+    const config = this.#config
+    const source = this.#source(this.#names.embedding, [config.vocabularySize, config.hiddenSize])
+    const embedding = this.#place(this.#names.embedding, [source])
+    const weights = {
+      embedding,
+      layers: Array.from({ length: config.layers }, (_, layer) => this.#layer(layer)),
+      finalNorm: this.#vector(this.#names.finalNorm),
+      head: this.#head(source, embedding)
+    }
+    return {
+      weights,
+      packed: this.#packed,
+      packedByteLength: this.#packedByteLength,
+      parameters: [...this.#used.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
+      precision: source.entry.dtype
+    }
+  }
+
+  #layer(layer: number): LayerWeights {
+    const [q, k, v] = this.#group(layer, ['q', 'k', 'v'])
+    const [gate, up] = this.#group(layer, ['gate', 'up'])
+    return {
+      inputNorm: this.#vector(this.#names.inputNorm(layer)),
+      postAttentionNorm: this.#vector(this.#names.postAttentionNorm(layer)),
+      queryKeyValue: k === undefined || v === undefined ? (q as Linear) : [q as Linear, k, v],
+      output: this.#linear(layer, ['o']),
+      gateUp: up === undefined ? (gate as Linear) : [gate as Linear, up],
+      down: this.#linear(layer, ['down'])
+    }
+  }
+
+  #head(embeddingSource: WeightSource, embedding: ExternalTensor): ExternalTensor {
+    const { head } = this.#names
+    const present = this.#options.tensors.has(head)
+    if (present && this.#config.tiedHead !== true) {
+      return this.#place(head, [this.#source(head, [this.#config.vocabularySize, this.#config.hiddenSize])])
+    }
+    // An update of a tied head must not change the embedding: here the two part.
+    const update = this.#updates.get(head)
+    return update === undefined ? embedding : this.#place(head, [{ entry: embeddingSource.entry, update }])
+  }
+
+  #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
+    const inPlace = kinds.every(kind => this.#inPlace(this.#linearSource(layer, kind)) !== null)
+    return inPlace ? kinds.map(kind => this.#linear(layer, [kind])) : [this.#linear(layer, kinds)]
+  }
+
+  #linear(layer: number, kinds: readonly LayerLinear[]): Linear {
+    const name = `layers.${layer}.${kinds.join('_')}`
+    const weights = kinds.map(kind => this.#linearSource(layer, kind))
+    const biases = kinds
+      .filter(kind => hasBias(this.#config, kind))
+      .map(kind => this.#source(this.#names.bias(layer, kind), [linearShape(this.#config, kind)[0]]))
+    return {
+      weight: this.#place(`${name}.weight`, weights),
+      bias: biases.length > 0 ? this.#place(`${name}.bias`, biases) : null
+    }
+  }
+
+  #linearSource(layer: number, kind: LayerLinear): WeightSource {
+    return this.#source(this.#names.linear(layer, kind), linearShape(this.#config, kind))
+  }
+
+  #vector(name: string): ExternalTensor {
+    return this.#place(name, [this.#source(name, [this.#config.hiddenSize])])
+  }
+
+  #source(name: string, shape: readonly number[]): WeightSource {
+    const entry = this.#options.tensors.get(name)
+    if (entry === undefined) {
+      throw inferenceErrors.create(
+        'INF_RUN_DIR_TENSOR_MISSING',
+        `No weight file of ${this.#options.runDirectory} holds ${name} [${shape.join(', ')}]`,
+        { data: { tensor: name, shape }, hint: 'Check that all shards are there and that config.json belongs to them.' }
+      )
+    }
+    const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
+    if (!fits || !readable.includes(entry.dtype)) {
+      const wanted = fits ? readable.join(', ') : `[${shape.join(', ')}], as config.json says`
+      throw inferenceErrors.create(
+        'INF_RUN_DIR_TENSOR_INVALID',
+        `${entry.file}: ${name} at byte ${entry.offset} is ${entry.dtype} [${entry.shape.join(', ')}], not ${wanted}`,
+        { at: { file: entry.file }, data: { file: entry.file, offset: entry.offset, tensor: name } }
+      )
+    }
+    this.#used.set(name, entry)
+    return { entry, update: this.#updates.get(name) ?? null }
+  }
+
+  #place(name: string, sources: readonly WeightSource[]): ExternalTensor {
+    const [first] = sources as [WeightSource]
+    const shapes = sources.map(source => source.entry.shape)
+    const shape = [shapes.reduce((rows, [count]) => rows + (count as number), 0), ...first.entry.shape.slice(1)]
+    const byteLength = elementCount(shape) * FLOAT_BYTES
+    const location = sources.length === 1 ? this.#inPlace(first) : null
+    if (location !== null) return { name, shape, location, offset: first.entry.offset, byteLength }
+    const offset = Math.ceil(this.#packedByteLength / ALIGNMENT) * ALIGNMENT
+    this.#packed.push({ sources, offset })
+    this.#packedByteLength = offset + byteLength
+    return { name, shape, location: this.#options.packedLocation, offset, byteLength }
+  }
+
+  /** Where the runtime can read the tensor as it is, or null. */
+  #inPlace({ entry, update }: WeightSource): string | null {
+    const usable = entry.dtype === 'F32' && update === null && entry.offset % FLOAT_BYTES === 0
+    return usable ? this.#options.locate(entry.file) : null
+  }
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DecoderConfig } from '../model-config.ts'
+import type { DecoderWeights } from '../onnx/decoder.ts'
+import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
+import type { RunDirectory } from '../run-directory.ts'
+import type { Dtype } from '../safetensors.ts'
+import { isCached, isUnwritable, memorySink, writeCached } from './cache.ts'
+import { locateFiles } from './locations.ts'
+import { LowRankMerger } from './low-rank.ts'
+import { type PackSink, packWeights } from './pack.ts'
+import { planWeights } from './plan.ts'
+
+/** Part of the name of a packed file: raise it when the layout or the arithmetic changes. */
+const PACK_VERSION = 1
+
+export interface PrepareOptions {
+  readonly directory: RunDirectory
+  readonly config: DecoderConfig
+  /** Of everything in the run directory that counts: it names the packed file. */
+  readonly digest: string
+  readonly runtime: Runtime
+  readonly threads: number
+  readonly cacheDirectory: string
+  readonly signal?: AbortSignal | undefined
+  onProgress(fraction: number): void
+  /** Told when the cache cannot be written and the packed weights stay in memory. */
+  onUncached(reason: Error): void
+}
+
+export interface PreparedWeights {
+  readonly weights: DecoderWeights
+  readonly external: ExternalWeights
+  readonly parameters: number
+  readonly precision: Dtype
+}
+
+/** Makes all weights of a model reachable for the runtime: in the shards, in the cache, or in memory. */
+export async function prepareWeights(options: PrepareOptions): Promise<PreparedWeights> {
+  const { directory, config } = options
+  const shards = [...new Set([...directory.tensors.values()].map(entry => entry.file))]
+  const packedFile = await packedPath(options)
+  const locations = await locateFiles(shards, packedFile)
+  const packedLocation = locations.of(packedFile) as string
+  const plan = planWeights(config, {
+    runDirectory: directory.path,
+    tensors: directory.tensors,
+    adapter: directory.adapter,
+    locate: file => locations.of(file),
+    packedLocation
+  })
+  const inMemory = new Map<string, Uint8Array>()
+  if (plan.packed.length > 0 && !(await isCached(packedFile, plan.packedByteLength))) {
+    const merger = new LowRankMerger(options.runtime, options.threads)
+    const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
+    try {
+      await writeCached(packedFile, plan.packedByteLength, fill)
+    } catch (error) {
+      if (!isUnwritable(error)) throw error
+      options.onUncached(error as Error)
+      const sink = memorySink(plan.packedByteLength)
+      await fill(sink)
+      inMemory.set(packedLocation, sink.bytes)
+    } finally {
+      await merger.close()
+    }
+  }
+  return {
+    weights: plan.weights,
+    external: { folder: locations.folder, inMemory },
+    parameters: plan.parameters,
+    precision: plan.precision
+  }
+}
+
+async function packedPath({ cacheDirectory, digest, directory }: PrepareOptions): Promise<string> {
+  const key = createHash('sha256').update(`${PACK_VERSION}\0${digest}\0${directory.adapted}`).digest('hex')
+  await mkdir(cacheDirectory, { recursive: true }).catch(() => {})
+  const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
+  return join(folder, `${key}.f32`)
+}

@@ -1,0 +1,46 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { inferenceErrors } from '../errors.ts'
+import { fileError } from '../files.ts'
+import type { TensorEntry } from '../safetensors.ts'
+import { elementBytes, widen } from './convert.ts'
+
+/** Reads parts of tensors as F32, keeping the files open until {@link TensorReader.close}. */
+export class TensorReader {
+  readonly #handles = new Map<string, FileHandle>()
+
+  /** Fills `target` with the elements of `entry` from number `first` on. */
+  async read(entry: TensorEntry, first: number, target: Float32Array): Promise<void> {
+    const size = elementBytes(entry.dtype)
+    const bytes = new Uint8Array(target.length * size)
+    let done = 0
+    try {
+      let handle = this.#handles.get(entry.file)
+      if (handle === undefined) {
+        handle = await open(entry.file, 'r')
+        this.#handles.set(entry.file, handle)
+      }
+      while (done < bytes.byteLength) {
+        const position = entry.offset + first * size + done
+        const { bytesRead } = await handle.read(bytes, done, bytes.byteLength - done, position)
+        if (bytesRead === 0) throw shrunk(entry, position)
+        done += bytesRead
+      }
+    } catch (error) {
+      throw fileError(error, entry.file)
+    }
+    widen(entry.dtype, bytes, target)
+  }
+
+  async close(): Promise<void> {
+    for (const handle of this.#handles.values()) await handle.close()
+    this.#handles.clear()
+  }
+}
+
+function shrunk(entry: TensorEntry, offset: number) {
+  return inferenceErrors.create(
+    'INF_RUN_DIR_TRUNCATED',
+    `${entry.file} ends at byte ${offset}, inside ${entry.name}: it became shorter while it was read`,
+    { at: { file: entry.file }, data: { file: entry.file, offset } }
+  )
+}
