@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ConfigProblem } from '@svc/contracts'
-import { isTable, lookup, merge, type Path, type Table, type View } from './layers.ts'
+import { isTable, lookup, merge, type Path, type Table, UNSET, type View } from './layers.ts'
 import { problem } from './problem.ts'
 import { type Position, parseToml, pathKey, syntaxProblem, tomlPositions, tryToml } from './toml.ts'
 
@@ -73,13 +73,10 @@ export function readSources(options: SourceOptions): ConfigSources {
     ...read('local', join(folder, 'svc.local.toml')),
     ...(options.set ?? []).flatMap((text, index) => readOverride(text, index, problems))
   ]
-  const told = layers.map(layer => lookup(layer.table, ['kernel', 'repository_root'])).findLast(isText)
-  const root = named === undefined && told !== undefined ? resolve(folder, told) : named === undefined ? folder : start
-  return { layers, env, projectRoot: root, projectFile, files: [...files], problems }
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
+  const said = layers.map(layer => lookup(layer.table, ['kernel', 'repository_root'])).findLast(it => it !== undefined)
+  const told = typeof said === 'string' && said !== UNSET ? resolve(folder, said) : folder
+  const projectRoot = named === undefined ? told : start
+  return { layers, env, projectRoot, projectFile, files: [...files], problems }
 }
 
 function installed(name: string): string {

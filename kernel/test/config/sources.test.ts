@@ -80,6 +80,8 @@ t.test('SVC_REPO_ROOT names the project, and its alias yields to it', async t =>
 t.test('kernel.repository_root is relative to svc.toml', async t => {
   const here = project(t, { 'conf/svc.toml': '[kernel]\nrepository_root = ".."\n' })
   t.equal(here.read({ cwd: here.path('conf') }).projectRoot, here.root)
+  const set = ['kernel.repository_root=!unset']
+  t.equal(here.read({ cwd: here.path('conf'), set }).projectRoot, here.path('conf'))
 })
 
 t.test('cosmiconfig never executes JavaScript', async t => {
