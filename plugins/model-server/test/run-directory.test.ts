@@ -1,0 +1,46 @@
+import { renameSync, utimesSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { runDirectoryState } from '../src/run-directory.ts'
+
+t.test('the fingerprint changes with names, sizes and times of files, and with nothing else', async t => {
+  const directory = t.testdir({ 'config.json': '{}', 'model.safetensors': 'abc' })
+  const then = new Date('2026-01-02T03:04:05Z')
+  const config = `${directory}/config.json`
+  const weights = `${directory}/model.safetensors`
+  const touch = () => {
+    utimesSync(config, then, then)
+    utimesSync(weights, then, then)
+  }
+  touch()
+  const first = await runDirectoryState(directory)
+  t.same(first.modifiedAt, then)
+  t.same(await runDirectoryState(directory), first)
+
+  utimesSync(weights, then, new Date('2026-01-02T03:04:06Z'))
+  const later = await runDirectoryState(directory)
+  t.not(later.fingerprint, first.fingerprint)
+  t.same(later.modifiedAt, new Date('2026-01-02T03:04:06Z'))
+
+  writeFileSync(weights, 'abcd')
+  touch()
+  t.not((await runDirectoryState(directory)).fingerprint, first.fingerprint)
+
+  writeFileSync(weights, 'abc')
+  touch()
+  t.equal((await runDirectoryState(directory)).fingerprint, first.fingerprint)
+  renameSync(config, `${directory}/configuration.json`)
+  t.not((await runDirectoryState(directory)).fingerprint, first.fingerprint)
+})
+
+t.test('what is not a directory is named, with the setting that chose it', async t => {
+  const directory = t.testdir({ file: '' })
+  await t.rejects(runDirectoryState(`${directory}/file`), {
+    code: 'MSV_RUN_DIRECTORY',
+    message: /file .* is not a directory/
+  })
+  await t.rejects(runDirectoryState(`${directory}/none`), {
+    code: 'MSV_RUN_DIRECTORY',
+    message: /none .* does not exist/,
+    at: { path: 'plugins.model-server.model' }
+  })
+})

@@ -1,0 +1,95 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import type { CommandIo } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+import { runServeCommand } from '../src/serve-command.ts'
+import { until } from './until.ts'
+
+const BIN = fileURLToPath(new URL('../bin/svc-model-server.mjs', import.meta.url))
+
+function packageWith(t: Test, program: string): string {
+  return t.testdir({ bin: { 'svc-model-server.mjs': program } })
+}
+
+function terminal(): CommandIo & { readonly stderr: PassThrough } {
+  const { signal } = new AbortController()
+  return { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough(), json: false, signal }
+}
+
+t.test('the command starts the server with its flags and ends with its exit code', async t => {
+  const folder = packageWith(
+    t,
+    `import { writeFileSync } from 'node:fs'
+     writeFileSync(new URL('../argv.json', import.meta.url), JSON.stringify(process.argv.slice(2)))
+     process.exit(7)`
+  )
+  const run = runServeCommand(folder)
+  t.equal(await run({ model: 'runs/a', port: 0, model_name: 'my model', max_tokens: 9, temperature: 0 }, terminal()), 7)
+  t.same(JSON.parse(readFileSync(`${folder}/argv.json`, 'utf8')), [
+    'serve',
+    ...['--model', resolve('runs/a')],
+    ...['--port', '0'],
+    ...['--model-name', 'my model'],
+    ...['--max-tokens', '9'],
+    ...['--temperature', '0']
+  ])
+})
+
+t.test('a signal goes on to the server, and the command ends when the server does', async t => {
+  const folder = packageWith(
+    t,
+    `import { writeFileSync } from 'node:fs'
+     const note = name => writeFileSync(new URL('../' + name, import.meta.url), '')
+     process.on('SIGTERM', () => { note('told'); process.exit(0) })
+     setInterval(() => {}, 1000)
+     note('up')`
+  )
+  const listeners = process.listenerCount('SIGTERM')
+  const keepAlive = () => {}
+  process.on('SIGTERM', keepAlive)
+  const code = runServeCommand(folder)({ model: '.' }, terminal())
+  await until(() => existsSync(`${folder}/up`))
+  process.kill(process.pid, 'SIGTERM')
+  t.equal(await code, 0)
+  t.ok(existsSync(`${folder}/told`))
+  process.off('SIGTERM', keepAlive)
+  t.equal(process.listenerCount('SIGTERM'), listeners)
+})
+
+t.test('a server that a signal ended has the exit code that shells give it', async t => {
+  const folder = packageWith(t, `process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)`)
+  t.equal(await runServeCommand(folder)({ model: '.' }, terminal()), 128 + 9)
+})
+
+t.test('a server that is not installed is said to be missing', async t => {
+  const io = terminal()
+  t.equal(await runServeCommand(t.testdir({}))({ model: '.' }, io), 1)
+  io.stderr.end()
+  t.match(await text(io.stderr), /svc-model-server\.mjs is missing; install @svc\/plugin-model-server again/)
+})
+
+t.test('the program refuses arguments that it cannot use, with exit code 2', async t => {
+  const refuse = (argv: string[], message: RegExp) => {
+    const { status, stderr, stdout } = spawnSync(process.execPath, [BIN, ...argv], { encoding: 'utf8' })
+    t.equal(status, 2)
+    t.equal(stdout, '')
+    t.match(stderr, message)
+  }
+  const directory = t.testdir({ file: '' })
+  refuse([], /which command\? There is one: serve/)
+  refuse(['train'], /which command\?/)
+  refuse(['serve'], /--model DIR is missing/)
+  refuse(['serve', '--model', `${directory}/none`], new RegExp(`run directory ${directory}/none does not exist`))
+  refuse(['serve', '--model', `${directory}/file`], /file is not a directory/)
+  refuse(['serve', '--model', directory, '--port', 'high'], /--port must be a number, got 'high'/)
+  refuse(['serve', '--modle', directory], /--modle/)
+})
+
+t.test('the program explains itself', async t => {
+  const child = spawn(process.execPath, [BIN, '--help'])
+  t.match(await text(child.stdout), /svc-model-server serve --model DIR/)
+})
