@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import * as contracts from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
 import * as sdk from '@svc/plugin-sdk'
+import { type ConfigPeek, peekConfig } from './config/peek.ts'
 import { type ConfigSources, readSources } from './config/sources.ts'
 import { type Discovered, Discovery } from './discovery.ts'
 
@@ -22,6 +23,8 @@ export interface Catalog {
   readonly projectRoot: string
   readonly found: Discovered
   readonly manifests: readonly PluginManifest[]
+  /** What the files say of plugins, before anything is validated. */
+  readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
   again(): Promise<Catalog>
   close(): Promise<void>
@@ -54,11 +57,13 @@ export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
 
 async function catalog(options: CatalogOptions, discovery: Discovery): Promise<Catalog> {
   const sources = read(options)
-  const found = await discovery.discover(pluginDirectories(sources))
+  const peek = peekConfig(sources)
+  const found = await discovery.discover(peek.pluginDirectories.map(each => resolve(sources.projectRoot, each)))
   return {
     sources,
     projectRoot: sources.projectRoot,
     found,
+    peek,
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     again: () => catalog(options, discovery),
     close: () => discovery.close()
@@ -67,13 +72,4 @@ async function catalog(options: CatalogOptions, discovery: Discovery): Promise<C
 
 function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {
   return readSources({ cwd, env, ...(profile === undefined ? {} : { profile }), ...(set === undefined ? {} : { set }) })
-}
-
-/** Read before the configuration is understood, since understanding it takes the manifests that lie in them. */
-function pluginDirectories(sources: ConfigSources): string[] {
-  const told = sources.layers
-    .map(layer => (layer.table.kernel as Record<string, unknown> | undefined)?.plugin_directories)
-    .findLast(Array.isArray)
-  const directories = (told ?? []).filter((each): each is string => typeof each === 'string')
-  return directories.map(each => resolve(sources.projectRoot, each))
 }

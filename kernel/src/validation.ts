@@ -28,6 +28,7 @@ function create(coerce: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     meta: false,
     validateSchema: false,
+    logger: false,
     strict: false,
     allErrors: true,
     verbose: true,

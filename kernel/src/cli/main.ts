@@ -39,7 +39,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(argv: readonly string[], flags: GlobalFlags): Promise<number> {
-  const [{ default: createYargs }, { readCatalog }] = await Promise.all([import('yargs'), import('../catalog.ts')])
+  const [{ default: createYargs }, { readCatalog }] = await Promise.all([import('#yargs'), import('../catalog.ts')])
   const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...given(flags) })
   let code: number = EXIT.ok
   const finish = async (work: Promise<number>): Promise<void> => {
@@ -101,12 +101,15 @@ async function run(argv: readonly string[], flags: GlobalFlags): Promise<number>
       code = EXIT.usage
       throw new UsageShown()
     })
-  addCommands(parser, commandTree(catalog.manifests), (command, args) =>
-    finish(
-      import('./call.ts').then(({ runCommand }) =>
-        runCommand(catalog, flags, command, collectInput(shapeOf(command), args))
+  addCommands(
+    parser,
+    commandTree(catalog.manifests.filter(each => catalog.peek.enabled(each.name) ?? each.enabledByDefault)),
+    (command, args) =>
+      finish(
+        import('./call.ts').then(({ runCommand }) =>
+          runCommand(catalog, flags, command, collectInput(shapeOf(command), args))
+        )
       )
-    )
   )
   try {
     await parser.parseAsync()
