@@ -49,7 +49,7 @@ export function withoutNulls(value: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
 }
 
-const ajv = new Ajv2020({ meta: false, strict: false, verbose: true, validateFormats: false })
+const ajv = new Ajv2020({ meta: false, validateSchema: false, strict: false, verbose: true })
 
 function toProblem(error: ErrorObject): BodyProblem {
   const path = error.instancePath

@@ -100,8 +100,9 @@ export class ModelLoader {
       log.info(`loading model '${name}' from ${directory}`, { engine: engine.name, device })
       return engine.load({
         runDirectory: directory,
-        device: device === 'best' ? 'auto' : device,
         slots,
+        // Without a name the engine's own choice holds, which a setting of its own may narrow.
+        ...(device === 'auto' || device === 'best' ? {} : { device }),
         ...(context === undefined ? {} : { maxContext: context }),
         onProgress: this.#progressReporter()
       })
