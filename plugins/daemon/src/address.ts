@@ -1,0 +1,63 @@
+import { isAbsolute } from 'node:path'
+import { daemonErrors } from './errors.ts'
+
+/** Where the daemon speaks. */
+export type Address =
+  | { readonly kind: 'stdio' }
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+
+const STDIO = new Set(['stdio', '-', 'stdin'])
+
+export const SOCKET_VARIABLE = 'SVC_ORCHESTRATOR_DAEMON_SOCKET'
+export const SOCKET_SETTING = `plugins.daemon.socket (${SOCKET_VARIABLE})`
+
+/** Throws `DMN_SOCKET_INVALID`. Port 0 lets the system choose. */
+export function parseAddress(text: string): Address {
+  const socket = text.trim()
+  if (STDIO.has(socket)) return { kind: 'stdio' }
+  if (socket.startsWith('unix:') || isAbsolute(socket)) return parseUnix(socket.replace(/^unix:(\/\/)?/, ''), text)
+  const match = /^(?:tcp:\/\/)?(?:\[([^\]]+)\]|([^:[\]/\s]+)):(\d{1,5})$/.exec(socket)
+  const [host, port] = [match?.[1] ?? match?.[2], Number(match?.[3])]
+  if (host === undefined || port > 65_535)
+    throw invalid(text, 'expected HOST:PORT, tcp://HOST:PORT, an absolute path, or stdio')
+  return { kind: 'tcp', host, port }
+}
+
+/** The longest path that every system takes for a unix socket; longer ones are cut silently by some. */
+const MAX_UNIX_PATH = 103
+
+function parseUnix(path: string, text: string): Address {
+  if (!isAbsolute(path)) throw invalid(text, 'the path of a unix socket must be absolute')
+  if (Buffer.byteLength(path) > MAX_UNIX_PATH)
+    throw invalid(text, `the path of a unix socket has ${MAX_UNIX_PATH} bytes at most`)
+  return { kind: 'unix', path }
+}
+
+function invalid(text: string, reason: string): Error {
+  return daemonErrors.create('DMN_SOCKET_INVALID', `${SOCKET_SETTING} is "${text}": ${reason}`, {
+    at: { path: 'plugins.daemon.socket' }
+  })
+}
+
+/** As the setting would be written; IPv6 in brackets. */
+export function formatAddress(address: Address): string {
+  if (address.kind === 'stdio') return 'stdio'
+  if (address.kind === 'unix') return address.path
+  return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
+}
+
+/** Throws `DMN_TOKEN_REQUIRED` when others than this machine could connect and nothing asks them who they are. */
+export function assertGuarded(address: Address, token: string): void {
+  if (address.kind !== 'tcp' || isLoopback(address.host) || token !== '') return
+  throw daemonErrors.create(
+    'DMN_TOKEN_REQUIRED',
+    `${SOCKET_SETTING} is ${formatAddress(address)}, which others than this machine can reach, and no token is set`,
+    { hint: 'set plugins.daemon.token, for example to secret://env/NAME, or bind 127.0.0.1' }
+  )
+}
+
+/** A name other than localhost may resolve to anything. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+}

@@ -1,0 +1,131 @@
+import type { KernelPort, OperationEntry, UnitView } from '@svc/contracts'
+import type { Principal } from '@svc/plugin-sdk'
+import { abortKey } from './cancel.ts'
+import { type Connection, type Waiting, writeLine } from './connection.ts'
+import { daemonErrors } from './errors.ts'
+import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from './frames.ts'
+import { describeMethods, type MethodTable } from './methods.ts'
+
+/** Whoever reached the socket, and showed the token where one is set. */
+const LOCAL: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
+
+export interface CallHost {
+  readonly port: Pick<KernelPort, 'version'>
+  /** This plugin's own unit, so that it is not disposed under a call. */
+  readonly unit: UnitView
+  readonly methods: MethodTable
+  /** Bytes that may wait for a peer before an event breaks its call off. */
+  readonly maxBufferedBytes: number
+}
+
+/** Runs one request and answers it, once, whatever happens. */
+export async function runCall(connection: Connection, { request, reply }: Waiting, host: CallHost): Promise<void> {
+  host.unit.enter()
+  const call = new RunningCall(connection, request, host)
+  try {
+    reply(await call.answer())
+  } finally {
+    call.end()
+    host.unit.exit()
+  }
+}
+
+class RunningCall {
+  readonly #connection: Connection
+  readonly #request: Request
+  readonly #host: CallHost
+  readonly #controller = new AbortController()
+  #slow = false
+
+  constructor(connection: Connection, request: Request, host: CallHost) {
+    this.#connection = connection
+    this.#request = request
+    this.#host = host
+    const key = abortKey(request.id)
+    const controllers = connection.calls.get(key) ?? new Set()
+    connection.calls.set(key, controllers.add(this.#controller))
+  }
+
+  async answer(): Promise<string> {
+    const request = this.#request
+    let answer: string
+    try {
+      // What JSON cannot hold is found here, where it still can be answered.
+      answer = JSON.stringify(resultFrame(request, await this.#invoke()))
+    } catch (error) {
+      answer = JSON.stringify(errorFrame(request, this.#slow ? slowReader(request) : error))
+    }
+    this.#flushProgress()
+    return answer
+  }
+
+  end(): void {
+    const key = abortKey(this.#request.id)
+    const controllers = this.#connection.calls.get(key)
+    controllers?.delete(this.#controller)
+    if (controllers?.size === 0) this.#connection.calls.delete(key)
+  }
+
+  async #invoke(): Promise<unknown> {
+    const { method, params = {} } = this.#request
+    const { methods, port } = this.#host
+    if (method === 'rpc.discover') return describeMethods(methods, port.version)
+    const entry = methods.get(method)
+    if (entry === undefined) {
+      throw daemonErrors.create('DMN_METHOD_UNKNOWN', `unknown method: ${method}`, {
+        hint: 'rpc.discover lists the methods'
+      })
+    }
+    if (typeof params !== 'object' || params === null || Array.isArray(params)) {
+      throw daemonErrors.create('DMN_PARAMS_INVALID', `params of ${method} must be an object`)
+    }
+    return this.#enter(entry, params)
+  }
+
+  #enter(entry: OperationEntry, params: object): Promise<unknown> {
+    const { traceparent } = this.#request
+    return entry.invoke(params, {
+      surface: 'rpc',
+      principal: LOCAL,
+      signal: this.#controller.signal,
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...(this.#speaks(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
+    })
+  }
+
+  /** Clients of the original dialect read one line per call, unless the operation is one that streams. */
+  #speaks(entry: OperationEntry): boolean {
+    if (this.#request.id === undefined) return false
+    return this.#request.dialect === 'rpc2' || entry.descriptor.events !== undefined
+  }
+
+  readonly #onEvent = (event: unknown): void => {
+    if (this.#slow) return
+    this.#flushProgress()
+    writeLine(this.#connection, JSON.stringify(eventFrame(this.#request, event)))
+    if (this.#connection.output.writableLength <= this.#host.maxBufferedBytes) return
+    this.#slow = true
+    this.#controller.abort()
+  }
+
+  /** Of progress only the newest matters, so a slow peer is spared the rest. */
+  readonly #onProgress = (done: number, total?: number, message?: string): void => {
+    const progress = { done, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) }
+    const frame = JSON.stringify(progressFrame(this.#request, progress))
+    if (this.#connection.blocked) this.#connection.heldProgress.set(this.#request, frame)
+    else writeLine(this.#connection, frame)
+  }
+
+  #flushProgress(): void {
+    const held = this.#connection.heldProgress.get(this.#request)
+    if (held === undefined) return
+    this.#connection.heldProgress.delete(this.#request)
+    writeLine(this.#connection, held)
+  }
+}
+
+function slowReader({ method }: Request): Error {
+  return daemonErrors.create('DMN_SLOW_READER', `${method} was broken off: its events were not read for too long`, {
+    hint: 'read while the call runs, or raise plugins.daemon.max_buffered_bytes'
+  })
+}

@@ -1,0 +1,17 @@
+import type { Connection } from './connection.ts'
+import type { FrameId, Request } from './frames.ts'
+
+/** 1 and "1" are two ids. */
+export function abortKey(id: FrameId | undefined): string {
+  return `${typeof id} ${String(id)}`
+}
+
+/** `$/cancel` of `{id}`: ends what runs under it, and what waits. Whether there was anything. */
+export function cancel(connection: Connection, { params }: Request, drop: (request: Request) => void): boolean {
+  const key = abortKey((params as { id?: FrameId } | null | undefined)?.id)
+  const running = [...(connection.calls.get(key) ?? [])]
+  const waiting = connection.waiting.filter(({ request }) => request.id !== undefined && abortKey(request.id) === key)
+  for (const controller of running) controller.abort()
+  for (const { request } of waiting) drop(request)
+  return running.length + waiting.length > 0
+}

@@ -1,0 +1,77 @@
+import type { Readable, Writable } from 'node:stream'
+import type { Dialect, Request } from './frames.ts'
+import { type LineState, newLineState } from './lines.ts'
+
+/** A request that was read and not yet begun. */
+export interface Waiting {
+  readonly request: Request
+  readonly reply: Reply
+  /** Share of its line, for the bound on what waits. */
+  readonly bytes: number
+}
+
+/** Takes the one answer of a request as JSON; undefined where none is due. */
+export type Reply = (answer: string | undefined) => void
+
+/**
+ * One peer. Data alone: a connection outlives the unit that reads it, and the next unit goes on where the former
+ * stopped. Calls that a former unit began end by writing here.
+ */
+export interface Connection {
+  readonly input: Readable
+  readonly output: Writable
+  readonly lines: LineState
+  /** What the peer spoke last, or null before its first frame. */
+  dialect: Dialect | null
+  firstLine: boolean
+  /** Digest of the token that the peer has shown, or null. */
+  shown: string | null
+  readonly waiting: Waiting[]
+  waitingBytes: number
+  inFlight: number
+  /** Whether a request of the original dialect runs: those are answered one after the other. */
+  nativeRunning: boolean
+  /** Calls under way by the key of their id. */
+  readonly calls: Map<string, Set<AbortController>>
+  /** Newest progress of calls whose lines have to wait for the peer to read. */
+  readonly heldProgress: Map<Request, string>
+  /** The peer takes no more for now. */
+  blocked: boolean
+  /** The peer will send no more. */
+  ended: boolean
+  closed: boolean
+  /** Begins what can begin; belongs to the unit that serves. */
+  pump: () => void
+}
+
+export function newConnection(input: Readable, output: Writable): Connection {
+  return {
+    input,
+    output,
+    lines: newLineState(),
+    dialect: null,
+    firstLine: true,
+    shown: null,
+    waiting: [],
+    waitingBytes: 0,
+    inFlight: 0,
+    nativeRunning: false,
+    calls: new Map(),
+    heldProgress: new Map(),
+    blocked: false,
+    ended: false,
+    closed: false,
+    pump: () => undefined
+  }
+}
+
+/** Writes one line. Nothing is written to a peer that is gone. */
+export function writeLine(connection: Connection, json: string): void {
+  if (connection.closed || connection.output.writableEnded) return
+  if (!connection.output.write(`${json}\n`)) connection.blocked = true
+}
+
+/** Breaks off every call of a peer that is gone. */
+export function abortCalls(connection: Connection): void {
+  for (const controllers of connection.calls.values()) for (const controller of controllers) controller.abort()
+}

@@ -1,0 +1,244 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { SvcError } from '@svc/plugin-sdk'
+import { type CallHost, runCall } from './call.ts'
+import { cancel } from './cancel.ts'
+import { abortCalls, type Connection, type Reply, writeLine } from './connection.ts'
+import { daemonErrors } from './errors.ts'
+import {
+  type Element,
+  errorFrame,
+  type Frame,
+  isMalformed,
+  parseFrame,
+  type Request,
+  resultFrame,
+  tooLong
+} from './frames.ts'
+import { type Line, takeLines } from './lines.ts'
+
+export interface DriverSettings {
+  readonly token: string
+  readonly max_line_bytes: number
+  readonly max_in_flight: number
+}
+
+export interface DriverHost extends CallHost {
+  readonly settings: DriverSettings
+  /** Whether a peer has to show the token. */
+  readonly guarded: boolean
+  /** False once the plugin is switched off and only waits for its calls to end. */
+  serving(): boolean
+  onClose(connection: Connection): void
+}
+
+/** Nobody needs more to show a token. */
+const MAX_UNKNOWN_LINE_BYTES = 8_192
+/** Milliseconds in which a peer has to show the token. */
+const AUTH_TIMEOUT_MS = 10_000
+
+/** Reads one connection for one unit. Attached in the flip, detached in the next one. */
+export class Driver {
+  readonly #connection: Connection
+  readonly #host: () => DriverHost
+  #authTimer: NodeJS.Timeout | undefined
+
+  constructor(connection: Connection, host: () => DriverHost) {
+    this.#connection = connection
+    this.#host = host
+  }
+
+  attach(): void {
+    const { input, output } = this.#connection
+    input.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone)
+    output.on('drain', this.#onDrain).on('close', this.#onGone)
+    if ((input as unknown) !== output) {
+      // Two streams end one after the other; only the second is the end of the peer.
+      input.on('close', this.#onEnd)
+      output.on('error', this.#onGone)
+    }
+    this.#connection.pump = this.#pump
+    const { guarded, settings } = this.#host()
+    const { shown } = this.#connection
+    // A peer that was let in with another token has to come back with the new one.
+    if (guarded && shown !== null && shown !== digest(settings.token)) this.#close()
+    else if (guarded && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
+    this.#pump()
+  }
+
+  detach(): void {
+    clearTimeout(this.#authTimer)
+    const { input, output } = this.#connection
+    input.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onGone).off('close', this.#onEnd)
+    output.off('drain', this.#onDrain).off('error', this.#onGone).off('close', this.#onGone)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const { settings, guarded } = this.#host()
+    const known = !guarded || this.#connection.shown !== null
+    const limit = known ? settings.max_line_bytes : Math.min(settings.max_line_bytes, MAX_UNKNOWN_LINE_BYTES)
+    for (const line of takeLines(this.#connection.lines, chunk, limit)) this.#onLine(line, limit)
+    this.#pump()
+  }
+
+  /**
+   * Half open: whoever pipes requests in still wants their answers, also that of a last line without a newline. Whoever
+   * is gone looks the same until something is written to it, so a blank line, which everybody skips, finds out.
+   */
+  readonly #onEnd = (): void => {
+    if (this.#connection.ended) return
+    this.#onData(Buffer.from('\n'))
+    this.#connection.ended = true
+    this.#pump()
+    if (this.#connection.inFlight > 0) writeLine(this.#connection, '')
+  }
+
+  readonly #onDrain = (): void => {
+    const { heldProgress } = this.#connection
+    this.#connection.blocked = false
+    for (const frame of heldProgress.values()) writeLine(this.#connection, frame)
+    heldProgress.clear()
+    this.#pump()
+  }
+
+  readonly #onGone = (): void => {
+    if (this.#connection.closed) return
+    this.#connection.closed = true
+    clearTimeout(this.#authTimer)
+    abortCalls(this.#connection)
+    this.#connection.waiting.length = 0
+    // A write that the system still held can fail once more.
+    this.#connection.output.on('error', () => undefined)
+    this.#host().onClose(this.#connection)
+  }
+
+  /** Begins what may begin, and reads as long as somebody deals with it. */
+  readonly #pump = (): void => {
+    const connection = this.#connection
+    const host = this.#host()
+    while (!connection.blocked && connection.inFlight < host.settings.max_in_flight) {
+      const next = connection.waiting[0]
+      if (next === undefined || (next.request.dialect === 'native' && connection.nativeRunning)) break
+      connection.waiting.shift()
+      connection.waitingBytes -= next.bytes
+      connection.inFlight += 1
+      if (next.request.dialect === 'native') connection.nativeRunning = true
+      void runCall(connection, next, host).finally(() => {
+        connection.inFlight -= 1
+        if (next.request.dialect === 'native') connection.nativeRunning = false
+        connection.pump()
+      })
+    }
+    const full = connection.blocked || connection.waitingBytes > host.settings.max_line_bytes
+    if (full) connection.input.pause()
+    else if (!connection.ended && connection.input.isPaused()) connection.input.resume()
+    if (connection.ended && connection.inFlight === 0 && connection.waiting.length === 0) connection.output.end()
+  }
+
+  #onLine(line: Line, limit: number): void {
+    const connection = this.#connection
+    if (connection.output.writableEnded) return
+    const first = connection.firstLine
+    connection.firstLine = false
+    // A page in a browser can make it send any bytes, but only behind a request line.
+    if (first && line !== null && HTTP_REQUEST.test(line.toString('latin1', 0, 8_192))) {
+      this.#write(JSON.stringify(errorFrame({ dialect: 'rpc2' }, httpClient())))
+      this.#close()
+      return
+    }
+    const frame = line === null ? tooLong(limit, connection.dialect) : parseFrame(line, connection.dialect)
+    if (frame !== null) this.#onFrame(frame, line?.length ?? 0)
+  }
+
+  #onFrame(frame: Frame, bytes: number): void {
+    if (!frame.batch) {
+      this.#connection.dialect = frame.element.dialect
+      this.#onElement(frame.element, this.#write, bytes)
+      return
+    }
+    const answers: string[] = []
+    let pending = frame.elements.length
+    const reply: Reply = answer => {
+      if (answer !== undefined) answers.push(answer)
+      pending -= 1
+      if (pending === 0 && answers.length > 0) this.#write(`[${answers.join(',')}]`)
+    }
+    this.#connection.dialect = 'rpc2'
+    for (const element of frame.elements) this.#onElement(element, reply, Math.ceil(bytes / frame.elements.length))
+  }
+
+  #onElement(element: Element, reply: Reply, bytes: number): void {
+    if (isMalformed(element)) reply(JSON.stringify(errorFrame(element, element.error)))
+    else if (element.method === '$/auth') this.#authenticate(element, reply)
+    else if (this.#host().guarded && this.#connection.shown === null) this.#refuse(element, reply)
+    else if (!this.#host().serving())
+      reply(element.id === undefined ? undefined : JSON.stringify(errorFrame(element, stopping())))
+    else if (element.method === '$/cancel')
+      answer(element, reply, { cancelled: cancel(this.#connection, element, this.#drop) })
+    else {
+      const due: Reply = element.id === undefined ? () => reply(undefined) : reply
+      this.#connection.waiting.push({ request: element, reply: due, bytes })
+      this.#connection.waitingBytes += bytes
+    }
+  }
+
+  /** Takes the time of one comparison, whatever was sent. */
+  #authenticate(request: Request, reply: Reply): void {
+    const { guarded, settings } = this.#host()
+    const sent = digest(String((request.params as { token?: unknown } | null | undefined)?.token))
+    const expected = digest(settings.token)
+    if (guarded && !timingSafeEqual(Buffer.from(sent), Buffer.from(expected))) {
+      this.#refuse(request, reply)
+      return
+    }
+    clearTimeout(this.#authTimer)
+    this.#connection.shown = expected
+    answer(request, reply, { ok: true })
+  }
+
+  #refuse(request: Request, reply: Reply): void {
+    const message = 'the first line must be $/auth with the right token'
+    const error = daemonErrors.create('DMN_UNAUTHORIZED', message, {
+      hint: 'the token is plugins.daemon.token of the daemon'
+    })
+    reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, error)))
+    this.#close()
+  }
+
+  /** A waiting request that was cancelled is answered without having begun. */
+  readonly #drop = (request: Request): void => {
+    const index = this.#connection.waiting.findIndex(each => each.request === request)
+    const [dropped] = this.#connection.waiting.splice(index, 1)
+    this.#connection.waitingBytes -= dropped?.bytes ?? 0
+    const error = new SvcError('OPR_CANCELLED', `${request.method} was cancelled before it began`, { status: 499 })
+    dropped?.reply(JSON.stringify(errorFrame(request, error)))
+  }
+
+  readonly #write: Reply = json => {
+    if (json !== undefined) writeLine(this.#connection, json)
+  }
+
+  /** Lets what was written leave, and reads no more. */
+  readonly #close = (): void => {
+    this.#connection.output.end(() => this.#connection.input.destroy())
+  }
+}
+
+const HTTP_REQUEST = /^[A-Z]+ \S+ HTTP\/\d/
+
+function stopping(): SvcError {
+  return new SvcError('OPR_UNAVAILABLE', 'the daemon is being switched off', { status: 503 })
+}
+
+function httpClient(): SvcError {
+  return daemonErrors.create('DMN_HTTP_CLIENT', 'this port speaks newline-delimited JSON-RPC, not HTTP', {
+    hint: 'HTTP is served by the http plugin, see plugins.http.port'
+  })
+}
+
+function answer(request: Request, reply: Reply, value: unknown): void {
+  reply(request.id === undefined ? undefined : JSON.stringify(resultFrame(request, value)))
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

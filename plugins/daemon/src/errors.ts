@@ -1,0 +1,18 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** Codes of the daemon plugin; those that only a client meets are in the contracts. */
+export const daemonErrors = errorTable({
+  DMN_SOCKET_INVALID: { message: 'The socket setting is no address.' },
+  DMN_PORT_IN_USE: { message: 'Something else listens where the daemon should.' },
+  DMN_LISTEN_FAILED: { message: 'The daemon could not listen at its address.' },
+  DMN_TOKEN_REQUIRED: { message: 'An address beyond this machine needs a token.' },
+  DMN_UNAUTHORIZED: { message: 'The connection has not shown the token.', status: 401 },
+  DMN_LINE_TOO_LONG: { message: 'A line is longer than the daemon takes.', status: 413 },
+  DMN_NOT_UTF8: { message: 'A line is not UTF-8.', status: 400 },
+  DMN_NOT_JSON: { message: 'A line is not JSON.', status: 400 },
+  DMN_FRAME_INVALID: { message: 'A line is JSON but no request.', status: 400 },
+  DMN_PARAMS_INVALID: { message: 'The params of a request are no object.', status: 400 },
+  DMN_METHOD_UNKNOWN: { message: 'No method has that name.', status: 404 },
+  DMN_HTTP_CLIENT: { message: 'Somebody speaks HTTP to the daemon.', status: 400 },
+  DMN_SLOW_READER: { message: 'The client reads too slowly for what its call sends.', status: 503 }
+})

@@ -1,0 +1,127 @@
+import { chmod, unlink } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './address.ts'
+import type { Connection } from './connection.ts'
+import { daemonErrors } from './errors.ts'
+
+/** What outlives a reload: the listening socket and the peers. Data alone; the unit that serves attaches itself. */
+export interface DaemonHub {
+  /** The real address, also where the setting left the port to the system; `stdio` without a socket. */
+  readonly address: string
+  /** Null on stdio. */
+  readonly server: Server | null
+  readonly connections: Set<Connection>
+  /** Peers that came before any unit served. */
+  readonly arrived: Socket[]
+  owner: HubOwner | null
+}
+
+export interface HubOwner {
+  /** Another unit reads from now on. */
+  detach(): void
+}
+
+/** Throws `DMN_PORT_IN_USE` or `DMN_LISTEN_FAILED`. */
+export async function openHub(
+  address: Exclude<Address, { kind: 'stdio' }>,
+  maxConnections: number
+): Promise<DaemonHub> {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true, keepAlive: true })
+  server.maxConnections = maxConnections
+  const arrived: Socket[] = []
+  server.on('connection', socket => arrived.push(socket))
+  await listen(server, address)
+  if (address.kind === 'unix') await chmod(address.path, 0o600)
+  const bound = server.address()
+  const real =
+    typeof bound === 'object' && bound !== null && address.kind === 'tcp' ? { ...address, port: bound.port } : address
+  return { address: formatAddress(real), server, connections: new Set(), arrived, owner: null }
+}
+
+/** Stops listening and lets every peer go, with what was already written to it. */
+export async function closeHub(hub: DaemonHub): Promise<void> {
+  hub.owner?.detach()
+  hub.owner = null
+  const closed = new Promise(resolve => (hub.server === null ? resolve(undefined) : hub.server.close(resolve)))
+  for (const socket of hub.arrived) socket.destroy()
+  await Promise.all([...hub.connections].map(letGo))
+  await closed
+}
+
+/** Milliseconds for a peer to take what is still buffered for it. */
+const LAST_BYTES_MS = 1_000
+
+async function letGo({ input, output, calls }: Connection): Promise<void> {
+  for (const controllers of calls.values()) for (const controller of controllers) controller.abort()
+  input.on('error', () => undefined)
+  output.on('error', () => undefined)
+  let timer: NodeJS.Timeout | undefined
+  await Promise.race([
+    new Promise<void>(resolve => (output.writableEnded ? resolve() : output.end(resolve))),
+    new Promise<void>(resolve => {
+      timer = setTimeout(resolve, LAST_BYTES_MS)
+    })
+  ])
+  clearTimeout(timer)
+  input.destroy()
+}
+
+async function listen(server: Server, address: Exclude<Address, { kind: 'stdio' }>): Promise<void> {
+  try {
+    await bind(server, address)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' && address.kind === 'unix' && !(await answers(address.path))) {
+      // Left behind by a process that did not get to remove it.
+      await unlink(address.path)
+      await bind(server, address)
+      return
+    }
+    throw code === 'EADDRINUSE' ? inUse(address, error as Error) : failed(address, error as Error)
+  }
+}
+
+function bind(server: Server, address: Exclude<Address, { kind: 'stdio' }>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    const done = (): void => {
+      server.off('error', reject)
+      resolve()
+    }
+    if (address.kind === 'unix') server.listen(address.path, done)
+    else server.listen({ host: address.host, port: address.port, exclusive: true }, done)
+  })
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const probe = connect(path)
+    probe.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    probe.once('connect', () => probe.destroy())
+  })
+}
+
+function inUse(address: Address, cause: Error): Error {
+  const where = formatAddress(address)
+  return daemonErrors.create(
+    'DMN_PORT_IN_USE',
+    `${where} is in use by another process; the daemon takes it from ${SOCKET_SETTING}`,
+    {
+      hint: `stop the other process, or choose another address: ${SOCKET_VARIABLE}=127.0.0.1:0 svc serve`,
+      at: { path: 'plugins.daemon.socket' },
+      cause
+    }
+  )
+}
+
+function failed(address: Address, cause: Error): Error {
+  const where = formatAddress(address)
+  return daemonErrors.create(
+    'DMN_LISTEN_FAILED',
+    `the daemon cannot listen at ${where} (${SOCKET_SETTING}): ${cause.message}`,
+    {
+      at: { path: 'plugins.daemon.socket' },
+      cause
+    }
+  )
+}

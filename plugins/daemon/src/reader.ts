@@ -1,0 +1,77 @@
+import type { Socket } from 'node:net'
+import type { KernelPort, UnitView } from '@svc/contracts'
+import { type Connection, newConnection } from './connection.ts'
+import { Driver, type DriverHost, type DriverSettings } from './driver.ts'
+import type { DaemonHub, HubOwner } from './hub.ts'
+import type { MethodTable } from './methods.ts'
+
+export interface ReaderOptions {
+  readonly port: Pick<KernelPort, 'version' | 'current'>
+  readonly settings: DriverSettings & { readonly max_buffered_bytes: number }
+  readonly guarded: boolean
+  onStdioEnd(): void
+}
+
+/** One unit as the reader of a hub: every peer's next line is its own from the flip on. */
+export class Reader implements HubOwner {
+  readonly #hub: DaemonHub
+  readonly #options: ReaderOptions
+  readonly #drivers = new Map<Connection, Driver>()
+  #host: DriverHost | null = null
+
+  constructor(hub: DaemonHub, options: ReaderOptions) {
+    this.#hub = hub
+    this.#options = options
+  }
+
+  /** Runs inside the flip: takes the peers over the first time, and serves another generation's methods every time. */
+  serve(methods: MethodTable, unit: UnitView): void {
+    const { port, settings, guarded } = this.#options
+    this.#host = {
+      port,
+      unit,
+      methods,
+      settings,
+      guarded,
+      maxBufferedBytes: settings.max_buffered_bytes,
+      serving: () => port.current.units.has(unit.name),
+      onClose: this.#onClose
+    }
+    if (this.#hub.owner === this) return
+    this.#hub.owner?.detach()
+    this.#hub.owner = this
+    this.#hub.server?.removeAllListeners('connection').on('connection', this.#onSocket)
+    for (const connection of this.#hub.connections) this.#drive(connection)
+    for (const socket of this.#hub.arrived.splice(0)) this.#onSocket(socket)
+  }
+
+  detach(): void {
+    this.#hub.server?.off('connection', this.#onSocket)
+    for (const driver of this.#drivers.values()) driver.detach()
+    this.#drivers.clear()
+  }
+
+  readonly #onSocket = (socket: Socket): void => {
+    const connection = newConnection(socket, socket)
+    this.#hub.connections.add(connection)
+    this.#drive(connection)
+  }
+
+  #drive(connection: Connection): void {
+    const driver = new Driver(connection, () => this.#current())
+    this.#drivers.set(connection, driver)
+    driver.attach()
+  }
+
+  readonly #onClose = (connection: Connection): void => {
+    this.#drivers.get(connection)?.detach()
+    this.#drivers.delete(connection)
+    this.#hub.connections.delete(connection)
+    if (this.#hub.server === null) this.#options.onStdioEnd()
+  }
+
+  #current(): DriverHost {
+    if (this.#host === null) throw new Error('a peer was read before the first generation')
+    return this.#host
+  }
+}

@@ -1,0 +1,153 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { startDaemon } from './start-daemon.ts'
+
+const ping = (id: unknown): object => ({ jsonrpc: '2.0', id, method: 'orch.ping' })
+
+t.test('broken lines are answered and the connection lives on', async t => {
+  const { connect } = await startDaemon(t)
+  const peer = await connect()
+  const cases: [string, Buffer, number, string][] = [
+    ['no JSON', Buffer.from('hello'), -32700, 'DMN_NOT_JSON'],
+    ['half of an object', Buffer.from('{"jsonrpc":"2.0","id":1'), -32700, 'DMN_NOT_JSON'],
+    ['two values', Buffer.from('{} {}'), -32700, 'DMN_NOT_JSON'],
+    ['an overlong sequence', Buffer.from([0xc0, 0x80]), -32700, 'DMN_NOT_UTF8'],
+    ['a half sequence', Buffer.from([0x22, 0xe2, 0x82, 0x22]), -32700, 'DMN_NOT_UTF8'],
+    ['a NUL', Buffer.from([0]), -32700, 'DMN_NOT_JSON']
+  ]
+  for (const [name, line, code, stable] of cases) {
+    peer.raw(Buffer.concat([line, Buffer.from('\n')]))
+    t.match(await peer.next(), { jsonrpc: '2.0', id: null, error: { code, data: { code: stable } } }, name)
+  }
+  peer.raw('\n   \r\n\t\n')
+  t.match(await peer.ask(ping(1)), { id: 1, result: { ok: true } }, 'blank lines are skipped')
+  peer.raw('{"jsonrpc":"2.0","id":2,"method":"orch.ping"}\r\n')
+  t.match(await peer.next(), { id: 2 }, 'a carriage return is white space')
+})
+
+t.test('a line over the limit is answered once and dropped', async t => {
+  const { connect } = await startDaemon(t, { max_line_bytes: 4096 })
+  const peer = await connect()
+  peer.raw('x'.repeat(4097))
+  t.match(
+    await peer.next(),
+    { id: null, error: { code: -32600, data: { code: 'DMN_LINE_TOO_LONG' } } },
+    'before it ends'
+  )
+  for (let megabyte = 0; megabyte < 10; megabyte++) peer.raw('x'.repeat(1_000_000))
+  peer.raw('\n')
+  t.match(await peer.ask(ping(1)), { id: 1, result: { ok: true } })
+  const fits = JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'test.echo', params: { text: '' } })
+  const text = 'x'.repeat(4096 - fits.length)
+  t.match(
+    await peer.ask({ jsonrpc: '2.0', id: 2, method: 'test.echo', params: { text } }),
+    { result: { text } },
+    'at the limit'
+  )
+  t.match(
+    await peer.ask({ jsonrpc: '2.0', id: 3, method: 'test.echo', params: { text: `${text}x` } }),
+    { id: null, error: { code: -32600 } },
+    'one byte more'
+  )
+})
+
+t.test('a line may come in any pieces, and without a newline at the end of the stream', async t => {
+  const { connect } = await startDaemon(t)
+  const peer = await connect()
+  const line = Buffer.from(
+    `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'test.echo', params: { text: 'é€😀' } })}\n`
+  )
+  for (const byte of line) {
+    peer.raw(Buffer.from([byte]))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  t.match(await peer.next(), { id: 1, result: { text: 'é€😀' } })
+  peer.raw(`${JSON.stringify(ping(2))}\n${JSON.stringify(ping(3))}`)
+  peer.socket.end()
+  t.same(
+    (await peer.take(2)).map(frame => frame.id),
+    [2, 3]
+  )
+  await peer.closed()
+})
+
+t.test('a browser that is made to speak to the port is cut off before its body is read', async t => {
+  const { connect, gates } = await startDaemon(t)
+  const peer = await connect()
+  gates.events.on('entered evil', () => t.fail('the body was executed'))
+  const body = JSON.stringify({ jsonrpc: '2.0', method: 'test.wait', params: { gate: 'evil' } })
+  peer.raw(`POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n${body}\n`)
+  t.match(await peer.next(), { error: { data: { code: 'DMN_HTTP_CLIENT' } } })
+  await peer.closed()
+})
+
+t.test('a peer that vanishes aborts its calls and nobody else’s', async t => {
+  const { connect, gates } = await startDaemon(t)
+  const [leaving, staying] = [await connect(), await connect()]
+  const both = Promise.all(
+    ['a', 'b'].map(gate => new Promise(resolve => gates.events.once(`entered ${gate}`, resolve)))
+  )
+  leaving.send({ jsonrpc: '2.0', id: 1, method: 'test.wait', params: { gate: 'a' } })
+  staying.send({ jsonrpc: '2.0', id: 1, method: 'test.wait', params: { gate: 'b' } })
+  await both
+  const aborted = new Promise(resolve => gates.events.once('aborted a', resolve))
+  leaving.close()
+  await aborted
+  gates.events.emit('open b')
+  t.match(await staying.next(), { id: 1, result: { gate: 'b' } })
+})
+
+/** Bytes that a peer may send instead of a request: anything but the newline that ends them. */
+const soup = fc.oneof(
+  fc.uint8Array({ maxLength: 80 }).map(bytes => Buffer.from(bytes.filter(byte => byte !== 10))),
+  fc.json({ maxDepth: 3 }).map(text => Buffer.from(text)),
+  fc
+    .record(
+      {
+        jsonrpc: fc.constantFrom('2.0', '1.0', 2),
+        method: fc.constantFrom('orch.ping', 'test.crash', '$/cancel', '', 5),
+        params: fc.jsonValue({ maxDepth: 2 })
+      },
+      { requiredKeys: [] }
+    )
+    .map(frame => Buffer.from(JSON.stringify(frame)))
+)
+const steps = fc.array(fc.oneof({ weight: 2, arbitrary: soup }, fc.constantFrom('request', 'batch', 'native')), {
+  minLength: 1,
+  maxLength: 30
+})
+
+t.test('no byte soup ends a connection, and every request is answered exactly once', async t => {
+  const { connect, kernel } = await startDaemon(t)
+  await fc.assert(
+    fc.asyncProperty(steps, async script => {
+      const peer = await connect()
+      const expected: string[] = []
+      const request = (extra: object = { jsonrpc: '2.0' }): object => {
+        const id = `request-${expected.length}`
+        expected.push(id)
+        const method = expected.length % 3 === 0 ? 'nope' : 'test.echo'
+        return { ...extra, id, method, params: { text: id } }
+      }
+      for (const step of script) {
+        if (step === 'request') peer.send(request())
+        else if (step === 'native') peer.send(request({}))
+        else if (step === 'batch') peer.send([request(), request()])
+        else peer.raw(Buffer.concat([step as Buffer, Buffer.from('\n')]))
+      }
+      peer.send({ jsonrpc: '2.0', id: 'last', method: 'orch.ping' })
+      peer.socket.end()
+      const seen: string[] = []
+      for (;;) {
+        const line = await peer.next().catch(() => null)
+        if (line === null) break
+        for (const frame of [line].flat()) if (/^(request-|last)/.test(frame.id)) seen.push(frame.id)
+      }
+      peer.close()
+      if ([...seen].sort().join() !== [...expected, 'last'].sort().join())
+        throw new Error(`got ${seen}, wanted ${expected}`)
+    }),
+    { numRuns: 150 }
+  )
+  t.equal(kernel.state('daemon'), 'active')
+})

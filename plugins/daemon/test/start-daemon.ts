@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type DaemonState, readDaemonState } from '@svc/contracts'
+import type { Plugin } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import daemon from '../src/plugin.ts'
+import { examplePlugin, type Gates, newGates } from './example-plugin.ts'
+import { Peer } from './peer.ts'
+
+export interface RunningDaemon {
+  readonly kernel: TestKernel
+  readonly gates: Gates
+  readonly state: DaemonState
+  connect(): Promise<Peer>
+  /** Swaps the daemon plugin for another instance of itself. */
+  reload(): Promise<void>
+}
+
+/** A daemon on a port of its own, with the example operations. Closed with the test. */
+export async function startDaemon(
+  t: Test,
+  settings: object = {},
+  plugins: readonly Plugin[] = []
+): Promise<RunningDaemon> {
+  const gates = newGates()
+  const kernel = await testKernel([daemon, examplePlugin(gates), ...plugins], {
+    settings: { daemon: { socket: '127.0.0.1:0', ...settings } }
+  })
+  const peers: Peer[] = []
+  t.teardown(async () => {
+    for (const peer of peers) peer.close()
+    await kernel.close()
+  })
+  const state = await stateOf(kernel.root)
+  return {
+    kernel,
+    gates,
+    state,
+    async connect() {
+      const peer = await Peer.open(state.socket)
+      peers.push(peer)
+      return peer
+    },
+    reload: () => kernel.replace(daemon)
+  }
+}
+
+/** The state file appears right after the flip. */
+export async function stateOf(root: string): Promise<DaemonState> {
+  for (;;) {
+    const state = await readDaemonState(root)
+    if (state !== null) return state
+    await delay(5)
+  }
+}
