@@ -34,9 +34,12 @@ export class Tokenizer {
 
   /** `special`: whether names of special tokens become those tokens. No token is added that the text does not show. */
   encode(text: string, special: boolean): number[] {
-    const tokenizer: HuggingFaceTokenizer = special || !this.#mentionsSpecial(text) ? this.#full : this.#withoutSpecial()
+    const tokenizer: HuggingFaceTokenizer =
+      special || !this.#mentionsSpecial(text) ? this.#full : this.#withoutSpecial()
     // An unknown character without an unknown-token is left out, as the reference implementation does.
-    return tokenizer.encode(text, { add_special_tokens: false }).ids.filter((id: number | undefined) => id !== undefined)
+    return tokenizer
+      .encode(text, { add_special_tokens: false })
+      .ids.filter((id: number | undefined) => id !== undefined)
   }
 
   /** Text of token ids, special tokens by their names; bytes that are not UTF-8 become U+FFFD. */

@@ -49,15 +49,31 @@ export type Pointer = bigint
 export type PointerArgument = Pointer | NodeJS.TypedArray
 type Value = PointerArgument | number | string
 
+/**
+ * Loaded libraries, by path, are kept at koffi's own module, which lives as long as the process: a library that is
+ * collected is unmapped, and the threads of ONNX Runtime do not survive that. A plugin that is loaded again finds its
+ * library and its functions there.
+ */
+const LIBRARIES = Symbol.for('svc.inference-onnx.libraries')
+
+interface Library {
+  readonly handle: unknown
+  readonly version: string
+  /** Address of the function table. */
+  readonly table: Pointer
+  /** By slot and signature, so that code with another opinion about one of them makes its own. */
+  readonly functions: Map<string, Native>
+}
+
 /** The part of koffi that is used. */
 export interface Koffi {
   load(path: string): { func(name: string, result: string, argumentTypes: string[]): () => Pointer }
   decode(pointer: Pointer, offset: number, type: unknown): unknown
-  decode(pointer: Pointer, type: unknown): unknown
   proto(result: string, argumentTypes: string[]): unknown
   address(array: NodeJS.TypedArray): Pointer
   config(): { readonly async_stack_size: number }
   config(change: { readonly async_stack_size: number }): unknown
+  [LIBRARIES]?: Map<string, Library>
 }
 
 interface Native {
@@ -81,28 +97,18 @@ const STACK_BYTES = 2 ** 21
 export class OrtApi {
   readonly version: string
   readonly #koffi: Koffi
-  readonly #functions = new Map<FunctionName, Native>()
+  readonly #library: Library
+  /** Arguments of calls under way: the native side holds addresses, which keep nothing alive. */
+  readonly #inFlight = new Set<readonly Value[]>()
 
   /** Loads the library. Throws whatever the loader throws when it is missing or does not fit this machine. */
   constructor(koffi: Koffi, libraryPath: string) {
+    koffi[LIBRARIES] ??= new Map()
+    const library = koffi[LIBRARIES].get(libraryPath) ?? loadLibrary(koffi, libraryPath)
+    koffi[LIBRARIES].set(libraryPath, library)
     this.#koffi = koffi
-    if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
-    const base = koffi.load(libraryPath).func('OrtGetApiBase', 'void *', [])()
-    const pointerAt = (address: Pointer, slot: number) => koffi.decode(address, slot * 8, 'void *') as Pointer
-    const native = (address: Pointer, slot: number, result: string, types: string[]) =>
-      koffi.decode(pointerAt(address, slot), koffi.proto(result, types)) as Native
-    this.version = native(base, 1, 'str', [])() as string
-    const table = native(base, 0, 'void *', ['uint32_t'])(API_VERSION) as Pointer | null
-    if (!table) throw new Error(`${libraryPath} is ONNX Runtime ${this.version}, which lacks interface ${API_VERSION}`)
-    for (const [name, [slot, result, types]] of Object.entries(functions)) {
-      const call = native(
-        table,
-        slot,
-        cTypes[result],
-        types.map(type => cTypes[type])
-      )
-      this.#functions.set(name as FunctionName, call)
-    }
+    this.#library = library
+    this.version = library.version
   }
 
   /** Address of an array's memory, for structures that hold addresses. The caller keeps the array alive. */
@@ -121,10 +127,12 @@ export class OrtApi {
     return out[0] as Pointer
   }
 
-  /** Calls on a thread of libuv's pool. The caller keeps every array that is passed alive until the promise settles. */
+  /** Calls on a thread of libuv's pool. */
   callAsync(name: NameOf<'status'>, ...values: Value[]): Promise<void> {
+    this.#inFlight.add(values)
     return new Promise((resolve, reject) => {
       this.#function(name).async(...values, (error, status) => {
+        this.#inFlight.delete(values)
         try {
           if (error) throw error
           this.#check(name, status as Pointer | null)
@@ -147,7 +155,12 @@ export class OrtApi {
   }
 
   #function(name: FunctionName): Native {
-    return this.#functions.get(name) as Native
+    const { functions: known, table } = this.#library
+    const [slot, result, types] = functions[name]
+    const signature = `${result} ${slot}(${types})`
+    const found = known.get(signature) ?? functionAt(this.#koffi, table, slot, cTypes[result], types)
+    known.set(signature, found)
+    return found
   }
 
   #check(name: FunctionName, status: Pointer | null): void {
@@ -159,6 +172,26 @@ export class OrtApi {
       data: { function: name, code }
     })
   }
+}
+
+function loadLibrary(koffi: Koffi, path: string): Library {
+  if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
+  const handle = koffi.load(path)
+  const base = handle.func('OrtGetApiBase', 'void *', [])()
+  const version = functionAt(koffi, base, 1, 'str', [])() as string
+  const table = functionAt(koffi, base, 0, 'void *', ['int'])(API_VERSION) as Pointer | null
+  if (!table) throw new Error(`${path} is ONNX Runtime ${version}, which lacks interface ${API_VERSION}`)
+  return { handle, version, table, functions: new Map() }
+}
+
+/** The function whose address lies in slot `slot` of the table at `table`. */
+function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, types: readonly Argument[]): Native {
+  const address = koffi.decode(table, slot * 8, 'void *') as Pointer
+  const prototype = koffi.proto(
+    result,
+    types.map(type => cTypes[type])
+  )
+  return koffi.decode(address, 0, prototype) as Native
 }
 
 /** Memory for one address. It has a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
