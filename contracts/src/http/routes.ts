@@ -12,16 +12,21 @@ export const httpRoutes = point<HttpRoutes>('http.routes', {
 export interface HttpRoutes {
   /** The listener that serves the routes; default `main`. */
   readonly listener?: string
-  readonly routes: readonly { readonly method: HttpMethod; readonly path: string }[]
+  /** `summary` is one line for the API description. A GET route answers HEAD as well. */
+  readonly routes: readonly { readonly method: HttpMethod; readonly path: string; readonly summary?: string }[]
   /**
-   * Adds the routes to this plugin's own Fastify instance (Fastify 5). Typed loosely, since contracts carry no
-   * dependency: write `register: app => …` with `app as unknown as FastifyInstance`.
+   * Adds the routes to a Fastify 5 scope of this plugin's own. Typed loosely, since contracts carry no dependency:
+   * write `register: app => …` with `app as unknown as FastifyInstance`.
+   *
+   * Bodies are JSON unless the scope adds other parsers; thrown errors are answered in the shared envelope unless it
+   * sets an error handler. Handlers find who calls at `request.caller`, see {@link HttpCaller}.
    */
   register(app: unknown): void | Promise<void>
 }
 
 /**
- * A port of its own for a plugin whose clients expect one. It serves the routes that name it, and `/health` and `/metrics`.
+ * A port of its own for a plugin whose clients expect one. It serves the routes that name it and, unless one of those
+ * has the same path, `/health`, `/ready` and `/metrics`.
  * A listener whose name, host and port stay the same across a reload keeps its socket.
  */
 export const httpListeners = point<HttpListener>('http.listeners', { keys: item => [item.name] })
@@ -32,6 +37,11 @@ export interface HttpListener {
   readonly port: number
   /** The setting that chooses the port, named in the error when the port is taken. */
   readonly setting: string
+  /**
+   * Who checks the Host and Origin headers, the bearer token and CORS: the http plugin by its own settings, or the routes
+   * of this listener, for a protocol that has rules of its own. Default `shared`.
+   */
+  readonly guard?: 'shared' | 'own'
 }
 
 /** A condition of `/ready`. */
@@ -39,9 +49,15 @@ export const readiness = point<ReadinessCheck>('http.readiness', { keys: item =>
 
 export interface ReadinessCheck {
   readonly name: string
-  check():
-    | Promise<{ readonly ok: boolean; readonly detail?: string }>
-    | { readonly ok: boolean; readonly detail?: string }
+  check(): Promise<ReadinessResult> | ReadinessResult
+}
+
+export interface ReadinessResult {
+  readonly ok: boolean
+  /** One sentence for a person; never a secret. */
+  readonly detail?: string
+  /** Fields that `/ready` shows at its top level. */
+  readonly data?: Readonly<Record<string, unknown>>
 }
 
 /** Prometheus text of a plugin, appended to `/metrics`. */

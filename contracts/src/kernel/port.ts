@@ -75,6 +75,8 @@ export const surfaces = point<Surface>('kernel.surface')
 
 export interface Surface {
   prepare(next: GenerationView): PreparedSurface | Promise<PreparedSurface>
+  /** First step when the kernel closes: take no new work, and settle when what was begun has ended. */
+  quiesce?(): Promise<void>
 }
 
 export interface PreparedSurface {

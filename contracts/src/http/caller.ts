@@ -1,0 +1,12 @@
+import type { Principal } from '@svc/plugin-sdk'
+
+/** Who made a request and how to stop working for it: `request.caller` in a raw route. */
+export interface HttpCaller {
+  readonly principal: Principal
+  /** The client's `x-request-id`, or one made here; it is also in the response's headers. */
+  readonly requestId: string
+  /** The client's W3C `traceparent`, when it sent a valid one. */
+  readonly traceparent?: string
+  /** Aborted when the client goes away before its response is complete. */
+  readonly signal: AbortSignal
+}

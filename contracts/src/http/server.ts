@@ -1,0 +1,17 @@
+import { service } from '@svc/plugin-sdk'
+
+/** Where the HTTP listeners of the serving generation are. */
+export const httpServer = service<HttpServer>('http.server@1')
+
+export interface HttpServer {
+  /** `main` first. The port is the real one, also where the setting says 0. */
+  readonly addresses: readonly HttpAddress[]
+}
+
+export interface HttpAddress {
+  readonly listener: string
+  readonly host: string
+  readonly port: number
+  /** For example `http://127.0.0.1:3847`. */
+  readonly url: string
+}

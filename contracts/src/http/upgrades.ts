@@ -1,0 +1,20 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { point } from '@svc/plugin-sdk'
+import type { HttpCaller } from './caller.ts'
+
+/**
+ * Websocket endpoints. The handshake passes the listener's guard; from then on the socket is the plugin's alone: it
+ * closes what is open when it is replaced, with 1012, so that clients come back to its successor.
+ */
+export const httpUpgrades = point<HttpUpgrade>('http.upgrades', {
+  keys: item => [`${item.listener ?? 'main'} ${item.path}`]
+})
+
+export interface HttpUpgrade {
+  /** The listener that takes the handshake; default `main`. */
+  readonly listener?: string
+  /** Exact path without a query. */
+  readonly path: string
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer, caller: HttpCaller): void
+}

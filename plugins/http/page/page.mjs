@@ -1,0 +1,200 @@
+/** Shows /openapi.json and sends requests. Everything from the server enters the page as text, never as markup. */
+
+const operations = document.getElementById('operations')
+const about = document.getElementById('about')
+const filter = document.getElementById('filter')
+const token = document.getElementById('token')
+
+/** An element with properties and children; strings become text. */
+function element(name, properties = {}, ...children) {
+  const node = Object.assign(document.createElement(name), properties)
+  node.append(...children.filter(child => child !== null))
+  return node
+}
+
+function authorization() {
+  return token.value === '' ? {} : { authorization: `Bearer ${token.value}` }
+}
+
+async function load() {
+  const response = await fetch('/openapi.json', { headers: authorization() })
+  const document_ = await response.json()
+  if (response.status === 401) {
+    token.hidden = false
+    about.textContent = 'This server asks for its bearer token.'
+    return
+  }
+  if (!response.ok) throw new Error(document_.error.message)
+  document.getElementById('title').textContent = `${document_.info.title} ${document_.info.version}`
+  about.textContent = document_.info.description
+  token.hidden = document_.components.securitySchemes === undefined
+  render(document_)
+}
+
+function render(api) {
+  const byPlugin = new Map()
+  for (const [path, methods] of Object.entries(api.paths)) {
+    for (const [method, operation] of Object.entries(methods)) {
+      const plugin = operation['x-plugin']
+      byPlugin.set(plugin, [...(byPlugin.get(plugin) ?? []), { method: method.toUpperCase(), path, operation }])
+    }
+  }
+  operations.replaceChildren(
+    ...[...byPlugin].map(([plugin, items]) =>
+      element('section', {}, element('h2', { textContent: plugin }), ...items.map(renderOperation))
+    )
+  )
+  applyFilter()
+}
+
+function renderOperation({ method, path, operation }) {
+  const summary = element(
+    'summary',
+    {},
+    element('span', { className: 'method', textContent: method }),
+    element('span', { className: 'path', textContent: path }),
+    element('span', { className: 'quiet', textContent: operation.summary })
+  )
+  const details = element('details', { className: 'operation' }, summary)
+  // Most operations are never opened.
+  details.addEventListener('toggle', () => details.append(renderContent(method, path, operation)), { once: true })
+  return details
+}
+
+function renderContent(method, path, operation) {
+  const body = operation.requestBody?.content['application/json'].schema
+  const responses = Object.entries(operation.responses).map(([status, response]) =>
+    element(
+      'details',
+      {},
+      element('summary', { textContent: `${status} ${response.description}` }),
+      ...Object.entries(response.content ?? {}).map(([type, content]) => schemaBlock(type, content.schema))
+    )
+  )
+  return element(
+    'div',
+    { className: 'content' },
+    operation.description === undefined ? null : element('p', { textContent: operation.description }),
+    body === undefined ? null : schemaBlock('Body', body),
+    element('h3', { textContent: 'Responses' }),
+    ...responses,
+    element('h3', { textContent: 'Try it' }),
+    renderForm(method, path, operation)
+  )
+}
+
+function schemaBlock(title, schema) {
+  return element(
+    'div',
+    {},
+    element('div', { className: 'quiet', textContent: title }),
+    element('pre', { textContent: JSON.stringify(schema, null, 2) })
+  )
+}
+
+function renderForm(method, path, operation) {
+  const fields = (operation.parameters ?? []).map(parameter => {
+    const input = element('input', {
+      name: parameter.name,
+      required: parameter.required,
+      placeholder: typeOf(parameter)
+    })
+    return { parameter, input }
+  })
+  const body = operation.requestBody?.content['application/json'].schema
+  const text =
+    body === undefined
+      ? null
+      : element('textarea', { value: JSON.stringify(example(body), null, 2), ariaLabel: 'Body' })
+  const output = element('pre', { hidden: true })
+  const form = element(
+    'form',
+    {},
+    ...fields.map(({ parameter, input }) =>
+      element('label', {}, `${parameter.name}${parameter.required ? ' *' : ''} (${parameter.in})`, input)
+    ),
+    text,
+    element('button', { textContent: 'Send' }),
+    output
+  )
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    send(method, path, fields, text, output)
+  })
+  return form
+}
+
+function typeOf({ schema, content }) {
+  const type = (schema ?? content['application/json'].schema).type ?? 'any'
+  return content === undefined ? String(type) : 'JSON'
+}
+
+/** A value of the schema's shape: defaults where there are any, else the emptiest value of the type. */
+function example(schema) {
+  if (schema.default !== undefined) return schema.default
+  if (schema.examples !== undefined) return schema.examples[0]
+  if (schema.enum !== undefined) return schema.enum[0]
+  if (schema.anyOf !== undefined) return example(schema.anyOf[0])
+  if (schema.type === 'object') {
+    const entries = (schema.required ?? []).map(name => [name, example(schema.properties?.[name] ?? {})])
+    return Object.fromEntries(entries)
+  }
+  return { array: [], string: '', number: 0, integer: 0, boolean: false }[schema.type] ?? null
+}
+
+async function send(method, path, fields, text, output) {
+  const query = new URLSearchParams()
+  let target = path
+  for (const { parameter, input } of fields) {
+    if (parameter.in === 'path') target = target.replace(`{${parameter.name}}`, encodeURIComponent(input.value))
+    else if (input.value !== '') {
+      const values = parameter.schema?.type === 'array' ? input.value.split(',') : [input.value]
+      for (const value of values) query.append(parameter.name, value.trim())
+    }
+  }
+  output.hidden = false
+  output.className = ''
+  output.textContent = '…'
+  try {
+    const response = await fetch(query.size === 0 ? target : `${target}?${query}`, {
+      method,
+      headers: { ...authorization(), ...(text === null ? {} : { 'content-type': 'application/json' }) },
+      ...(text === null ? {} : { body: text.value })
+    })
+    output.className = response.ok ? '' : 'error'
+    output.textContent = `${response.status} ${response.statusText}\n\n${pretty(await response.text())}`
+  } catch (error) {
+    output.className = 'error'
+    output.textContent = error.message
+  }
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+
+function applyFilter() {
+  const wanted = filter.value.toLowerCase()
+  for (const section of operations.children) {
+    let shown = 0
+    for (const details of section.querySelectorAll('details.operation')) {
+      details.hidden = !details.querySelector('summary').textContent.toLowerCase().includes(wanted)
+      if (!details.hidden) shown += 1
+    }
+    section.hidden = shown === 0
+  }
+}
+
+filter.addEventListener('input', applyFilter)
+token.addEventListener('change', () => load().catch(fail))
+
+function fail(error) {
+  about.textContent = `The description could not be loaded: ${error.message}`
+  about.className = 'error'
+}
+
+load().catch(fail)

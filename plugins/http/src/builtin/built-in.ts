@@ -1,0 +1,28 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** A route that the http plugin answers itself. Its path is known to every load balancer, monitor or browser. */
+export interface BuiltIn {
+  readonly path: string
+  /** Whether it answers without a token. */
+  readonly open: boolean
+  /** Whether it is served on the main listener alone. */
+  readonly mainOnly: boolean
+  answer(request: IncomingMessage): Answer | Promise<Answer>
+}
+
+export interface Answer {
+  readonly status?: number
+  readonly type: string
+  readonly body: string | Buffer
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export function writeAnswer(response: ServerResponse, { status = 200, type, body, headers = {} }: Answer): void {
+  response.statusCode = status
+  for (const name in headers) response.setHeader(name, headers[name] as string)
+  if (status !== 304) {
+    response.setHeader('content-type', type)
+    response.setHeader('content-length', Buffer.byteLength(body))
+  }
+  response.end(status === 304 ? undefined : body)
+}

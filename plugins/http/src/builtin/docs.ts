@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import type { BuiltIn } from './built-in.ts'
+
+/** The page holds no data of its own and runs no code but its own file; it may talk to this server alone. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'"
+].join('; ')
+
+const FILES = [
+  { path: '/docs', file: 'index.html', type: 'text/html; charset=utf-8' },
+  { path: '/docs/page.mjs', file: 'page.mjs', type: 'text/javascript; charset=utf-8' },
+  { path: '/docs/page.css', file: 'page.css', type: 'text/css; charset=utf-8' }
+]
+
+/** A page that shows /openapi.json and tries operations out. `folder`: where its files lie, with a slash at the end. */
+export async function docsRoutes(folder: URL): Promise<BuiltIn[]> {
+  return Promise.all(
+    FILES.map(async ({ path, file, type }): Promise<BuiltIn> => {
+      const body = await readFile(new URL(file, folder))
+      const headers = {
+        'content-security-policy': POLICY,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-cache'
+      }
+      return { path, open: true, mainOnly: true, answer: () => ({ type, body, headers }) }
+    })
+  )
+}

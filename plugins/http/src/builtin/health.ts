@@ -1,0 +1,21 @@
+import type { GenerationView } from '@svc/contracts'
+import { JSON_TYPE } from '../envelope.ts'
+import type { BuiltIn } from './built-in.ts'
+
+/** Says that the process serves, and nothing about whether what it serves works: that is /ready. */
+export function healthRoute(version: string, generation: GenerationView): BuiltIn {
+  return {
+    path: '/health',
+    open: true,
+    mainOnly: false,
+    answer: () => ({
+      type: JSON_TYPE,
+      body: JSON.stringify({
+        status: 'ok',
+        version,
+        uptime_s: Math.round(process.uptime()),
+        generation: generation.id
+      })
+    })
+  }
+}

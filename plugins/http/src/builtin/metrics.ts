@@ -1,0 +1,34 @@
+import { type GenerationView, metricsText } from '@svc/contracts'
+import type { Registry } from 'prom-client'
+import type { Report } from '../answer-errors.ts'
+import { before } from '../before.ts'
+import { joinExpositions } from '../exposition.ts'
+import type { BuiltIn } from './built-in.ts'
+
+const RENDER_TIMEOUT_MS = 2_000
+
+/** This plugin's registry and what other plugins add. One that fails costs its own lines only. */
+export function metricsRoute(generation: GenerationView, registry: Registry, report: Report): BuiltIn {
+  const others = generation.items(metricsText)
+  const own = `# HELP svc_generation Generation that serves.\n# TYPE svc_generation gauge\nsvc_generation ${generation.id}\n`
+  return {
+    path: '/metrics',
+    open: false,
+    mainOnly: false,
+    async answer() {
+      const texts = await Promise.all(
+        others.map(async ({ item, unit }) => {
+          try {
+            const text = await before(RENDER_TIMEOUT_MS, item.render())
+            if (text === undefined) report('metrics took too long', { plugin: unit.name, limitMs: RENDER_TIMEOUT_MS })
+            return text ?? ''
+          } catch (error) {
+            report('metrics failed', { plugin: unit.name, error })
+            return ''
+          }
+        })
+      )
+      return { type: registry.contentType, body: joinExpositions([await registry.metrics(), own, ...texts]) }
+    }
+  }
+}

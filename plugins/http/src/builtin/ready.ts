@@ -1,0 +1,54 @@
+import {
+  type Contribution,
+  type GenerationView,
+  type ReadinessCheck,
+  type ReadinessResult,
+  readiness
+} from '@svc/contracts'
+import type { Report } from '../answer-errors.ts'
+import { before } from '../before.ts'
+import { JSON_TYPE } from '../envelope.ts'
+import { exchangeOf } from '../exchange.ts'
+import type { BuiltIn } from './built-in.ts'
+
+const CHECK_TIMEOUT_MS = 5_000
+
+/**
+ * 200 when every readiness check passes, else 503. An anonymous caller sees no more than that; others see the checks with
+ * their details, and the fields that they add.
+ */
+export function readyRoute(generation: GenerationView, report: Report): BuiltIn {
+  return {
+    path: '/ready',
+    open: true,
+    mainOnly: false,
+    async answer(request) {
+      const checks = generation.items(readiness)
+      const results = await Promise.all(checks.map(check => run(check, report)))
+      const ok = results.every(result => result.ok)
+      const status = ok ? 'ready' : 'not_ready'
+      const anonymous = exchangeOf(request).principal.role === 'anonymous'
+      const body = anonymous
+        ? { status }
+        : {
+            ...Object.assign({}, ...results.map(result => result.data ?? {})),
+            status,
+            checks: checks.map(({ item, unit }, at) => {
+              const { ok, detail } = results[at] as ReadinessResult
+              return { name: item.name, plugin: unit.name, ok, detail }
+            })
+          }
+      return { status: ok ? 200 : 503, type: JSON_TYPE, body: JSON.stringify(body) }
+    }
+  }
+}
+
+async function run({ item, unit }: Contribution<ReadinessCheck>, report: Report): Promise<ReadinessResult> {
+  try {
+    const result = await before(CHECK_TIMEOUT_MS, item.check())
+    return result ?? { ok: false, detail: `did not answer within ${CHECK_TIMEOUT_MS} ms` }
+  } catch (error) {
+    report('a readiness check failed', { check: item.name, plugin: unit.name, error })
+    return { ok: false, detail: 'the check itself failed; see the log' }
+  }
+}

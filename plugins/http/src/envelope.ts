@@ -1,0 +1,55 @@
+import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { httpErrors } from './errors.ts'
+
+export interface ErrorReply {
+  readonly status: number
+  /** The shared envelope as JSON text. */
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/**
+ * What a caller sees of an error: `{error: {code, message, hint?, data?, request_id}}`. Errors with a code are shown as
+ * they are; anything else was not written for callers, so that only its status survives.
+ */
+export function envelope(error: unknown, requestId: string): ErrorReply {
+  const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
+  const headers: Record<string, string> = {}
+  if (status === 401) headers['www-authenticate'] = 'Bearer'
+  const retryAfterMs = (data as { retryAfterMs?: unknown } | null | undefined)?.retryAfterMs
+  if (typeof retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
+  return {
+    status: status >= 400 && status <= 599 ? status : 500,
+    body: JSON.stringify({ error: { code, message, hint, data, request_id: requestId } }),
+    headers
+  }
+}
+
+/** Codes of Fastify that a request can cause. */
+const FASTIFY: Readonly<Record<string, () => SvcError>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    httpErrors.create('HTTP_MEDIA_TYPE', 'the content type of the body is not one that this route reads', {
+      hint: 'send JSON with content-type: application/json'
+    }),
+  FST_ERR_CTP_BODY_TOO_LARGE: () =>
+    httpErrors.create('HTTP_BODY_TOO_LARGE', 'the body is larger than this route accepts', {
+      hint: 'send less, or raise body_limit_bytes in [plugins.http]'
+    }),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
+    httpErrors.create('HTTP_MALFORMED', 'the body is shorter or longer than its content-length')
+}
+
+/** An error without a code of ours: a refusal keeps its message, a failure does not. */
+function translate(error: unknown): SvcError {
+  const { code, statusCode, status, message } = (error ?? {}) as Record<string, unknown>
+  const known = typeof code === 'string' ? FASTIFY[code] : undefined
+  if (known !== undefined) return known()
+  const refusal = Number(statusCode ?? status)
+  if (refusal >= 400 && refusal < 500) return new SvcError('HTTP_REFUSED', String(message), { status: refusal })
+  return httpErrors.create(
+    'HTTP_INTERNAL',
+    'the request failed inside the server; its log has the cause under this request id'
+  )
+}

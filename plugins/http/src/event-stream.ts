@@ -1,0 +1,95 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyReply } from 'fastify'
+import { envelope } from './envelope.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Bytes that may wait for a client that does not read; past it the stream is cut and the call aborted. */
+const MAX_BACKLOG = 8 * 1024 * 1024
+
+/** Whether an Accept header names event streams (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+export function wantsEvents(accept: string | undefined): boolean {
+  return accept?.includes('text/event-stream') === true
+}
+
+/**
+ * Answers with an event stream: `event`, `progress`, and at the end `result` or `error`.
+ *
+ * A call that is refused before it did anything, for instance for its input, is answered as without a stream: with its
+ * status and the shared envelope.
+ */
+export async function streamEvents(
+  reply: FastifyReply,
+  exchange: Exchange,
+  heartbeat: Heartbeat,
+  invoke: (exchange: Exchange) => Promise<unknown>
+): Promise<void> {
+  const stream = new EventStream(reply, exchange)
+  exchange.onEvent = event => stream.write('event', event)
+  exchange.onProgress = (done, total, message) => stream.write('progress', { done, total, message })
+  heartbeat.add(stream)
+  // Validation and authorisation have spoken within this turn; from the next on the client sees that it is being served.
+  const opening = setImmediate(() => stream.open())
+  try {
+    const output = await invoke(exchange)
+    stream.write('result', output ?? null)
+  } catch (error) {
+    if (!stream.opened) throw error
+    stream.write('error', JSON.parse(envelope(error, exchange.requestId).body))
+  } finally {
+    clearImmediate(opening)
+    heartbeat.delete(stream)
+    if (stream.opened) stream.end()
+  }
+}
+
+/** Streams that are kept open by a comment now and then; one timer for all of them. */
+export type Heartbeat = Set<EventStream>
+
+export function beat(streams: Heartbeat): void {
+  for (const stream of streams) stream.comment()
+}
+
+class EventStream {
+  readonly #reply: FastifyReply
+  readonly #response: ServerResponse
+  readonly #exchange: Exchange
+  opened = false
+
+  constructor(reply: FastifyReply, exchange: Exchange) {
+    this.#reply = reply
+    this.#response = reply.raw
+    this.#exchange = exchange
+  }
+
+  open(): void {
+    if (this.opened) return
+    this.opened = true
+    this.#reply.hijack()
+    this.#exchange.label(this.#response)
+    this.#response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      // Asks reverse proxies of the nginx family not to buffer.
+      'x-accel-buffering': 'no'
+    })
+    this.#response.flushHeaders()
+  }
+
+  write(event: string, data: unknown): void {
+    this.open()
+    this.#send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  }
+
+  comment(): void {
+    if (this.opened) this.#send(': still at work\n\n')
+  }
+
+  end(): void {
+    this.#response.end()
+  }
+
+  #send(text: string): void {
+    if (this.#response.writableLength > MAX_BACKLOG) this.#response.destroy()
+    if (!this.#response.destroyed) this.#response.write(text)
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Joins Prometheus texts (https://prometheus.io/docs/instrumenting/exposition_formats/). All lines of a metric must stand
+ * together and no series may appear twice, or a scrape fails as a whole; so families with one name are merged, the first
+ * HELP and TYPE stand, and of two values for one series the first.
+ */
+export function joinExpositions(texts: readonly string[]): string {
+  const families = new Map<string, Family>()
+  for (const text of texts) collect(text, families)
+  let joined = ''
+  for (const { comments, samples } of families.values()) {
+    for (const comment of comments.values()) joined += `${comment}\n`
+    for (const sample of samples.values()) joined += `${sample}\n`
+  }
+  return joined
+}
+
+interface Family {
+  /** `HELP` and `TYPE` to their lines. */
+  readonly comments: Map<string, string>
+  /** Name and labels to the line. */
+  readonly samples: Map<string, string>
+}
+
+const COMMENT = /^# (HELP|TYPE) ([A-Za-z_:][\w:]*)/
+const SAMPLE = /^([A-Za-z_:][\w:]*)\s*(\{.*\})?\s+\S/
+
+function collect(text: string, families: Map<string, Family>): void {
+  let current: string | undefined
+  for (const line of text.split('\n')) {
+    const comment = COMMENT.exec(line)
+    if (comment !== null) {
+      const [, kind, name] = comment as unknown as [string, string, string]
+      current = name
+      const { comments } = familyOf(name, families)
+      if (!comments.has(kind)) comments.set(kind, line)
+      continue
+    }
+    const sample = SAMPLE.exec(line)
+    if (sample === null) continue
+    const [, name, labels = ''] = sample as unknown as [string, string, string | undefined]
+    const family = current !== undefined && belongs(name, current) ? current : name
+    const { samples } = familyOf(family, families)
+    if (!samples.has(name + labels)) samples.set(name + labels, line)
+  }
+}
+
+/** Samples of a histogram, a summary or a counter may carry a suffix to the name of their family. */
+function belongs(sample: string, family: string): boolean {
+  return sample.startsWith(family) && /^(_bucket|_sum|_count|_total|_created)?$/.test(sample.slice(family.length))
+}
+
+function familyOf(name: string, families: Map<string, Family>): Family {
+  let family = families.get(name)
+  if (family === undefined) {
+    family = { comments: new Map(), samples: new Map() }
+    families.set(name, family)
+  }
+  return family
+}

@@ -1,0 +1,166 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Contribution, HttpUpgrade } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { endWith } from './end-socket.ts'
+import { httpErrors } from './errors.ts'
+import { Exchange, exchangeOf } from './exchange.ts'
+import { ANONYMOUS, type Guard } from './guard.ts'
+import { answerOptions } from './preflight.ts'
+import { countRequest, type RequestCounts, type RouteSeries } from './request-metrics.ts'
+import type { Route } from './route.ts'
+import { MAX_URL_LENGTH, type RouteTable } from './route-table.ts'
+import { forgetResponse } from './socket-response.ts'
+import { writeError } from './write-error.ts'
+
+export interface FrontParts {
+  readonly table: RouteTable
+  readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
+  /** Null where the routes check their callers themselves. */
+  readonly guard: Guard | null
+  readonly counts: RequestCounts
+  /** Counts requests that no route takes. */
+  readonly unmatched: RouteSeries
+  report(message: string, fields: Record<string, unknown>): void
+}
+
+/** What one listener does with a request, in one generation: guard, look up, count, hand over. Nothing in it changes. */
+export class Front {
+  readonly #table: RouteTable
+  readonly #upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
+  readonly #guard: Guard | null
+  readonly #counts: RequestCounts
+  readonly #report: FrontParts['report']
+  readonly #onClose: (this: ServerResponse) => void
+
+  constructor({ table, upgrades, guard, counts, unmatched, report }: FrontParts) {
+    this.#table = table
+    this.#upgrades = upgrades
+    this.#guard = guard
+    this.#counts = counts
+    this.#report = report
+    this.#onClose = function onClose() {
+      finish(this, counts, unmatched)
+    }
+  }
+
+  readonly request = (request: IncomingMessage, response: ServerResponse): void => {
+    const exchange = new Exchange(request, ANONYMOUS)
+    this.#counts.inFlight += 1
+    response.on('close', this.#onClose)
+    let route: Route | null
+    try {
+      route = this.#route(request, response, exchange)
+    } catch (error) {
+      this.#refuse(request, response, exchange, error)
+      return
+    }
+    if (route === null) return
+    exchange.route = route
+    route.unit?.enter()
+    if (route.raw !== null) {
+      route.raw.enter()
+      // A raw route may write to the socket without Fastify's help.
+      exchange.label(response)
+    }
+    route.serve(request, response)
+  }
+
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const exchange = new Exchange(request, ANONYMOUS)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => exchange.vanish())
+    try {
+      const path = (request.url ?? '').split('?', 1)[0] as string
+      this.#guard?.admit(request, null)
+      this.#identify(request, exchange, false)
+      const upgrade = this.#upgrades.get(path)
+      if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `nothing at ${path} takes a websocket`)
+      upgrade.item.handle(request, socket, head, exchange)
+    } catch (error) {
+      this.#complain(error, exchange, request)
+      endWith(socket, error, exchange.requestId)
+    }
+  }
+
+  /** Null when the request has its answer already. */
+  #route(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {
+    const method = request.method as string
+    const url = request.url as string
+    this.#guard?.admit(request, response)
+    if (url.length > MAX_URL_LENGTH) {
+      throw httpErrors.create(
+        'HTTP_PATH_TOO_LONG',
+        `path and query have ${url.length} characters, the limit is ${MAX_URL_LENGTH}`
+      )
+    }
+    // A browser asks leave without credentials.
+    if (method === 'OPTIONS') return this.#options(request, response, exchange)
+    const match = this.#table.find(method, url)
+    this.#identify(request, exchange, match?.route.open ?? false)
+    if (match === null) throw this.#unknown(method, url, response)
+    exchange.params = match.params
+    return match.route
+  }
+
+  #identify(request: IncomingMessage, exchange: Exchange, open: boolean): void {
+    if (this.#guard === null) return
+    const principal = this.#guard.identify(request)
+    if (principal !== null) exchange.principal = principal
+    else if (!open) {
+      throw httpErrors.create('HTTP_UNAUTHORIZED', 'the request does not carry the bearer token of this server', {
+        hint: 'send the header "Authorization: Bearer TOKEN"'
+      })
+    }
+  }
+
+  #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): null {
+    const allowed = request.url === '*' ? ['OPTIONS'] : this.#table.allowed(request.url as string)
+    if (allowed.length === 0) throw this.#unknown('OPTIONS', request.url as string, response)
+    exchange.label(response)
+    answerOptions(request, response, allowed)
+    return null
+  }
+
+  #unknown(method: string, url: string, response: ServerResponse): Error {
+    const path = url.split('?', 1)[0]
+    const allowed = this.#table.allowed(url)
+    if (allowed.length === 0) {
+      return httpErrors.create('HTTP_NOT_FOUND', `no plugin serves ${path}`, {
+        hint: 'GET /openapi.json lists what is served; svc plugins list shows what is active'
+      })
+    }
+    response.setHeader('allow', allowed.join(', '))
+    return httpErrors.create(
+      'HTTP_METHOD_NOT_ALLOWED',
+      `${path} does not take ${method}; it takes ${allowed.join(', ')}`
+    )
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, exchange: Exchange, error: unknown): void {
+    this.#complain(error, exchange, request)
+    exchange.label(response)
+    writeError(response, error, exchange.requestId)
+  }
+
+  #complain(error: unknown, exchange: Exchange, request: IncomingMessage): void {
+    if (isSvcError(error)) return
+    this.#report('a request failed', { error, requestId: exchange.requestId, method: request.method, url: request.url })
+  }
+}
+
+/** The response is complete, or its client has gone. */
+function finish(response: ServerResponse, counts: RequestCounts, unmatched: RouteSeries): void {
+  forgetResponse(response)
+  const exchange = exchangeOf(response.req)
+  const complete = response.writableFinished
+  if (!complete) exchange.vanish()
+  counts.inFlight -= 1
+  const { route } = exchange
+  const status = complete || response.headersSent ? response.statusCode : 499
+  countRequest(route?.series ?? unmatched, status, (performance.now() - exchange.started) / 1000)
+  if (route === undefined) return
+  // The unit may be disposed once it has nothing in flight, and its Fastify instance must be closed before that.
+  route.raw?.exit()
+  route.unit?.exit()
+}

@@ -1,0 +1,92 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Principal } from '@svc/plugin-sdk'
+import { BearerToken } from './bearer-token.ts'
+import { httpErrors } from './errors.ts'
+
+export interface GuardSettings {
+  /** Address that the listener binds. */
+  readonly host: string
+  readonly token?: string
+  readonly allowed_hosts: readonly string[]
+  readonly cors_origins: readonly string[]
+}
+
+/** A caller on this machine, or one that holds the token. */
+const LOCAL: Principal = Object.freeze({ id: 'local', role: 'owner', scopes: Object.freeze(['*']) })
+const BEARER: Principal = Object.freeze({ id: 'bearer', role: 'owner', scopes: Object.freeze(['*']) })
+/** A caller from elsewhere on a server without a token: it may call what asks for no scope. */
+export const ANONYMOUS: Principal = Object.freeze({ id: 'anonymous', role: 'anonymous', scopes: Object.freeze([]) })
+
+/** Decides who may talk to a listener: by Host and Origin, against pages in a browser, and by token. */
+export class Guard {
+  readonly #loopback: boolean
+  readonly #hosts: ReadonlySet<string>
+  readonly #origins: ReadonlySet<string>
+  readonly #token: BearerToken | null
+  /** The last Host header that was found good: nearly every request repeats it. */
+  #lastHost: string | undefined
+
+  constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings) {
+    this.#loopback = isLoopback(host)
+    this.#hosts = new Set([host, ...allowed_hosts].map(each => each.toLowerCase()))
+    this.#origins = new Set(cors_origins)
+    this.#token = token === undefined ? null : new BearerToken(token)
+  }
+
+  /**
+   * Holds Host and Origin against DNS rebinding and foreign pages, and lets pages of configured origins read the answer.
+   * Throws `HTTP_MALFORMED`, `HTTP_HOST_FORBIDDEN` or `HTTP_ORIGIN_FORBIDDEN`.
+   */
+  admit(request: IncomingMessage, response: ServerResponse | null): void {
+    const { host, origin } = request.headers
+    if (host !== this.#lastHost || host === undefined) this.#checkHost(host)
+    if (this.#origins.size > 0) response?.setHeader('vary', 'Origin')
+    if (origin !== undefined) this.#checkOrigin(origin, host as string, response)
+  }
+
+  /** Who calls. `null` when a token is asked for and the request does not hold it. */
+  identify(request: IncomingMessage): Principal | null {
+    if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
+    // What a proxy passes on is not local, wherever the proxy runs.
+    const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
+    return !proxied && (this.#loopback || isLoopbackAddress(request.socket.remoteAddress)) ? LOCAL : ANONYMOUS
+  }
+
+  #checkHost(host: string | undefined): void {
+    if (host === undefined) throw httpErrors.create('HTTP_MALFORMED', 'the request has no Host header')
+    const name = hostName(host)
+    const open = !this.#loopback && this.#hosts.size === 1
+    if (!open && !this.#hosts.has(name) && !isLoopback(name)) {
+      throw httpErrors.create('HTTP_HOST_FORBIDDEN', `this server does not answer for the host "${name}"`, {
+        hint: 'add the name to allowed_hosts in [plugins.http]'
+      })
+    }
+    this.#lastHost = host
+  }
+
+  #checkOrigin(origin: string, host: string, response: ServerResponse | null): void {
+    if (this.#origins.has('*') || this.#origins.has(origin)) {
+      response?.setHeader('access-control-allow-origin', this.#origins.has('*') ? '*' : origin)
+      response?.setHeader('access-control-expose-headers', 'x-request-id, traceparent, retry-after')
+      return
+    }
+    if (origin === `http://${host}` || origin === `https://${host}`) return
+    throw httpErrors.create('HTTP_ORIGIN_FORBIDDEN', `pages of the origin "${origin}" may not call this server`, {
+      hint: 'add the origin to cors_origins in [plugins.http]'
+    })
+  }
+}
+
+/** Whether a bind address or host name means this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+function isLoopbackAddress(address: string | undefined): boolean {
+  return address !== undefined && isLoopback(address.startsWith('::ffff:') ? address.slice(7) : address)
+}
+
+/** The host of a Host header, without its port, in lower case; IPv6 addresses keep their brackets. */
+function hostName(header: string): string {
+  return header.replace(/:\d*$/, '').toLowerCase()
+}

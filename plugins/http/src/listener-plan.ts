@@ -1,0 +1,128 @@
+import {
+  type Contribution,
+  type GenerationView,
+  type HttpListener,
+  type HttpRoutes,
+  type HttpUpgrade,
+  httpListeners,
+  httpRoutes,
+  httpUpgrades,
+  type OperationEntry,
+  routeKey,
+  type UnitView
+} from '@svc/contracts'
+import { httpErrors } from './errors.ts'
+import type { Settings } from './settings.ts'
+
+/** What one listener of the next generation has to serve. */
+export interface ListenerPlan {
+  readonly listener: Required<HttpListener>
+  /** Plugin that contributes the listener. */
+  readonly owner: string
+  readonly operations: OperationEntry[]
+  /** By unit, since a unit's raw routes share an instance. */
+  readonly raw: Map<UnitView, Contribution<HttpRoutes>[]>
+  readonly upgrades: Map<string, Contribution<HttpUpgrade>>
+  /** Route to the plugin that claims it. */
+  readonly owners: Map<string, string>
+}
+
+/**
+ * Sorts what a generation contributes by listener. Throws `HTTP_ROUTE_CONFLICT` with both owners, or
+ * `HTTP_LISTENER_UNKNOWN`.
+ */
+export function planListeners(generation: GenerationView, settings: Settings): ListenerPlan[] {
+  const plans = new Map<string, ListenerPlan>()
+  if (settings.main) {
+    const { host, port } = settings
+    open(plans, { name: 'main', host, port, setting: 'plugins.http.port', guard: 'shared' }, 'http')
+  }
+  for (const { item, unit } of generation.items(httpListeners)) {
+    if (item.name === 'main' || plans.has(item.name)) {
+      const message = `${unit.name} contributes the listener "${item.name}", which another plugin has`
+      throw httpErrors.create('HTTP_ROUTE_CONFLICT', message, { plugin: unit.name, data: { listener: item.name } })
+    }
+    open(plans, { guard: 'shared', ...item }, unit.name)
+  }
+  for (const contribution of generation.items(httpRoutes)) addRaw(plans, contribution, settings)
+  for (const contribution of generation.items(httpUpgrades)) addUpgrade(plans, contribution, settings)
+  const main = plans.get('main')
+  if (main !== undefined) {
+    for (const entry of generation.operations.values()) {
+      const { http } = entry.descriptor.expose
+      if (http === undefined) continue
+      claim(main, routeKey(http.method, http.path), entry.unit.name)
+      main.operations.push(entry)
+    }
+  }
+  return [...plans.values()]
+}
+
+/** Paths that this plugin answers on the main listener; on others a plugin may take them over. */
+const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/docs/page.mjs', '/docs/page.css']
+
+function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
+  plans.set(listener.name, { listener, owner, operations: [], raw: new Map(), upgrades: new Map(), owners: new Map() })
+}
+
+function addRaw(plans: Map<string, ListenerPlan>, contribution: Contribution<HttpRoutes>, settings: Settings): void {
+  const { item, unit } = contribution
+  const plan = planOf(plans, item.listener, unit.name, settings)
+  if (plan === null) return
+  for (const { method, path } of item.routes) claim(plan, routeKey(method, path), unit.name)
+  const items = plan.raw.get(unit)
+  if (items === undefined) plan.raw.set(unit, [contribution])
+  else items.push(contribution)
+}
+
+function addUpgrade(
+  plans: Map<string, ListenerPlan>,
+  contribution: Contribution<HttpUpgrade>,
+  settings: Settings
+): void {
+  const { item, unit } = contribution
+  const plan = planOf(plans, item.listener, unit.name, settings)
+  if (plan === null) return
+  claim(plan, `UPGRADE ${item.path}`, unit.name)
+  plan.upgrades.set(item.path, contribution)
+}
+
+/** Null for the main listener when it is switched off. */
+function planOf(
+  plans: Map<string, ListenerPlan>,
+  named: string | undefined,
+  plugin: string,
+  settings: Settings
+): ListenerPlan | null {
+  const listener = named ?? 'main'
+  const plan = plans.get(listener)
+  if (plan !== undefined) return plan
+  if (listener === 'main' && !settings.main) return null
+  throw httpErrors.create(
+    'HTTP_LISTENER_UNKNOWN',
+    `${plugin} has routes for the listener "${listener}", which nobody opens`,
+    {
+      plugin,
+      hint: `listeners: ${[...plans.keys()].join(', ')}`
+    }
+  )
+}
+
+function claim(plan: ListenerPlan, key: string, owner: string): void {
+  const [method, path] = key.split(' ') as [string, string]
+  const reserved = plan.listener.name === 'main' && method === 'GET' && RESERVED.includes(path)
+  const other = reserved ? 'http' : plan.owners.get(key)
+  if (other === undefined) {
+    plan.owners.set(key, owner)
+    return
+  }
+  throw httpErrors.create(
+    'HTTP_ROUTE_CONFLICT',
+    `${other} and ${owner} both serve ${key} on the listener ${plan.listener.name}`,
+    {
+      plugin: owner,
+      data: { route: key, listener: plan.listener.name, owners: [other, owner] },
+      hint: other === owner ? 'remove one of the two' : `change one of the paths, or run: svc plugins disable ${owner}`
+    }
+  )
+}

@@ -1,0 +1,99 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { UnitView } from '@svc/contracts'
+import type { Report } from './answer-errors.ts'
+import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
+import { exchangeOf } from './exchange.ts'
+import type { ListenerPlan } from './listener-plan.ts'
+import { planInput } from './operation-input.ts'
+import type { RawRoutes } from './raw-routes.ts'
+import { type RequestCounts, seriesOf } from './request-metrics.ts'
+import type { Route } from './route.ts'
+import { writeError } from './write-error.ts'
+
+export interface RouteParts {
+  /** Name of this plugin. */
+  readonly self: string
+  readonly builtIns: readonly BuiltIn[]
+  readonly counts: RequestCounts
+  readonly report: Report
+  /** Serves every operation. */
+  readonly operations: Route['serve']
+  rawOf(unit: UnitView): RawRoutes
+}
+
+/** Every route of one listener: operations, raw routes, and this plugin's own where no plugin has taken them over. */
+export function listenerRoutes(plan: ListenerPlan, parts: RouteParts): Route[] {
+  return [...operationRoutes(plan, parts), ...rawRoutes(plan, parts), ...builtInRoutes(plan, parts)]
+}
+
+function* operationRoutes(plan: ListenerPlan, { counts, operations }: RouteParts): Iterable<Route> {
+  for (const entry of plan.operations) {
+    const { descriptor, unit } = entry
+    const { method, path, status = 200 } = descriptor.expose.http as { method: string; path: string; status?: number }
+    yield {
+      method,
+      path,
+      owner: unit.name,
+      unit,
+      open: false,
+      series: seriesOf(counts, unit.name, method, path),
+      raw: null,
+      operation: { entry, status, plan: planInput(descriptor) },
+      serve: operations
+    }
+  }
+}
+
+function* rawRoutes(plan: ListenerPlan, { counts, rawOf }: RouteParts): Iterable<Route> {
+  for (const [unit, items] of plan.raw) {
+    const raw = rawOf(unit)
+    for (const { method, path } of items.flatMap(({ item }) => item.routes)) {
+      yield {
+        method,
+        path,
+        owner: unit.name,
+        unit,
+        open: false,
+        series: seriesOf(counts, unit.name, method, path),
+        raw,
+        operation: null,
+        serve: raw.serve
+      }
+    }
+  }
+}
+
+function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: RouteParts): Iterable<Route> {
+  for (const builtIn of builtIns) {
+    if (plan.owners.has(`GET ${builtIn.path}`)) continue
+    if (builtIn.mainOnly && plan.listener.name !== 'main') continue
+    yield {
+      method: 'GET',
+      path: builtIn.path,
+      owner: self,
+      unit: null,
+      open: builtIn.open,
+      series: seriesOf(counts, self, 'GET', builtIn.path),
+      raw: null,
+      operation: null,
+      serve: (request, response) => void serveBuiltIn(builtIn, request, response, report)
+    }
+  }
+}
+
+async function serveBuiltIn(
+  builtIn: BuiltIn,
+  request: IncomingMessage,
+  response: ServerResponse,
+  report: Report
+): Promise<void> {
+  const exchange = exchangeOf(request)
+  try {
+    const answer = await builtIn.answer(request)
+    exchange.label(response)
+    writeAnswer(response, answer)
+  } catch (error) {
+    report('a request failed', { error, requestId: exchange.requestId, url: request.url })
+    writeError(response, error, exchange.requestId)
+  }
+}

@@ -1,0 +1,187 @@
+import { type GenerationView, httpRoutes, routeKey } from '@svc/contracts'
+import type { HttpExposure, JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+
+type Json = Record<string, unknown>
+
+export interface ApiOptions {
+  readonly version: string
+  /** Whether callers need a bearer token. */
+  readonly secured: boolean
+}
+
+/**
+ * OpenAPI 3.1 of what the main listener serves (https://spec.openapis.org/oas/v3.1.1). Operations are described by their
+ * own schemas; of raw routes nothing is known but that they exist.
+ */
+export function describeApi(generation: GenerationView, { version, secured }: ApiOptions): Json {
+  const paths: Record<string, Json> = {}
+  const tags = new Set<string>()
+  // Paths that differ in the names of their parameters alone are one path in OpenAPI, which the first of them names.
+  const first = new Map<string, string>()
+  const add = (method: string, path: string, plugin: string, describe: (names: readonly string[]) => Json): void => {
+    tags.add(plugin)
+    const key = routeKey('', path)
+    const named = first.get(key) ?? path
+    first.set(key, named)
+    const template = named.replace(PARAMETER, '{$1}')
+    paths[template] ??= {}
+    paths[template][method.toLowerCase()] = { ...describe(parameterNames(named)), tags: [plugin], 'x-plugin': plugin }
+  }
+  for (const { descriptor, unit } of generation.operations.values()) {
+    const { http } = descriptor.expose
+    if (http !== undefined) add(http.method, http.path, unit.name, names => describeOperation(descriptor, http, names))
+  }
+  for (const { item, unit } of generation.items(httpRoutes)) {
+    if ((item.listener ?? 'main') !== 'main') continue
+    for (const { method, path, summary } of item.routes) {
+      // Wildcards and patterns have no counterpart in OpenAPI.
+      if (!/[*()]/.test(path)) add(method, path, unit.name, names => describeRaw(names, summary))
+    }
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'svc', version, description: 'Operations and routes of the plugins that serve now.' },
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    tags: [...tags].sort().map(name => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: ERROR_SCHEMA },
+      ...(secured ? { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } } : {})
+    },
+    ...(secured ? { security: [{ bearer: [] }] } : {})
+  }
+}
+
+const PARAMETER = /:([A-Za-z0-9_]+)/g
+
+function parameterNames(path: string): string[] {
+  return [...path.matchAll(PARAMETER)].map(match => match[1] as string)
+}
+
+/** `shown`: the names that the path's parameters have in the document. */
+function describeOperation(
+  descriptor: OperationDescriptor,
+  { method, path, status = 200 }: HttpExposure,
+  shown: readonly string[]
+): Json {
+  const names = parameterNames(path)
+  const input = descriptor.input as { properties?: Record<string, JsonSchema>; required?: readonly string[] }
+  const schemaOf = (name: string): JsonSchema => localised(input.properties?.[name] ?? {}, descriptor, `input:${name}`)
+  const parameters: Json[] = names.map((name, at) => ({
+    name: shown[at],
+    in: 'path',
+    required: true,
+    schema: schemaOf(name)
+  }))
+  const fromQuery = method === 'GET' || method === 'DELETE'
+  if (fromQuery) {
+    for (const name of Object.keys(input.properties ?? {})) {
+      if (names.includes(name)) continue
+      const schema = schemaOf(name)
+      const required = input.required?.includes(name) ?? false
+      const { description } = schema
+      const shape = schema.type === 'object' ? { content: { 'application/json': { schema } } } : { schema }
+      parameters.push({ name, in: 'query', required, ...(description === undefined ? {} : { description }), ...shape })
+    }
+  }
+  const body = fromQuery ? null : bodySchema(descriptor, names)
+  return {
+    operationId: descriptor.id,
+    summary: descriptor.summary,
+    ...(descriptor.description === undefined ? {} : { description: descriptor.description }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === null
+      ? {}
+      : { requestBody: { content: { 'application/json': { schema: body.schema } }, required: body.required } }),
+    responses: {
+      [status]: describeSuccess(descriptor),
+      ...describeErrors(descriptor),
+      default: errorResponse('Any other error.')
+    },
+    'x-effect': descriptor.effect,
+    ...(descriptor.scopes.length === 0 ? {} : { 'x-scopes': descriptor.scopes })
+  }
+}
+
+/** The input without what the path gives; null when nothing is left. */
+function bodySchema(
+  descriptor: OperationDescriptor,
+  names: readonly string[]
+): { schema: JsonSchema; required: boolean } | null {
+  const { properties, required, ...rest } = descriptor.input as { properties?: Json; required?: readonly string[] }
+  if (properties === undefined) return { schema: localised(descriptor.input, descriptor, 'input'), required: true }
+  const left = Object.entries(properties).filter(([name]) => !names.includes(name))
+  if (left.length === 0) return null
+  const needed = (required ?? []).filter(name => !names.includes(name))
+  const schema = { ...rest, properties: Object.fromEntries(left), ...(needed.length === 0 ? {} : { required: needed }) }
+  return { schema: localised(schema, descriptor, 'input'), required: needed.length > 0 }
+}
+
+function describeSuccess(descriptor: OperationDescriptor): Json {
+  const result = localised(descriptor.output, descriptor, 'output')
+  const content: Json = { 'application/json': { schema: result } }
+  if (descriptor.events !== undefined) {
+    content['text/event-stream'] = {
+      schema: { type: 'string', description: 'Events named event, progress and, at the end, result or error.' },
+      'x-event': localised(descriptor.events, descriptor, 'event')
+    }
+  }
+  return { description: 'The result.', content }
+}
+
+/** Errors that the operation declares, by status: OpenAPI has one response for each. */
+function describeErrors(descriptor: OperationDescriptor): Json {
+  const byStatus = new Map<number, string[]>()
+  for (const [code, { message, status = 422 }] of Object.entries(descriptor.errors)) {
+    byStatus.set(status, [...(byStatus.get(status) ?? []), `${code}: ${message}`])
+  }
+  return Object.fromEntries([...byStatus].map(([status, lines]) => [status, errorResponse(lines.join('\n\n'))]))
+}
+
+function errorResponse(description: string): Json {
+  return { description, content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } }
+}
+
+function describeRaw(names: readonly string[], summary: string | undefined): Json {
+  const parameters = names.map(name => ({ name, in: 'path', required: true, schema: { type: 'string' } }))
+  return {
+    summary: summary ?? 'A route in a wire format of its own.',
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: { default: { description: 'As the wire format says.' } },
+    'x-raw': true
+  }
+}
+
+/**
+ * A schema that may stand anywhere in the document: references to its own `$defs` keep their meaning, because it gets an
+ * identity that they are relative to.
+ */
+function localised(schema: JsonSchema, descriptor: OperationDescriptor, part: string): JsonSchema {
+  const text = JSON.stringify(schema)
+  if (!text.includes('"$ref":"#')) return schema
+  const root = part.startsWith('input') ? descriptor.input : schema
+  const definitions = root.$defs
+  return {
+    $id: `urn:svc:${descriptor.id}:${part}`,
+    ...schema,
+    ...(definitions === undefined ? {} : { $defs: definitions })
+  }
+}
+
+const ERROR_SCHEMA = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message', 'request_id'],
+      properties: {
+        code: { type: 'string', description: 'Stable; recognise the error by it.' },
+        message: { type: 'string' },
+        hint: { type: 'string', description: 'What to do next.' },
+        data: { description: 'Facts that a program can act on.' },
+        request_id: { type: 'string' }
+      }
+    }
+  }
+}

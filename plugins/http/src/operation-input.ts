@@ -1,0 +1,135 @@
+import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import type { FastifyRequest } from 'fastify'
+import { httpErrors } from './errors.ts'
+import { parseJson } from './json-body.ts'
+
+/** How an operation's input is put together from a request; worked out once per generation. */
+export interface InputPlan {
+  /** Whether fields come from the query; otherwise from a JSON body. */
+  readonly query: boolean
+  /** Fields that the path gives. */
+  readonly path: readonly string[]
+  /** Types that each declared field accepts. */
+  readonly types: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+type Fields = Record<string, unknown>
+
+export function planInput(descriptor: OperationDescriptor): InputPlan {
+  const { method, path } = descriptor.expose.http as { method: string; path: string }
+  const properties = (descriptor.input.properties ?? {}) as Readonly<Record<string, JsonSchema>>
+  return {
+    query: method === 'GET' || method === 'DELETE',
+    path: [...path.matchAll(/:([A-Za-z0-9_]+)/g)].map(match => match[1] as string),
+    types: new Map(
+      Object.entries(properties).map(([name, schema]) => [name, new Set(acceptedTypes(schema, descriptor.input))])
+    )
+  }
+}
+
+/**
+ * The input that a request gives. Values from the query and the path are text; the kernel turns them into numbers and
+ * booleans for a query, and this function does where they meet a typed body.
+ *
+ * Throws `HTTP_QUERY_INVALID` and `HTTP_BODY_UNEXPECTED`.
+ */
+export function readInput(
+  plan: InputPlan,
+  params: Readonly<Record<string, string | undefined>>,
+  request: FastifyRequest
+): unknown {
+  return plan.query ? fromQuery(plan, params, request) : fromBody(plan, params, request)
+}
+
+function fromQuery(
+  plan: InputPlan,
+  params: Readonly<Record<string, string | undefined>>,
+  request: FastifyRequest
+): Fields {
+  if (request.body !== undefined) {
+    throw httpErrors.create('HTTP_BODY_UNEXPECTED', `${request.method} takes its input from the query, not from a body`)
+  }
+  const input: Fields = {}
+  const query = request.query as Fields
+  for (const name in query) {
+    const value = query[name]
+    if (name === '__proto__') throw httpErrors.create('HTTP_QUERY_INVALID', 'the query may not hold __proto__')
+    if (plan.path.includes(name)) {
+      throw httpErrors.create(
+        'HTTP_QUERY_INVALID',
+        `"${name}" is given by the path and may not be in the query as well`
+      )
+    }
+    const types = plan.types.get(name)
+    input[name] = types === undefined || !types.has('object') ? value : readObjects(name, value, types)
+  }
+  for (const name of plan.path) input[name] = params[name]
+  return input
+}
+
+function fromBody(
+  plan: InputPlan,
+  params: Readonly<Record<string, string | undefined>>,
+  request: FastifyRequest
+): unknown {
+  for (const name in request.query as Fields) {
+    throw httpErrors.create(
+      'HTTP_QUERY_INVALID',
+      `${request.method} takes its input from a JSON body; the query holds "${name}"`
+    )
+  }
+  const { body } = request
+  if (plan.path.length === 0) return body === undefined ? {} : body
+  if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) return body
+  const input = (body ?? {}) as Fields
+  for (const name of plan.path) {
+    if (Object.hasOwn(input, name)) {
+      throw httpErrors.create(
+        'HTTP_BODY_UNEXPECTED',
+        `"${name}" is given by the path and may not be in the body as well`
+      )
+    }
+    input[name] = readScalar(params[name] as string, plan.types.get(name))
+  }
+  return input
+}
+
+/** Objects are written as JSON; text that does not start with a brace stays text where a string is accepted too. */
+function readObjects(name: string, value: unknown, types: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map(each => readObjects(name, each, types))
+  const text = value as string
+  if (types.has('string') && !text.startsWith('{')) return text
+  try {
+    return parseJson(text)
+  } catch {
+    throw httpErrors.create('HTTP_QUERY_INVALID', `the query parameter "${name}" must be JSON`, {
+      hint: `write the object as URL-encoded JSON: ${name}=${encodeURIComponent('{"key":"value"}')}`
+    })
+  }
+}
+
+/** Numbers and booleans in their JSON spelling; anything else stays text, for validation to judge. */
+function readScalar(text: string, types: ReadonlySet<string> | undefined): unknown {
+  if (types === undefined || types.has('string')) return text
+  if (types.has('number') && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
+  if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}
+
+/** `integer` counts as `number`; the items of an array count as the field itself, since a query repeats the name. */
+function* acceptedTypes(schema: JsonSchema, root: JsonSchema, depth = 0): Iterable<string> {
+  if (depth > 8) return
+  const { type, anyOf, oneOf, allOf, items, $ref } = schema
+  for (const each of Array.isArray(type) ? type : [type]) {
+    if (typeof each === 'string') yield each === 'integer' ? 'number' : each
+  }
+  if (Array.isArray(schema.enum)) yield* schema.enum.map(value => typeof value)
+  for (const branch of [anyOf, oneOf, allOf]) {
+    if (Array.isArray(branch)) for (const each of branch) yield* acceptedTypes(each as JsonSchema, root, depth + 1)
+  }
+  if (typeof items === 'object' && items !== null) yield* acceptedTypes(items as JsonSchema, root, depth + 1)
+  const definition = typeof $ref === 'string' ? /^#\/\$defs\/([^/]+)$/.exec($ref)?.[1] : undefined
+  const target =
+    definition === undefined ? undefined : (root.$defs as Record<string, JsonSchema> | undefined)?.[definition]
+  if (target !== undefined) yield* acceptedTypes(target, root, depth + 1)
+}

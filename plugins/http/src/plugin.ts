@@ -1,0 +1,65 @@
+import { httpServer, kernelPort, surfaces } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { Registry } from 'prom-client'
+import { docsRoutes } from './builtin/docs.ts'
+import { beat, type Heartbeat } from './event-stream.ts'
+import { isLoopback } from './guard.ts'
+import { drain, openServer } from './listener.ts'
+import { operationsInstance } from './operations.ts'
+import { collectProcessMetrics } from './process-metrics.ts'
+import { exposeRequestCounts } from './request-exposition.ts'
+import { newRequestCounts } from './request-metrics.ts'
+import { settings } from './settings.ts'
+import { HttpSurface } from './surface.ts'
+
+/** Beside `src` and beside `dist`, so that it is found from the source and from the bundle. */
+const PAGE = new URL('../page/', import.meta.url)
+
+export default definePlugin({
+  name: 'http',
+  summary: 'Serves operations and routes of every plugin over HTTP',
+  config: settings,
+  requires: { kernel: kernelPort },
+  provides: [httpServer],
+  async activate(ctx, { kernel }) {
+    const { config, log } = ctx
+    if (config.main && config.token === undefined && !isLoopback(config.host)) {
+      log.warn(`HTTP on ${config.host}:${config.port} is open to everybody who can reach it`, {
+        hint: 'set token in [plugins.http], or bind 127.0.0.1'
+      })
+    }
+    const registry = new Registry()
+    ctx.effect('process metrics', collectProcessMetrics(registry))
+    const counts = await ctx.keep('request counts', newRequestCounts, () => {})
+    exposeRequestCounts(registry, counts)
+    const heartbeat: Heartbeat = new Set()
+    const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
+    ctx.effect('heartbeat', () => clearInterval(timer))
+    const operations = await operationsInstance({
+      bodyLimit: config.body_limit_bytes,
+      heartbeat,
+      report: log.error.bind(log)
+    })
+    const servers = new Map<string, ReturnType<typeof openServer>>()
+    const surface = new HttpSurface({
+      name: ctx.name,
+      version: kernel.version,
+      settings: config,
+      log,
+      operations,
+      docs: await docsRoutes(PAGE),
+      registry,
+      counts,
+      async hold(key) {
+        const held =
+          servers.get(key) ?? (await ctx.keep(key, openServer, value => drain(value, config.drain_ms)))
+        servers.set(key, held)
+        return held
+      }
+    })
+    ctx.effect('raw routes', () => surface.retire())
+    ctx.contribute(surfaces, surface, 'routes and listeners')
+    ctx.provide(httpServer, surface)
+    ctx.health('listeners', () => surface.health())
+  }
+})

@@ -1,0 +1,16 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** Answers OPTIONS: what the path allows, and to the browser of a configured origin that it may go on. */
+export function answerOptions(request: IncomingMessage, response: ServerResponse, allowed: readonly string[]): void {
+  response.statusCode = 204
+  response.setHeader('allow', allowed.join(', '))
+  const { headers } = request
+  if (headers['access-control-request-method'] !== undefined && response.hasHeader('access-control-allow-origin')) {
+    response.setHeader('access-control-allow-methods', allowed.join(', '))
+    const wanted = headers['access-control-request-headers']
+    if (typeof wanted === 'string' && /^[\w\s,-]+$/.test(wanted))
+      response.setHeader('access-control-allow-headers', wanted)
+    response.setHeader('access-control-max-age', '600')
+  }
+  response.end()
+}

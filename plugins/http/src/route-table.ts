@@ -1,0 +1,54 @@
+import FindMyWay from 'find-my-way'
+import { httpErrors } from './errors.ts'
+import type { Route } from './route.ts'
+
+export interface Match {
+  readonly route: Route
+  readonly params: Readonly<Record<string, string | undefined>>
+}
+
+/** Paths may be this long, query included; longer ones are refused before anything reads them. */
+export const MAX_URL_LENGTH = 8192
+
+/** An immutable table of one listener's routes. */
+export class RouteTable {
+  readonly #router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
+  readonly #methods: readonly FindMyWay.HTTPMethod[]
+
+  constructor(routes: readonly Route[]) {
+    this.#router = FindMyWay({
+      maxParamLength: MAX_URL_LENGTH,
+      // Whoever serves the request parses its query.
+      querystringParser: () => NO_QUERY,
+      onBadUrl: badUrl
+    })
+    for (const route of routes) this.#router.on(route.method as FindMyWay.HTTPMethod, route.path, noHandler, route)
+    this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
+  }
+
+  /** HEAD finds what GET finds. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
+  find(method: string, url: string): Match | null {
+    const found = this.#router.find((method === 'HEAD' ? 'GET' : method) as FindMyWay.HTTPMethod, url)
+    if (found === null) return null
+    if (found.store === null) throw pathInvalid()
+    return { route: found.store as Route, params: found.params }
+  }
+
+  /** Methods that the path answers to; empty for a path that is not served. */
+  allowed(url: string): string[] {
+    const methods: string[] = this.#methods.filter(method => this.find(method, url) !== null)
+    if (methods.length === 0) return []
+    if (methods.includes('GET')) methods.push('HEAD')
+    return [...methods, 'OPTIONS']
+  }
+}
+
+const NO_QUERY = {}
+
+function noHandler(): void {}
+
+function badUrl(): void {}
+
+function pathInvalid(): Error {
+  return httpErrors.create('HTTP_PATH_INVALID', 'the path holds a percent sign that starts no UTF-8 character')
+}

@@ -1,0 +1,28 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { OperationEntry, UnitView } from '@svc/contracts'
+import type { InputPlan } from './operation-input.ts'
+import type { RawRoutes } from './raw-routes.ts'
+import type { RouteSeries } from './request-metrics.ts'
+
+/** One route of one generation. */
+export interface Route {
+  readonly method: string
+  readonly path: string
+  /** Plugin that it belongs to. */
+  readonly owner: string
+  /** Unit whose work in flight it counts as; null for the http plugin's own routes. */
+  readonly unit: UnitView | null
+  /** Whether it answers without a token. */
+  readonly open: boolean
+  readonly series: RouteSeries
+  /** The Fastify instance that has to outlive the request; null where none of the unit's own is involved. */
+  readonly raw: RawRoutes | null
+  readonly operation: OperationRoute | null
+  serve(request: IncomingMessage, response: ServerResponse): void
+}
+
+export interface OperationRoute {
+  readonly entry: OperationEntry
+  readonly plan: InputPlan
+  readonly status: number
+}

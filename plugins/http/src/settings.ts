@@ -1,0 +1,65 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+export const settings = t.object({
+  main: t.boolean({
+    default: true,
+    description: 'Whether the main listener is opened. Listeners that other plugins contribute are open either way.'
+  }),
+  host: t.string({
+    default: '127.0.0.1',
+    minLength: 1,
+    'x-env': 'SVC_DASH_HOST',
+    description: 'Address that the main listener binds.'
+  }),
+  port: t.integer({
+    default: 3847,
+    minimum: 0,
+    maximum: 65535,
+    'x-env': 'SVC_DASH_PORT',
+    description: 'Port that the main listener binds; 0 takes a free one.'
+  }),
+  token: t.optional(
+    t.secret({
+      minLength: 1,
+      description: 'Bearer token that every request must carry, except to /health, /docs and the status of /ready.'
+    })
+  ),
+  allowed_hosts: t.array(t.string({ minLength: 1 }), {
+    default: [],
+    description:
+      'Host names that requests may be addressed to, besides the names of loopback. On an address wider than loopback an empty list accepts all.'
+  }),
+  cors_origins: t.array(t.string({ pattern: '^(\\*|https?://[^/\\s?#@]+)$' }), {
+    default: [],
+    description:
+      'Origins whose pages may call, such as https://example.org; * for all. Empty: no page of another origin.'
+  }),
+  body_limit_bytes: t.integer({
+    default: 1_048_576,
+    minimum: 1,
+    maximum: 1_073_741_824,
+    description: 'Largest request body in bytes; a raw route may set its own.'
+  }),
+  request_timeout_ms: t.integer({
+    default: 60_000,
+    minimum: 100,
+    description: 'Time in which a request, headers and body, must have arrived. Answers may take as long as they need.'
+  }),
+  keep_alive_ms: t.integer({
+    default: 75_000,
+    minimum: 0,
+    description: 'How long an idle connection stays open.'
+  }),
+  heartbeat_ms: t.integer({
+    default: 15_000,
+    minimum: 10,
+    description: 'Pause after which an event stream carries a comment, so that proxies keep it open.'
+  }),
+  drain_ms: t.integer({
+    default: 4_000,
+    minimum: 0,
+    description: 'How long requests in flight may go on after a listener has stopped accepting.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

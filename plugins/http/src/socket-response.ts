@@ -1,0 +1,22 @@
+import type { ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+
+// Sockets outlive a reload of this plugin: old and new code must mean the same property.
+const RESPONSE = Symbol.for('svc.http.response')
+type Remembering = Duplex & { [RESPONSE]?: ServerResponse | null }
+
+/** Notes the answer that a socket is carrying. */
+export function rememberResponse(response: ServerResponse): void {
+  const socket = response.req.socket as Remembering
+  socket[RESPONSE] = response
+}
+
+/** An idle connection must not hold on to its last request. */
+export function forgetResponse(response: ServerResponse): void {
+  const socket = response.req.socket as Remembering
+  if (socket[RESPONSE] === response) socket[RESPONSE] = null
+}
+
+export function responseOf(socket: Duplex): ServerResponse | null {
+  return (socket as Remembering)[RESPONSE] ?? null
+}

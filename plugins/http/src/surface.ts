@@ -1,0 +1,177 @@
+import type { GenerationView, HttpAddress, HttpServer, PreparedSurface, Surface } from '@svc/contracts'
+import type { Health, Logger } from '@svc/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+import type { BuiltIn } from './builtin/built-in.ts'
+import { healthRoute } from './builtin/health.ts'
+import { metricsRoute } from './builtin/metrics.ts'
+import { openApiRoute } from './builtin/openapi.ts'
+import { readyRoute } from './builtin/ready.ts'
+import { Front } from './front.ts'
+import { Guard } from './guard.ts'
+import { bind, drain, type HeldServer, setTimes } from './listener.ts'
+import { type ListenerPlan, planListeners } from './listener-plan.ts'
+import { listenerRoutes } from './listener-routes.ts'
+import { RawRoutes } from './raw-routes.ts'
+import { type RequestCounts, seriesOf } from './request-metrics.ts'
+import { RouteTable } from './route-table.ts'
+import type { Settings } from './settings.ts'
+
+export interface SurfaceParts {
+  /** Name of this plugin. */
+  readonly name: string
+  readonly version: string
+  readonly settings: Settings
+  readonly log: Logger
+  readonly operations: FastifyInstance
+  readonly docs: readonly BuiltIn[]
+  readonly registry: Registry
+  readonly counts: RequestCounts
+  /** The server of an address, which outlives this unit; not bound when it is new. */
+  hold(key: string): Promise<HeldServer>
+}
+
+interface OpenListener {
+  readonly plan: ListenerPlan
+  readonly held: HeldServer
+}
+
+/** Serves generations over HTTP: builds the next one beside the one that serves, and swaps one pointer per listener. */
+export class HttpSurface implements Surface, HttpServer {
+  readonly #parts: SurfaceParts
+  #listeners = new Map<string, OpenListener>()
+  #raw = new Map<string, RawRoutes>()
+
+  constructor(parts: SurfaceParts) {
+    this.#parts = parts
+  }
+
+  get addresses(): readonly HttpAddress[] {
+    return [...this.#listeners.values()].flatMap(({ plan, held }) => {
+      const address = held.server.address()
+      if (address === null || typeof address === 'string') return []
+      const { name, host } = plan.listener
+      const shown = host.includes(':') ? `[${host}]` : host
+      return [{ listener: name, host, port: address.port, url: `http://${shown}:${address.port}` }]
+    })
+  }
+
+  async prepare(next: GenerationView): Promise<PreparedSurface> {
+    const plans = planListeners(next, this.#parts.settings)
+    const raw = new Map<string, RawRoutes>()
+    const listeners = new Map<string, OpenListener>()
+    const bound: HeldServer[] = []
+    const undo = (): void => {
+      for (const [key, routes] of raw) if (this.#raw.get(key) !== routes) void routes.close()
+      for (const held of bound) void drain(held, this.#parts.settings.drain_ms)
+    }
+    try {
+      const fronts: [HeldServer, Front][] = []
+      for (const plan of plans) {
+        await this.#buildRaw(plan, raw)
+        const held = await this.#open(plan, bound)
+        listeners.set(plan.listener.name, { plan, held })
+        fronts.push([held, this.#front(plan, next, raw)])
+      }
+      return { commit: () => this.#commit(listeners, raw, fronts, bound), abort: undo }
+    } catch (error) {
+      undo()
+      throw error
+    }
+  }
+
+  /** Stops accepting and lets what is in flight end: the first step of an orderly end of the process. */
+  async quiesce(): Promise<void> {
+    const { drain_ms } = this.#parts.settings
+    await Promise.all([...this.#listeners.values()].map(({ held }) => drain(held, drain_ms)))
+  }
+
+  health(): Health {
+    const down = [...this.#listeners].filter(([, { held }]) => !held.server.listening).map(([name]) => name)
+    return down.length === 0 ? { status: 'ok' } : { status: 'failed', detail: `not listening: ${down.join(', ')}` }
+  }
+
+  /** Lets go of every unit's instance; each is closed after its last request. */
+  retire(): void {
+    for (const routes of this.#raw.values()) routes.retire()
+    this.#raw = new Map()
+  }
+
+  /** An instance of a unit is as immutable as the unit, so that what has been built for it stays. */
+  async #buildRaw(plan: ListenerPlan, into: Map<string, RawRoutes>): Promise<void> {
+    const { settings, log } = this.#parts
+    for (const [unit, items] of plan.raw) {
+      const key = rawKey(plan, unit.instance)
+      const known = this.#raw.get(key)
+      const report = log.error.bind(log)
+      into.set(key, known ?? (await RawRoutes.build(unit, items, { bodyLimit: settings.body_limit_bytes, report })))
+    }
+  }
+
+  async #open(plan: ListenerPlan, bound: HeldServer[]): Promise<HeldServer> {
+    const { listener } = plan
+    const held = await this.#parts.hold(`listener ${listener.name} ${listener.host} ${listener.port}`)
+    if (!held.server.listening) {
+      setTimes(held, this.#parts.settings)
+      await bind(held, plan)
+      bound.push(held)
+    }
+    return held
+  }
+
+  #front(plan: ListenerPlan, next: GenerationView, raw: ReadonlyMap<string, RawRoutes>): Front {
+    const { name, version, settings, log, operations, docs, registry, counts } = this.#parts
+    const report = log.error.bind(log)
+    const builtIns = [
+      healthRoute(version, next),
+      readyRoute(next, report),
+      metricsRoute(next, registry, report),
+      openApiRoute(next, { version, secured: settings.token !== undefined }),
+      ...docs
+    ]
+    const routes = listenerRoutes(plan, {
+      self: name,
+      builtIns,
+      counts,
+      report,
+      operations: operations.routing,
+      rawOf: unit => raw.get(rawKey(plan, unit.instance)) as RawRoutes
+    })
+    return new Front({
+      table: new RouteTable(routes),
+      upgrades: plan.upgrades,
+      guard: plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }),
+      counts,
+      unmatched: seriesOf(counts, name, '-', '(unmatched)'),
+      report
+    })
+  }
+
+  #commit(
+    listeners: Map<string, OpenListener>,
+    raw: Map<string, RawRoutes>,
+    fronts: readonly [HeldServer, Front][],
+    bound: readonly HeldServer[]
+  ): void {
+    const { settings, log } = this.#parts
+    for (const [held, front] of fronts) {
+      held.slot.front = front
+      held.slot.onError = error => log.error('a listener failed', { error })
+      setTimes(held, settings)
+    }
+    const serving = new Set(fronts.map(([held]) => held))
+    for (const { held } of this.#listeners.values()) {
+      if (!serving.has(held)) void drain(held, settings.drain_ms)
+    }
+    for (const [key, routes] of this.#raw) if (raw.get(key) !== routes) routes.retire()
+    this.#listeners = listeners
+    this.#raw = raw
+    for (const { listener, url } of this.addresses) {
+      if (bound.includes(listeners.get(listener)?.held as HeldServer)) log.info(`${listener} listens on ${url}`)
+    }
+  }
+}
+
+function rawKey(plan: ListenerPlan, instance: string): string {
+  return `${plan.listener.name} ${instance}`
+}
