@@ -175,21 +175,26 @@ function guardOpener(guards: Guards, real: Callable, kind: Kind, name: string): 
     const tracked = guards.enter(name)
     const made = make()
     const handle = handleOf(made)
-    if (handle instanceof EventEmitter) hold(guards, handle as Handle, kind, { name, given, tracked, above: proxy })
+    if (handle instanceof EventEmitter) hold(guards, handle as Handle, kind, { name, given, tracked, above: open })
     return made
   }
+  const call = (node: Callable, self: unknown, given: readonly unknown[]): unknown =>
+    open(given, () => Reflect.apply(node, self, given))
   const custom = Reflect.get(real, promisify.custom) as Callable | undefined
-  const promising = (...given: unknown[]): unknown =>
-    open(
-      given,
-      () => custom?.(...given),
-      promise => (promise as { readonly child: unknown }).child
-    )
+  // `exec` and `execFile`, whose promise carries the child.
+  if (custom !== undefined)
+    return Object.assign((...given: unknown[]) => call(real, undefined, given), {
+      [promisify.custom]: (...given: unknown[]) =>
+        open(
+          given,
+          () => custom(...given),
+          promise => (promise as { readonly child: unknown }).child
+        )
+    })
   const proxy: object = new Proxy(real, {
-    apply: (node, self, given) => open(given, () => Reflect.apply(node, self, given) as unknown),
+    apply: call,
     construct: (node, given, heir) =>
-      open(given, () => Reflect.construct(node, given, heir === proxy ? node : heir) as object),
-    get: (node, key) => (key === promisify.custom && custom !== undefined ? promising : Reflect.get(node, key))
+      open(given, () => Reflect.construct(node, given, heir === proxy ? node : heir) as object)
   })
   return proxy
 }

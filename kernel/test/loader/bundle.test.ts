@@ -1,0 +1,161 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Bundler } from '../../src/loader/bundle.ts'
+import { plainNode } from '../fixtures/loader/plain-node.ts'
+import { folder, packageJson, pluginSource, run, start, write } from '../fixtures/loader/plugin-folder.ts'
+
+const request = (root: string, entries = {}) => ({ root, source: join(root, 'src/plugin.ts'), entries })
+
+t.test('inlines relative imports, leaves packages outside, and names exactly its inputs', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('a'),
+    'src/plugin.ts': pluginSource(
+      'a',
+      'used(); void parse',
+      "import { used } from './used.ts'\nimport { parse } from 'toml'"
+    ),
+    'src/used.ts': "import table from './table.json' with { type: 'json' }\nexport const used = () => table",
+    'src/table.json': '{"answer": 42}',
+    'src/unused.ts': 'export {}'
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const { text, inputs } = await bundler.bundle(request(root))
+  t.match(text, 'answer: 42')
+  t.match(text, 'require("toml")')
+  t.match(text, 'require("@svc/plugin-sdk")')
+  t.same(
+    [...inputs].sort(),
+    ['src/plugin.ts', 'src/table.json', 'src/used.ts'].map(path => join(root, path))
+  )
+})
+
+t.test('an edited file is in the next build, also when builds overlap', async t => {
+  const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'export const version = "one"' })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const first = bundler.bundle(request(root))
+  write(root, { 'src/plugin.ts': 'export const version = "two"' })
+  await first
+  t.match((await bundler.bundle(request(root))).text, '"two"')
+  const overlapping = bundler.bundle(request(root))
+  write(root, { 'src/plugin.ts': 'export const version = "three"' })
+  const [, last] = await Promise.all([overlapping, bundler.bundle(request(root))])
+  t.match(last.text, '"three"')
+  await bundler.forget(root)
+  t.match((await bundler.bundle(request(root))).text, '"three"', 'builds again after being forgotten')
+})
+
+t.test('a syntax error names file, line and column and shows the line', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('a'),
+    'src/plugin.ts': "import './broken.ts'\nexport default 1",
+    'src/broken.ts': 'const fine = 1\nconst broken = = 2\n'
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  await t.rejects(bundler.bundle(request(root)), {
+    code: 'LDR_BUILD_FAILED',
+    at: { file: join(root, 'src/broken.ts'), line: 2, column: 16 },
+    message: /broken\.ts:2:16: .*\n2 \| const broken = = 2\n {19}\^$/
+  })
+  write(root, { 'src/broken.ts': 'const fine = 1\n' })
+  t.ok((await bundler.bundle(request(root))).text, 'and is over with the next build')
+})
+
+t.test('a missing relative import names where it is imported', async t => {
+  const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': "\nimport './gone.ts'" })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  await t.rejects(bundler.bundle(request(root)), { code: 'LDR_BUILD_FAILED', at: { line: 2 }, message: /gone\.ts/ })
+})
+
+t.test('top-level await is an error of its own', async t => {
+  const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'const x = 1\nawait x\nexport {}' })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  await t.rejects(bundler.bundle(request(root)), {
+    code: 'LDR_TOP_LEVEL_AWAIT',
+    at: { file: join(root, 'src/plugin.ts'), line: 2 },
+    hint: /activate/
+  })
+})
+
+t.test('packages mean what they mean in Node, whatever kind they are', async t => {
+  const head = `
+import commonJs, { named } from 'common'
+import withDefault, { other } from 'esm-only'
+import importOnly, * as everything from 'import-only'
+import * as inside from '#inside'
+`
+  const body = `return Promise.all([import('waits'), import('common'), import('./relative.ts')]).then(([waits, lazy, relative]) => ({
+    commonJs: commonJs(), named, withDefault: withDefault(), other, importOnly, everything: everything.also, inside: inside.here,
+    waits: waits.default, lazy: lazy.default(), relative: relative.value
+  }))`
+  const esm = (name: string, exports: object) => ({ name, version: '1.0.0', type: 'module', exports })
+  const files = {
+    'package.json': packageJson('sample', { imports: { '#inside': './src/inside.ts' } }),
+    'src/relative.ts': 'export const value = 7',
+    'src/inside.ts': 'export const here = true',
+    'node_modules/common/package.json': { name: 'common', version: '1.0.0', main: './index.js' },
+    'node_modules/common/index.js': 'module.exports = () => "called"; module.exports.named = 1',
+    'node_modules/esm-only/package.json': esm('esm-only', { '.': { default: './index.js' } }),
+    'node_modules/esm-only/index.js': 'export default () => "default"; export const other = 2',
+    'node_modules/import-only/package.json': esm('import-only', { '.': { import: './index.js' } }),
+    'node_modules/import-only/index.js': 'export default "imported"; export const also = 3',
+    'node_modules/waits/package.json': esm('waits', { '.': { import: './index.js' } }),
+    'node_modules/waits/index.js': 'export default await Promise.resolve("waited")'
+  }
+  const root = folder(t, { ...files, 'src/plugin.ts': pluginSource('sample', body, head) })
+  t.same(await plainNode('activate.ts', [root]), {
+    commonJs: 'called',
+    named: 1,
+    withDefault: 'default',
+    other: 2,
+    importOnly: 'imported',
+    everything: 3,
+    inside: true,
+    waits: 'waited',
+    lazy: 'called',
+    relative: 7
+  })
+})
+
+t.test('import.meta is the compiled file, from the source and from the build alike', async t => {
+  const { plugin, root } = await start(t, 'ctx.meta = [import.meta.url, import.meta.dirname, import.meta.filename]')
+  const context: { meta?: string[] } = {}
+  plugin.activate(context)
+  t.match(context.meta?.[0], /^file:.*svc%20loader.*dist\/plugin\.cjs$/)
+  t.same(context.meta?.slice(1), [join(root, 'dist'), join(root, 'dist/plugin.cjs')])
+})
+
+t.test('an entry becomes a file that a worker can be started from, with the SDK inside', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('sample'),
+    'src/plugin.ts': pluginSource(
+      'sample',
+      "const worker = new Worker(new URL('./worker.cjs', import.meta.url))\nreturn once(worker, 'message')",
+      "import { Worker } from 'node:worker_threads'\nimport { once } from 'node:events'"
+    ),
+    'src/worker.ts': `import { parentPort } from 'node:worker_threads'
+import { SDK_VERSION } from '@svc/plugin-sdk'
+import { word } from './word.ts'
+parentPort?.postMessage([word, SDK_VERSION, import.meta.url])`,
+    'src/word.ts': "export const word = 'hello'"
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const { inputs, outputs } = await bundler.bundle(request(root, { worker: join(root, 'src/worker.ts') }))
+  t.ok(inputs.includes(join(root, 'src/word.ts')))
+  t.same(
+    outputs.map(each => each.path),
+    [join(root, 'dist/worker.cjs')]
+  )
+  t.equal(readFileSync(join(root, 'dist/worker.cjs'), 'utf8'), outputs[0]?.text)
+  t.notOk(existsSync(join(root, 'dist/plugin.cjs')), 'the plugin itself stays in memory')
+  const { plugin } = await run(t, root, bundler)
+  const [[word, version, url]] = (await plugin.activate({})) as [[string, number, string]]
+  t.same([word, version], ['hello', 1])
+  t.match(url, /dist\/worker\.cjs$/)
+})

@@ -1,0 +1,147 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import v8 from 'node:v8'
+import * as sdk from '@svc/plugin-sdk'
+import t from 'tap'
+import { Bundler } from '../../src/loader/bundle.ts'
+import { compile, evaluate } from '../../src/loader/evaluate.ts'
+import { folder, packageJson, pluginSource, recorder, run, start, write } from '../fixtures/loader/plugin-folder.ts'
+
+const code = (root: string, text: string) => ({ name: 'sample', root, text, preloaded: new Map() })
+
+t.test('the SDK is the one of the host', async t => {
+  const { plugin } = await start(t, 'ctx.sdk = SvcError', "import { SvcError } from '@svc/plugin-sdk'")
+  const context: { sdk?: unknown } = {}
+  plugin.activate(context)
+  t.equal(context.sdk, sdk.SvcError)
+})
+
+t.test('a plugin may be the default export, the export `plugin` or module.exports', async t => {
+  const root = folder(t)
+  const make = "{ kind: 'plugin', name: 'sample', activate() {} }"
+  for (const text of [`exports.default = ${make}`, `exports.plugin = ${make}`, `module.exports = ${make}`]) {
+    const { hooks, dispose } = recorder()
+    t.equal(evaluate(code(root, text), {}, hooks).plugin.name, 'sample', text)
+    await dispose()
+  }
+  const { hooks } = recorder()
+  t.throws(() => evaluate(code(root, 'exports.default = 3'), {}, hooks), {
+    code: 'LDR_NOT_A_PLUGIN',
+    hint: /definePlugin/
+  })
+})
+
+t.test('stacks name the line of the source, of each version that lives', async t => {
+  const fail = (lines: number) => `${'\n'.repeat(lines)}export function fail() { throw new Error('boom') }`
+  const root = folder(t, {
+    'package.json': packageJson('sample'),
+    'src/plugin.ts': pluginSource('sample', 'fail()', "import { fail } from './deep/fail.ts'"),
+    'src/deep/fail.ts': fail(4)
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const stackOf = (running: { plugin: { activate(context: unknown): unknown } }): string => {
+    try {
+      running.plugin.activate({})
+    } catch (error) {
+      return String((error as Error).stack)
+    }
+    return ''
+  }
+  const first = await run(t, root, bundler)
+  t.match(stackOf(first), `${join(root, 'src/deep/fail.ts')}:5:`)
+  t.match(stackOf(first), `${join(root, 'src/plugin.ts')}:3:`)
+  write(root, { 'src/deep/fail.ts': fail(8) })
+  const second = await run(t, root, bundler)
+  t.match(stackOf(second), `${join(root, 'src/deep/fail.ts')}:9:`)
+  t.match(stackOf(first), `${join(root, 'src/deep/fail.ts')}:5:`, 'the old one keeps its own')
+  await first.dispose()
+  write(root, { 'src/deep/fail.ts': fail(0) })
+  t.match(stackOf(await run(t, root, bundler)), `${join(root, 'src/deep/fail.ts')}:1:`)
+})
+
+t.test('a module body that throws is told with its place', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('sample'),
+    'src/plugin.ts': `import './bad.ts'\n${pluginSource('sample')}`,
+    'src/bad.ts': "\n\nthrow new TypeError('not today')"
+  })
+  await t.rejects(run(t, root), {
+    code: 'LDR_EVALUATE_FAILED',
+    plugin: 'sample',
+    at: { file: join(root, 'src/bad.ts'), line: 3 },
+    message: /bad\.ts:3: not today/,
+    cause: { message: 'not today' }
+  })
+  write(root, { 'src/bad.ts': "import 'not-installed'" })
+  await t.rejects(run(t, root), { code: 'LDR_EVALUATE_FAILED', hint: `run npm install in ${root}` })
+  write(root, {
+    'src/bad.ts': "import 'waits'",
+    'node_modules/waits/package.json': { name: 'waits', version: '1.0.0', type: 'module', exports: './index.js' },
+    'node_modules/waits/index.js': 'await 1'
+  })
+  await t.rejects(run(t, root), { code: 'LDR_EVALUATE_FAILED', hint: /await import/ })
+})
+
+t.test('what the module body opened before it threw is closed', async t => {
+  const { hooks, leaks, dispose } = recorder()
+  const root = folder(t)
+  t.throws(() => evaluate(code(root, "setInterval(() => {}, 1000); throw new Error('x')"), {}, hooks), {
+    code: 'LDR_EVALUATE_FAILED'
+  })
+  await dispose()
+  t.match(leaks, [/^interval of 1000 ms \(opened at dist\/plugin\.cjs:\d\)$/])
+})
+
+t.test('code may declare names that the host injects, and is strict', async t => {
+  const head = `
+const process = { pid: 'mine' }
+class setTimeout {}
+function queueMicrotask() { return 'mine' }
+`
+  const body = 'return [process.pid, typeof setTimeout, queueMicrotask(), (function () { return this })()]'
+  const { plugin } = await start(t, body, head)
+  t.same(plugin.activate({}), ['mine', 'function', 'mine', undefined])
+})
+
+t.test('the compilation cache is off around the compilation alone, also when that throws', async t => {
+  const flags: string[] = []
+  const real = v8.setFlagsFromString
+  v8.setFlagsFromString = flag => {
+    flags.push(flag)
+    real(flag)
+  }
+  t.teardown(() => {
+    v8.setFlagsFromString = real
+  })
+  compile('', [], 'file:///x.cjs', false)
+  t.throws(() => compile('const = 1', [], 'file:///x.cjs', false), SyntaxError)
+  const off = ['--no-compilation-cache', '--compilation-cache']
+  t.same(flags, [...off, ...off])
+  compile('', [], 'file:///x.cjs', true)
+  t.equal(flags.length, 4, 'left alone where the host says so')
+})
+
+t.test('code is known to V8 by the URL of the compiled file, and names are used again', async t => {
+  const root = folder(t)
+  const text = "exports.default = { kind: 'plugin', name: 'sample', activate: () => new Error('here').stack }"
+  const urlOf = () => {
+    const running = recorder()
+    const { plugin } = evaluate(code(root, text), {}, running.hooks)
+    const stack = String(plugin.activate({} as never, {} as never))
+    return {
+      url: /\((.*):\d+:\d+\)/.exec(stack)?.[1] ?? /at (file:.*):\d+:\d+/.exec(stack)?.[1],
+      dispose: running.dispose
+    }
+  }
+  const { href } = pathToFileURL(join(root, 'dist/plugin.cjs'))
+  const first = urlOf()
+  const second = urlOf()
+  t.match(first.url, href)
+  t.match(second.url, `${href}?1`)
+  await first.dispose()
+  const third = urlOf()
+  t.equal(third.url, first.url)
+  await second.dispose()
+  await third.dispose()
+})
