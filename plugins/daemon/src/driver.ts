@@ -35,12 +35,15 @@ export interface DriverHost extends CallHost {
 const MAX_UNKNOWN_LINE_BYTES = 8_192
 /** Milliseconds in which a peer has to show the token. */
 const AUTH_TIMEOUT_MS = 10_000
+/** Milliseconds between two looks after a peer that will send no more. */
+const PROBE_MS = 100
 
 /** Reads one connection for one unit. Attached in the flip, detached in the next one. */
 export class Driver {
   readonly #connection: Connection
   readonly #host: () => DriverHost
   #authTimer: NodeJS.Timeout | undefined
+  #probeTimer: NodeJS.Timeout | undefined
 
   constructor(connection: Connection, host: () => DriverHost) {
     this.#connection = connection
@@ -63,10 +66,12 @@ export class Driver {
     if (guarded && shown !== null && shown !== digest(settings.token)) this.#close()
     else if (guarded && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
     this.#pump()
+    this.#probe()
   }
 
   detach(): void {
     clearTimeout(this.#authTimer)
+    clearTimeout(this.#probeTimer)
     const { input, output } = this.#connection
     input.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onGone).off('close', this.#onEnd)
     output.off('drain', this.#onDrain).off('error', this.#onGone).off('close', this.#onGone)
@@ -82,14 +87,21 @@ export class Driver {
 
   /**
    * Half open: whoever pipes requests in still wants their answers, also that of a last line without a newline. Whoever
-   * is gone looks the same until something is written to it, so a blank line, which everybody skips, finds out.
+   * is gone looks the same until the second write to it fails, so blank lines, which everybody skips, find out.
    */
   readonly #onEnd = (): void => {
     if (this.#connection.ended) return
     this.#onData(Buffer.from('\n'))
     this.#connection.ended = true
     this.#pump()
-    if (this.#connection.inFlight > 0) writeLine(this.#connection, '')
+    this.#probe()
+  }
+
+  readonly #probe = (): void => {
+    clearTimeout(this.#probeTimer)
+    if (!this.#connection.ended || this.#connection.inFlight === 0 || this.#connection.closed) return
+    writeLine(this.#connection, '')
+    this.#probeTimer = setTimeout(this.#probe, PROBE_MS)
   }
 
   readonly #onDrain = (): void => {
@@ -103,7 +115,6 @@ export class Driver {
   readonly #onGone = (): void => {
     if (this.#connection.closed) return
     this.#connection.closed = true
-    clearTimeout(this.#authTimer)
     abortCalls(this.#connection)
     this.#connection.waiting.length = 0
     // A write that the system still held can fail once more.

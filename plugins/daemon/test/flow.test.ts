@@ -93,6 +93,9 @@ t.test('a slow reader is spared all but the newest progress', async t => {
     const frame = await peer.next()
     if (frame.id === 'r' || frame.params?.id === 'r') mine.push(frame)
   }
-  t.match(mine, [{ method: '$/progress', params: { id: 'r', done: 50, total: 50 } }, { id: 'r', result: { ok: true } }])
+  t.match(mine, [
+    { method: '$/progress', params: { id: 'r', done: 50, total: 50 } },
+    { id: 'r', result: { ok: true } }
+  ])
   t.equal(mine.length, 2)
 })

@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname } from 'node:path'
+import { callDaemon, type DaemonState, daemonStatePath, probeDaemon, readDaemonState } from '@svc/contracts'
+import t from 'tap'
+import { removeStateFile, writeStateFile } from '../src/state-file.ts'
+import { startDaemon } from './start-daemon.ts'
+
+t.test('the state file lives as long as the daemon', async t => {
+  const { kernel, state, reload } = await startDaemon(t)
+  const path = daemonStatePath(kernel.root)
+  t.match(state, { pid: process.pid, socket: /^127\.0\.0\.1:\d+$/, version: '0.0.0', repository_id: 'test' })
+  t.ok(Math.abs(Date.parse(state.started_at) - performance.timeOrigin) < 1000)
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.ok(await probeDaemon(state))
+  await reload()
+  t.same(await readDaemonState(kernel.root), state, 'a reload leaves it')
+  const { root } = kernel
+  await kernel.close()
+  t.notOk(existsSync(path))
+  t.equal(await readDaemonState(root), null)
+  t.notOk(await probeDaemon(state))
+})
+
+const left = (pid: number): DaemonState => ({
+  pid,
+  started_at: '2026-01-01T00:00:00.000Z',
+  socket: '127.0.0.1:1',
+  version: '0.0.0',
+  repository_id: 'test'
+})
+
+t.test('what a dead daemon left is not believed, and replaced', async t => {
+  const root = t.testdir()
+  const child = spawn(process.execPath, ['-e', ''])
+  await once(child, 'exit')
+  mkdirSync(dirname(daemonStatePath(root)))
+  for (const text of [
+    '',
+    '{',
+    '[]',
+    'null',
+    JSON.stringify({ ...left(1), pid: '1' }),
+    JSON.stringify(left(child.pid as number))
+  ]) {
+    writeFileSync(daemonStatePath(root), text)
+    t.equal(await readDaemonState(root), null, text)
+  }
+  const warnings: string[] = []
+  const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
+  await writeStateFile(root, left(process.pid), log)
+  t.same(await readDaemonState(root), left(process.pid))
+  t.same(warnings, [])
+})
+
+t.test('a daemon removes only its own state', async t => {
+  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify(left(process.ppid)) } })
+  await removeStateFile(root, left(process.pid))
+  t.equal(JSON.parse(readFileSync(daemonStatePath(root), 'utf8')).pid, process.ppid)
+  await removeStateFile(root, left(process.ppid))
+  t.notOk(existsSync(daemonStatePath(root)))
+  await removeStateFile(root, left(process.ppid))
+})
+
+t.test('a second daemon of one project says that it takes over', async t => {
+  const first = await startDaemon(t)
+  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify({ ...first.state, pid: process.ppid }) } })
+  const warnings: string[] = []
+  const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
+  await writeStateFile(root, left(process.pid), log)
+  t.match(warnings, [new RegExp(`process ${process.ppid}`)])
+})
+
+t.test('the client', async t => {
+  const { state, gates } = await startDaemon(t)
+
+  t.test('returns results, and throws errors with their code, hint and data', async t => {
+    t.same(await callDaemon(state, 'test.echo', { text: 'x' }), { text: 'x', by: 'first' })
+    await t.rejects(callDaemon(state, 'refuse'), {
+      '~svc': 'error',
+      code: 'TEST_REFUSED',
+      status: 409,
+      message: 'refused on principle',
+      data: { why: 'test' }
+    })
+    await t.rejects(callDaemon(state, 'nope'), { code: 'DMN_METHOD_UNKNOWN', hint: /rpc\.discover/ })
+  })
+
+  t.test('passes events and progress on', async t => {
+    const events: unknown[] = []
+    const progress: unknown[] = []
+    const result = await callDaemon(
+      state,
+      'test.count',
+      { to: 2 },
+      {
+        onEvent: event => void events.push(event),
+        onProgress: (...given) => void progress.push(given)
+      }
+    )
+    t.same(result, { sum: 3 })
+    t.same(events, [
+      { number: 1, padding: '' },
+      { number: 2, padding: '' }
+    ])
+    t.same(progress, [
+      [1, 2, undefined],
+      [2, 2, undefined]
+    ])
+  })
+
+  t.test('an aborted signal ends the call on both sides', async t => {
+    const controller = new AbortController()
+    const entered = new Promise(resolve => gates.events.once('entered a', resolve))
+    const aborted = new Promise(resolve => gates.events.once('aborted a', resolve))
+    const call = callDaemon(state, 'test.wait', { gate: 'a' }, { signal: controller.signal })
+    await entered
+    controller.abort()
+    await t.rejects(call, { code: 'OPR_CANCELLED' })
+    await aborted
+    await t.rejects(callDaemon(state, 'orch.ping', {}, { signal: AbortSignal.abort() }), { code: 'OPR_CANCELLED' })
+  })
+
+  t.test('a timeout ends the call on both sides', async t => {
+    const aborted = new Promise(resolve => gates.events.once('aborted b', resolve))
+    await t.rejects(callDaemon(state, 'test.wait', { gate: 'b' }, { timeoutMs: 50 }), { code: 'OPR_TIMEOUT' })
+    await aborted
+  })
+})
+
+t.test('the client tells apart what can be at the other end', async t => {
+  const speak = async (answer: string): Promise<{ socket: string }> => {
+    const server = createServer(socket => socket.end(answer)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    return { socket: `127.0.0.1:${(server.address() as { port: number }).port}` }
+  }
+  await t.rejects(callDaemon({ socket: '127.0.0.1:1' }, 'orch.ping'), { code: 'DMN_UNREACHABLE', hint: /svc serve/ })
+  await t.rejects(callDaemon({ socket: '/nowhere/svc.sock' }, 'orch.ping'), { code: 'DMN_UNREACHABLE' })
+  await t.rejects(callDaemon(await speak(''), 'orch.ping'), { code: 'DMN_CONNECTION_LOST' })
+  await t.rejects(callDaemon(await speak('HTTP/1.1 400 Bad Request\r\n\r\n'), 'orch.ping'), { code: 'DMN_BAD_ANSWER' })
+})
