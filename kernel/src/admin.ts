@@ -28,6 +28,7 @@ export interface AdminHost {
   readAgain(): Promise<readonly ConfigProblem[]>
   build(directory: string): Promise<BuildReport>
   configSchema(): Record<string, unknown>
+  stop(reason: string): void
   ownerOf(file: string): string | undefined
 }
 
@@ -56,7 +57,8 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
     explain: (key): SettingExplanation => host.config.explain(key),
     validate: () => host.readAgain(),
-    configSchema: () => host.configSchema()
+    configSchema: () => host.configSchema(),
+    stop: reason => host.stop(reason)
   }
 }
 

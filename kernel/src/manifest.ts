@@ -75,7 +75,8 @@ const MANIFEST = record({
   commands: list(record({ command: words, summary: text, input: table })),
   config: table,
   permissions: table,
-  enabledByDefault: flag
+  enabledByDefault: flag,
+  serves: optional(flag)
 })
 
 /**

@@ -24,6 +24,8 @@ export interface PluginManifest {
   readonly config: JsonSchema
   readonly permissions: Permissions
   readonly enabledByDefault: boolean
+  /** Present where it listens on ports of its own. */
+  readonly serves?: boolean
 }
 
 /** The manifest of a plugin; `version` comes from its package. */
@@ -48,6 +50,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     commands: (plugin.commands ?? []).map(command => ({ ...command, input: toJsonSchema(command.input) })),
     config: plugin.config === undefined ? { type: 'object', additionalProperties: false } : toJsonSchema(plugin.config),
     permissions: plugin.permissions ?? {},
-    enabledByDefault: plugin.enabledByDefault ?? true
+    enabledByDefault: plugin.enabledByDefault ?? true,
+    ...(plugin.serves === true ? { serves: true } : {})
   }
 }

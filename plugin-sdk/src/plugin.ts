@@ -104,6 +104,11 @@ export interface CommandDescriptor {
   readonly input: SchemaLike
   readonly args?: readonly string[]
   readonly aliases?: Readonly<Record<string, string>>
+  /**
+   * Whether the command needs what other plugins contribute: then every enabled plugin is activated for it, save those
+   * that serve. Default false: its own plugin and what that requires.
+   */
+  readonly project?: boolean
 }
 
 /** The terminal, as a command sees it. */
@@ -141,6 +146,8 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly permissions?: Permissions
   /** Whether the plugin is on when `svc.toml` says nothing. Default true. */
   readonly enabledByDefault?: boolean
+  /** Whether it listens on ports of its own; such a plugin is left out when a single command is run. Default false. */
+  readonly serves?: boolean
   activate(ctx: PluginContext<C>, deps: Resolved<R, O>): void | Disposer | Promise<void | Disposer>
 }
 

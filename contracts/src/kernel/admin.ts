@@ -28,6 +28,8 @@ export interface KernelAdmin {
   validate(): Promise<readonly ConfigProblem[]>
   /** JSON Schema of `svc.toml` for editors. */
   configSchema(): Record<string, unknown>
+  /** Ends a served process as SIGTERM does: drains, closes, exits. A process that runs one command ends by itself. */
+  stop(reason: string): void
 }
 
 export type PluginState =

@@ -19,7 +19,8 @@ export async function runCommand(
   input: Record<string, unknown>
 ): Promise<number> {
   if (command.kind === 'operation') return callDescriptor(catalog, flags, command.plugin, command.descriptor, input)
-  return withProject(catalog, flags, command.plugin, async (project, signal) => {
+  const activate = command.descriptor.project === true ? withoutServers(catalog, command.plugin) : [command.plugin]
+  return withProject(catalog, flags, activate, async (project, signal) => {
     const entry = project.kernel.current.commands.get(command.descriptor.command)
     if (entry === undefined) throw inactive(project, command.plugin)
     const { stdin, stdout, stderr } = process
@@ -90,7 +91,7 @@ async function callDescriptor(
       return print(output, flags, view)
     })
   }
-  return withProject(catalog, flags, plugin, async (project, signal) => {
+  return withProject(catalog, flags, [plugin], async (project, signal) => {
     if (!project.kernel.current.operations.has(descriptor.id)) throw inactive(project, plugin)
     const output = await project.kernel.invoke(descriptor.id, input, {
       surface: 'cli',
@@ -103,16 +104,21 @@ async function callDescriptor(
   })
 }
 
-/** Opens the project with no more than one plugin and what it needs. */
+/** What a command may use that needs the whole project, while another process may hold its ports. */
+function withoutServers(catalog: Catalog, owner: string): string[] {
+  return catalog.manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
+}
+
+/** Opens the project with no more than these plugins and what they need. */
 async function withProject(
   catalog: Catalog,
   flags: GlobalFlags,
-  plugin: string,
+  activate: readonly string[],
   use: (project: Project, signal: AbortSignal) => Promise<number>
 ): Promise<number> {
   const { openProject } = await import('../project.ts')
   return interruptible(async signal => {
-    const project = await openProject({ catalog, activate: [plugin], logLevel: flags.logLevel ?? 'warn', watch: false })
+    const project = await openProject({ catalog, activate, logLevel: flags.logLevel ?? 'warn', watch: false })
     try {
       return await use(project, signal)
     } finally {

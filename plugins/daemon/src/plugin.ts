@@ -1,4 +1,4 @@
-import { DAEMON_PROTOCOL, type DaemonState, kernelPort, orchPing, surfaces } from '@svc/contracts'
+import { DAEMON_PROTOCOL, type DaemonState, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
 import { assertGuarded, parseAddress, SOCKET_VARIABLE } from './address.ts'
 import { closeHub, type DaemonHub, openHub } from './hub.ts'
@@ -37,8 +37,10 @@ export default definePlugin({
   summary: 'Newline-delimited JSON-RPC over TCP, a unix socket or stdio',
   config,
   requires: { port: kernelPort },
+  optional: { admin: kernelAdmin },
   operations: [orchPing],
-  async activate(ctx, { port }) {
+  serves: true,
+  async activate(ctx, { port, admin }) {
     const settings = ctx.config as Infer<typeof config>
     const address = parseAddress(settings.socket)
     assertGuarded(address, settings.token)
@@ -61,7 +63,7 @@ export default definePlugin({
       settings,
       guarded: settings.token !== '' && address.kind !== 'stdio',
       // Whoever started the daemon on its streams and closed them wants it no more.
-      onStdioEnd: () => void process.kill(process.pid, 'SIGTERM')
+      onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
     })
 
     ctx.implement(orchPing, () => ({ ok: true, repository_id: port.repositoryId, protocol: DAEMON_PROTOCOL }))

@@ -47,6 +47,7 @@ export default definePlugin({
     {
       command: 'mcp',
       summary: 'Serve the Model Context Protocol on standard input and output',
+      project: true,
       input: t.object({
         'read-only': t.boolean({ default: false, description: 'Offer only tools that change nothing' })
       })
