@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
 import { ChatTemplate } from './chat-template.ts'
@@ -41,6 +42,7 @@ const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
 /** The engine on ONNX Runtime. Nothing heavy is loaded before the first {@link OnnxEngine.load}. */
 export class OnnxEngine implements InferenceEngine {
   readonly name = 'onnxruntime'
+  readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
   #runtime: Runtime | undefined
 

@@ -1,0 +1,55 @@
+import { resolve } from 'node:path'
+import { inferenceEngine } from '@svc/contracts'
+import { definePlugin, t } from '@svc/plugin-sdk'
+import { OnnxEngine } from './engine.ts'
+
+export default definePlugin({
+  name: 'inference-onnx',
+  summary: 'Runs decoder language models from run directories on ONNX Runtime',
+  config: t.object({
+    device: t.string({
+      description: 'Device for loads that name none. best is another word for auto.',
+      pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|webgpu|metal)$',
+      default: 'auto',
+      'x-env': 'SVC_CANDLE_DEVICE'
+    }),
+    threads: t.optional(
+      t.integer({ description: 'Threads per model. Default: the processor cores that the process may use.', minimum: 1 })
+    ),
+    cacheDirectory: t.string({
+      description: 'Folder for converted weights, relative to the project. It may be emptied at any time.',
+      minLength: 1,
+      default: '.vox/cache/models'
+    }),
+    runtime: t.enum(['auto', 'native', 'worker'], {
+      description:
+        'How ONNX Runtime is called: natively, or in a worker thread, which is slower. auto prefers the former.',
+      default: 'auto'
+    }),
+    promptChunk: t.integer({
+      description: 'Tokens of a prompt that are read at once; other sequences take their turn between chunks.',
+      minimum: 1,
+      maximum: 4096,
+      default: 256
+    }),
+    maxWaiting: t.integer({
+      description: 'Requests that may wait for a slot of one model before further ones are refused.',
+      minimum: 0,
+      default: 64
+    })
+  }),
+  provides: [inferenceEngine],
+  permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models'], nativeAddons: true, worker: true },
+  activate(ctx) {
+    const { threads, cacheDirectory, ...settings } = ctx.config
+    const engine = new OnnxEngine({
+      ...settings,
+      ...(threads === undefined ? {} : { threads }),
+      packageRoot: ctx.packageRoot,
+      cacheDirectory: resolve(ctx.projectRoot, cacheDirectory),
+      onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
+    })
+    ctx.provide(inferenceEngine, engine)
+    return () => engine.close()
+  }
+})

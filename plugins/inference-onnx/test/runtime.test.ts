@@ -1,0 +1,134 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { buildLowRankUpdate } from '../src/onnx/low-rank.ts'
+import { openRuntime } from '../src/ort/open.ts'
+import { collect, fixtures, greedy, loadModel, openEngine, packageRoot, temporaryFolder } from './support/models.ts'
+
+t.test('a device that is not there is refused by name; best and auto are other words for what there is', async t => {
+  const engine = await openEngine(t)
+  t.match(await engine.devices(), [{ id: 'cpu', description: String }])
+  const runDirectory = join(fixtures, 'qwen2-tiny')
+  for (const device of ['cuda', 'cuda:1', 'metal', 'webgpu']) {
+    await t.rejects(engine.load({ runDirectory, device }), {
+      code: 'INF_DEVICE_UNAVAILABLE',
+      message: `Device ${device} is not available; available: cpu`
+    })
+  }
+  for (const device of ['auto', 'best', 'cpu']) {
+    const model = await engine.load({ runDirectory, device })
+    t.equal(model.info.device, 'cpu')
+    await model.close()
+  }
+  const forced = await openEngine(t, { device: 'cuda' })
+  await t.rejects(forced.load({ runDirectory }), { code: 'INF_DEVICE_UNAVAILABLE' })
+})
+
+for (const [option, value] of [
+  ['slots', 0],
+  ['threads', 1.5],
+  ['maxContext', -1]
+] as const) {
+  t.test(`${option} ${value} is refused`, async t => {
+    const engine = await openEngine(t)
+    await t.rejects(engine.load({ runDirectory: join(fixtures, 'qwen2-tiny'), [option]: value }), {
+      code: 'INF_OPTION_INVALID',
+      message: new RegExp(`${option} is ${value}`)
+    })
+  })
+}
+
+for (const runtime of ['native', 'worker'] as const) {
+  t.test(`${runtime}: the library's own words reach the caller`, async t => {
+    const opened = openRuntime(runtime, packageRoot, () => {})
+    t.teardown(() => opened.close())
+    t.match(opened.name, /^onnxruntime 1\.\d+\.\d+/)
+    const broken = { model: Uint8Array.of(1, 2, 3), weights: null, threads: 1 }
+    await t.rejects(opened.createSession(broken), { code: 'INF_RUNTIME_FAILED', message: /protobuf|parse|[Ll]oad/ })
+  })
+
+  t.test(`${runtime}: bound memory is read and written by every run`, async t => {
+    const opened = openRuntime(runtime, packageRoot, () => {})
+    t.teardown(() => opened.close())
+    const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
+    const [weight, merged] = [opened.host('float32', [2, 3]), opened.host('float32', [2, 3])]
+    const [a, b] = [opened.host('float32', [1, 3]), opened.host('float32', [2, 1])]
+    const binding = session.bind({ weight, a, b }, { merged })
+    a.data.set([1, 2, 3])
+    b.data.set([1, 10])
+    await binding.run()
+    t.same([...merged.data], [1, 2, 3, 10, 20, 30])
+    weight.data.fill(0.5)
+    b.data[1] = 0
+    await binding.run()
+    t.same([...merged.data], [1.5, 2.5, 3.5, 0.5, 0.5, 0.5])
+    await t.rejects(binding.run(AbortSignal.abort()))
+    await binding.run()
+    binding.release()
+    await session.close()
+  })
+}
+
+t.test('where the C interface cannot be called, the same tokens come from a worker thread', async t => {
+  const root = await temporaryFolder(t)
+  const packages = join(root, 'node_modules')
+  await mkdir(join(packages, 'koffi'), { recursive: true })
+  await writeFile(join(packages, 'koffi', 'package.json'), '{"name":"koffi","main":"index.js"}')
+  await writeFile(join(packages, 'koffi', 'index.js'), 'throw new Error("no native part for this machine")')
+  await mkdir(join(packages, 'onnxruntime-node'), { recursive: true })
+  const real = (await import('node:module')).createRequire(join(packageRoot, 'package.json'))
+  await writeFile(
+    join(packages, 'onnxruntime-node', 'package.json'),
+    JSON.stringify({ name: 'onnxruntime-node', version: '1.0.0', main: 'index.js' })
+  )
+  await writeFile(
+    join(packages, 'onnxruntime-node', 'index.js'),
+    `module.exports = require(${JSON.stringify(real.resolve('onnxruntime-node'))})`
+  )
+  const warnings: string[] = []
+  const engine = { packageRoot: root, onWarning: (_: string, reason: Error) => void warnings.push(reason.message) }
+  const fallback = await loadModel(t, { engine })
+  t.same(warnings, ['no native part for this machine'])
+  const native = await loadModel(t)
+  const request = { tokens: [9, 8, 7], maxTokens: 40, ignoreEos: true, sampling: { temperature: 1, seed: 5 } }
+  const [wanted, got] = [await collect(native.generate(request)), await collect(fallback.generate(request))]
+  t.same(got.tokens, wanted.tokens)
+  t.equal(got.text, wanted.text)
+
+  await t.rejects(loadModel(t, { engine: { ...engine, runtime: 'native' } }), {
+    code: 'INF_RUNTIME_UNAVAILABLE',
+    message: /no native part/
+  })
+  await t.rejects(loadModel(t, { engine: { packageRoot: '/', runtime: 'worker' } }), {
+    code: 'INF_RUNTIME_UNAVAILABLE'
+  })
+})
+
+t.test('a worker that is gone fails its runs instead of leaving them waiting', async t => {
+  const engine = await openEngine(t, { runtime: 'worker' })
+  const model = await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny') })
+  const running = collect(model.generate(greedy([9, 8], 200)), async count => {
+    if (count === 2) await engine.close()
+  })
+  await t.rejects(running, { code: 'INF_RUNTIME_FAILED', message: /worker thread ended/ })
+  t.equal(model.capacity().active, 0)
+})
+
+t.test('a native run can be interrupted, and its binding used again', async t => {
+  const opened = openRuntime('native', packageRoot, () => {})
+  const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
+  const [rows, rank, columns] = [2000, 64, 2000]
+  const [weight, merged] = [opened.host('float32', [rows, columns]), opened.host('float32', [rows, columns])]
+  const [a, b] = [opened.host('float32', [rank, columns]), opened.host('float32', [rows, rank])]
+  const binding = session.bind({ weight, a, b }, { merged })
+  const abort = new AbortController()
+  const run = binding.run(abort.signal)
+  abort.abort()
+  // Whether the library notices before its last operator is a matter of luck; that it ends and recovers is not.
+  await run.catch(() => {})
+  weight.data.fill(2)
+  await binding.run()
+  t.equal(merged.data[0], 2)
+  binding.release()
+  await session.close()
+})

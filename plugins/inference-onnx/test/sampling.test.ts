@@ -1,0 +1,131 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { argmax, largest, logprobs } from '../src/logits.ts'
+import { seededRandom } from '../src/random.ts'
+import { Sampler } from '../src/sampling.ts'
+
+const logits = (values: readonly number[]) => Float32Array.from(values)
+const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })
+
+/** How often each token is drawn. */
+function draw(options: ConstructorParameters<typeof Sampler>[0], values: readonly number[], times = 4000) {
+  const sampler = new Sampler(options, seededRandom(1))
+  const counts = new Map<number, number>()
+  for (let i = 0; i < times; i++) {
+    const token = sampler.sample(logits(values), [])
+    counts.set(token, (counts.get(token) ?? 0) + 1)
+  }
+  return counts
+}
+
+const drawn = (counts: Map<number, number>) => [...counts.keys()].sort((a, b) => a - b)
+
+t.test('temperature 0 takes the largest logit, and of equal ones the first', async t => {
+  const sampler = new Sampler({ temperature: 0 }, () => t.fail('no chance is involved') as never)
+  t.equal(sampler.sample(logits([1, 3, 2]), []), 1)
+  t.equal(sampler.sample(logits([1, 3, 3]), []), 1)
+  t.equal(sampler.sample(logits([Number.NaN, 3, Number.POSITIVE_INFINITY]), []), 2)
+})
+
+t.test('tokens are drawn as often as the soft-max says', async t => {
+  const counts = draw({ temperature: 1 }, [Math.log(0.5), Math.log(0.3), Math.log(0.2)])
+  for (const [token, share] of [0.5, 0.3, 0.2].entries()) {
+    t.ok(Math.abs((counts.get(token) ?? 0) / 4000 - share) < 0.03, `token ${token}`)
+  }
+})
+
+t.test('a lower temperature sharpens, a higher one flattens', async t => {
+  const values = [1, 0]
+  const share = (temperature: number) => (draw({ temperature }, values).get(0) ?? 0) / 4000
+  t.ok(share(0.2) > share(1))
+  t.ok(share(1) > share(5))
+})
+
+t.test('top-k, top-p and min-p keep what they name', async t => {
+  const values = [0.4, 0.3, 0.15, 0.1, 0.05].map(Math.log)
+  t.same(drawn(draw({ temperature: 1, topK: 2 }, values)), [0, 1])
+  t.same(drawn(draw({ temperature: 1, topK: 0 }, values)), [0, 1, 2, 3, 4])
+  t.same(drawn(draw({ temperature: 1, topP: 0.69 }, values)), [0, 1])
+  t.same(drawn(draw({ temperature: 1, topP: 0.71 }, values)), [0, 1, 2])
+  t.same(drawn(draw({ temperature: 1, topP: 0 }, values)), [0])
+  t.same(drawn(draw({ temperature: 1, minP: 0.3 }, values)), [0, 1, 2])
+  t.same(drawn(draw({ temperature: 1, minP: 1 }, values)), [0])
+  t.same(drawn(draw({ temperature: 1, topK: 3, topP: 0.5 }, values)), [0, 1], 'shares are of what top-k left')
+})
+
+t.test('top-p keeps the smallest set that reaches its share, however many tokens that takes', async t => {
+  const values = Array.from({ length: 2000 }, (_, i) => -i / 1000)
+  const total = values.reduce((sum, value) => sum + Math.exp(value), 0)
+  let expected = 0
+  for (let share = 0; share < 0.5; expected++) share += Math.exp(values[expected]!) / total
+  const counts = draw({ temperature: 1, topP: 0.5 }, values, 500)
+  t.ok(Math.max(...counts.keys()) < expected)
+  t.ok(counts.size > 200)
+})
+
+t.test('repeated tokens are penalised within the window', async t => {
+  const greedy = (options: object, history: number[]) =>
+    new Sampler({ temperature: 0, ...options }, Math.random).sample(logits([2, 1.9, -1]), history)
+  t.equal(greedy({ repeatPenalty: 1.1 }, [0]), 1)
+  t.equal(greedy({ presencePenalty: 0.2 }, [0]), 1)
+  t.equal(greedy({ frequencyPenalty: 0.06 }, [0]), 0)
+  t.equal(greedy({ frequencyPenalty: 0.06 }, [0, 0]), 1)
+  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 1 }, [0, 2]), 0, 'outside the window')
+  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: 0 }, [0]), 0, 'no window')
+  t.equal(greedy({ presencePenalty: 0.2 }, [0, ...Array(64).fill(2)]), 0, 'the window is 64 wide')
+  t.equal(greedy({ presencePenalty: 0.2, repeatLastN: -1 }, [0, ...Array(64).fill(2)]), 1, 'the whole context')
+})
+
+t.test('a bias moves a token up or bans it', async t => {
+  const sampler = (entries: [number, number][]) =>
+    new Sampler({ temperature: 0, logitBias: new Map(entries) }, Math.random).sample(logits([2, 1, 0]), [])
+  t.equal(sampler([[2, 5]]), 2)
+  t.equal(sampler([[0, Number.NEGATIVE_INFINITY]]), 1)
+})
+
+t.test('equal seeds give equal sequences, different seeds different ones', async t => {
+  const sequence = (seed: number) => Array.from({ length: 50 }, seededRandom(seed)).join()
+  t.doesNotThrow(() => fc.assert(fc.property(fc.double(), seed => [sequence(seed)].includes(sequence(seed)))))
+  t.equal(new Set(Array.from({ length: 200 }, (_, seed) => sequence(seed))).size, 200)
+})
+
+t.test('random numbers are in [0, 1) and spread evenly', async t => {
+  const random = seededRandom(42)
+  const buckets = new Array(10).fill(0)
+  for (let i = 0; i < 20_000; i++) buckets[Math.floor(random() * 10)]++
+  for (const count of buckets) t.ok(Math.abs(count - 2000) < 200)
+})
+
+t.test('the largest logits come in order, as a full sort has them', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(logitArray, fc.nat(400), (values, count) => {
+        const array = logits(values)
+        const sorted = [...array.keys()].sort((a, b) => array[b]! - array[a]! || a - b).slice(0, count)
+        return (
+          `${largest(array, count)}` === `${sorted}` &&
+          argmax(array) === [...array.keys()].sort((a, b) => array[b]! - array[a]! || a - b)[0]
+        )
+      })
+    )
+  )
+})
+
+t.test('logprobs are logarithms of a distribution, most likely first', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(logitArray, values => {
+        const array = logits(values)
+        const { top, logprob, token } = logprobs(array, 0, array.length, id => `#${id}`)
+        const total = top.reduce((sum, entry) => sum + Math.exp(entry.logprob), 0)
+        const own = top.find(entry => entry.token === token)
+        return (
+          Math.abs(total - 1) < 1e-6 &&
+          own?.logprob === logprob &&
+          top.every((e, i) => i === 0 || e.logprob <= top[i - 1]!.logprob)
+        )
+      })
+    )
+  )
+  t.same(logprobs(logits([0, 0]), 1, 0, String), { token: 1, text: '1', logprob: -Math.LN2, top: [] })
+})
