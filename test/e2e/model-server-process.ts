@@ -13,19 +13,30 @@ export const SVC = fileURLToPath(new URL('./svc-from-source.mjs', import.meta.ur
 export const FROM_SOURCE = [`--import=${import.meta.resolve('tsx')}`, '--conditions=svc-source']
 
 export interface RunningServer {
+  /** Address of the model server. */
   readonly url: string
   readonly child: ChildProcess
+  /** Folder of its project, in which it runs. */
+  readonly folder: string
   /** Everything it has logged, line by line. */
   readonly lines: readonly string[]
   /** Its exit code, or the name of the signal that ended it. */
   readonly ended: Promise<number | string>
+  /** Address of another of its listeners. */
+  addressOf(listener: string): string | undefined
 }
 
-/** Starts a program that runs a model server on a free port, and resolves when its model is ready. */
-export async function startModelServer(t: Test, argv: readonly string[]): Promise<RunningServer> {
-  const child = spawn(process.execPath, [...FROM_SOURCE, ...argv, '--port', '0'], {
-    cwd: t.testdir({}),
-    stdio: ['ignore', 'pipe', 'pipe']
+/** Starts a program that runs a model server, and resolves when its model is ready. It is ended with the test. */
+export async function startModelServer(
+  t: Test,
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {}
+): Promise<RunningServer> {
+  const folder = t.testdir({ 'svc.toml': '' })
+  const child = spawn(process.execPath, [...FROM_SOURCE, ...argv], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env }
   })
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   t.teardown(async () => {
@@ -33,17 +44,20 @@ export async function startModelServer(t: Test, argv: readonly string[]): Promis
     await ended
   })
   const lines: string[] = []
+  const addresses = new Map<string, string>()
   const url = new Promise<string>((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on('line', line => {
         lines.push(line)
-        const address = /model-server listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
-        if (address !== undefined) resolve(address)
+        const [, listener = '', address = ''] = /([\w-]+) listens on (http:\/\/[^\s"]+)/.exec(line) ?? []
+        addresses.set(listener, address)
+        if (listener === 'model-server') resolve(address)
       })
     }
     void ended.then(how => reject(new Error(`the server ended with ${how}:\n${lines.join('\n')}`)))
   })
-  const server = { url: await url, child, lines, ended }
+  const addressOf = (listener: string) => addresses.get(listener)
+  const server: RunningServer = { url: await url, child, folder, lines, ended, addressOf }
   for (let ready = false; !ready; ) ready = (await fetch(`${server.url}/ready`)).ok
   return server
 }

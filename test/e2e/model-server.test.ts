@@ -7,11 +7,12 @@ import OpenAI from 'openai'
 import t from 'tap'
 import { BUNDLED_MODEL, FROM_SOURCE, MODEL_SERVER, SVC, startModelServer } from './model-server-process.ts'
 
+const SERVE = [MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL]
 const QUESTION = 'a table of customers with a name and an email'
 const messages = [{ role: 'user' as const, content: QUESTION }]
 
 t.test('the bundled model chats with unmodified clients', async t => {
-  const { url } = await startModelServer(t, [MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL])
+  const { url } = await startModelServer(t, [...SERVE, '--port', '0'])
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
   const ollama = new Ollama({ host: url })
   const model = 'vox-tiny'
@@ -118,16 +119,25 @@ t.test('the bundled model chats with unmodified clients', async t => {
 })
 
 t.test('the server answers by the name that it is given and stops when it is told', async t => {
-  const name = ['--model-name', 'my model', '--max-tokens', '2', '--temperature', '0']
-  const { url, child, ended } = await startModelServer(t, [MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL, ...name])
+  const flags = ['--port', '0', '--model-name', 'my model', '--max-tokens', '2', '--temperature', '0']
+  const { url, child, ended } = await startModelServer(t, [...SERVE, ...flags])
   const answer = await new Ollama({ host: url }).generate({ model: 'my model', prompt: 'hello' })
   t.match(answer, { model: 'my model', eval_count: 2, done_reason: 'length' })
   child.kill('SIGTERM')
   t.equal(await ended, 0)
 })
 
+t.test(
+  'the program runs the engine, the HTTP server with one listener, the model server, and nothing else',
+  async t => {
+    const { lines, addressOf } = await startModelServer(t, [...SERVE, '--port', '0'])
+    t.ok(lines.some(line => line.includes('"added":["http","inference-onnx","model-server"]')))
+    t.equal(addressOf('main'), undefined)
+  }
+)
+
 t.test('svc model serve runs the same server and passes signals on', async t => {
-  const argv = [SVC, 'model', 'serve', '--model', BUNDLED_MODEL, '--model-name', 'mine']
+  const argv = [SVC, 'model', 'serve', '--model', BUNDLED_MODEL, '--model-name', 'mine', '--port', '0']
   const { url, child, ended } = await startModelServer(t, argv)
   t.match((await new Ollama({ host: url }).list()).models, [{ name: 'mine' }])
   child.kill('SIGTERM')
@@ -140,12 +150,14 @@ t.test('a port that is taken is named with the setting that chose it', async t =
   await once(taken, 'listening')
   t.teardown(() => taken.close())
   const { port } = taken.address() as AddressInfo
-  const { status, stderr, stdout } = spawnSync(
-    process.execPath,
-    [...FROM_SOURCE, MODEL_SERVER, 'serve', '--model', BUNDLED_MODEL, '--port', String(port)],
-    { cwd: t.testdir({}), encoding: 'utf8', timeout: 60_000 }
+  const { status, stderr, stdout } = spawnSync(process.execPath, [...FROM_SOURCE, ...SERVE, '--port', String(port)], {
+    cwd: t.testdir({}),
+    encoding: 'utf8',
+    timeout: 60_000
+  })
+  t.equal(status, 1)
+  t.match(
+    stdout + stderr,
+    new RegExp(`port ${port} on 127.0.0.1 is in use; the setting plugins.model-server.port chose it`)
   )
-  t.not(status, 0)
-  t.match(stdout + stderr, new RegExp(`${port}`))
-  t.match(stdout + stderr, /plugins\.model-server\.port/)
 })

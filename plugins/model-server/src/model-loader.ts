@@ -101,8 +101,7 @@ export class ModelLoader {
       return engine.load({
         runDirectory: directory,
         slots,
-        // Without a name the engine's own choice holds, which a setting of its own may narrow.
-        ...(device === 'auto' || device === 'best' ? {} : { device }),
+        ...(device === undefined ? {} : { device: device === 'best' ? 'auto' : device }),
         ...(context === undefined ? {} : { maxContext: context }),
         onProgress: this.#progressReporter()
       })

@@ -20,12 +20,13 @@ export const settings = t.object({
   api_key: t.optional(
     t.secret({ minLength: 1, description: 'Bearer token that every route but GET / asks for. Without it none does.' })
   ),
-  device: t.string({
-    default: 'auto',
-    pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|metal|webgpu)$',
-    'x-env': 'SVC_CANDLE_DEVICE',
-    description: 'Device that computes: auto (best is the same), cpu, cuda, cuda:N, metal, webgpu.'
-  }),
+  device: t.optional(
+    t.string({
+      pattern: '^(auto|best|cpu|cuda(:[0-9]+)?|metal|webgpu)$',
+      description:
+        'Device that computes: auto (or best), cpu, cuda, cuda:N, metal, webgpu. Without it the engine decides.'
+    })
+  ),
   slots: t.integer({ default: 1, minimum: 1, maximum: 256, description: 'Answers that are generated at once.' }),
   queue: t.integer({
     default: 8,
