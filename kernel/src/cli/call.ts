@@ -2,7 +2,7 @@ import { callDaemon, type Invocation, probeDaemon, readDaemonState } from '@svc/
 import type { OperationDescriptor } from '@svc/plugin-sdk'
 import type { Catalog } from '../catalog.ts'
 import { kernelErrors } from '../errors.ts'
-import type { Project } from '../project.ts'
+import type { Project, ProjectOptions } from '../project.ts'
 import { closest } from '../suggest.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { interruptible } from './interrupt.ts'
@@ -19,8 +19,9 @@ export async function runCommand(
   input: Record<string, unknown>
 ): Promise<number> {
   if (command.kind === 'operation') return callDescriptor(catalog, flags, command.plugin, command.descriptor, input)
-  const activate = command.descriptor.project === true ? withoutServers(catalog, command.plugin) : [command.plugin]
-  return withProject(catalog, flags, activate, async (project, signal) => {
+  const whole = command.descriptor.project === true
+  const activate = whole ? withoutServers(catalog, command.plugin) : [command.plugin]
+  return withProject(catalog, flags, { activate, ...(whole ? {} : NO_WATCH) }, async (project, signal) => {
     const entry = project.kernel.current.commands.get(command.descriptor.command)
     if (entry === undefined) throw inactive(project, command.plugin)
     const { stdin, stdout, stderr } = process
@@ -91,7 +92,7 @@ async function callDescriptor(
       return print(output, flags, view)
     })
   }
-  return withProject(catalog, flags, [plugin], async (project, signal) => {
+  return withProject(catalog, flags, { activate: [plugin], ...NO_WATCH }, async (project, signal) => {
     if (!project.kernel.current.operations.has(descriptor.id)) throw inactive(project, plugin)
     const output = await project.kernel.invoke(descriptor.id, input, {
       surface: 'cli',
@@ -109,16 +110,19 @@ function withoutServers(catalog: Catalog, owner: string): string[] {
   return catalog.manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
 }
 
-/** Opens the project with no more than these plugins and what they need. */
+/** Files may change under a command that ends before anybody could notice. */
+const NO_WATCH = { watch: false } as const
+
+/** Opens the project with no more than some plugins and what they need. */
 async function withProject(
   catalog: Catalog,
   flags: GlobalFlags,
-  activate: readonly string[],
+  options: Pick<ProjectOptions, 'activate' | 'watch'>,
   use: (project: Project, signal: AbortSignal) => Promise<number>
 ): Promise<number> {
   const { openProject } = await import('../project.ts')
   return interruptible(async signal => {
-    const project = await openProject({ catalog, activate, logLevel: flags.logLevel ?? 'warn', watch: false })
+    const project = await openProject({ catalog, logLevel: flags.logLevel ?? 'warn', ...options })
     try {
       return await use(project, signal)
     } finally {
