@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { guardProcess } from './guard-process.ts'
-import { guardTimers } from './guard-timers.ts'
+import { guardIterable, guardTimers } from './guard-timers.ts'
 import type { Guards } from './guards.ts'
 
 /** The last grace of a child process between SIGTERM and SIGKILL. */
@@ -263,18 +263,8 @@ function guardWatchFile(guards: Guards, real: Module): Module {
 type AsyncWatch = (path: string, options?: { readonly signal?: AbortSignal }) => AsyncIterable<unknown>
 
 function guardAsyncWatch(guards: Guards, watch: AsyncWatch): AsyncWatch {
-  return async function* guarded(path, options) {
-    if (!guards.enter('fs.watch')) return yield* watch(path, options)
-    const controller = new AbortController()
-    const close = (): void => controller.abort(guards.closedError('fs.watch'))
-    const release = guards.track({ label: () => `watcher of ${path}`, close }, guarded)
-    const signals = options?.signal === undefined ? [] : [options.signal]
-    try {
-      yield* watch(path, { ...options, signal: AbortSignal.any([controller.signal, ...signals]) })
-    } finally {
-      release()
-    }
-  }
+  return (path, given) =>
+    guardIterable(guards, 'fs.watch', `watcher of ${path}`, given, options => watch(path, options))
 }
 
 function call(handle: Handle, method: string): unknown {

@@ -67,37 +67,69 @@ export function guardTimers(guards: Guards): GuardedTimers {
   }
 }
 
-/** Sleeps end on disposal by rejecting with an `AbortError` whose cause has the code `LDR_CLOSED`. */
+/**
+ * Sleeps of a disposed plugin never end: its code stops there and is collected. A rejection would run on into code that
+ * nobody awaits any more, and end the process.
+ */
 function guardSleeps(guards: Guards): Record<string, unknown> {
   const begin = (label: string, options: SleepOptions, above: unknown) => {
     const controller = new AbortController()
-    const close = (): void => controller.abort(guards.closedError(label))
-    const release = guards.track({ label: () => label, close, once: true }, above)
+    const release = guards.track({ label: () => label, close: () => controller.abort(), once: true }, above)
     const signals = options?.signal === undefined ? [] : [options.signal]
-    return { options: { ...options, signal: AbortSignal.any([controller.signal, ...signals]) }, release }
+    const settle = async <A>(sleep: Promise<A>): Promise<A> => {
+      try {
+        return await sleep
+      } catch (error) {
+        return controller.signal.aborted ? forever() : Promise.reject(error)
+      } finally {
+        release()
+      }
+    }
+    return { options: { ...options, signal: AbortSignal.any([controller.signal, ...signals]) }, settle }
   }
   const setTimeout = <A>(ms?: number, value?: A, given?: SleepOptions): Promise<A> => {
     if (!guards.enter('setTimeout')) return promises.setTimeout(ms, value, given)
-    const { options, release } = begin(`sleep of ${ms} ms`, given, setTimeout)
-    return promises.setTimeout(ms, value as A, options).finally(release)
+    const { options, settle } = begin(`sleep of ${ms} ms`, given, setTimeout)
+    return settle(promises.setTimeout(ms, value as A, options))
   }
   const setImmediate = <A>(value?: A, given?: SleepOptions): Promise<A> => {
     if (!guards.enter('setImmediate')) return promises.setImmediate(value, given)
-    const { options, release } = begin('sleep until the next turn', given, setImmediate)
-    return promises.setImmediate(value as A, options).finally(release)
-  }
-  async function* setInterval<A>(ms?: number, value?: A, given?: SleepOptions): AsyncGenerator<A> {
-    if (!guards.enter('setInterval')) return yield* promises.setInterval(ms, value as A, given)
-    const { options, release } = begin(`interval of ${ms} ms`, given, setInterval)
-    try {
-      yield* promises.setInterval(ms, value as A, options)
-    } finally {
-      release()
-    }
+    const { options, settle } = begin('sleep until the next turn', given, setImmediate)
+    return settle(promises.setImmediate(value as A, options))
   }
   const scheduler = {
     wait: (ms: number, given?: SleepOptions) => setTimeout(ms, undefined, given),
     yield: () => setImmediate()
   }
+  const setInterval = <A>(ms?: number, value?: A, given?: SleepOptions): AsyncIterable<A> =>
+    guardIterable(guards, 'setInterval', `interval of ${ms} ms`, given, options =>
+      promises.setInterval(ms, value as A, options)
+    )
   return { setTimeout, setImmediate, setInterval, scheduler }
+}
+
+/** An iterable that takes a signal and holds something open from its first step to its last. */
+export async function* guardIterable<A>(
+  guards: Guards,
+  action: string,
+  label: string,
+  given: SleepOptions,
+  open: (options: SleepOptions) => AsyncIterable<A>
+): AsyncGenerator<A> {
+  if (!guards.enter(action)) return yield* open(given)
+  const controller = new AbortController()
+  const release = guards.track({ label: () => label, close: () => controller.abort() }, guardIterable)
+  const signals = given?.signal === undefined ? [] : [given.signal]
+  try {
+    yield* open({ ...given, signal: AbortSignal.any([controller.signal, ...signals]) })
+  } catch (error) {
+    if (controller.signal.aborted) await forever()
+    throw error
+  } finally {
+    release()
+  }
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => {})
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { dirname } from 'node:path'
+import { readdirSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 
 /** What is watched; absolute paths. */
@@ -21,22 +22,39 @@ export interface WatchOptions {
   readonly quietMs?: number
 }
 
-interface Watched {
-  readonly wanted: ReadonlySet<string>
+interface Place {
+  /** What to look for in the directory: files of the set, or the folder in which they will be. */
+  readonly items: Set<string>
   readonly folders: boolean
+}
+
+interface Open {
+  readonly key: string
   readonly watcher: FSWatcher
 }
 
+const MISSING = 'missing'
+
 /**
- * Watches exactly a set of files, through the directories that hold them: an editor that saves by renaming replaces
- * the file, and a file that is missing may appear.
+ * Watches exactly a set of files, through the directories that hold them: an editor that saves by renaming replaces the
+ * file, and a file or its folder may be missing as yet.
+ *
+ * The system's events only say when to look; what changed is found by comparing times and sizes. Events come in bursts,
+ * and some are lost while a file is replaced.
  */
 export class Watcher {
   readonly #options: WatchOptions
-  readonly #watched = new Map<string, Watched>()
-  readonly #changed = new Set<string>()
+  readonly #open = new Map<string, Open>()
+  /** What was last seen of each file, and of each directory's folders. */
+  #seen = new Map<string, string>()
+  #set: { readonly files: ReadonlySet<string>; readonly directories: ReadonlySet<string> } = {
+    files: new Set(),
+    directories: new Set()
+  }
+  #reporting = false
+  /** Whether something happened while a call was under way. */
+  #missed = false
   #timer: NodeJS.Timeout | undefined
-  #reporting: Promise<void> | undefined
   #closed = false
   #turn: Promise<void> = Promise.resolve()
 
@@ -45,93 +63,151 @@ export class Watcher {
   }
 
   /** Replaces the set; resolves when all of it is watched. What stays in it is watched without a gap. */
-  update(set: WatchSet): Promise<void> {
-    const turn = this.#turn.then(() => this.#update(set))
+  async update(set: WatchSet): Promise<void> {
+    const before = this.#set
+    this.#set = { files: new Set(set.files), directories: new Set(set.directories) }
+    const stays = (path: string): boolean => {
+      const { files, directories } = this.#set
+      if (files.has(path)) return before.files.has(path)
+      return directories.has(dirname(path)) && before.directories.has(dirname(path))
+    }
+    const seen = [...this.#look()].filter(([path]) => !stays(path))
+    this.#seen = new Map([...seen, ...[...this.#seen].filter(([path]) => stays(path))])
+    await this.#inTurn(() => this.#arrange())
+    this.#soon()
+  }
+
+  /** Does not wait for a call of `onChange`, which may be the one that closes. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#inTurn(async () => {
+      await Promise.all([...this.#open.values()].map(each => each.watcher.close()))
+      this.#open.clear()
+    })
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  async close(): Promise<void> {
-    this.#closed = true
-    clearTimeout(this.#timer)
-    await this.#turn
-    await Promise.all([...this.#watched.values()].map(each => each.watcher.close()))
-    this.#watched.clear()
-    await this.#reporting
-  }
-
-  async #update(set: WatchSet): Promise<void> {
-    const directories = new Set(set.directories)
-    const wanted = new Map([...directories].map(directory => [directory, new Set<string>()]))
-    for (const file of set.files) {
-      const files = wanted.get(dirname(file)) ?? new Set()
-      wanted.set(dirname(file), files.add(file))
-    }
-    const opened = [...wanted].map(([directory, files]) => this.#watch(directory, files, directories.has(directory)))
-    const gone = [...this.#watched].filter(([directory]) => !wanted.has(directory))
-    for (const [directory, { watcher }] of gone) {
-      this.#watched.delete(directory)
-      await watcher.close()
-    }
+  /** Opens what is not open yet before it closes what is no longer needed. */
+  async #arrange(): Promise<void> {
+    const places = this.#places()
+    const stale: Open[] = []
+    const opened = [...places].map(async ([directory, place]) => {
+      const key = `${identity(directory)} ${place.folders} ${[...place.items].sort().join()}`
+      const current = this.#open.get(directory)
+      if (current?.key === key || this.#closed) return
+      if (current !== undefined) stale.push(current)
+      this.#open.set(directory, { key, watcher: await this.#watch(directory, place) })
+    })
     await Promise.all(opened)
+    for (const [directory, open] of this.#open) {
+      if (places.has(directory)) continue
+      this.#open.delete(directory)
+      stale.push(open)
+    }
+    await Promise.all(stale.map(each => each.watcher.close()))
   }
 
-  async #watch(directory: string, wanted: ReadonlySet<string>, folders: boolean): Promise<void> {
-    const previous = this.#watched.get(directory)
-    if (previous !== undefined && previous.folders === folders && isSame(previous.wanted, wanted)) return
-    if (this.#closed) return
+  /** For every path the directory to watch: its own, or the nearest one that exists. */
+  #places(): Map<string, Place> {
+    const { files, directories } = this.#set
+    const places = new Map<string, Place>()
+    const place = (directory: string): Place => {
+      const found = places.get(directory) ?? { items: new Set(), folders: directories.has(directory) }
+      places.set(directory, found)
+      return found
+    }
+    const seek = (item: string): void => {
+      let [child, parent] = [item, dirname(item)]
+      while (identity(parent) === MISSING && parent !== dirname(parent)) [child, parent] = [parent, dirname(parent)]
+      place(parent).items.add(child)
+    }
+    for (const file of files) seek(file)
+    for (const directory of directories) identity(directory) === MISSING ? seek(directory) : place(directory)
+    return places
+  }
+
+  async #watch(directory: string, { items, folders }: Place): Promise<FSWatcher> {
     const { watch } = await import('chokidar')
-    const watcher = watch(directory, {
-      ignoreInitial: true,
-      depth: 0,
-      ignored: (path, stats) => path !== directory && !wanted.has(path) && !(folders && stats?.isFile() !== true)
-    })
+    const isOurs = (path: string): boolean => items.has(path) || path === directory
+    const watcher = watch(directory, { ignoreInitial: true, depth: 0, ignored: path => !isOurs(path) })
+    const notice = (path: string): void => {
+      if (folders || isOurs(path)) this.#soon()
+    }
     watcher.on('error', this.#options.onError)
-    watcher.on('all', (event, path) => {
-      const folder = event === 'addDir' || event === 'unlinkDir'
-      if (path === directory) this.#lost(directory, watcher)
-      else if (wanted.has(path) || (folder && folders)) this.#note(path)
-    })
-    this.#watched.set(directory, { wanted, folders, watcher })
+    watcher.on('all', (_event, path) => notice(path))
+    // Also tells of the directory itself, by its name, when it is removed.
+    watcher.on('raw', (_event, name) =>
+      notice(name && name !== basename(directory) ? join(directory, name) : directory)
+    )
     await once(watcher, 'ready')
-    await previous?.watcher.close()
+    return watcher
   }
 
-  /** The directory itself vanished: all that was in it did, and the next update begins anew. */
-  #lost(directory: string, watcher: FSWatcher): void {
-    const watched = this.#watched.get(directory)
-    if (watched?.watcher !== watcher) return
-    this.#watched.delete(directory)
-    for (const file of watched.wanted) this.#note(file)
-    this.#note(directory)
-    void watcher.close()
-  }
-
-  #note(path: string): void {
-    this.#changed.add(path)
+  #soon(): void {
     clearTimeout(this.#timer)
-    if (!this.#closed) this.#timer = setTimeout(() => this.#report(), this.#options.quietMs ?? 15)
+    if (this.#closed) return
+    this.#timer = setTimeout(() => void this.#report(), this.#options.quietMs ?? 15)
   }
 
-  #report(): void {
-    if (this.#reporting !== undefined || this.#changed.size === 0 || this.#closed) return
-    const paths = [...this.#changed].sort()
-    this.#changed.clear()
-    this.#reporting = this.#call(paths).finally(() => {
-      this.#reporting = undefined
-      this.#report()
-    })
-  }
-
-  async #call(paths: readonly string[]): Promise<void> {
+  async #report(): Promise<void> {
+    if (this.#reporting) {
+      this.#missed = true
+      return
+    }
+    this.#reporting = true
     try {
+      await this.#inTurn(() => this.#arrange())
+      const paths = this.#changed()
+      if (paths.length === 0 || this.#closed) return
       await this.#options.onChange(paths)
     } catch (error) {
       this.#options.onError(error)
+    } finally {
+      this.#reporting = false
+      if (this.#missed) this.#soon()
+      this.#missed = false
     }
+  }
+
+  /** Looks again, and says what is not as it was. */
+  #changed(): string[] {
+    const before = this.#seen
+    this.#seen = this.#look()
+    const paths = new Set([...before.keys(), ...this.#seen.keys()])
+    return [...paths].filter(path => (before.get(path) ?? MISSING) !== (this.#seen.get(path) ?? MISSING)).sort()
+  }
+
+  #look(): Map<string, string> {
+    const seen = new Map<string, string>()
+    for (const file of this.#set.files)
+      seen.set(
+        file,
+        identity(file, stats => `${stats.mtimeMs} ${stats.size}`)
+      )
+    for (const directory of this.#set.directories) {
+      for (const folder of foldersOf(directory)) seen.set(folder, identity(folder))
+    }
+    return seen
   }
 }
 
-function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && [...one].every(each => other.has(each))
+/** Tells a file or folder from another one of its name. */
+function identity(path: string, more: (stats: Stats) => string = () => ''): string {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats === undefined ? MISSING : `${stats.ino} ${stats.birthtimeMs} ${more(stats)}`
+}
+
+function foldersOf(directory: string): string[] {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true })
+    return entries.filter(entry => !entry.isFile()).map(entry => join(directory, entry.name))
+  } catch {
+    return []
+  }
 }
