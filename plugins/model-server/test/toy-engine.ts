@@ -14,8 +14,8 @@ import { detokenize, END_OF_TEXT, IM_END, tokenize, VOCABULARY_SIZE } from './to
 export interface ToyOptions {
   readonly contextLength?: number
   readonly device?: string
-  /** Runs before every token: a place to wait or to throw. `generated` counts from 0. */
-  beforeToken?(generated: number): void | Promise<void>
+  /** Runs before every token: a place to wait or to throw. `generated` counts from 0; `signal` is the request's. */
+  beforeToken?(generated: number, signal: AbortSignal | undefined): void | Promise<void>
   /** Runs before a load is over: a place to wait or to throw. */
   beforeLoaded?(options: LoadOptions): void | Promise<void>
 }
@@ -130,7 +130,7 @@ export class ToyModel implements LoadedModel {
     }
     try {
       while (generated.length < Math.min(request.maxTokens ?? room, room)) {
-        await this.#options.beforeToken?.(generated.length)
+        await this.#options.beforeToken?.(generated.length, signal)
         // Real engines compute off the event loop; without this nobody else would ever run.
         await new Promise(setImmediate)
         if (signal?.aborted) {
