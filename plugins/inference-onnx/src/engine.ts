@@ -8,6 +8,7 @@ import { inferenceErrors } from './errors.ts'
 import { OnnxModel } from './model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
 import { buildDecoder } from './onnx/decoder.ts'
+import { ownRequire } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
 import type { Runtime } from './ort/runtime.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
@@ -17,11 +18,11 @@ import { Tokenizer } from './tokenizer.ts'
 import { prepareWeights } from './weights/prepare.ts'
 
 export interface OnnxEngineOptions {
-  /** Folder from which the packages of ONNX Runtime are found. */
-  readonly packageRoot: string
   /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
   readonly cacheDirectory: string
   readonly runtime?: RuntimeKind
+  /** Finds the packages of ONNX Runtime; default: as this package itself does. */
+  readonly require?: NodeJS.Require
   /** Used where a load names no device. */
   readonly device?: string
   /** Used where a load names no number of threads. */
@@ -45,6 +46,8 @@ export class OnnxEngine implements InferenceEngine {
   readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
   #runtime: Runtime | undefined
+  #openModels = 0
+  #closed = false
 
   constructor(options: OnnxEngineOptions) {
     this.#options = options
@@ -65,8 +68,17 @@ export class OnnxEngine implements InferenceEngine {
     }
   }
 
-  /** Frees the runtime. Models that are still open belong to whoever loaded them and go on where that is possible. */
+  /**
+   * Frees the runtime: at once, or with the last open model. Models belong to whoever loaded them, and outlive a reload
+   * of this plugin where their owner keeps them.
+   */
   async close(): Promise<void> {
+    this.#closed = true
+    await this.#closeRuntime()
+  }
+
+  async #closeRuntime(): Promise<void> {
+    if (!this.#closed || this.#openModels > 0) return
     await this.#runtime?.close()
     this.#runtime = undefined
   }
@@ -142,13 +154,23 @@ export class OnnxEngine implements InferenceEngine {
       adapter: adapterInfo(directory),
       chatTemplate: template.source
     }
-    const scheduler = new Scheduler(decoder, slots, this.#options.maxWaiting ?? DEFAULT_MAX_WAITING)
-    return new OnnxModel({ info, tokenizer, template, scheduler, endTokens: endTokens(config, directory, tokenizer) })
+    this.#openModels++
+    return new OnnxModel({
+      info,
+      tokenizer,
+      template,
+      scheduler: new Scheduler(decoder, slots, this.#options.maxWaiting ?? DEFAULT_MAX_WAITING),
+      endTokens: endTokens(config, directory, tokenizer),
+      onClosed: () => {
+        this.#openModels--
+        return this.#closeRuntime()
+      }
+    })
   }
 
   #openRuntime(): Runtime {
-    const { runtime = 'auto', packageRoot } = this.#options
-    this.#runtime ??= openRuntime(runtime, packageRoot, reason =>
+    const { runtime = 'auto', require = ownRequire() } = this.#options
+    this.#runtime ??= openRuntime(runtime, require, reason =>
       this.#warn("ONNX Runtime's C interface cannot be called, so it runs slower in a worker thread", reason)
     )
     return this.#runtime

@@ -12,6 +12,7 @@ export interface OnnxModelOptions {
   readonly template: ChatTemplate
   readonly endTokens: ReadonlySet<number>
   readonly scheduler: Scheduler
+  onClosed(): Promise<void>
 }
 
 /** A decoder that is ready to generate. */
@@ -78,7 +79,7 @@ export class OnnxModel implements LoadedModel {
 
   close(): Promise<void> {
     this.#closing.abort()
-    this.#closed ??= this.#options.scheduler.close()
+    this.#closed ??= this.#options.scheduler.close().finally(() => this.#options.onClosed())
     return this.#closed
   }
 

@@ -14,7 +14,10 @@ export default definePlugin({
       'x-env': 'SVC_CANDLE_DEVICE'
     }),
     threads: t.optional(
-      t.integer({ description: 'Threads per model. Default: the processor cores that the process may use.', minimum: 1 })
+      t.integer({
+        description: 'Threads per model. Default: the processor cores that the process may use.',
+        minimum: 1
+      })
     ),
     cacheDirectory: t.string({
       description: 'Folder for converted weights, relative to the project. It may be emptied at any time.',
@@ -45,7 +48,6 @@ export default definePlugin({
     const engine = new OnnxEngine({
       ...settings,
       ...(threads === undefined ? {} : { threads }),
-      packageRoot: ctx.packageRoot,
       cacheDirectory: resolve(ctx.projectRoot, cacheDirectory),
       onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
     })

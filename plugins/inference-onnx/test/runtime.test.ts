@@ -1,9 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { buildLowRankUpdate } from '../src/onnx/low-rank.ts'
+import { ownRequire } from '../src/ort/library.ts'
 import { openRuntime } from '../src/ort/open.ts'
-import { collect, fixtures, greedy, loadModel, openEngine, packageRoot, temporaryFolder } from './support/models.ts'
+import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
 t.test('a device that is not there is refused by name; best and auto are other words for what there is', async t => {
   const engine = await openEngine(t)
@@ -40,7 +42,7 @@ for (const [option, value] of [
 
 for (const runtime of ['native', 'worker'] as const) {
   t.test(`${runtime}: the library's own words reach the caller`, async t => {
-    const opened = openRuntime(runtime, packageRoot, () => {})
+    const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
     t.match(opened.name, /^onnxruntime 1\.\d+\.\d+/)
     const broken = { model: Uint8Array.of(1, 2, 3), weights: null, threads: 1 }
@@ -48,7 +50,7 @@ for (const runtime of ['native', 'worker'] as const) {
   })
 
   t.test(`${runtime}: bound memory is read and written by every run`, async t => {
-    const opened = openRuntime(runtime, packageRoot, () => {})
+    const opened = openRuntime(runtime, ownRequire(), () => {})
     t.teardown(() => opened.close())
     const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
     const [weight, merged] = [opened.host('float32', [2, 3]), opened.host('float32', [2, 3])]
@@ -76,17 +78,17 @@ t.test('where the C interface cannot be called, the same tokens come from a work
   await writeFile(join(packages, 'koffi', 'package.json'), '{"name":"koffi","main":"index.js"}')
   await writeFile(join(packages, 'koffi', 'index.js'), 'throw new Error("no native part for this machine")')
   await mkdir(join(packages, 'onnxruntime-node'), { recursive: true })
-  const real = (await import('node:module')).createRequire(join(packageRoot, 'package.json'))
   await writeFile(
     join(packages, 'onnxruntime-node', 'package.json'),
     JSON.stringify({ name: 'onnxruntime-node', version: '1.0.0', main: 'index.js' })
   )
   await writeFile(
     join(packages, 'onnxruntime-node', 'index.js'),
-    `module.exports = require(${JSON.stringify(real.resolve('onnxruntime-node'))})`
+    `module.exports = require(${JSON.stringify(ownRequire().resolve('onnxruntime-node'))})`
   )
   const warnings: string[] = []
-  const engine = { packageRoot: root, onWarning: (_: string, reason: Error) => void warnings.push(reason.message) }
+  const require = createRequire(join(root, 'package.json'))
+  const engine = { require, onWarning: (_: string, reason: Error) => void warnings.push(reason.message) }
   const fallback = await loadModel(t, { engine })
   t.same(warnings, ['no native part for this machine'])
   const native = await loadModel(t)
@@ -99,23 +101,40 @@ t.test('where the C interface cannot be called, the same tokens come from a work
     code: 'INF_RUNTIME_UNAVAILABLE',
     message: /no native part/
   })
-  await t.rejects(loadModel(t, { engine: { packageRoot: '/', runtime: 'worker' } }), {
+  await t.rejects(loadModel(t, { engine: { require: createRequire('/package.json'), runtime: 'worker' } }), {
     code: 'INF_RUNTIME_UNAVAILABLE'
   })
 })
 
 t.test('a worker that is gone fails its runs instead of leaving them waiting', async t => {
-  const engine = await openEngine(t, { runtime: 'worker' })
-  const model = await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny') })
-  const running = collect(model.generate(greedy([9, 8], 200)), async count => {
-    if (count === 2) await engine.close()
-  })
-  await t.rejects(running, { code: 'INF_RUNTIME_FAILED', message: /worker thread ended/ })
-  t.equal(model.capacity().active, 0)
+  const opened = openRuntime('worker', ownRequire(), () => {})
+  const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
+  const one = opened.host('float32', [1, 1])
+  const binding = session.bind({ weight: one, a: one, b: one }, { merged: opened.host('float32', [1, 1]) })
+  const run = binding.run()
+  const failed = t.rejects(run, { code: 'INF_RUNTIME_FAILED', message: /worker thread ended/ })
+  await opened.close()
+  await failed
+  await t.rejects(binding.run(), { code: 'INF_RUNTIME_FAILED', message: /worker thread ended/ })
 })
 
+for (const runtime of ['native', 'worker'] as const) {
+  t.test(`models outlive the engine that loaded them (${runtime} runtime)`, async t => {
+    const engine = await openEngine(t, { runtime })
+    const models = [
+      await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny') }),
+      await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny') })
+    ]
+    await engine.close()
+    for (const model of models) {
+      t.equal((await collect(model.generate(greedy([9, 8], 4)))).tokens.length, 4)
+      await model.close()
+    }
+  })
+}
+
 t.test('a native run can be interrupted, and its binding used again', async t => {
-  const opened = openRuntime('native', packageRoot, () => {})
+  const opened = openRuntime('native', ownRequire(), () => {})
   const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
   const [rows, rank, columns] = [2000, 64, 2000]
   const [weight, merged] = [opened.host('float32', [rows, columns]), opened.host('float32', [rows, columns])]

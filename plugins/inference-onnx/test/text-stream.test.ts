@@ -53,7 +53,8 @@ t.test('no piece of a valid text holds half a character', async t => {
       fc.property(anyText, places, (text, at) => {
         const { pieces } = stream(cut(Buffer.from(text), at), [])
         return (
-          joined(pieces) === text && pieces.every(piece => piece.text.isWellFormed() && !piece.text.includes('\ufffd'))
+          joined(pieces) === text &&
+          pieces.every(piece => Buffer.from(piece.text).toString() === piece.text && !piece.text.includes('\ufffd'))
         )
       }),
       { numRuns: 1000 }

@@ -2,12 +2,9 @@ import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/**
- * Finds packages from this plugin's own folder. Its code may run as a bundle whose address says nothing, so the folder
- * is handed in.
- */
-export function requireFrom(packageRoot: string): NodeJS.Require {
-  return createRequire(join(packageRoot, 'package.json'))
+/** Finds packages as this plugin's own files do, whether they run from their sources or as a bundle. */
+export function ownRequire(): NodeJS.Require {
+  return createRequire(import.meta.url)
 }
 
 /** Path of the shared library inside the onnxruntime-node package. Throws when it has none for this machine. */

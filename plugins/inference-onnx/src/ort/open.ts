@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 import { type Koffi, OrtApi } from './api.ts'
-import { findLibrary, requireFrom } from './library.ts'
+import { findLibrary } from './library.ts'
 import { NativeRuntime } from './native-runtime.ts'
 import type { Runtime } from './runtime.ts'
 import { WorkerRuntime } from './worker-runtime.ts'
@@ -11,10 +11,9 @@ export type RuntimeKind = 'auto' | 'native' | 'worker'
 /**
  * Loads ONNX Runtime. Nothing of it is loaded before this is called.
  *
- * `packageRoot` is the folder from which its packages are found. Throws `INF_RUNTIME_UNAVAILABLE`.
+ * `require` finds its packages. Throws `INF_RUNTIME_UNAVAILABLE`.
  */
-export function openRuntime(kind: RuntimeKind, packageRoot: string, onFallback: (reason: Error) => void): Runtime {
-  const require = requireFrom(packageRoot)
+export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallback: (reason: Error) => void): Runtime {
   if (kind !== 'worker') {
     try {
       return new NativeRuntime(new OrtApi(require('koffi') as Koffi, findLibrary(require)))

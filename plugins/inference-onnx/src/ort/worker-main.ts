@@ -49,7 +49,7 @@ interface Port {
  * The whole program of the fallback's worker.
  *
  * It is sent to the worker as source text, since a bundled plugin has no file to start a worker from. So it must use
- * nothing but its parameters and globals.
+ * nothing but its parameters and globals. (A bundler may minify it, or wrap functions to keep their names, but not both.)
  */
 export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): void {
   interface Memory {

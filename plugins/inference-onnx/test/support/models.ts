@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import type { GenerateEvent, GenerateRequest, LoadedModel, LoadOptions } from '@svc/contracts'
 import { OnnxEngine, type OnnxEngineOptions } from '../../src/engine.ts'
 
-export const packageRoot = resolve(import.meta.dirname, '../..')
 export const fixtures = resolve(import.meta.dirname, '../fixtures')
 
 interface Teardown {
@@ -21,7 +20,7 @@ export async function temporaryFolder(t: Teardown): Promise<string> {
 /** An engine with a cache of its own. */
 export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions> = {}): Promise<OnnxEngine> {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
-  const engine = new OnnxEngine({ packageRoot, cacheDirectory, threads: 1, ...options })
+  const engine = new OnnxEngine({ cacheDirectory, threads: 1, ...options })
   t.teardown(() => engine.close())
   return engine
 }

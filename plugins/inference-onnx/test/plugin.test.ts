@@ -1,0 +1,83 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { inferenceEngine, type LoadedModel } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import { build } from 'esbuild'
+import t from 'tap'
+import type { OnnxEngine } from '../src/engine.ts'
+import plugin from '../src/plugin.ts'
+import { collect, fixtures, greedy, temporaryFolder } from './support/models.ts'
+
+const runDirectory = join(fixtures, 'qwen2-tiny')
+
+/** A plugin that keeps a model as a model server does. */
+function consumer(onModel: (model: LoadedModel) => void) {
+  return definePlugin({
+    name: 'consumer',
+    requires: { engine: inferenceEngine },
+    async activate(ctx, { engine }) {
+      const open = () => engine.load({ runDirectory })
+      onModel(await ctx.keep('model', open, model => model.close()))
+    }
+  })
+}
+
+t.test('the plugin provides an engine, and a kept model outlives a reload of it', async t => {
+  const models: LoadedModel[] = []
+  const kernel = await testKernel([plugin, consumer(model => models.push(model))], {
+    settings: { 'inference-onnx': { threads: 1 } }
+  })
+  t.teardown(() => kernel.close())
+  t.equal(kernel.state('inference-onnx'), 'active')
+  const running = collect(models[0]!.generate(greedy([9, 8], 100)))
+  await kernel.replace(plugin)
+  t.equal((await running).tokens.length, 100)
+  t.equal(models.length, 2, 'the consumer was activated again')
+  t.equal(models[1], models[0], 'with the same model')
+  t.equal((await collect(models[1]!.generate(greedy([9, 8], 3)))).tokens.length, 3)
+})
+
+t.test('settings outside their ranges are refused', async t => {
+  for (const settings of [{ device: 'abacus' }, { threads: 0 }, { runtime: 'magic' }, { unknown: 1 }]) {
+    await t.rejects(testKernel([plugin], { settings: { 'inference-onnx': settings } }), JSON.stringify(settings))
+  }
+})
+
+for (const [runtime, minify] of [
+  ['native', false],
+  ['worker', false],
+  ['worker', true]
+] as const) {
+  t.test(`a bundle without a file of its own works: ${runtime} runtime${minify ? ', minified' : ''}`, async t => {
+    const { outputFiles } = await build({
+      entryPoints: [join(import.meta.dirname, '../src/engine.ts')],
+      bundle: true,
+      write: false,
+      minify,
+      format: 'cjs',
+      platform: 'node',
+      target: 'node20',
+      packages: 'external',
+      define: { 'import.meta.url': '__url' },
+      logLevel: 'silent'
+    })
+    const module: { exports: { OnnxEngine?: typeof OnnxEngine } } = { exports: {} }
+    const require = createRequire(import.meta.url)
+    new Function('module', 'exports', 'require', '__url', outputFiles[0]!.text)(
+      module,
+      module.exports,
+      require,
+      import.meta.url
+    )
+    const engine = new module.exports.OnnxEngine!({
+      cacheDirectory: join(await temporaryFolder(t), 'cache'),
+      threads: 1,
+      runtime
+    })
+    const model = await engine.load({ runDirectory })
+    t.equal((await collect(model.generate(greedy([9, 8], 5)))).tokens.length, 5)
+    await model.close()
+    await engine.close()
+  })
+}
