@@ -139,7 +139,7 @@ class UnitContext implements PluginContext<unknown> {
 
   background(label: string, run: (signal: AbortSignal) => Promise<void>): void {
     this.#unit.scope.assertOpen(`start background work ${label}`)
-    const running = this.#guard(label, run)
+    const running = this.#guard(label, run, this.#unit.retiring)
     this.#unit.scope.effect(`background ${label}`, () => running)
   }
 
@@ -190,11 +190,11 @@ class UnitContext implements PluginContext<unknown> {
     })
   }
 
-  async #guard(label: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async #guard(label: string, run: (signal: AbortSignal) => Promise<void>, signal = this.#unit.signal): Promise<void> {
     try {
-      await run(this.#unit.signal)
+      await run(signal)
     } catch (error) {
-      if (this.#unit.signal.aborted && (error === this.#unit.signal.reason || isAbort(error))) return
+      if (signal.aborted && (error === signal.reason || isAbort(error))) return
       this.log.error(`${label} failed`, { error })
     }
   }

@@ -66,6 +66,7 @@ export class Unit implements UnitView, OperationOwner {
   generation: number | null = null
   activateMs: number | null = null
   readonly #onSettled: OnSettled
+  readonly #retiring = new AbortController()
   #inFlight = 0
   #idle: (() => void) | undefined
 
@@ -87,6 +88,11 @@ export class Unit implements UnitView, OperationOwner {
 
   get signal(): AbortSignal {
     return this.scope.signal
+  }
+
+  /** Aborted when draining begins: nothing new will come, so what only waits may end. */
+  get retiring(): AbortSignal {
+    return this.#retiring.signal
   }
 
   get inFlight(): number {
@@ -138,6 +144,7 @@ export class Unit implements UnitView, OperationOwner {
 
   /** Waits for calls and tasks, up to the deadline. True when everything ended by itself. */
   async drain(deadlineMs: number): Promise<boolean> {
+    this.#retiring.abort()
     if (this.state === 'active' || this.state === 'degraded' || this.state === 'failed') this.lifecycle.to('draining')
     const idle = this.#inFlight === 0 ? Promise.resolve() : new Promise<void>(resolve => (this.#idle = resolve))
     const remote = this.drainers.map(each => each(deadlineMs))
@@ -145,6 +152,7 @@ export class Unit implements UnitView, OperationOwner {
   }
 
   async dispose(deadlineMs: number): Promise<DisposeReport> {
+    this.#retiring.abort()
     const report = await this.scope.dispose(deadlineMs)
     if (this.state === 'draining') this.lifecycle.to(report.stuck.length > 0 ? 'stuck' : 'disposed')
     else if (this.state !== 'failed') this.lifecycle.to('disposed')

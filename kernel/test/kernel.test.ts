@@ -279,7 +279,7 @@ t.test('what a plugin contributes is fixed once it serves', async t => {
   t.throws(() => later?.(), { code: 'KRN_UNDECLARED', message: /after activation/ })
 })
 
-t.test('tasks are awaited on drain and background work is cancelled', async t => {
+t.test('draining cancels background work at once, and awaits tasks', async t => {
   const events: string[] = []
   let finish: () => void = () => {}
   const kernel = await testPlugin(
@@ -301,7 +301,7 @@ t.test('tasks are awaited on drain and background work is cancelled', async t =>
   await new Promise(resolve => setImmediate(resolve))
   finish()
   await closing
-  t.same(events, ['task done', 'background cancelled'])
+  t.same(events, ['background cancelled', 'task done'])
 })
 
 t.test('settings are validated with defaults, and what is wrong is named', async t => {
