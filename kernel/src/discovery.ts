@@ -153,7 +153,7 @@ class Places {
   folderOfPlugins(directory: string): void {
     if (!existsSync(directory)) return
     this.directories.add(directory)
-    for (const name of folders(directory)) this.roots.add(realpathSync(join(directory, name)))
+    for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
   }
 
   /** A directory of the configuration; it has to be there. */
@@ -167,7 +167,7 @@ class Places {
       this.#problems.push({ location: directory, error })
       return
     }
-    if (declares(directory)) this.roots.add(realpathSync(directory))
+    if (declares(directory)) this.roots.add(realpathSync.native(directory))
     else this.folderOfPlugins(directory)
   }
 
@@ -178,7 +178,7 @@ class Places {
       const modules = join(folder, 'node_modules')
       for (const name of [...dependencies, ...namedAsPlugins(modules)]) {
         const root = join(modules, name)
-        if (declares(root)) this.roots.add(realpathSync(root))
+        if (declares(root)) this.roots.add(realpathSync.native(root))
       }
       if (folder === dirname(folder)) return
     }

@@ -81,7 +81,7 @@ export function readPluginPackage(root: string): PluginPackage {
 /** Links are followed, so that a package cannot name by a link what it may not name by a path. */
 function inside(root: string, field: string, path: string): string {
   const file = resolve(root, path)
-  const real = existsSync(file) ? realpathSync(file) : file
+  const real = existsSync(file) ? realpathSync.native(file) : file
   if (file.startsWith(root + sep) && real.startsWith(root + sep)) return file
   throw loaderErrors.create(
     'LDR_ENTRY_INVALID',

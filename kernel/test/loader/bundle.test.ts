@@ -47,6 +47,15 @@ t.test('an edited file is in the next build, also when builds overlap', async t 
   t.match((await bundler.bundle(request(root))).text, '"three"', 'builds again after being forgotten')
 })
 
+t.test('a package can be forgotten while it is built', async t => {
+  const root = folder(t, { 'package.json': packageJson('a'), 'src/plugin.ts': 'export const version = "one"' })
+  const bundler = new Bundler()
+  await bundler.bundle(request(root))
+  const [{ text }] = await Promise.all([bundler.bundle(request(root)), bundler.forget(root)])
+  t.match(text, '"one"')
+  await bundler.dispose()
+})
+
 t.test('a syntax error names file, line and column and shows the line', async t => {
   const root = folder(t, {
     'package.json': packageJson('a'),
