@@ -105,12 +105,13 @@ export class Project {
       process.on('uncaughtException', this.#uncaught)
       process.on('unhandledRejection', this.#uncaught)
     }
+    // First, so that nothing is missed that is saved while plugins activate; such a change waits for its turn.
+    if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
     await this.kernel.change({
       boot: true,
       sources: this.#catalog.found.sources,
       configuration: this.#configuration()
     })
-    if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
   }
 
   /** Reads files and folders again and applies what changed. What is invalid is reported and changes nothing. */
@@ -273,6 +274,10 @@ export class Project {
       },
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
+      stop: reason => {
+        this.log.info(`asked to stop: ${reason}`)
+        this.#end()
+      },
       ownerOf: ownerOfFile
     }
   }

@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+export const SVC_BIN = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+
+/** Files of a project by path, each a text. */
+export type Files = Readonly<Record<string, string>>
+
+/** A folder with an `svc.toml`, in which plugins under `plugins/` find the SDK. Removed after the test. */
+export function makeProject(t: Test, files: Files): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-e2e-')))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFiles(folder, { 'svc.toml': '', ...files })
+  mkdirSync(join(folder, 'node_modules', '@svc'), { recursive: true })
+  for (const name of ['plugin-sdk', 'contracts', 'kernel']) {
+    symlinkSync(join(ROOT, name), join(folder, 'node_modules', '@svc', name))
+  }
+  return folder
+}
+
+export function writeFiles(folder: string, files: Files): void {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
+  }
+}
+
+export function pluginPackage(name: string): string {
+  return JSON.stringify({
+    name: `svc-plugin-${name}`,
+    version: '1.0.0',
+    type: 'module',
+    svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' }
+  })
+}
+
+export interface Served {
+  readonly folder: string
+  readonly url: string
+  readonly child: ChildProcess
+  readonly lines: string[]
+  readonly ended: Promise<number | string>
+  /** The next log line that matches, also one that is already there after `from`. */
+  line(pattern: RegExp, from?: number): Promise<string>
+  stop(signal?: NodeJS.Signals): Promise<number | string>
+}
+
+/** Runs `svc serve` in a project on free ports and resolves once it answers. */
+export async function serve(t: Test, folder: string, argv: readonly string[] = []): Promise<Served> {
+  const child = spawn(
+    process.execPath,
+    [SVC_BIN, 'serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0', ...argv],
+    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } }
+  )
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', text => {
+      lines.push(text)
+      for (const wake of waiting) wake()
+    })
+  }
+  const line = (pattern: RegExp, from = 0): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let at = from
+      const look = (): void => {
+        for (; at < lines.length; at++) {
+          if (!pattern.test(lines[at]!)) continue
+          waiting.delete(look)
+          resolve(lines[at]!)
+          return
+        }
+      }
+      waiting.add(look)
+      look()
+      void ended.then(how => reject(new Error(`ended with ${how} before ${pattern}:\n${lines.join('\n')}`)))
+    })
+  const listening = await line(/main listens on (http:\/\/[^\s"]+)/)
+  await line(/"msg":"generation 1"/)
+  return {
+    folder,
+    url: /main listens on (http:\/\/[^\s"]+)/.exec(listening)![1]!,
+    child,
+    lines,
+    ended,
+    line,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      return ended
+    }
+  }
+}
