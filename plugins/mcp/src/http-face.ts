@@ -3,6 +3,7 @@ import { toNodeHandler } from '@modelcontextprotocol/node'
 import {
   createMcpHandler,
   InMemoryServerEventBus,
+  isJsonContentType,
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHandlerRequestOptions
@@ -10,6 +11,7 @@ import {
 import type { Logger, Principal } from '@svc/plugin-sdk'
 import type { McpHub } from './hub.ts'
 import { authInfoOf } from './principal.ts'
+import { refuse } from './refusal.ts'
 import type { ServingUnit } from './serving.ts'
 import { HttpSessions, type SessionLimits } from './sessions.ts'
 
@@ -52,6 +54,7 @@ export class HttpFace {
   }
 
   handle(req: IncomingMessage, res: ServerResponse, principal: Principal): Promise<void> {
+    if (req.method === 'GET') flushHead(res)
     return this.#serve(Object.assign(req, { auth: authInfoOf(principal) }) as never, res as never)
   }
 
@@ -71,8 +74,12 @@ export class HttpFace {
   }
 
   async #dispatch(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
-    const body = request.method === 'POST' ? parse(await request.text()) : undefined
-    if (body === INVALID) return parseError()
+    const posted = request.method === 'POST'
+    if (posted && !isJsonContentType(request.headers.get('content-type'))) {
+      return refuse(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json')
+    }
+    const body = posted ? parse(await request.text()) : undefined
+    if (body === INVALID) return refuse(400, -32_700, 'Parse error: the body is not valid JSON')
     const given = body === undefined ? options : { ...options, parsedBody: body }
     if (await isLegacyRequest(request, body)) {
       return this.#sessions.takes(request, body)
@@ -84,6 +91,16 @@ export class HttpFace {
   }
 }
 
+/** A stream of notices may stay silent for long; its client wants to know at once that it is open. */
+function flushHead(res: ServerResponse): void {
+  const writeHead = res.writeHead.bind(res) as (...given: unknown[]) => ServerResponse
+  res.writeHead = ((...given: unknown[]) => {
+    writeHead(...given)
+    res.flushHeaders()
+    return res
+  }) as typeof res.writeHead
+}
+
 const INVALID = Symbol('invalid JSON')
 
 function parse(text: string): unknown {
@@ -92,9 +109,4 @@ function parse(text: string): unknown {
   } catch {
     return INVALID
   }
-}
-
-function parseError(): Response {
-  const error = { code: -32_700, message: 'Parse error: the body is not valid JSON' }
-  return Response.json({ jsonrpc: '2.0', error, id: null }, { status: 400 })
 }

@@ -1,0 +1,103 @@
+import t from 'tap'
+import { startMcp } from './start-mcp.ts'
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } }
+}
+const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
+const VERSION = { 'mcp-protocol-version': '2025-11-25' }
+
+t.test('bad bodies', async t => {
+  const { post, url } = await startMcp(t, [], { max_body_bytes: 2048 })
+  for (const body of ['', '{', 'hello', '{"jsonrpc":"2.0","id":1,"method":', '\u0000']) {
+    const response = await post(body)
+    t.equal(response.status, 400, JSON.stringify(body))
+    t.match(await response.json(), { jsonrpc: '2.0', id: null, error: { code: -32700 } })
+  }
+  for (const body of ['7', '"x"', 'null', '{}', '[]', '[1]', '{"jsonrpc":"1.0","id":1,"method":"ping"}']) {
+    const response = await post(body)
+    t.equal(response.status, 400, body)
+    t.match(await response.json(), { jsonrpc: '2.0', error: { code: Number } }, body)
+  }
+  const large = await post({ ...list, params: { padding: 'x'.repeat(4096) } })
+  t.equal(large.status, 413)
+  t.match(await large.json(), { error: { code: -32000 } })
+  const text = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(list),
+    headers: { 'content-type': 'text/plain' }
+  })
+  t.equal(text.status, 415)
+  t.match(await text.json(), { error: { code: -32000 } })
+  t.equal((await fetch(url, { method: 'PUT' })).status, 404)
+  t.equal((await post(list)).status, 200, 'and it still serves')
+})
+
+t.test('a request of the old protocol needs no session', async t => {
+  const { post } = await startMcp(t)
+  const response = await post(list, VERSION)
+  t.equal(response.headers.get('mcp-session-id'), null)
+  t.match(await response.text(), /"test_simple_text"/)
+})
+
+t.test('sessions', async t => {
+  const { post, url, http } = await startMcp(t, [], { max_sessions: 2 })
+  const begin = async (): Promise<Record<string, string>> => {
+    const response = await post(initialize)
+    t.match(await response.text(), /"svc-mcp"/)
+    const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
+    await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)
+    return session
+  }
+  const status = async (session: Record<string, string>): Promise<number> => {
+    const response = await post(list, session)
+    await response.text()
+    return response.status
+  }
+
+  const first = await begin()
+  t.match(first['mcp-session-id'], /^[0-9a-f-]{36}$/)
+  t.equal(await status(first), 200)
+  t.equal(await status({ 'mcp-session-id': 'nobody', ...VERSION }), 404)
+
+  const owner = http.principal
+  http.principal = { id: 'somebody else', role: 'owner', scopes: ['*'] }
+  t.equal(await status(first), 404, "somebody else's session is as unknown as none")
+  http.principal = owner
+
+  t.equal((await fetch(url, { method: 'DELETE', headers: first })).status, 200)
+  t.equal(await status(first), 404, 'ended')
+
+  const [second, third] = [await begin(), await begin()]
+  const stream = await fetch(url, { headers: { ...second, accept: 'text/event-stream' } })
+  t.equal(stream.status, 200)
+  await begin()
+  t.equal(await status(third), 404, 'the session that was idle for longest makes room')
+  t.equal(await status(second), 200, 'one with an open stream stays')
+  await stream.body?.cancel()
+
+  const refused = await post({ ...initialize, params: {} })
+  t.equal(
+    refused.headers.get('mcp-session-id') === null || refused.status >= 400,
+    true,
+    'a refused handshake begins nothing'
+  )
+})
+
+t.test('sessions that nobody uses are forgotten', async t => {
+  const { post } = await startMcp(t, [], { session_idle_ms: 1000 })
+  const response = await post(initialize)
+  await response.text()
+  const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
+  for (;;) {
+    // Asking would use it, so the sweep is waited for.
+    await new Promise(resolve => setTimeout(resolve, 1100))
+    const again = await post(list, session)
+    await again.text()
+    if (again.status === 404) break
+  }
+  t.pass('forgotten')
+})
