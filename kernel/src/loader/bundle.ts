@@ -91,7 +91,12 @@ export class Bundler {
   async forget(root: string): Promise<void> {
     const builds = this.#builds.get(root)
     this.#builds.delete(root)
-    for (const build of builds?.values() ?? []) await (await build).context.dispose()
+    for (const pending of builds?.values() ?? []) {
+      const build = await pending
+      // esbuild never answers a disposal that overtakes a rebuild.
+      await build.tail
+      await build.context.dispose()
+    }
   }
 
   async dispose(): Promise<void> {

@@ -74,9 +74,9 @@ export class FileSource implements PluginSource {
       this.#problem = null
       this.#broken = []
     } catch (error) {
-      if (!isSvcError(error)) throw error
-      this.#broken = error.at?.file === undefined ? [] : [error.at.file]
-      if (this.#manifest === null) this.#problem = error
+      const problem = isSvcError(error) ? error : this.#cannotLoad(error)
+      this.#broken = problem.at?.file === undefined ? [] : [problem.at.file]
+      if (this.#manifest === null) this.#problem = problem
     }
   }
 
@@ -96,6 +96,13 @@ export class FileSource implements PluginSource {
     const turn = this.#turn.then(work)
     this.#turn = turn.catch(() => {})
     return turn
+  }
+
+  /** What is nobody's doing: a disk that is full, a folder that is locked. */
+  #cannotLoad(cause: unknown): SvcError {
+    const { root } = this.package
+    const message = `cannot load ${root}: ${cause instanceof Error ? cause.message : String(cause)}`
+    return loaderErrors.create('LDR_BUILD_FAILED', message, { at: { file: root }, cause })
   }
 
   /** The file that is loaded, and what was compiled beside it. */

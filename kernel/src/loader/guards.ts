@@ -38,8 +38,8 @@ let openings = 0
  * instance that opened one, or was called by an opener, goes on working after its disposal, and pending one-shot timers are
  * left to fire; open long-lived helpers of such a resource inside its opener.
  *
- * The guards stand in the plugin's lexical scope, so packages that it requires are not covered. They keep order, they
- * do not confine: a plugin that is not trusted belongs into a process of its own.
+ * The guards stand in the plugin's lexical scope: packages that it requires are not covered, nor are globals other than
+ * timers and `process`. They keep order, they do not confine: a plugin that is not trusted belongs into a process of its own.
  */
 export class Guards {
   readonly plugin: string

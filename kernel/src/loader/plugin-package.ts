@@ -38,7 +38,7 @@ export function readPackageJson(root: string): PackageJson {
     throw loaderErrors.create('LDR_PACKAGE_INVALID', `${root} ${reason}`, { at: { file }, hint, cause })
   }
   try {
-    return JSON.parse(text) as PackageJson
+    return Object(JSON.parse(text)) as PackageJson
   } catch (cause) {
     const message = `${file} is not JSON: ${(cause as Error).message}`
     throw loaderErrors.create('LDR_PACKAGE_INVALID', message, { at: { file }, hint: 'correct the file', cause })

@@ -90,6 +90,7 @@ t.test('a broken package is listed with what is wrong, and spoils nothing', asyn
     ...plugin('all/good', 'good'),
     'all/no-package/readme.txt': 'x',
     'all/bad-json/package.json': '{ "name": ',
+    'all/null-json/package.json': 'null',
     'all/no-section/package.json': { name: 'no-section', version: '1.0.0' },
     'all/no-version/package.json': { name: 'no-version', ...built },
     'all/no-path/package.json': { name: 'no-path', version: '1.0.0', svc: {} },
@@ -109,6 +110,17 @@ t.test('a broken package is listed with what is wrong, and spoils nothing', asyn
     ...plugin('all/syntax', 'syntax', 'export default ='),
     ...plugin('all/throws', 'throws', 'throw new Error("in the body")'),
     ...plugin('all/other-thing', 'other-thing', 'export const x = 1'),
+    ...plugin('all/locked-dist', 'locked-dist', pluginSource('locked-dist'), {
+      svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts', entries: { worker: './src/plugin.ts' } }
+    }),
+    'all/locked-dist/dist': 'a file where a folder has to be',
+    ...plugin('all/bad-import', 'bad-import', pluginSource('bad-import', '', "import 'throws'")),
+    'all/bad-import/node_modules/throws/package.json': {
+      name: 'throws',
+      type: 'module',
+      exports: { import: './x.js' }
+    },
+    'all/bad-import/node_modules/throws/x.js': "throw new Error('in the package')",
     'elsewhere.ts': 'export default 1'
   })
   mkdirSync(join(root, 'all/linked'))
@@ -122,7 +134,10 @@ t.test('a broken package is listed with what is wrong, and spoils nothing', asyn
     good: null,
     'no-package': 'LDR_PACKAGE_INVALID',
     'bad-json': 'LDR_PACKAGE_INVALID',
+    'null-json': 'LDR_NOT_A_PLUGIN',
     'no-section': 'LDR_NOT_A_PLUGIN',
+    'locked-dist': 'LDR_BUILD_FAILED',
+    'bad-import': 'LDR_BUILD_FAILED',
     'no-version': 'LDR_PACKAGE_INVALID',
     'no-path': 'LDR_PACKAGE_INVALID',
     'no-file': 'LDR_ENTRY_INVALID',
