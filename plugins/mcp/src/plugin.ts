@@ -24,7 +24,7 @@ const config = t.object({
   max_sessions: t.integer({ default: 256, minimum: 1, description: 'HTTP sessions of the 2025 protocol at once' }),
   session_idle_ms: t.integer({
     default: 1_800_000,
-    minimum: 1000,
+    minimum: 1,
     description: 'Milliseconds without a request after which an HTTP session of the 2025 protocol is forgotten'
   }),
   max_subscriptions: t.integer({

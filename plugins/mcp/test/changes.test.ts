@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import type { Client } from '@modelcontextprotocol/client'
 import t from 'tap'
 import { examplePlugin } from './example-plugin.ts'
-import { ERAS, type Era, startMcp } from './start-mcp.ts'
+import { ERAS, type Era, type RunningMcp, startMcp } from './start-mcp.ts'
 
 type Kind = 'tools' | 'prompts' | 'resources' | `updated ${string}`
 
@@ -40,26 +40,23 @@ const EVERYTHING = {
 }
 
 /** A client that is told of everything, in the way of its era. */
-async function listening(client: Client, era: Era): Promise<Notices> {
+async function listening({ connect, http }: RunningMcp, era: Era): Promise<{ client: Client; notices: Notices }> {
+  const client = await connect(era)
   const notices = new Notices(client)
   if (era === '2026') await client.listen(EVERYTHING)
   else {
     await client.subscribeResource({ uri: 'test://watched-resource' })
-    await streamOpen()
+    // The stream of a 2025 client opens by itself, some time after the handshake.
+    await http.streams(1)
   }
-  return notices
-}
-
-/** The stream of a 2025 client opens by itself, after the handshake. */
-function streamOpen(): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, 100))
+  return { client, notices }
 }
 
 for (const era of ERAS) {
   t.test(`a client of the ${era} protocol is told what changed, and nothing else`, async t => {
-    const { connect, kernel } = await startMcp(t, [examplePlugin()])
-    const client = await connect(era)
-    const notices = await listening(client, era)
+    const running = await startMcp(t, [examplePlugin()])
+    const { kernel } = running
+    const { client, notices } = await listening(running, era)
 
     await kernel.replace(examplePlugin({ version: 'second' }))
     await kernel.replace(examplePlugin({ extra: 'a_new_tool' }))
@@ -91,9 +88,7 @@ for (const era of ERAS) {
   })
 
   t.test(`a tool may come and go without a reload (${era})`, async t => {
-    const { connect } = await startMcp(t)
-    const client = await connect(era)
-    const notices = await listening(client, era)
+    const { client, notices } = await listening(await startMcp(t), era)
     await t.rejects(client.callTool({ name: 'test_guest' }), { code: -32602 })
     await client.callTool({ name: 'test_trigger_tool_change' })
     await notices.reached('tools', 1)
@@ -139,18 +134,19 @@ t.test('a subscription ends gracefully when this plugin is reloaded, and can be 
 })
 
 t.test('a session of the 2025 protocol outlives reloads of this plugin, with its subscriptions', async t => {
-  const { connect, reload, kernel } = await startMcp(t, [examplePlugin()])
-  const client = await connect('2025')
-  const notices = await listening(client, '2025')
+  const running = await startMcp(t, [examplePlugin()])
+  const { reload, kernel, http } = running
+  const { client, notices } = await listening(running, '2025')
   await reload()
   await reload()
   t.ok((await client.listTools()).tools.length > 0)
-  // The client reconnects its stream by itself; until then a notice finds nobody.
-  const resent = setInterval(() => void client.callTool({ name: 'test_trigger_resource_update' }), 100)
-  t.teardown(() => clearInterval(resent))
+  // The reload ended the stream; the client opens another one by itself.
+  await http.streams(2)
+  await client.callTool({ name: 'test_trigger_resource_update' })
   await notices.reached('updated test://watched-resource', 1)
-  clearInterval(resent)
   await client.unsubscribeResource({ uri: 'test://watched-resource' })
+  await client.callTool({ name: 'test_trigger_resource_update' })
   await kernel.replace(examplePlugin({ extra: 'later' }))
   await notices.reached('tools', 1)
+  t.equal(notices.count('updated test://watched-resource'), 1)
 })

@@ -88,13 +88,13 @@ t.test('sessions', async t => {
 })
 
 t.test('sessions that nobody uses are forgotten', async t => {
-  const { post } = await startMcp(t, [], { session_idle_ms: 1000 })
+  const { post } = await startMcp(t, [], { session_idle_ms: 10 })
   const response = await post(initialize)
   await response.text()
   const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
   for (;;) {
     // Asking would use it, so the sweep is waited for.
-    await new Promise(resolve => setTimeout(resolve, 1100))
+    await new Promise(resolve => setTimeout(resolve, 40))
     const again = await post(list, session)
     await again.text()
     if (again.status === 404) break

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { httpRoutes, surfaces } from '@svc/contracts'
 import { definePlugin, type Plugin, type Principal } from '@svc/plugin-sdk'
@@ -10,6 +10,8 @@ export interface PlainHttp {
   readonly url: string
   /** Who every request comes from. */
   principal: Principal
+  /** Resolves when this many GET requests have had the head of their answer: streams of notices, mostly. */
+  streams(count: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -17,11 +19,13 @@ export interface PlainHttp {
 export async function plainHttp(port = 0): Promise<PlainHttp> {
   let serve: ReturnType<typeof fastify>['routing'] | undefined
   let unit: { enter(): void; exit(): void } | undefined
+  const gets: ServerResponse[] = []
   const server: Server = createServer((request, response) => {
     const mine = unit
     mine?.enter()
     response.once('close', () => mine?.exit())
     serve?.(request, response)
+    if (request.method === 'GET') gets.push(response)
   })
   await new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
   const plugin = definePlugin({
@@ -49,6 +53,11 @@ export async function plainHttp(port = 0): Promise<PlainHttp> {
     plugin,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     principal: { id: 'local', role: 'owner', scopes: ['*'] } as Principal,
+    async streams(count: number) {
+      while (gets.filter(response => response.headersSent).length < count) {
+        await new Promise(resolve => setTimeout(resolve, 5))
+      }
+    },
     async close() {
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))
