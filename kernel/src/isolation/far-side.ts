@@ -34,6 +34,12 @@ export interface FarSide extends Port {
   kill(): void
 }
 
+/**
+ * A worker whose heap is full gets 16 MiB more to stop in. What a young generation of Node's own size promotes at once can
+ * be twice that, and then V8 ends the whole process.
+ */
+const YOUNG_MB = 16
+
 /** After a process ended, what it had written may still be on its way. */
 const LAST_WORDS_MS = 200
 
@@ -44,7 +50,10 @@ export function startWorker(options: FarSideOptions): FarSide {
     env: options.env,
     stdout: true,
     stderr: true,
-    ...(options.memoryMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: options.memoryMb } })
+    resourceLimits: {
+      maxYoungGenerationSizeMb: YOUNG_MB,
+      ...(options.memoryMb === null ? {} : { maxOldGenerationSizeMb: options.memoryMb })
+    }
   })
   readLines(worker.stdout, line => options.onLine('stdout', line))
   readLines(worker.stderr, line => options.onLine('stderr', line))

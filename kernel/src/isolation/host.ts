@@ -30,6 +30,9 @@ const LAST_LINES = 20
  *    reported to the kernel, which decides when it comes back.
  * 4. Disposal runs the plugin's disposers over there, then ends the far side, by force when the deadline is near.
  *
+ * A process is the stronger wall of the two: V8 cannot interrupt every loop of a worker, and one huge allocation there takes
+ * the host down with it.
+ *
  * Throws `KRN_NOT_REMOTABLE` before anything starts when the manifest shows services or commands.
  */
 export async function activateIsolated(
@@ -181,14 +184,19 @@ class IsolatedUnit {
   #kill(verdict: string): void {
     this.#verdict ??= verdict
     this.#farSide.kill()
+    void settleBefore(this.#farSide.ended, GRACE_MS).then(ended => {
+      // V8 cannot interrupt every loop of a worker; a process always ends.
+      if (!ended)
+        this.#onEnded({ code: null, signal: null, error: null }, `${verdict}, which nothing but a restart of svc ends`)
+    })
   }
 
-  #onEnded(ending: Ending): void {
+  #onEnded(ending: Ending, verdict = this.#verdict): void {
+    if (this.#crash !== undefined) return
     this.#watchdog.stop()
     const { name } = this.#unit
-    const { label } = this.#farSide
-    const cause = this.#verdict ?? describeEnding(ending, this.#lastLines, this.#policy.memoryMb)
-    this.#crash = kernelErrors.create('KRN_ISOLATION_CRASHED', `${name}: ${label} ended: ${cause}`, {
+    const cause = verdict ?? describeEnding(ending, this.#lastLines, this.#policy.memoryMb)
+    this.#crash = kernelErrors.create('KRN_ISOLATION_CRASHED', `${name}: ${this.#farSide.label} ended: ${cause}`, {
       plugin: name,
       data: { code: ending.code, signal: ending.signal },
       hint: cause.startsWith('heap') ? `raise plugins.${name}.memory_mb` : `svc plugins why ${name}`,
@@ -203,11 +211,11 @@ class IsolatedUnit {
   async #dispose(): Promise<void> {
     this.#leaving = true
     if (this.#crash !== undefined) return
-    const limit = this.#policy.drainTimeoutMs * 0.9
+    const limit = this.#policy.drainTimeoutMs * 0.8
     this.#watchdog.expect(Math.min(GRACE_MS, limit))
-    const going = this.#channel.request('dispose', limit * 0.9).catch(() => {})
+    const going = this.#channel.request('dispose', limit * 0.8).catch(() => {})
     if (!(await settleBefore(going, limit)) || this.#verdict !== undefined)
-      this.#host.log.error(`${this.#farSide.label} did not dispose within ${limit} ms and was killed`)
+      this.#host.log.error(`${this.#farSide.label} did not dispose in time and was killed`)
     this.#farSide.kill()
     await this.#farSide.ended
   }

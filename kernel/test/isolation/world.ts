@@ -60,7 +60,12 @@ export class World {
   static async open(t: Test, kind: Kind, options: WorldOptions = {}): Promise<World> {
     const root = t.testdir({ shown: { 'a.txt': 'shown' }, hidden: { 'a.txt': 'hidden' }, written: {} })
     const world = new World(root, kind, options, await bundled(root, options.plugin ?? creature))
-    t.teardown(() => world.kernel.close())
+    // A kernel that only waits for its next try does not keep a process alive; a service would.
+    const alive = setInterval(() => {}, 60_000)
+    t.teardown(() => {
+      clearInterval(alive)
+      return world.kernel.close()
+    })
     await world.change()
     if (world.state === 'failed' && options.mayFail !== true)
       t.fail('the creature does not run', { lines: world.lines })

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { allowedEnvironment, packageFolders, permissionFlags } from '../../src/isolation/sandbox.ts'
+import { act } from './fixtures/creature.ts'
+import { KINDS, World } from './world.ts'
+
+/** How an operation's undeclared error looks from outside, and what the log says of it. */
+const denied = { code: 'OPR_FAILED', cause: { message: /ERR_ACCESS_DENIED|Access to this API has been restricted/ } }
+
+for (const kind of KINDS) {
+  t.test(`a ${kind} sees the variables that its manifest names, and no others`, async t => {
+    Object.assign(process.env, { CREATURE_FOOD: 'hay', SOMEBODYS_TOKEN: 'secret' })
+    t.teardown(() => {
+      delete process.env.CREATURE_FOOD
+      delete process.env.SOMEBODYS_TOKEN
+    })
+    const world = await World.open(t, kind)
+    const seen = (await world.call(act, { what: 'env' })) as string[]
+    t.ok(seen.includes('CREATURE_FOOD'))
+    t.same(
+      seen.filter(name => !['NODE_ENV', 'TZ', 'LANG', 'CREATURE_FOOD'].includes(name)),
+      []
+    )
+  })
+
+  t.test(`a ${kind} reads and writes what its manifest asks for, and nothing else`, async t => {
+    // The test's folder lies in the working directory, which Node may not grant either.
+    const world = await World.open(t, kind, { policy: { breaker: { failures: 0, windowMs: 1, halfOpenMs: 1 } } })
+    const at = (path: string): string => join(world.root, path)
+    t.equal(await world.call(act, { what: 'read', with: at('shown/a.txt') }), 'shown')
+    await world.call(act, { what: 'write', with: at('written/b.txt') })
+    t.equal(readFileSync(at('written/b.txt'), 'utf8'), 'written')
+    await world.call(act, { what: 'write', with: at('.vox/plugins/creature/c.txt') })
+    t.equal(await world.call(act, { what: 'read', with: at('.vox/plugins/creature/c.txt') }), 'written')
+    for (const path of [
+      at('hidden/a.txt'),
+      at('shown/../hidden/a.txt'),
+      '/etc/hostname',
+      join(process.cwd(), 'package.json')
+    ])
+      await t.rejects(world.call(act, { what: 'read', with: path }), denied, path)
+    for (const path of [at('shown/a.txt'), at('hidden/b.txt'), at('b.txt')])
+      await t.rejects(world.call(act, { what: 'write', with: path }), denied, path)
+    await t.rejects(world.call(act, { what: 'run', with: 'true' }), denied)
+  })
+
+  t.test(`for a ${kind} the configuration grants more or less than the manifest`, async t => {
+    const permissions = { fsRead: ['hidden'], childProcess: true }
+    const world = await World.open(t, kind, { permissions })
+    t.equal(await world.call(act, { what: 'read', with: join(world.root, 'hidden/a.txt') }), 'hidden')
+    await t.rejects(world.call(act, { what: 'read', with: join(world.root, 'shown/a.txt') }), denied)
+    t.equal(await world.call(act, { what: 'run', with: '/bin/true' }), '')
+  })
+
+  t.test(`a ${kind} that may read everything does`, async t => {
+    const world = await World.open(t, kind, { permissions: { fsRead: ['*'] } })
+    t.equal(await world.call(act, { what: 'read', with: join(world.root, 'hidden/a.txt') }), 'hidden')
+  })
+}
+
+t.test('flags name every grant once, resolved against the project', async t => {
+  const flags = permissionFlags({
+    kind: 'process',
+    permissions: { fsRead: ['models', './models', '/srv/shared'], worker: true, nativeAddons: true },
+    projectRoot: '/project',
+    readable: ['/kernel', '/kernel'],
+    dataDirectory: '/project/.vox/plugins/x'
+  })
+  t.same(
+    flags.filter(flag => flag.startsWith('--allow-fs')),
+    [
+      '--allow-fs-read=/kernel/*',
+      '--allow-fs-read=/project/.vox/plugins/x/*',
+      '--allow-fs-read=/project/models/*',
+      '--allow-fs-read=/srv/shared/*',
+      '--allow-fs-write=/project/.vox/plugins/x/*'
+    ]
+  )
+  t.ok(flags.includes('--allow-worker') && flags.includes('--allow-addons'))
+  t.notOk(flags.includes('--allow-child-process'))
+})
+
+t.test('a granted variable that is not set stays unset', async t => {
+  t.same(allowedEnvironment({ env: ['A', 'B'] }, { A: '1', C: '3', TZ: 'UTC' }), { A: '1', TZ: 'UTC' })
+})
+
+t.test('a package may be read with what it depends on, linked packages included', async t => {
+  const dir = t.testdir({
+    app: {
+      'package.json': JSON.stringify({ dependencies: { linked: '1', plain: '1', absent: '1' } }),
+      node_modules: { linked: t.fixture('symlink', '../../linked'), plain: {} }
+    },
+    linked: { 'package.json': JSON.stringify({ dependencies: { app: '1' } }), node_modules: {} },
+    node_modules: {}
+  })
+  const found = [...packageFolders(join(dir, 'app'))]
+    .filter(each => each.startsWith(dir))
+    .map(each => each.slice(dir.length))
+  t.same(found.sort(), ['/app', '/app/node_modules', '/linked', '/linked/node_modules', '/node_modules'])
+})

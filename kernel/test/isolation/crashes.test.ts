@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+import { act, heard, say, wait } from './fixtures/creature.ts'
+import { KINDS, type Kind, World, type WorldOptions } from './world.ts'
+
+const ping = defineOperation({
+  id: 'neighbour.ping',
+  summary: 'x',
+  input: s.object({}),
+  output: s.object({ ok: s.boolean() })
+})
+const neighbour = definePlugin({
+  name: 'neighbour',
+  operations: [ping],
+  activate: ctx => ctx.implement(ping, () => ({ ok: true }))
+})
+
+/** A world whose retries begin at once. */
+function open(t: Test, kind: Kind, options: WorldOptions = {}): Promise<World> {
+  t.intercept(Math, 'random', { value: () => -1 })
+  return World.open(t, kind, { others: [neighbour], ...options })
+}
+
+/** The crash was seen, cost nobody else anything, and the plugin serves again in a new instance. */
+async function recovers(t: Test, world: World, before: string, why: RegExp): Promise<void> {
+  await world.untilLogged(why)
+  t.same(await world.call(ping, {}), { ok: true })
+  await world.returned(before)
+  t.equal((await world.call(say, { word: 'back' })).said, 'back')
+  t.ok(world.states.includes('failed'))
+}
+
+const crashed = { code: 'KRN_ISOLATION_CRASHED', status: 503, plugin: 'creature' }
+
+for (const kind of KINDS) {
+  t.test(`a ${kind} that exits fails its calls in flight and comes back`, async t => {
+    const world = await open(t, kind)
+    const before = world.instance
+    const waiting = t.rejects(world.call(wait, {}), crashed)
+    await t.rejects(world.call(act, { what: 'exit', with: 3 }), { ...crashed, message: /exit code 3/ })
+    await waiting
+    await recovers(t, world, before, /(worker|process) \d+ ended: exit code 3/)
+    t.equal(world.kernel.current.units.get('neighbour')?.generation, 1, 'the neighbour was left alone')
+  })
+
+  t.test(`a ${kind} with an endless loop is ended when a call is late, and comes back`, async t => {
+    const world = await open(t, kind)
+    const before = world.instance
+    const waiting = t.rejects(world.call(wait, {}), crashed)
+    await t.rejects(world.call(act, { what: 'loop' }, { timeoutMs: 50 }), { code: 'OPR_TIMEOUT' })
+    await waiting
+    await recovers(t, world, before, /no sign of life for 2000 ms: an endless loop/)
+  })
+
+  t.test(`a ${kind} that fills its heap is named as such and comes back`, async t => {
+    const world = await open(t, kind)
+    const before = world.instance
+    await t.rejects(world.call(act, { what: 'fill' }), {
+      ...crashed,
+      message: /heap exhausted at 64 MiB/,
+      hint: /plugins\.creature\.memory_mb/
+    })
+    await recovers(t, world, before, /heap exhausted/)
+  })
+
+  t.test(`an uncaught error in a ${kind} follows the policy`, async t => {
+    t.test('degrade: it is logged and life goes on', async t => {
+      const world = await open(t, kind)
+      const before = world.instance
+      await world.call(act, { what: 'throw later', with: 'forgotten' })
+      const { fields } = await world.untilLogged(/uncaught error/)
+      t.match(fields.error, { message: 'forgotten' })
+      t.equal((await world.call(say, { word: 'still here' })).said, 'still here')
+      t.equal(world.instance, before)
+    })
+    t.test('restart: another instance takes over', async t => {
+      const world = await open(t, kind, { policy: { uncaught: 'restart' } })
+      const before = world.instance
+      await world.call(act, { what: 'throw later', with: 'forgotten' })
+      await world.returned(before)
+      t.notOk(world.states.includes('failed'))
+    })
+    t.test('abort-process: its own worker or process is what ends', async t => {
+      const world = await open(t, kind, { policy: { uncaught: 'abort-process' } })
+      const before = world.instance
+      await world.call(act, { what: 'throw later', with: 'forgotten' })
+      await recovers(t, world, before, /ended: uncaught error: forgotten/)
+    })
+  })
+
+  t.test(`while a ${kind} is away its taps are skipped and other changes go through`, async t => {
+    const world = await open(t, kind, { policy: { onBootFailure: 'continue' } })
+    const trigger = () => world.kernel.current.hooks.trigger(heard.id, [{ kind: 'dog', volume: 1 }])
+    t.same(await trigger(), { kind: 'dog', volume: 2 })
+    await t.rejects(world.call(act, { what: 'exit', with: 1 }), crashed)
+    t.equal(world.state, 'failed')
+    t.same(await trigger(), { kind: 'dog', volume: 1 })
+    await t.rejects(world.call(say, { word: 'hello' }), crashed)
+    await world.change(['neighbour'])
+    t.same(await world.call(ping, {}), { ok: true })
+    await t.rejects(world.call(say, { word: 'hello' }), { code: 'OPR_UNKNOWN' })
+    t.match(world.kernel.records.get('creature'), { why: /exit code 1/ })
+  })
+
+  t.test(`a ${kind} that crashes five times is quarantined`, async t => {
+    const world = await open(t, kind)
+    for (let n = 1; n <= 5; n += 1) {
+      const before = world.instance
+      await t.rejects(world.call(act, { what: 'exit', with: n }), crashed)
+      if (n < 5) await world.returned(before)
+    }
+    await world.until(() => !world.kernel.current.units.has('creature'))
+    t.equal(world.state, 'quarantined')
+    t.match(world.kernel.records.get('creature')?.why, /exit code 5.*svc plugins enable creature/)
+    await t.rejects(world.call(say, { word: 'hello' }), { code: 'OPR_UNKNOWN' })
+    t.same(await world.call(ping, {}), { ok: true })
+    await world.kernel.change({ stale: ['creature'] })
+    t.equal((await world.call(say, { word: 'forgiven' })).said, 'forgiven')
+  })
+
+  t.test(`a ${kind} that cannot activate leaves the old one serving`, async t => {
+    const world = await open(t, kind, { policy: { activateTimeoutMs: 1_000 } })
+    const before = world.instance
+    const cases = [
+      ['throw', { code: 'KRN_ACTIVATE_FAILED', message: /will not get up/ }],
+      ['exit', { ...crashed, message: /exit code 9/ }],
+      ['hang', { code: 'KRN_ACTIVATE_FAILED', message: /did not finish activate within 1000 ms/ }]
+    ] as const
+    for (const [activate, expected] of cases) {
+      world.settings.activate = activate
+      await t.rejects(world.change(), expected)
+      t.equal((await world.call(say, { word: activate })).said, activate)
+      t.equal(world.instance, before)
+    }
+    world.settings.activate = 'fine'
+    await world.change()
+    await world.kernel.close()
+    // Nothing that was started is left; handles take a turn or two to close.
+    const left = () => process.getActiveResourcesInfo().filter(each => /Process|MessagePort/.test(each))
+    while (left().length > 0) await new Promise(setImmediate)
+  })
+}
+
+t.test('a process that the system kills is told apart by its signal', async t => {
+  const world = await open(t, 'process')
+  const before = world.instance
+  const { pid } = await world.call(say, { word: 'who' })
+  process.kill(pid, 'SIGTERM')
+  process.kill(pid, 'SIGINT')
+  await sleep(50)
+  t.equal((await world.call(say, { word: 'deaf' })).pid, pid, 'signals to the group are for the host to handle')
+  process.kill(pid, 'SIGKILL')
+  await recovers(t, world, before, /ended: signal SIGKILL/)
+})
