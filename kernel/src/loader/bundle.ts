@@ -30,7 +30,8 @@ export interface Bundle {
 const LAZY_IMPORT = /Promise\.resolve\(\)\.then\(\(\) => __toESM\(require\(("(?:[^"\\]|\\.)*")\)(?:, 1)?\)\)/g
 
 interface Build {
-  readonly context: BuildContext
+  context: BuildContext | null
+  begun: boolean
   tail: Promise<unknown>
 }
 
@@ -48,7 +49,7 @@ export const SHARED = ['@svc/plugin-sdk', '@svc/contracts'] as const
  * entry is written to `dist/worker.cjs` and carries the SDK and the contracts inside, since nobody injects them there.
  */
 export class Bundler {
-  readonly #builds = new Map<string, Map<string, Promise<Build>>>()
+  readonly #builds = new Map<string, Map<string, Build>>()
   readonly #conditions: string[]
 
   /** `conditions`: export conditions for what is inlined into `svc.entries`; default: those of this kernel itself. */
@@ -91,11 +92,10 @@ export class Bundler {
   async forget(root: string): Promise<void> {
     const builds = this.#builds.get(root)
     this.#builds.delete(root)
-    for (const pending of builds?.values() ?? []) {
-      const build = await pending
+    for (const build of builds?.values() ?? []) {
       // esbuild never answers a disposal that overtakes a rebuild.
       await build.tail
-      await build.context.dispose()
+      await build.context?.dispose()
     }
   }
 
@@ -104,20 +104,20 @@ export class Bundler {
   }
 
   async #build(root: string, key: string, options: BuildOptions): Promise<BuildResult> {
-    const builds = this.#builds.get(root) ?? new Map<string, Promise<Build>>()
+    const builds = this.#builds.get(root) ?? new Map<string, Build>()
     this.#builds.set(root, builds)
-    const pending = builds.get(key) ?? this.#open(root, options)
-    builds.set(key, pending)
-    const build = await pending
+    const build = builds.get(key) ?? { context: null, begun: false, tail: Promise.resolve() }
+    builds.set(key, build)
     // A rebuild that joins a running one would miss files saved since that one began.
-    const turn = build.tail.then(() => build.context.rebuild())
+    const turn = build.tail.then(() => this.#turn(root, build, options))
     build.tail = turn.catch(() => {})
     return turn.catch((failure: BuildFailure) => {
       throw buildError(root, failure)
     })
   }
 
-  async #open(root: string, options: BuildOptions): Promise<Build> {
+  /** Whoever compiles once gets no context, which would keep the process alive until it is disposed. */
+  async #turn(root: string, build: Build, options: BuildOptions): Promise<BuildResult> {
     const esbuild = await import('esbuild').catch((cause: unknown) => {
       throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} holds TypeScript, and esbuild is not installed`, {
         hint: 'npm install esbuild, or build the plugin where esbuild is installed',
@@ -125,7 +125,17 @@ export class Bundler {
         cause
       })
     })
-    const context = await esbuild.context({
+    const all: BuildOptions = { ...this.#common(root), ...options }
+    if (!build.begun) {
+      build.begun = true
+      return esbuild.build(all)
+    }
+    build.context ??= await esbuild.context(all)
+    return build.context.rebuild()
+  }
+
+  #common(root: string): BuildOptions {
+    return {
       absWorkingDir: root,
       bundle: true,
       write: false,
@@ -142,10 +152,8 @@ export class Bundler {
       },
       sourcemap: 'inline',
       sourcesContent: false,
-      logLevel: 'silent',
-      ...options
-    })
-    return { context, tail: Promise.resolve() }
+      logLevel: 'silent'
+    }
   }
 }
 
