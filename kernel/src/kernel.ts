@@ -5,7 +5,9 @@ import {
   type KernelPort,
   kernelPort,
   type PluginState,
-  type SecretReference
+  type SecretReference,
+  type Surface,
+  surfaces
 } from '@svc/contracts'
 import { isSvcError, type PluginManifest, type ServiceId, type SvcError } from '@svc/plugin-sdk'
 import { activateInProcess, activationError, secretLookup, type UnitPolicy } from './activate.ts'
@@ -164,6 +166,16 @@ export class Kernel implements KernelPort {
     this.#closing = true
     for (const record of this.records.values()) record.cancelRetry()
     await this.#queue
+    // Who takes work from outside stops first, while everything that the work needs is still there.
+    await Promise.all(
+      this.#current.items<Surface>(surfaces).map(async ({ item, unit }) => {
+        try {
+          await item.quiesce?.()
+        } catch (error) {
+          this.log.forPlugin(unit.name).warn('stopping its work failed', { error })
+        }
+      })
+    )
     const units = [...this.#current.units.values()].reverse()
     await this.#drainAll(units)
     await Promise.all(this.#draining)

@@ -1,5 +1,5 @@
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
-import type { ServiceId, SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type ServiceId } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
@@ -112,7 +112,9 @@ async function prepareSurface(surface: Surface, generation: Generation, plugin: 
   try {
     return await surface.prepare(generation)
   } catch (error) {
-    const known = activationError(plugin, error) as SvcError
+    // A surface that says whose contribution it refuses is not the one at fault.
+    if (isSvcError(error) && error.plugin !== undefined) throw error
+    const known = activationError(plugin, error)
     if (known.code !== 'KRN_ACTIVATE_FAILED') throw known
     throw kernelErrors.create('KRN_SURFACE_REFUSED', `${plugin} refused the change: ${message(error)}`, {
       plugin,

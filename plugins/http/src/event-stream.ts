@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { OperationEntry } from '@svc/contracts'
 import { envelope } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -18,19 +18,20 @@ export function wantsEvents(accept: string | undefined): boolean {
  * status and the shared envelope.
  */
 export async function streamEvents(
-  reply: FastifyReply,
+  response: ServerResponse,
   exchange: Exchange,
   heartbeat: Heartbeat,
-  invoke: (exchange: Exchange) => Promise<unknown>
+  entry: OperationEntry,
+  input: unknown
 ): Promise<void> {
-  const stream = new EventStream(reply, exchange)
+  const stream = new EventStream(response, exchange)
   exchange.onEvent = event => stream.write('event', event)
   exchange.onProgress = (done, total, message) => stream.write('progress', { done, total, message })
   heartbeat.add(stream)
   // Validation and authorisation have spoken within this turn; from the next on the client sees that it is being served.
   const opening = setImmediate(() => stream.open())
   try {
-    const output = await invoke(exchange)
+    const output = await entry.invoke(input, exchange)
     stream.write('result', output ?? null)
   } catch (error) {
     if (!stream.opened) throw error
@@ -50,21 +51,18 @@ export function beat(streams: Heartbeat): void {
 }
 
 class EventStream {
-  readonly #reply: FastifyReply
   readonly #response: ServerResponse
   readonly #exchange: Exchange
   opened = false
 
-  constructor(reply: FastifyReply, exchange: Exchange) {
-    this.#reply = reply
-    this.#response = reply.raw
+  constructor(response: ServerResponse, exchange: Exchange) {
+    this.#response = response
     this.#exchange = exchange
   }
 
   open(): void {
     if (this.opened) return
     this.opened = true
-    this.#reply.hijack()
     this.#exchange.label(this.#response)
     this.#response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',

@@ -3,55 +3,68 @@ import type { HttpCaller, Invocation } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { requestIdOf, traceparentOf } from './request-id.ts'
 import type { OperationRoute, Route } from './route.ts'
+import type { Match } from './route-table.ts'
 
 const EXCHANGE = Symbol('exchange')
 type WithExchange = IncomingMessage & { [EXCHANGE]?: Exchange }
 
 /**
- * One request and its response. It is what the kernel gets as the call, so that a request costs one object; the abort
- * signal is made when somebody asks for it.
+ * One request and its response. It is what the kernel gets as the call, so that a request costs one object of few fields;
+ * the abort signal is made when somebody asks for it.
  */
 export class Exchange implements Invocation, HttpCaller {
-  readonly surface = 'http'
   readonly requestId: string
-  readonly traceparent?: string
+  declare readonly traceparent?: string
+  declare onEvent?: (event: unknown) => void
+  declare onProgress?: (done: number, total?: number, message?: string) => void
   readonly started: number
   principal: Principal
-  coerce = false
-  params: Readonly<Record<string, string | undefined>> = NO_PARAMS
-  route: Route | undefined
-  onEvent?: (event: unknown) => void
-  onProgress?: (done: number, total?: number, message?: string) => void
-  #controller: AbortController | undefined
-  #vanished = false
+  /** Null until a route is found. */
+  match: Match | null = null
+  #cancel: AbortController | 'vanished' | undefined
 
   constructor(request: IncomingMessage, principal: Principal) {
-    const headers = request.headers
+    const { headers } = request
     this.requestId = requestIdOf(headers['x-request-id'])
-    const traceparent = headers.traceparent === undefined ? undefined : traceparentOf(headers.traceparent)
-    if (traceparent !== undefined) this.traceparent = traceparent
     this.started = performance.now()
     this.principal = principal
+    if (headers.traceparent !== undefined) {
+      const traceparent = traceparentOf(headers.traceparent)
+      if (traceparent !== undefined) this.traceparent = traceparent
+    }
     ;(request as WithExchange)[EXCHANGE] = this
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#vanished) this.#controller.abort(vanished())
-    }
-    return this.#controller.signal
+  get surface(): 'http' {
+    return 'http'
+  }
+
+  get route(): Route | undefined {
+    return this.match?.store
   }
 
   /** Null where the route is not an operation's. */
   get operation(): OperationRoute | null {
-    return this.route?.operation ?? null
+    return this.match?.store.operation ?? null
+  }
+
+  /** What comes from a query is text. */
+  get coerce(): boolean {
+    return this.operation?.plan.query ?? false
+  }
+
+  get signal(): AbortSignal {
+    if (typeof this.#cancel === 'object') return this.#cancel.signal
+    const controller = new AbortController()
+    if (this.#cancel === 'vanished') controller.abort(vanished())
+    this.#cancel = controller
+    return controller.signal
   }
 
   /** The client went away before it had its answer. */
   vanish(): void {
-    this.#vanished = true
-    this.#controller?.abort(vanished())
+    if (typeof this.#cancel === 'object') this.#cancel.abort(vanished())
+    else this.#cancel = 'vanished'
   }
 
   /** Puts the request id, and the trace context that the client sent, on a response that no Fastify handler writes. */
@@ -60,8 +73,6 @@ export class Exchange implements Invocation, HttpCaller {
     if (this.traceparent !== undefined) response.setHeader('traceparent', this.traceparent)
   }
 }
-
-const NO_PARAMS = Object.freeze({})
 
 /** The exchange that the listener began for a request. */
 export function exchangeOf(request: IncomingMessage): Exchange {

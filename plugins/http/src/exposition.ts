@@ -22,7 +22,7 @@ interface Family {
 }
 
 const COMMENT = /^# (HELP|TYPE) ([A-Za-z_:][\w:]*)/
-const SAMPLE = /^([A-Za-z_:][\w:]*)\s*(\{.*\})?\s+\S/
+const SAMPLE = /^([A-Za-z_:][\w:]*)\s*(\{.*\})?\s+(?:[+-]?[\d.]|NaN|[+-]?Inf)/
 
 function collect(text: string, families: Map<string, Family>): void {
   let current: string | undefined

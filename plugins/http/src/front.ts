@@ -56,7 +56,6 @@ export class Front {
       return
     }
     if (route === null) return
-    exchange.route = route
     route.unit?.enter()
     if (route.raw !== null) {
       route.raw.enter()
@@ -97,10 +96,10 @@ export class Front {
     // A browser asks leave without credentials.
     if (method === 'OPTIONS') return this.#options(request, response, exchange)
     const match = this.#table.find(method, url)
-    this.#identify(request, exchange, match?.route.open ?? false)
+    this.#identify(request, exchange, match?.store.open ?? false)
     if (match === null) throw this.#unknown(method, url, response)
-    exchange.params = match.params
-    return match.route
+    exchange.match = match
+    return match.store
   }
 
   #identify(request: IncomingMessage, exchange: Exchange, open: boolean): void {

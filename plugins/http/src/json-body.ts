@@ -5,7 +5,7 @@ import { duplicateKey } from './duplicate-key.ts'
 import { httpErrors } from './errors.ts'
 
 /**
- * Makes JSON the only body that an instance reads, and reads it strictly: UTF-8 alone, no key twice in one object, no
+ * Makes JSON the only body that a Fastify instance reads, and reads it strictly: UTF-8 alone, no key twice in one object, no
  * `__proto__`, no `constructor.prototype`, and not nested so deep that walking it would overflow the stack.
  */
 export function acceptJsonBodies(app: FastifyInstance): void {
@@ -23,7 +23,8 @@ export function acceptJsonBodies(app: FastifyInstance): void {
   )
 }
 
-function readJson(bytes: Buffer): unknown {
+/** Throws `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`; undefined for a body without a byte. */
+export function readJson(bytes: Buffer): unknown {
   // Many clients announce JSON and then send nothing: that is no body.
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw httpErrors.create('HTTP_BODY_NOT_UTF8', 'the body is not valid UTF-8')

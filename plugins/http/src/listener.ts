@@ -112,6 +112,8 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   server.close()
   for (const socket of sockets) {
     const response = responseOf(socket)
+    // Node takes a connection that has not said anything yet for a busy one.
+    if (socket.bytesRead === 0) socket.destroy()
     if (response === null) continue
     if (!response.headersSent) response.setHeader('connection', 'close')
     response.once('close', () => socket.end())

@@ -1,5 +1,6 @@
 import { type GenerationView, httpRoutes, routeKey } from '@svc/contracts'
 import type { HttpExposure, JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import { SchemaBook } from './openapi-schemas.ts'
 
 type Json = Record<string, unknown>
 
@@ -14,6 +15,7 @@ export interface ApiOptions {
  * own schemas; of raw routes nothing is known but that they exist.
  */
 export function describeApi(generation: GenerationView, { version, secured }: ApiOptions): Json {
+  const book = new SchemaBook()
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
   // Paths that differ in the names of their parameters alone are one path in OpenAPI, which the first of them names.
@@ -29,7 +31,8 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
   }
   for (const { descriptor, unit } of generation.operations.values()) {
     const { http } = descriptor.expose
-    if (http !== undefined) add(http.method, http.path, unit.name, names => describeOperation(descriptor, http, names))
+    if (http !== undefined)
+      add(http.method, http.path, unit.name, names => describeOperation(descriptor, http, names, book))
   }
   for (const { item, unit } of generation.items(httpRoutes)) {
     if ((item.listener ?? 'main') !== 'main') continue
@@ -45,7 +48,7 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
     tags: [...tags].sort().map(name => ({ name })),
     paths,
     components: {
-      schemas: { Error: ERROR_SCHEMA },
+      schemas: { ...book.components, Error: ERROR_SCHEMA },
       ...(secured ? { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } } : {})
     },
     ...(secured ? { security: [{ bearer: [] }] } : {})
@@ -62,11 +65,13 @@ function parameterNames(path: string): string[] {
 function describeOperation(
   descriptor: OperationDescriptor,
   { method, path, status = 200 }: HttpExposure,
-  shown: readonly string[]
+  shown: readonly string[],
+  book: SchemaBook
 ): Json {
   const names = parameterNames(path)
   const input = descriptor.input as { properties?: Record<string, JsonSchema>; required?: readonly string[] }
-  const schemaOf = (name: string): JsonSchema => localised(input.properties?.[name] ?? {}, descriptor, `input:${name}`)
+  const schemaOf = (name: string): JsonSchema =>
+    book.place(input.properties?.[name] ?? {}, descriptor.input, `${descriptor.id}.input`)
   const parameters: Json[] = names.map((name, at) => ({
     name: shown[at],
     in: 'path',
@@ -84,7 +89,7 @@ function describeOperation(
       parameters.push({ name, in: 'query', required, ...(description === undefined ? {} : { description }), ...shape })
     }
   }
-  const body = fromQuery ? null : bodySchema(descriptor, names)
+  const body = fromQuery ? null : bodySchema(descriptor, names, book)
   return {
     operationId: descriptor.id,
     summary: descriptor.summary,
@@ -94,7 +99,7 @@ function describeOperation(
       ? {}
       : { requestBody: { content: { 'application/json': { schema: body.schema } }, required: body.required } }),
     responses: {
-      [status]: describeSuccess(descriptor),
+      [status]: describeSuccess(descriptor, book),
       ...describeErrors(descriptor),
       default: errorResponse('Any other error.')
     },
@@ -105,25 +110,27 @@ function describeOperation(
 
 /** The input without what the path gives; null when nothing is left. */
 function bodySchema(
-  descriptor: OperationDescriptor,
-  names: readonly string[]
+  { id, input }: OperationDescriptor,
+  names: readonly string[],
+  book: SchemaBook
 ): { schema: JsonSchema; required: boolean } | null {
-  const { properties, required, ...rest } = descriptor.input as { properties?: Json; required?: readonly string[] }
-  if (properties === undefined) return { schema: localised(descriptor.input, descriptor, 'input'), required: true }
+  const place = (schema: JsonSchema): JsonSchema => book.place(schema, input, `${id}.input`)
+  const { properties, required, ...rest } = input as { properties?: Json; required?: readonly string[] }
+  if (properties === undefined) return { schema: place(input), required: true }
   const left = Object.entries(properties).filter(([name]) => !names.includes(name))
   if (left.length === 0) return null
   const needed = (required ?? []).filter(name => !names.includes(name))
   const schema = { ...rest, properties: Object.fromEntries(left), ...(needed.length === 0 ? {} : { required: needed }) }
-  return { schema: localised(schema, descriptor, 'input'), required: needed.length > 0 }
+  return { schema: place(schema), required: needed.length > 0 }
 }
 
-function describeSuccess(descriptor: OperationDescriptor): Json {
-  const result = localised(descriptor.output, descriptor, 'output')
+function describeSuccess(descriptor: OperationDescriptor, book: SchemaBook): Json {
+  const result = book.place(descriptor.output, descriptor.output, `${descriptor.id}.output`)
   const content: Json = { 'application/json': { schema: result } }
   if (descriptor.events !== undefined) {
     content['text/event-stream'] = {
       schema: { type: 'string', description: 'Events named event, progress and, at the end, result or error.' },
-      'x-event': localised(descriptor.events, descriptor, 'event')
+      'x-event': book.place(descriptor.events, descriptor.events, `${descriptor.id}.event`)
     }
   }
   return { description: 'The result.', content }
@@ -149,22 +156,6 @@ function describeRaw(names: readonly string[], summary: string | undefined): Jso
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: { default: { description: 'As the wire format says.' } },
     'x-raw': true
-  }
-}
-
-/**
- * A schema that may stand anywhere in the document: references to its own `$defs` keep their meaning, because it gets an
- * identity that they are relative to.
- */
-function localised(schema: JsonSchema, descriptor: OperationDescriptor, part: string): JsonSchema {
-  const text = JSON.stringify(schema)
-  if (!text.includes('"$ref":"#')) return schema
-  const root = part.startsWith('input') ? descriptor.input : schema
-  const definitions = root.$defs
-  return {
-    $id: `urn:svc:${descriptor.id}:${part}`,
-    ...schema,
-    ...(definitions === undefined ? {} : { $defs: definitions })
   }
 }
 

@@ -1,7 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
-import type { FastifyRequest } from 'fastify'
+import { parse } from 'fast-querystring'
 import { httpErrors } from './errors.ts'
 import { parseJson } from './json-body.ts'
+import { hasBody } from './read-body.ts'
+import type { Match } from './route-table.ts'
 
 /** How an operation's input is put together from a request; worked out once per generation. */
 export interface InputPlan {
@@ -28,70 +31,61 @@ export function planInput(descriptor: OperationDescriptor): InputPlan {
 }
 
 /**
- * The input that a request gives. Values from the query and the path are text; the kernel turns them into numbers and
- * booleans for a query, and this function does where they meet a typed body.
- *
- * Throws `HTTP_QUERY_INVALID` and `HTTP_BODY_UNEXPECTED`.
+ * The input that path and query give. Its values are text; the kernel turns them into numbers and booleans.
+ * Throws `HTTP_QUERY_INVALID`, or `HTTP_BODY_UNEXPECTED` for a request with a body.
  */
-export function readInput(
-  plan: InputPlan,
-  params: Readonly<Record<string, string | undefined>>,
-  request: FastifyRequest
-): unknown {
-  return plan.query ? fromQuery(plan, params, request) : fromBody(plan, params, request)
-}
-
-function fromQuery(
-  plan: InputPlan,
-  params: Readonly<Record<string, string | undefined>>,
-  request: FastifyRequest
-): Fields {
-  if (request.body !== undefined) {
-    throw httpErrors.create('HTTP_BODY_UNEXPECTED', `${request.method} takes its input from the query, not from a body`)
+export function inputFromQuery(plan: InputPlan, { params, searchParams }: Match, request: IncomingMessage): Fields {
+  if (hasBody(request)) {
+    const message = `${request.method} takes its input from the query, not from a body`
+    throw httpErrors.create('HTTP_BODY_UNEXPECTED', message)
   }
   const input: Fields = {}
-  const query = request.query as Fields
-  for (const name in query) {
-    const value = query[name]
-    if (name === '__proto__') throw httpErrors.create('HTTP_QUERY_INVALID', 'the query may not hold __proto__')
-    if (plan.path.includes(name)) {
-      throw httpErrors.create(
-        'HTTP_QUERY_INVALID',
-        `"${name}" is given by the path and may not be in the query as well`
-      )
+  if (searchParams !== '') {
+    const values = parse(searchParams) as Fields
+    for (const name in values) {
+      const value = values[name]
+      if (name === '__proto__') throw httpErrors.create('HTTP_QUERY_INVALID', 'the query may not hold __proto__')
+      if (plan.path.includes(name)) {
+        const message = `"${name}" is given by the path and may not be in the query as well`
+        throw httpErrors.create('HTTP_QUERY_INVALID', message)
+      }
+      const types = plan.types.get(name)
+      input[name] = types === undefined || !types.has('object') ? value : readObjects(name, value, types)
     }
-    const types = plan.types.get(name)
-    input[name] = types === undefined || !types.has('object') ? value : readObjects(name, value, types)
   }
-  for (const name of plan.path) input[name] = params[name]
+  for (const name of plan.path) input[name] = pathField(name, params)
   return input
 }
 
-function fromBody(
-  plan: InputPlan,
-  params: Readonly<Record<string, string | undefined>>,
-  request: FastifyRequest
-): unknown {
-  for (const name in request.query as Fields) {
+/**
+ * The input that path and body give. Text of the path becomes a number or a boolean where the schema asks for one.
+ * Throws `HTTP_BODY_UNEXPECTED`, or `HTTP_QUERY_INVALID` for a request with a query.
+ */
+export function inputFromBody(plan: InputPlan, { params, searchParams }: Match, body: unknown): unknown {
+  if (searchParams !== '') {
     throw httpErrors.create(
       'HTTP_QUERY_INVALID',
-      `${request.method} takes its input from a JSON body; the query holds "${name}"`
+      `the input belongs into a JSON body; the query holds "${searchParams}"`
     )
   }
-  const { body } = request
   if (plan.path.length === 0) return body === undefined ? {} : body
   if (body !== undefined && (typeof body !== 'object' || body === null || Array.isArray(body))) return body
   const input = (body ?? {}) as Fields
   for (const name of plan.path) {
     if (Object.hasOwn(input, name)) {
-      throw httpErrors.create(
-        'HTTP_BODY_UNEXPECTED',
-        `"${name}" is given by the path and may not be in the body as well`
-      )
+      const message = `"${name}" is given by the path and may not be in the body as well`
+      throw httpErrors.create('HTTP_BODY_UNEXPECTED', message)
     }
-    input[name] = readScalar(params[name] as string, plan.types.get(name))
+    input[name] = readScalar(pathField(name, params), plan.types.get(name))
   }
   return input
+}
+
+/** The router lets a parameter match nothing; a path that leaves one out is another path. */
+function pathField(name: string, params: Match['params']): string {
+  const value = params[name]
+  if (value) return value
+  throw httpErrors.create('HTTP_NOT_FOUND', `the path leaves "${name}" empty`)
 }
 
 /** Objects are written as JSON; text that does not start with a brace stays text where a string is accepted too. */

@@ -1,12 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answerErrors, type Report } from './answer-errors.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isSvcError } from '@svc/plugin-sdk'
+import type { Report } from './answer-errors.ts'
 import { JSON_TYPE } from './envelope.ts'
 import { type Heartbeat, streamEvents, wantsEvents } from './event-stream.ts'
-import { exchangeOf } from './exchange.ts'
-import { acceptJsonBodies } from './json-body.ts'
-import { readInput } from './operation-input.ts'
-import { newInstance } from './raw-routes.ts'
+import { type Exchange, exchangeOf } from './exchange.ts'
+import { inputFromBody, inputFromQuery } from './operation-input.ts'
+import { readJsonBody } from './read-body.ts'
 import type { OperationRoute } from './route.ts'
+import type { Match } from './route-table.ts'
+import { writeError } from './write-error.ts'
 
 export interface OperationsOptions {
   readonly bodyLimit: number
@@ -15,35 +17,64 @@ export interface OperationsOptions {
 }
 
 /**
- * The Fastify instance that all operations share. Which operation a request means, and which unit answers, stands in the
- * generation's table; an operation brings nothing but data, so that a reload builds nothing here.
+ * Answers a request for an operation. Which one it is, and which unit answers, stands in the generation's table; an
+ * operation brings nothing but data, so that a reload builds nothing here, and no web framework stands in between.
  */
-export async function operationsInstance(options: OperationsOptions): Promise<FastifyInstance> {
-  const app = newInstance(options.bodyLimit)
-  acceptJsonBodies(app)
-  answerErrors(app, options.report)
-  app.route({
-    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    url: '*',
-    exposeHeadRoute: false,
-    handler: (request, reply) => call(request, reply, options.heartbeat)
-  })
-  await app.ready()
-  return app
+export function operationServer(
+  options: OperationsOptions
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => void answer(request, response, options)
 }
 
-async function call(request: FastifyRequest, reply: FastifyReply, heartbeat: Heartbeat): Promise<unknown> {
-  const exchange = exchangeOf(request.raw)
-  const { entry, plan, status } = exchange.operation as OperationRoute
-  const input = readInput(plan, exchange.params, request)
-  exchange.coerce = plan.query
-  if (entry.descriptor.events !== undefined && wantsEvents(request.headers.accept)) {
-    return streamEvents(reply, exchange, heartbeat, streaming => entry.invoke(input, streaming))
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bodyLimit, heartbeat, report }: OperationsOptions
+): Promise<void> {
+  const exchange = exchangeOf(request)
+  const match = exchange.match as Match
+  const { entry, plan, status } = match.store.operation as OperationRoute
+  try {
+    const input = plan.query
+      ? inputFromQuery(plan, match, request)
+      : inputFromBody(plan, match, await readJsonBody(request, bodyLimit))
+    if (entry.descriptor.events !== undefined && wantsEvents(request.headers.accept)) {
+      await streamEvents(response, exchange, heartbeat, entry, input)
+    } else writeResult(response, exchange, status, await entry.invoke(input, exchange))
+  } catch (error) {
+    fail(error, request, response, exchange, report)
   }
-  const output = await entry.invoke(input, exchange)
-  if (status !== 200) reply.code(status)
-  reply.header('x-request-id', exchange.requestId)
-  if (exchange.traceparent !== undefined) reply.header('traceparent', exchange.traceparent)
-  reply.header('content-type', JSON_TYPE)
-  return output === undefined ? 'null' : JSON.stringify(output)
+}
+
+function writeResult(response: ServerResponse, exchange: Exchange, status: number, output: unknown): void {
+  if (response.destroyed) return
+  const headers: Record<string, string | number> = { 'x-request-id': exchange.requestId }
+  if (exchange.traceparent !== undefined) headers['traceparent'] = exchange.traceparent
+  if (status === 204) {
+    response.writeHead(204, headers).end()
+    return
+  }
+  const text = output === undefined ? 'null' : JSON.stringify(output)
+  headers['content-type'] = JSON_TYPE
+  headers['content-length'] = Buffer.byteLength(text)
+  response.writeHead(status, headers).end(text)
+}
+
+function fail(
+  error: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+  exchange: Exchange,
+  report: Report
+): void {
+  if (!isSvcError(error)) {
+    const { method, url } = request
+    report('a request failed', { error, requestId: exchange.requestId, method, url, plugin: exchange.route?.owner })
+  }
+  if (response.destroyed || response.headersSent) {
+    response.destroy()
+    return
+  }
+  exchange.label(response)
+  writeError(response, error, exchange.requestId)
 }

@@ -5,7 +5,7 @@ import { docsRoutes } from './builtin/docs.ts'
 import { beat, type Heartbeat } from './event-stream.ts'
 import { isLoopback } from './guard.ts'
 import { drain, openServer } from './listener.ts'
-import { operationsInstance } from './operations.ts'
+import { operationServer } from './operations.ts'
 import { collectProcessMetrics } from './process-metrics.ts'
 import { exposeRequestCounts } from './request-exposition.ts'
 import { newRequestCounts } from './request-metrics.ts'
@@ -20,6 +20,7 @@ export default definePlugin({
   summary: 'Serves operations and routes of every plugin over HTTP',
   config: settings,
   requires: { kernel: kernelPort },
+  serves: true,
   provides: [httpServer],
   async activate(ctx, { kernel }) {
     const { config, log } = ctx
@@ -35,7 +36,7 @@ export default definePlugin({
     const heartbeat: Heartbeat = new Set()
     const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
     ctx.effect('heartbeat', () => clearInterval(timer))
-    const operations = await operationsInstance({
+    const operations = operationServer({
       bodyLimit: config.body_limit_bytes,
       heartbeat,
       report: log.error.bind(log)
@@ -51,8 +52,7 @@ export default definePlugin({
       registry,
       counts,
       async hold(key) {
-        const held =
-          servers.get(key) ?? (await ctx.keep(key, openServer, value => drain(value, config.drain_ms)))
+        const held = servers.get(key) ?? (await ctx.keep(key, openServer, value => drain(value, config.drain_ms)))
         servers.set(key, held)
         return held
       }

@@ -24,11 +24,7 @@ export function collectProcessMetrics(registry: Registry): () => void {
     return (user + system) / 1e6
   }
   gauge('process_cpu_seconds_total', 'User and system CPU time in seconds.', cpu)
-  gauge(
-    'process_start_time_seconds',
-    'Start of the process in seconds since the epoch.',
-    () => started
-  )
+  gauge('process_start_time_seconds', 'Start of the process in seconds since the epoch.', () => started)
   gauge('process_resident_memory_bytes', 'Resident memory in bytes.', () => process.memoryUsage.rss())
   gauge('nodejs_heap_size_total_bytes', 'Heap that V8 has reserved, in bytes.', () => process.memoryUsage().heapTotal)
   gauge('nodejs_heap_size_used_bytes', 'Heap in use, in bytes.', () => process.memoryUsage().heapUsed)

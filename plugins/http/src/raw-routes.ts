@@ -91,7 +91,7 @@ export class RawRoutes {
 }
 
 /** An instance without a server: requests come from the listener. */
-export function newInstance(bodyLimit: number): FastifyInstance {
+function newInstance(bodyLimit: number): FastifyInstance {
   return fastify({
     logger: false,
     bodyLimit,

@@ -2,9 +2,12 @@ import FindMyWay from 'find-my-way'
 import { httpErrors } from './errors.ts'
 import type { Route } from './route.ts'
 
+/** What the router finds, as it finds it: a copy of its own would be one more object for every request. */
 export interface Match {
-  readonly route: Route
+  readonly store: Route
   readonly params: Readonly<Record<string, string | undefined>>
+  /** The query as text, without its question mark. */
+  readonly searchParams: string
 }
 
 /** Paths may be this long, query included; longer ones are refused before anything reads them. */
@@ -19,7 +22,7 @@ export class RouteTable {
     this.#router = FindMyWay({
       maxParamLength: MAX_URL_LENGTH,
       // Whoever serves the request parses its query.
-      querystringParser: () => NO_QUERY,
+      querystringParser: query => query as never,
       onBadUrl: badUrl
     })
     for (const route of routes) this.#router.on(route.method as FindMyWay.HTTPMethod, route.path, noHandler, route)
@@ -31,7 +34,7 @@ export class RouteTable {
     const found = this.#router.find((method === 'HEAD' ? 'GET' : method) as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
-    return { route: found.store as Route, params: found.params }
+    return found as unknown as Match
   }
 
   /** Methods that the path answers to; empty for a path that is not served. */
@@ -42,8 +45,6 @@ export class RouteTable {
     return [...methods, 'OPTIONS']
   }
 }
-
-const NO_QUERY = {}
 
 function noHandler(): void {}
 

@@ -1,6 +1,5 @@
 import type { GenerationView, HttpAddress, HttpServer, PreparedSurface, Surface } from '@svc/contracts'
 import type { Health, Logger } from '@svc/plugin-sdk'
-import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { BuiltIn } from './builtin/built-in.ts'
 import { healthRoute } from './builtin/health.ts'
@@ -14,6 +13,7 @@ import { type ListenerPlan, planListeners } from './listener-plan.ts'
 import { listenerRoutes } from './listener-routes.ts'
 import { RawRoutes } from './raw-routes.ts'
 import { type RequestCounts, seriesOf } from './request-metrics.ts'
+import type { Route } from './route.ts'
 import { RouteTable } from './route-table.ts'
 import type { Settings } from './settings.ts'
 
@@ -23,7 +23,7 @@ export interface SurfaceParts {
   readonly version: string
   readonly settings: Settings
   readonly log: Logger
-  readonly operations: FastifyInstance
+  readonly operations: Route['serve']
   readonly docs: readonly BuiltIn[]
   readonly registry: Registry
   readonly counts: RequestCounts
@@ -134,7 +134,7 @@ export class HttpSurface implements Surface, HttpServer {
       builtIns,
       counts,
       report,
-      operations: operations.routing,
+      operations,
       rawOf: unit => raw.get(rawKey(plan, unit.instance)) as RawRoutes
     })
     return new Front({

@@ -1,0 +1,40 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
+
+/**
+ * Schemas of one document. An operation's schema refers to its own `$defs`; in the document they stand among the
+ * components, under the operation's name, since hardly any tool follows references relative to an `$id`.
+ */
+export class SchemaBook {
+  readonly components: Record<string, JsonSchema> = {}
+
+  /** The schema, or the part of `root` that it is, as it may stand anywhere in the document. */
+  place(schema: JsonSchema, root: JsonSchema, name: string): JsonSchema {
+    if (!JSON.stringify(schema).includes('"$ref":"#')) return schema
+    const definitions = (root['$defs'] ?? {}) as Readonly<Record<string, JsonSchema>>
+    for (const [key, definition] of Object.entries(definitions)) {
+      this.#add(`${name}.${key.replace(/[^\w.-]/g, '_')}`, definition, name)
+    }
+    if (JSON.stringify(root).includes('"$ref":"#"')) this.#add(name, root, name)
+    return rewrite(schema, name) as JsonSchema
+  }
+
+  #add(key: string, schema: JsonSchema, name: string): void {
+    this.components[key] ??= rewrite(schema, name) as JsonSchema
+  }
+}
+
+function rewrite(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map(each => rewrite(each, name))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(([key]) => key !== '$defs')
+  return Object.fromEntries(
+    entries.map(([key, each]) => [key, key === '$ref' ? reference(each as string, name) : rewrite(each, name)])
+  )
+}
+
+function reference(to: string, name: string): string {
+  if (to === '#') return `#/components/schemas/${name}`
+  const [key, ...rest] = to.startsWith('#/$defs/') ? to.slice('#/$defs/'.length).split('/') : []
+  if (key === undefined) return to
+  return [`#/components/schemas/${name}.${key.replace(/[^\w.-]/g, '_')}`, ...rest].join('/')
+}

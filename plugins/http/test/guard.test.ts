@@ -1,0 +1,201 @@
+import { type HttpCaller, httpListeners, httpRoutes } from '@svc/contracts'
+import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
+import tap from 'tap'
+import { BearerToken } from '../src/bearer-token.ts'
+import { Guard } from '../src/guard.ts'
+import { operationPlugin, things } from './echo.ts'
+import { openWorld, parseResponse, sendBytes, sendRequest } from './world.ts'
+
+const whoami = defineOperation({
+  id: 'whoami.tell',
+  summary: 'Tells who calls',
+  effect: 'read',
+  input: t.object({}),
+  output: t.unknown(),
+  expose: { http: { method: 'GET', path: '/v1/whoami' } }
+})
+const guarded = defineOperation({
+  ...whoami,
+  id: 'whoami.guarded',
+  scopes: ['admin'],
+  expose: { http: { method: 'GET', path: '/v1/guarded' } }
+})
+
+const who = definePlugin({
+  name: 'whoami',
+  operations: [whoami, guarded],
+  activate(ctx) {
+    ctx.implement(whoami, (_input, call) => call.principal)
+    ctx.implement(guarded, (_input, call) => call.principal)
+    ctx.contribute(httpListeners, { name: 'own', host: '127.0.0.1', port: 0, setting: 'whoami.port', guard: 'own' })
+    for (const listener of ['main', 'own']) {
+      ctx.contribute(httpRoutes, {
+        listener,
+        routes: [{ method: 'GET', path: '/raw' }],
+        register(app) {
+          const scope = app as FastifyInstance
+          scope.get('/raw', async request => (request as unknown as { caller: HttpCaller }).caller.principal)
+        }
+      })
+    }
+  }
+}) as Plugin
+
+const status = async (answer: Promise<string>): Promise<number> => parseResponse(await answer).status
+const from = (host: string): string => `GET /v1/whoami HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`
+
+tap.test('on loopback without settings', async tap => {
+  const world = await openWorld([who, things])
+  tap.teardown(() => world.close())
+  const port = world.port()
+
+  tap.test('a caller of this machine may do everything', async tap => {
+    tap.match(await (await fetch(world.url('/v1/guarded'))).json(), { id: 'local', role: 'owner' })
+    tap.match(await (await fetch(world.url('/raw'))).json(), { id: 'local' })
+  })
+
+  tap.test('names of loopback are accepted, a rebound name is not', async tap => {
+    for (const host of ['localhost', `localhost:${port}`, '127.0.0.1', '127.5.5.5:80', '[::1]:3847', 'LOCALHOST']) {
+      tap.equal(await status(sendBytes(port, from(host))), 200, host)
+    }
+    for (const host of ['evil.example', `evil.example:${port}`, 'localhost.evil.example', '127.0.0.1.evil.example']) {
+      tap.equal(await status(sendBytes(port, from(host))), 403, host)
+    }
+    const answer = parseResponse(await sendBytes(port, from('evil.example')))
+    tap.match(JSON.parse(answer.body), { error: { code: 'HTTP_HOST_FORBIDDEN', hint: /allowed_hosts/ } })
+  })
+
+  tap.test('a page of another origin is refused, also without a preflight', async tap => {
+    for (const origin of ['https://evil.example', 'null', `http://localhost:${port + 1}`]) {
+      const answer = parseResponse(await sendRequest(port, 'POST /v1/things', [`origin: ${origin}`]))
+      tap.equal(answer.status, 403, origin)
+      tap.match(JSON.parse(answer.body), { error: { code: 'HTTP_ORIGIN_FORBIDDEN' } })
+      tap.notMatch(answer.head, /access-control/)
+    }
+    tap.equal(await status(sendRequest(port, 'POST /v1/things', ['origin: http://localhost'])), 200, 'its own origin')
+    const preflight = ['origin: https://evil.example', 'access-control-request-method: POST']
+    tap.equal(await status(sendRequest(port, 'OPTIONS /v1/things', preflight)), 403)
+  })
+
+  tap.test('what came through a proxy is not local', async tap => {
+    const headers = { 'x-forwarded-for': '203.0.113.9' }
+    tap.match(await (await fetch(world.url('/v1/whoami'), { headers })).json(), { id: 'anonymous', scopes: [] })
+    tap.equal((await fetch(world.url('/v1/guarded'), { headers })).status, 403)
+    const ready = await (await fetch(world.url('/ready'), { headers })).json()
+    tap.same(ready, { status: 'ready' }, 'and sees no details')
+  })
+
+  tap.test('a listener with rules of its own is not guarded', async tap => {
+    tap.equal(
+      await status(
+        sendBytes(
+          world.port('own'),
+          'GET /raw HTTP/1.1\r\nhost: any.example\r\norigin: null\r\nconnection: close\r\n\r\n'
+        )
+      ),
+      200
+    )
+    tap.match(await (await fetch(world.url('/raw', 'own'))).json(), { id: 'anonymous' })
+  })
+})
+
+tap.test('with a token', async tap => {
+  const world = await openWorld([who], { token: 's3cret-token' })
+  tap.teardown(() => world.close())
+  const call = (path: string, authorization?: string) =>
+    fetch(world.url(path), authorization === undefined ? {} : { headers: { authorization } })
+
+  tap.test('requests need it', async tap => {
+    for (const wrong of [undefined, 'Bearer nope', 'Bearer s3cret-token2', 'Basic s3cret-token', 'Bearer']) {
+      const response = await call('/v1/whoami', wrong)
+      tap.equal(response.status, 401, String(wrong))
+      tap.equal(response.headers.get('www-authenticate'), 'Bearer')
+      tap.match(await response.json(), { error: { code: 'HTTP_UNAUTHORIZED' } })
+    }
+    tap.match(await (await call('/v1/whoami', 'bearer s3cret-token')).json(), { id: 'bearer', scopes: ['*'] })
+    for (const path of ['/metrics', '/openapi.json', '/nowhere', '/raw'])
+      tap.equal((await call(path)).status, 401, path)
+  })
+
+  tap.test('probes and the page do not', async tap => {
+    for (const path of ['/health', '/ready', '/docs', '/docs/page.mjs', '/docs/page.css']) {
+      tap.equal((await call(path)).status, 200, path)
+    }
+    tap.same(await (await call('/ready')).json(), { status: 'ready' })
+    tap.match(await (await call('/ready', 'Bearer s3cret-token')).json(), { status: 'ready', checks: [] })
+    const api = await (await call('/openapi.json', 'Bearer s3cret-token')).json()
+    tap.match(api, { security: [{ bearer: [] }], components: { securitySchemes: { bearer: { scheme: 'bearer' } } } })
+  })
+
+  tap.test('the token is in no log line and no answer', async tap => {
+    tap.notMatch(JSON.stringify(world.kernel.log), /s3cret/)
+    tap.notMatch(await (await call('/metrics', 'Bearer s3cret-token')).text(), /s3cret/)
+  })
+})
+
+tap.test('CORS for configured origins', async tap => {
+  const world = await openWorld([things], { cors_origins: ['https://app.example'] })
+  tap.teardown(() => world.close())
+  const call = (method: string, headers: Record<string, string>) => fetch(world.url('/v1/things'), { method, headers })
+
+  const simple = await call('POST', { origin: 'https://app.example' })
+  tap.equal(simple.status, 200)
+  tap.equal(simple.headers.get('access-control-allow-origin'), 'https://app.example')
+  tap.equal(simple.headers.get('vary'), 'Origin')
+  tap.match(simple.headers.get('access-control-expose-headers'), /x-request-id/)
+  const failed = await fetch(world.url('/nowhere'), { headers: { origin: 'https://app.example' } })
+  tap.equal(failed.headers.get('access-control-allow-origin'), 'https://app.example', 'errors can be read too')
+
+  const preflight = await call('OPTIONS', {
+    origin: 'https://app.example',
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'content-type, authorization'
+  })
+  tap.equal(preflight.status, 204)
+  tap.equal(preflight.headers.get('access-control-allow-methods'), 'POST, OPTIONS')
+  tap.equal(preflight.headers.get('access-control-allow-headers'), 'content-type, authorization')
+  tap.equal((await call('POST', { origin: 'https://other.example' })).status, 403)
+
+  const open = await openWorld([things], { cors_origins: ['*'], token: 'abc' })
+  tap.teardown(() => open.close())
+  const asked = await fetch(open.url('/v1/things'), {
+    method: 'OPTIONS',
+    headers: { origin: 'https://anyone.example', 'access-control-request-method': 'POST' }
+  })
+  tap.equal(asked.status, 204, 'a preflight carries no credentials')
+  tap.equal(asked.headers.get('access-control-allow-origin'), '*')
+})
+
+tap.test('wider than loopback', async tap => {
+  const world = await openWorld([who], { host: '0.0.0.0' })
+  tap.teardown(() => world.close())
+  const warning = world.kernel.log.find(line => line.level === 'warn')
+  tap.match(warning?.message, /open to everybody/)
+  tap.match(warning?.fields, { hint: /token/ })
+  tap.equal(await status(sendBytes(world.port(), from('any.example'))), 200)
+
+  const named = new Guard({ host: '0.0.0.0', allowed_hosts: ['api.example'], cors_origins: [] })
+  const admit = (host: string) => () => named.admit({ headers: { host } } as never, null)
+  tap.doesNotThrow(admit('API.example:80'))
+  tap.doesNotThrow(admit('localhost:3847'), 'probes on the machine')
+  tap.throws(admit('evil.example'), { code: 'HTTP_HOST_FORBIDDEN' })
+
+  const remote = { headers: {}, socket: { remoteAddress: '::ffff:203.0.113.9' } } as never
+  const local = { headers: {}, socket: { remoteAddress: '::ffff:127.0.0.1' } } as never
+  tap.match(named.identify(remote), { id: 'anonymous' })
+  tap.match(named.identify(local), { id: 'local' })
+})
+
+tap.test('a token without a warning', async tap => {
+  const world = await openWorld([operationPlugin('whoami', whoami, (_input, call) => call.principal)], {
+    host: '0.0.0.0',
+    token: 'abc'
+  })
+  tap.teardown(() => world.close())
+  tap.equal(
+    world.kernel.log.some(line => line.level === 'warn'),
+    false
+  )
+  tap.ok(new BearerToken('abc').matches('Bearer  abc'))
+})

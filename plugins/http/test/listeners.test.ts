@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { httpListeners, httpRoutes } from '@svc/contracts'
+import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
+import type { FastifyInstance } from 'fastify'
+import tap from 'tap'
+import { operationPlugin, things } from './echo.ts'
+import { gate, openWorld, sendBytes, type World } from './world.ts'
+
+async function takenPort(tap: { teardown(fn: () => unknown): void }): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  tap.teardown(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A plugin with a port of its own. */
+function side(port: number, answer = 'side', waiting?: Promise<void>): Plugin {
+  return definePlugin({
+    name: 'side',
+    activate(ctx) {
+      ctx.contribute(httpListeners, { name: 'side', host: '127.0.0.1', port, setting: 'plugins.side.port' })
+      ctx.contribute(httpRoutes, {
+        listener: 'side',
+        routes: [
+          { method: 'GET', path: '/health' },
+          { method: 'GET', path: '/answer' }
+        ],
+        register(app) {
+          const scope = app as FastifyInstance
+          scope.get('/health', async () => 'well\n')
+          scope.get('/answer', async () => {
+            await waiting
+            return answer
+          })
+        }
+      })
+    }
+  }) as Plugin
+}
+
+const none = definePlugin({ name: 'side', activate: () => {} }) as Plugin
+const text = async (world: World, path: string, listener?: string): Promise<string> =>
+  (await fetch(world.url(path, listener))).text()
+
+tap.test('a port in use refuses the change and names the port and the setting', async tap => {
+  const port = await takenPort(tap)
+  await tap.rejects(openWorld([], { port }), {
+    code: 'HTTP_PORT_IN_USE',
+    message: new RegExp(`port ${port} on 127.0.0.1 is in use.*plugins.http.port`),
+    at: { path: 'plugins.http.port' },
+    data: { host: '127.0.0.1', port }
+  })
+
+  const world = await openWorld([things])
+  tap.teardown(() => world.close())
+  await tap.rejects(world.kernel.replace(side(port)), { code: 'HTTP_PORT_IN_USE', message: /plugins.side.port/ })
+  tap.equal(world.addresses.length, 1)
+  tap.match(await text(world, '/health'), /ok/)
+})
+
+tap.test('an address that cannot be bound is refused', async tap => {
+  await tap.rejects(openWorld([], { host: '203.0.113.1' }), { code: 'HTTP_BIND_FAILED', message: /203.0.113.1/ })
+})
+
+tap.test('a plugin brings a port of its own', async tap => {
+  const world = await openWorld([things, side(0)])
+  tap.teardown(() => world.close())
+  tap.same(
+    world.addresses.map(each => each.listener),
+    ['main', 'side']
+  )
+  tap.equal(await text(world, '/answer', 'side'), 'side')
+  tap.equal(await text(world, '/health', 'side'), 'well\n', 'its own health')
+  tap.match(await text(world, '/ready', 'side'), /ready/)
+  tap.match(await text(world, '/metrics', 'side'), /svc_generation/)
+  tap.match(await text(world, '/v1/things/7', 'side'), /HTTP_NOT_FOUND/, 'operations are on the main listener')
+  tap.match(await text(world, '/docs', 'side'), /HTTP_NOT_FOUND/)
+  tap.match(await text(world, '/answer'), /HTTP_NOT_FOUND/)
+
+  const port = world.port('side')
+  await world.kernel.replace(side(0, 'changed'))
+  tap.equal(world.port('side'), port, 'its socket outlives it')
+  tap.equal(await text(world, '/answer', 'side'), 'changed')
+})
+
+tap.test('a listener opens and closes with its plugin', async tap => {
+  const port = await freePort()
+  const held = gate()
+  const world = await openWorld([none])
+  tap.teardown(() => world.close())
+  await world.kernel.replace(side(port, 'first', held.opened))
+  const open = connect(port, '127.0.0.1')
+  await once(open, 'connect')
+  const answer = text(world, '/answer', 'side')
+  while (!(await text(world, '/metrics')).includes('svc_http_requests_in_flight 2')) {}
+
+  await world.kernel.replace(none)
+  await tap.rejects(fetch(`http://127.0.0.1:${port}/answer`), 'it accepts no one')
+  await once(open, 'close')
+  tap.pass('idle connections are closed')
+  held.open()
+  tap.equal(await answer, 'first', 'what was in flight is answered')
+
+  await world.kernel.replace(side(port, 'again'))
+  tap.equal(await text(world, '/answer', 'side'), 'again')
+})
+
+tap.test('a refused change leaves no port open', async tap => {
+  const port = await freePort()
+  const world = await openWorld([things])
+  tap.teardown(() => world.close())
+  const broken = definePlugin({
+    name: 'side',
+    activate(ctx) {
+      ctx.contribute(httpListeners, { name: 'a', host: '127.0.0.1', port, setting: 'x' })
+      ctx.contribute(httpRoutes, { listener: 'b', routes: [{ method: 'GET', path: '/' }], register: () => {} })
+    }
+  }) as Plugin
+  await tap.rejects(world.kernel.replace(broken), { code: 'HTTP_LISTENER_UNKNOWN' })
+  const half = definePlugin({
+    name: 'half',
+    activate(ctx) {
+      ctx.contribute(httpListeners, { name: 'a', host: '127.0.0.1', port, setting: 'x' })
+      ctx.contribute(httpListeners, { name: 'b', host: '127.0.0.1', port: world.port(), setting: 'y' })
+    }
+  }) as Plugin
+  await tap.rejects(world.kernel.replace(half), { code: 'HTTP_PORT_IN_USE', message: /setting y/ })
+  await tap.rejects(fetch(`http://127.0.0.1:${port}/`))
+})
+
+tap.test('the main listener can stay closed', async tap => {
+  const world = await openWorld([things, side(0)], { main: false })
+  tap.teardown(() => world.close())
+  tap.same(
+    world.addresses.map(each => each.listener),
+    ['side']
+  )
+  tap.equal(await text(world, '/answer', 'side'), 'side')
+})
+
+tap.test('closing drains', async tap => {
+  const wait = defineOperation({
+    id: 'wait.long',
+    summary: 'Waits',
+    input: t.object({}),
+    output: t.unknown(),
+    expose: { http: { method: 'POST', path: '/v1/wait' } }
+  })
+  const held = gate()
+  const begun = gate()
+  const world = await openWorld([
+    operationPlugin('wait', wait, async () => {
+      begun.open()
+      await held.opened
+      return 'done'
+    })
+  ])
+  const port = world.port()
+  const request = 'POST /v1/wait HTTP/1.1\r\nhost: localhost\r\n\r\n'
+  const answer = sendBytes(port, request)
+  const idle = connect(port, '127.0.0.1')
+  await once(idle, 'connect')
+  await begun.opened
+  const closed = world.close()
+  await once(idle, 'close')
+  await tap.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nothing new is accepted')
+  held.open()
+  const text = await answer
+  tap.match(text, /^HTTP\/1.1 200 OK/)
+  tap.match(text.toLowerCase(), /connection: close/)
+  tap.match(text, /"done"$/)
+  await closed
+})
+
+tap.test('closing does not wait for ever', async tap => {
+  const hang = defineOperation({
+    id: 'hang.on',
+    summary: 'Never answers',
+    input: t.object({}),
+    output: t.unknown(),
+    expose: { http: { method: 'POST', path: '/v1/hang' } }
+  })
+  const begun = gate<AbortSignal>()
+  const world = await openWorld(
+    [
+      operationPlugin('hang', hang, async (_input, call) => {
+        begun.open(call.signal)
+        await once(call.signal, 'abort')
+      })
+    ],
+    { drain_ms: 50 }
+  )
+  const answer = sendBytes(world.port(), 'POST /v1/hang HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  const signal = await begun.opened
+  await world.close()
+  tap.ok(signal.aborted)
+  tap.equal(await answer, '')
+})

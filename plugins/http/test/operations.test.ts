@@ -1,0 +1,144 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import tap from 'tap'
+import { operationPlugin, things } from './echo.ts'
+import { openWorld, parseResponse, sendRequest } from './world.ts'
+
+const nothing = defineOperation({
+  id: 'void.clear',
+  summary: 'Answers with nothing',
+  input: t.object({}),
+  output: t.unknown(),
+  expose: { http: { method: 'POST', path: '/v1/clear', status: 204 } }
+})
+
+const declared = defineOperation({
+  id: 'fails.always',
+  summary: 'Fails as declared',
+  effect: 'read',
+  input: t.object({ how: t.string() }),
+  output: t.unknown(),
+  errors: { FLS_TEAPOT: { message: 'It is a teapot.', status: 418 } },
+  expose: { http: { method: 'GET', path: '/v1/fail/:how' } }
+})
+
+tap.test('operations over HTTP', async tap => {
+  const world = await openWorld([
+    things,
+    operationPlugin('void', nothing, () => undefined),
+    operationPlugin('fails', declared, ({ how }, call) => {
+      if (how === 'declared') call.fail('FLS_TEAPOT', 'no coffee here', { spout: 1 })
+      throw new Error('password=hunter2 is in this message')
+    })
+  ])
+  tap.teardown(() => world.close())
+  const get = async (path: string): Promise<unknown> => (await fetch(world.url(path))).json()
+  const send = (method: string, path: string, body?: unknown) =>
+    fetch(world.url(path), {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json; charset=utf-8' } })
+    })
+
+  tap.test('path and query become typed input with defaults', async tap => {
+    tap.same(await get('/v1/things/a%20b%2Fc'), { id: 'a b/c', limit: 10 })
+    tap.same(await get('/v1/things/7?limit=20&deep=true'), { id: '7', limit: 20, deep: true })
+  })
+
+  tap.test('a repeated parameter is an array, and so is a single one', async tap => {
+    tap.same(await get('/v1/things/x?tags=a&tags=b'), { id: 'x', limit: 10, tags: ['a', 'b'] })
+    tap.same(await get('/v1/things/x?tags=a'), { id: 'x', limit: 10, tags: ['a'] })
+  })
+
+  tap.test('an object is given as JSON', async tap => {
+    const filter = { color: 'red', sizes: [1, 2] }
+    tap.same(await get(`/v1/things/x?filter=${encodeURIComponent(JSON.stringify(filter))}`), {
+      id: 'x',
+      limit: 10,
+      filter
+    })
+    tap.same(await get('/v1/things/x?either=plain'), { id: 'x', limit: 10, either: 'plain' })
+    tap.same(await get(`/v1/things/x?either=${encodeURIComponent('{"key":"k"}')}`), {
+      id: 'x',
+      limit: 10,
+      either: { key: 'k' }
+    })
+  })
+
+  tap.test('path and body are put together, and success has the declared status', async tap => {
+    const response = await send('PUT', '/v1/shelves/3', { title: 'Æ', tags: [] })
+    tap.equal(response.status, 201)
+    tap.same(await response.json(), { shelf: 3, title: 'Æ', tags: [] })
+  })
+
+  tap.test('a request without a body has an empty input', async tap => {
+    tap.same(await (await send('POST', '/v1/things')).json(), {})
+    const announced = await fetch(world.url('/v1/things'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' }
+    })
+    tap.same(await announced.json(), {})
+  })
+
+  tap.test('DELETE takes its input from path and query', async tap => {
+    const response = await send('DELETE', '/v1/things/9?force=true')
+    tap.same(await response.json(), { id: '9', force: true })
+  })
+
+  tap.test('204 has no body', async tap => {
+    const response = await send('POST', '/v1/clear')
+    tap.equal(response.status, 204)
+    tap.equal(response.headers.get('content-type'), null)
+    tap.equal(await response.text(), '')
+  })
+
+  tap.test('HEAD answers as GET does, without the body', async tap => {
+    const full = await fetch(world.url('/v1/things/7'))
+    const head = await fetch(world.url('/v1/things/7'), { method: 'HEAD' })
+    tap.equal(head.status, 200)
+    tap.equal(head.headers.get('content-length'), String((await full.text()).length))
+    tap.equal(await head.text(), '')
+  })
+
+  tap.test('OPTIONS lists the methods of a path', async tap => {
+    const response = await send('OPTIONS', '/v1/things/7')
+    tap.equal(response.status, 204)
+    tap.equal(response.headers.get('allow'), 'GET, DELETE, HEAD, OPTIONS')
+    tap.equal(response.headers.get('access-control-allow-origin'), null)
+    const server = parseResponse(await sendRequest(world.port(), 'OPTIONS *'))
+    tap.equal(server.status, 204)
+  })
+
+  tap.test('a good request id comes back, any other is replaced', async tap => {
+    const withId = (id: string) => fetch(world.url('/v1/things/7'), { headers: { 'x-request-id': id } })
+    tap.equal((await withId('trace/1.2:3=4')).headers.get('x-request-id'), 'trace/1.2:3=4')
+    for (const bad of ['with space', 'x'.repeat(129), '"quoted"', '<b>']) {
+      const id = (await withId(bad)).headers.get('x-request-id')
+      tap.match(id, /^[0-9a-f]{10}-\d+$/, `instead of ${bad.slice(0, 12)}`)
+    }
+  })
+
+  tap.test('a trace context comes back when it is one', async tap => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const good = await fetch(world.url('/v1/things/7'), { headers: { traceparent } })
+    tap.equal(good.headers.get('traceparent'), traceparent)
+    const bad = await fetch(world.url('/v1/things/7'), { headers: { traceparent: 'nonsense' } })
+    tap.equal(bad.headers.get('traceparent'), null)
+  })
+
+  tap.test('a declared error has its status, code and data', async tap => {
+    const response = await fetch(world.url('/v1/fail/declared'), { headers: { 'x-request-id': 'r1' } })
+    tap.equal(response.status, 418)
+    tap.same(await response.json(), {
+      error: { code: 'FLS_TEAPOT', message: 'no coffee here', data: { spout: 1 }, request_id: 'r1' }
+    })
+  })
+
+  tap.test('an undeclared error shows neither its message nor its stack', async tap => {
+    const response = await fetch(world.url('/v1/fail/otherwise'))
+    const text = await response.text()
+    tap.equal(response.status, 500)
+    tap.match(JSON.parse(text), { error: { code: 'OPR_FAILED', request_id: String } })
+    tap.notMatch(text, /hunter2|at .*\.ts/)
+  })
+})
