@@ -1,11 +1,10 @@
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import * as contracts from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import * as sdk from '@svc/plugin-sdk'
 import { type ConfigPeek, peekConfig } from './config/peek.ts'
 import { type ConfigSources, readSources } from './config/sources.ts'
 import { type Discovered, Discovery } from './discovery.ts'
+import { stateDirectory } from './state-directory.ts'
 
 export interface CatalogOptions {
   /** Where the search for the project begins. */
@@ -21,6 +20,8 @@ export interface CatalogOptions {
 export interface Catalog {
   readonly sources: ConfigSources
   readonly projectRoot: string
+  /** Folder for caches and plugins' own data. */
+  readonly state: string
   readonly found: Discovered
   readonly manifests: readonly PluginManifest[]
   /** What the files say of plugins, before anything is validated. */
@@ -30,12 +31,6 @@ export interface Catalog {
   close(): Promise<void>
 }
 
-/** Modules that plugins get from the host, so that both sides hold the same ones. */
-export const shared: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ['@svc/plugin-sdk', sdk],
-  ['@svc/contracts', contracts]
-])
-
 const here = fileURLToPath(import.meta.url)
 /** Folder that holds `plugins/` and `config/`, or, installed, the packages beside this one. */
 const installRoot = join(dirname(here), '..', '..')
@@ -43,29 +38,31 @@ const installRoot = join(dirname(here), '..', '..')
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 
 export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
-  const { projectRoot } = read(options)
+  const sources = read(options)
+  const { projectRoot } = sources
+  const state = stateDirectory(projectRoot, peekConfig(sources).dataDirectory, options.env)
   const discovery = new Discovery({
     installRoot,
     projectRoot,
-    cacheDirectory: join(projectRoot, '.vox', 'cache'),
+    cacheDirectory: join(state, 'cache'),
     prefer: options.preferSource === true ? 'source' : 'built',
-    conditions,
-    shared
+    conditions
   })
-  return catalog(options, discovery)
+  return catalog(options, discovery, state)
 }
 
-async function catalog(options: CatalogOptions, discovery: Discovery): Promise<Catalog> {
+async function catalog(options: CatalogOptions, discovery: Discovery, state: string): Promise<Catalog> {
   const sources = read(options)
   const peek = peekConfig(sources)
   const found = await discovery.discover(peek.pluginDirectories.map(each => resolve(sources.projectRoot, each)))
   return {
     sources,
     projectRoot: sources.projectRoot,
+    state,
     found,
     peek,
     manifests: found.sources.flatMap(source => source.manifest ?? []),
-    again: () => catalog(options, discovery),
+    again: () => catalog(options, discovery, state),
     close: () => discovery.close()
   }
 }

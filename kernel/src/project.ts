@@ -7,9 +7,9 @@ import {
   type KernelChange,
   kernelAdmin
 } from '@svc/contracts'
-import type { PluginManifest } from '@svc/plugin-sdk'
+import { isSvcError, type PluginManifest } from '@svc/plugin-sdk'
 import { createAdmin } from './admin.ts'
-import { type Catalog, shared } from './catalog.ts'
+import type { Catalog } from './catalog.ts'
 import { diffConfig } from './config/diff.ts'
 import { writePluginEnabled } from './config/edit.ts'
 import { configSchema } from './config/editor-schema.ts'
@@ -20,7 +20,7 @@ import { Kernel, type PluginConfiguration } from './kernel.ts'
 import { ownerOf, ownerOfFile } from './loader/attribution.ts'
 import { buildPlugin } from './loader/build.ts'
 import type { Watcher } from './loader/watch.ts'
-import { createLogger, type KernelLogger } from './log.ts'
+import type { KernelLogger } from './log.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { version } from './version.ts'
 
@@ -33,6 +33,8 @@ export interface ProjectOptions {
   readonly watch?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
+  /** In place of a log by level and format. */
+  readonly log?: KernelLogger
   /** Whether uncaught errors of the whole process are attributed to plugins. */
   readonly ownsProcess?: boolean
 }
@@ -45,10 +47,7 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
   const config = resolveConfig(options.catalog.sources, options.catalog.manifests)
   const fatal = config.generalProblems.filter(problem => problem.severity === 'error')
   if (fatal.length > 0) throw problemsError(fatal)
-  const log = await createLogger({
-    level: options.logLevel ?? config.kernel.log_level,
-    format: options.logFormat ?? config.kernel.log_format ?? (process.stderr.isTTY ? 'pretty' : 'json')
-  })
+  const log = options.log ?? (await serverLog(options, config))
   const project = new Project(options, config, log)
   try {
     await project.start()
@@ -57,6 +56,15 @@ export async function openProject(options: ProjectOptions): Promise<Project> {
     await project.close()
     throw error
   }
+}
+
+async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {
+  // A single command has a log of its own and does not pay for this one.
+  const { createLogger } = await import('./log.ts')
+  return createLogger({
+    level: options.logLevel ?? kernel.log_level,
+    format: options.logFormat ?? kernel.log_format ?? (process.stderr.isTTY ? 'pretty' : 'json')
+  })
 }
 
 export class Project {
@@ -88,7 +96,7 @@ export class Project {
     this.kernel = new Kernel({
       log,
       projectRoot,
-      dataRoot: join(projectRoot, '.vox'),
+      dataRoot: options.catalog.state,
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
       version: version,
       services: new Map([[kernelAdmin.id, this.admin]]),
@@ -197,7 +205,9 @@ export class Project {
 
   #configuration(): (name: string) => PluginConfiguration {
     const config = this.#config
-    const only = this.#options.only === undefined ? undefined : closure(this.#options.only, this.#manifests())
+    // A single command brings its own plugin along.
+    const told = this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
+    const only = told === undefined ? undefined : closure(told, this.#manifests())
     const switches = new Map(this.#switches)
     return name => {
       const plugin = config.plugins.get(name)
@@ -248,6 +258,11 @@ export class Project {
 
   /** An error that nobody caught: its plugin pays by its policy; without an owner the process ends, its state unknown. */
   #attribute(error: unknown): void {
+    if (isSvcError(error, 'LDR_CLOSED') || isSvcError(error, 'KRN_SCOPE_CLOSED')) {
+      // Code of a unit that is gone: whoever serves under its name now has nothing to do with it.
+      this.log.warn(`disposed code tried to go on: ${error.message}`, { error })
+      return
+    }
     const owner = ownerOf(error)
     const unit = owner === undefined ? undefined : this.kernel.current.units.get(owner)
     if (unit !== undefined) {
@@ -315,6 +330,6 @@ function closure(names: readonly string[], manifests: readonly PluginManifest[])
 }
 
 async function build(directory: string): Promise<BuildReport> {
-  const { name, version } = await buildPlugin(directory, { shared })
+  const { name, version } = await buildPlugin(directory)
   return { name, version, files: ['plugin.cjs', 'plugin.json'].map(file => join(directory, 'dist', file)) }
 }

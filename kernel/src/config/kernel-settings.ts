@@ -12,6 +12,11 @@ export const kernelSchema = t.object(
       description: 'Folders with plugins, besides installed packages; relative to the project.',
       ...live
     }),
+    only: t.optional(
+      t.array(t.string({ minLength: 1 }), {
+        description: 'Run these plugins and what they require, and no others; `--only` replaces it.'
+      })
+    ),
     watch: t.boolean({
       default: true,
       description: 'Whether a server reloads plugins and configuration when their files change.'

@@ -4,6 +4,7 @@ import type { ConfigSources } from './sources.ts'
 /** What files and overrides say about where plugins are and which are on. */
 export interface ConfigPeek {
   readonly pluginDirectories: readonly string[]
+  readonly dataDirectory: string | undefined
   enabled(plugin: string): boolean | undefined
 }
 
@@ -14,7 +15,9 @@ export interface ConfigPeek {
 export function peekConfig(sources: ConfigSources): ConfigPeek {
   const table = withoutUnset(sources.layers.map(layer => layer.table).reduce(merge, {}))
   const directories = lookup(table, ['kernel', 'plugin_directories'])
+  const told = sources.env.SVC_DATA_DIR || lookup(table, ['kernel', 'data_directory'])
   return {
+    dataDirectory: typeof told === 'string' ? told : undefined,
     pluginDirectories: Array.isArray(directories) ? directories.filter(item => typeof item === 'string') : [],
     enabled(plugin) {
       const value = lookup(table, ['plugins', plugin, 'enabled'])
