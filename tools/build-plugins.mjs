@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { buildPlugin } from '../kernel/dist/loader/build.js'
 
 const root = fileURLToPath(new URL('../plugins', import.meta.url))
-const folders = readdirSync(root).filter(name => existsSync(join(root, name, 'src', 'plugin.ts')))
+// An install of some workspaces builds those.
+const installed = name => existsSync(join(root, '..', 'node_modules', '@svc', `plugin-${name}`))
+const folders = readdirSync(root).filter(name => existsSync(join(root, name, 'src', 'plugin.ts')) && installed(name))
 const results = await Promise.allSettled(folders.map(name => buildPlugin(join(root, name))))
 for (const [index, result] of results.entries()) {
   if (result.status === 'fulfilled') continue
