@@ -1,0 +1,248 @@
+/**
+ * Server CPU per HTTP request: this server against a bare node:http server and plain Fastify with the same 100 routes.
+ *
+ * Each server runs in a process of its own and reports the CPU time that it used; the load generator's does not count.
+ * Rounds are interleaved and the least of each is taken, since other work on the machine can only add.
+ *
+ *   node --import tsx --conditions=svc-source bench/http.ts [--json] [--rounds N] [--requests N]
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { openTestKernel } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type JsonSchema, type Plugin, t } from '@svc/plugin-sdk'
+import autocannon from 'autocannon'
+import { build } from 'esbuild'
+import { fastify } from 'fastify'
+import http from '../plugins/http/src/plugin.ts'
+
+const PLUGINS = 10
+const OPERATIONS = 10
+
+const input = t.object({ id: t.string({ maxLength: 64 }), limit: t.integer({ minimum: 1, maximum: 100, default: 10 }) })
+const body = t.object({ title: t.string(), tags: t.array(t.string()), count: t.integer() })
+const output = t.object({ id: t.string(), limit: t.integer(), names: t.array(t.string()), done: t.boolean() })
+
+const ANSWER = { names: ['first', 'second', 'third'], done: true }
+const read = ({ id, limit }: { id: string; limit: number }) => ({ id, limit, ...ANSWER })
+const write = ({ title, count }: { title: string; count: number }) => ({ id: title, limit: count, ...ANSWER })
+
+const CASES = {
+  'GET without input': { method: 'GET', path: '/v1/p5/ping5' },
+  'GET with path and query': { method: 'GET', path: '/v1/p5/read5/abc?limit=20' },
+  'POST JSON': { method: 'POST', path: '/v1/p5/write5', body: '{"title":"abc","tags":["a","b"],"count":20}' }
+} as const
+
+/** A third of the routes of each kind. */
+function* routes() {
+  const kinds = ['ping', 'read', 'write'] as const
+  for (let plugin = 0; plugin < PLUGINS; plugin++) {
+    for (let at = 0; at < OPERATIONS; at++) {
+      // Three kinds for every number, until the plugin has its operations.
+      yield { plugin, at, kind: kinds[at % 3] as (typeof kinds)[number] }
+    }
+  }
+}
+
+function pathOf(kind: string, plugin: number, at: number): string {
+  // The measured routes have the number 5 whatever their kind.
+  const shown = plugin === 5 && at >= 3 && at <= 5 ? 5 : at
+  return `/v1/p${plugin}/${kind}${shown}${kind === 'read' ? '/:id' : ''}`
+}
+
+type Stop = () => unknown
+type Start = () => Promise<{ readonly port: number; readonly stop: Stop }>
+
+const SERVERS: Record<string, Start> = {
+  'bare node:http': startBare,
+  'plain Fastify': startFastify,
+  svc: startKernel
+}
+
+async function startBare() {
+  const server = createServer((request, response) => {
+    const url = request.url as string
+    const send = (value: unknown): void => {
+      const text = JSON.stringify(value)
+      response.writeHead(200, {
+        'content-type': 'application/json; charset=utf-8',
+        'content-length': Buffer.byteLength(text)
+      })
+      response.end(text)
+    }
+    if (request.method === 'GET' && url === '/v1/p5/ping5') return send({ ok: true })
+    if (request.method === 'GET' && url.startsWith('/v1/p5/read5/')) {
+      const [path = '', query] = url.slice('/v1/p5/read5/'.length).split('?', 2)
+      return send(read({ id: decodeURIComponent(path), limit: Number(new URLSearchParams(query).get('limit')) }))
+    }
+    const chunks: Buffer[] = []
+    request.on('data', chunk => chunks.push(chunk))
+    request.on('end', () => send(write(JSON.parse(Buffer.concat(chunks).toString()))))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as { port: number }).port, stop: () => server.close() }
+}
+
+async function startFastify() {
+  const app = fastify({ routerOptions: { maxParamLength: 8192 } })
+  for (const { plugin, at, kind } of routes()) {
+    const url = pathOf(kind, plugin, at)
+    const response = { 200: kind === 'ping' ? t.object({ ok: t.boolean() }) : output }
+    if (kind === 'ping') app.get(url, { schema: { response } }, async () => ({ ok: true }))
+    else if (kind === 'read') {
+      const { id, limit } = input['properties'] as Record<string, object>
+      const schema = {
+        params: { type: 'object', properties: { id } },
+        querystring: { type: 'object', properties: { limit } },
+        response
+      }
+      app.get(url, { schema }, async request =>
+        read({ ...(request.params as object), ...(request.query as object) } as never)
+      )
+    } else app.post(url, { schema: { body, response } }, async request => write(request.body as never))
+  }
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return { port: (app.server.address() as { port: number }).port, stop: () => app.close() }
+}
+
+async function startKernel() {
+  const plugins = Array.from({ length: PLUGINS }, (_, number) => operationsPlugin(number))
+  const kernel = await openTestKernel({ plugins: [http as Plugin, ...plugins], settings: { http: { port: 0 } } })
+  const line = kernel.lines.find(each => each.message.includes('listens on'))
+  return { port: Number(line?.message.split(':').at(-1)), stop: () => kernel.close() }
+}
+
+function operationsPlugin(number: number): Plugin {
+  const operations = [...routes()]
+    .filter(({ plugin }) => plugin === number)
+    .map(({ plugin, at, kind }) =>
+      defineOperation({
+        id: `bench${plugin}.${kind}${at}`,
+        summary: 'One of a hundred',
+        input: (kind === 'ping' ? t.object({}) : kind === 'read' ? input : body) as JsonSchema,
+        output: (kind === 'ping' ? t.object({ ok: t.boolean() }) : output) as JsonSchema,
+        expose: { http: { method: kind === 'write' ? 'POST' : 'GET', path: pathOf(kind, plugin, at) } }
+      })
+    )
+  return definePlugin({
+    name: `bench${number}`,
+    operations,
+    activate(ctx) {
+      for (const operation of operations) {
+        const kind = operation.id.split('.')[1] as string
+        const handler = kind.startsWith('ping') ? () => ({ ok: true }) : kind.startsWith('read') ? read : write
+        ctx.implement(operation, (process.env['SYNC'] ? handler : async (given: never) => handler(given)) as never)
+      }
+    }
+  })
+}
+
+/** The server's side: says where it listens, then how much CPU it has used whenever it is asked. */
+async function serve(name: string): Promise<void> {
+  const { port, stop } = await (SERVERS[name] as Start)()
+  process.on('message', async message => {
+    if (message === 'cpu') {
+      const { user, system } = process.cpuUsage()
+      process.send?.(user + system)
+      return
+    }
+    await stop()
+    process.exit()
+  })
+  process.send?.(port)
+}
+
+interface Result {
+  readonly case: string
+  readonly microseconds: Readonly<Record<string, number>>
+  readonly toFastify: number
+  readonly toBare: number
+}
+
+/** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
+async function compile(): Promise<string> {
+  const outfile = join(import.meta.dirname, '.http.compiled.mjs')
+  await build({
+    entryPoints: [import.meta.filename],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    packages: 'external',
+    alias: Object.fromEntries(OURS.map(name => [name, fileURLToPath(import.meta.resolve(name))])),
+    define: { 'import.meta.url': JSON.stringify(import.meta.resolve('../plugins/http/src/plugin.ts')) },
+    logLevel: 'error'
+  })
+  return outfile
+}
+
+const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk']
+
+async function measure(rounds: number, requests: number): Promise<Result[]> {
+  const compiled = await compile()
+  const servers = await Promise.all(
+    Object.keys(SERVERS).map(async name => {
+      const child = fork(compiled, ['--serve', name], { execArgv: [] })
+      const ask = async (message: string): Promise<number> => {
+        const answer = once(child, 'message')
+        child.send(message)
+        return Number((await answer)[0])
+      }
+      const [port] = (await once(child, 'message')) as [number]
+      return { name, port, child, ask, least: {} as Record<string, number> }
+    })
+  )
+  for (let round = 0; round <= rounds; round++) {
+    for (const [name, { method, path, ...rest }] of Object.entries(CASES)) {
+      for (const server of servers) {
+        const before = await server.ask('cpu')
+        const result = await autocannon({
+          url: `http://127.0.0.1:${server.port}${path}`,
+          method,
+          amount: round === 0 ? requests / 2 : requests,
+          connections: 32,
+          ...('body' in rest ? { body: rest.body, headers: { 'content-type': 'application/json' } } : {})
+        })
+        if (result.non2xx > 0 || result.errors > 0)
+          throw new Error(`${server.name} failed ${name}: ${JSON.stringify(result.statusCodeStats)}`)
+        const used = ((await server.ask('cpu')) - before) / result.requests.total
+        // The first round warms the server up.
+        if (round > 0) server.least[name] = Math.min(used, server.least[name] ?? Infinity)
+      }
+    }
+  }
+  for (const { child } of servers) child.send('stop')
+  rmSync(compiled)
+  return Object.keys(CASES).map(name => {
+    const microseconds = Object.fromEntries(servers.map(server => [server.name, server.least[name] as number]))
+    const ratio = (peer: string): number =>
+      Number(((microseconds['svc'] as number) / (microseconds[peer] as number)).toFixed(3))
+    return { case: name, microseconds, toFastify: ratio('plain Fastify'), toBare: ratio('bare node:http') }
+  })
+}
+
+const { values } = parseArgs({
+  options: {
+    serve: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '6' },
+    requests: { type: 'string', default: '20000' }
+  }
+})
+if (values.serve !== undefined) await serve(values.serve)
+else {
+  const results = await measure(Number(values.rounds), Number(values.requests))
+  if (values.json) console.log(JSON.stringify({ benchmark: 'http', node: process.version, results }))
+  else {
+    for (const { case: name, microseconds, toFastify, toBare } of results) {
+      const list = Object.entries(microseconds).map(([server, value]) => `${server} ${value.toFixed(1)} us`)
+      console.log(`${name}: ${list.join(', ')}; ${toFastify}x plain Fastify, ${toBare}x bare node:http`)
+    }
+  }
+}
