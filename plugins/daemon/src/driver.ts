@@ -99,7 +99,9 @@ export class Driver {
 
   readonly #probe = (): void => {
     clearTimeout(this.#probeTimer)
-    if (!this.#connection.ended || this.#connection.inFlight === 0 || this.#connection.closed) return
+    const { input, output, ended, inFlight, closed } = this.#connection
+    // Of two streams the second breaks by itself.
+    if ((input as unknown) !== output || !ended || inFlight === 0 || closed) return
     writeLine(this.#connection, '')
     this.#probeTimer = setTimeout(this.#probe, PROBE_MS)
   }
