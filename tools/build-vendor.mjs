@@ -3,6 +3,25 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
+
+// Most of yargs' start goes into tables of emoji and scripts, for measuring texts; the kernel measures them more simply.
+const own = JSON.stringify(`${kernel}/dist/cli/text.js`)
+const measures = {
+  'string-width': `export { textWidth as default } from ${own}`,
+  'strip-ansi': `export { withoutColour as default } from ${own}`,
+  'wrap-ansi': `import { wrapText } from ${own}; export default (text, width) => wrapText(text, width).join('\\n')`
+}
+const measuring = {
+  name: 'measuring',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(${Object.keys(measures).join('|')})$`) }, ({ path }) => ({
+      path,
+      namespace: 'measuring'
+    }))
+    onLoad({ filter: /./, namespace: 'measuring' }, ({ path }) => ({ contents: measures[path], resolveDir: kernel }))
+  }
+}
+
 await build({
   stdin: { contents: "export { default } from 'yargs'", resolveDir: kernel },
   outfile: `${kernel}/dist/vendor/yargs.js`,
@@ -12,5 +31,8 @@ await build({
   format: 'esm',
   target: 'node20',
   legalComments: 'linked',
-  banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" }
+  plugins: [measuring],
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
+  }
 })

@@ -5,9 +5,10 @@ import {
   type ConfigProblem,
   type KernelAdmin,
   type KernelChange,
-  kernelAdmin
+  kernelAdmin,
+  secretsResolver
 } from '@svc/contracts'
-import { isSvcError, type PluginManifest } from '@svc/plugin-sdk'
+import { isSvcError } from '@svc/plugin-sdk'
 import { createAdmin } from './admin.ts'
 import type { Catalog } from './catalog.ts'
 import { diffConfig } from './config/diff.ts'
@@ -100,7 +101,7 @@ export class Project {
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
       version: version,
       services: new Map([[kernelAdmin.id, this.admin]]),
-      ...(options.activate === undefined ? {} : { activate: closure(options.activate, this.#manifests()) })
+      ...(options.activate === undefined ? {} : { activate: this.#closure(options.activate) })
     })
   }
 
@@ -207,19 +208,29 @@ export class Project {
     const config = this.#config
     // A single command brings its own plugin along.
     const told = this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
-    const only = told === undefined ? undefined : closure(told, this.#manifests())
+    const only = told === undefined ? undefined : this.#closure(told)
     const switches = new Map(this.#switches)
     return name => {
       const plugin = config.plugins.get(name)
       const left = only !== undefined && !only.has(name)
-      const enabled = left ? false : only !== undefined ? true : (switches.get(name) ?? plugin?.enabled)
+      const enabled = left ? false : (switches.get(name) ?? (only === undefined ? plugin?.enabled : true))
       if (plugin === undefined) return unconfigured(name, config)
       return { ...plugin, enabled, error: left ? 'left out by --only' : plugin.error }
     }
   }
 
-  #manifests(): readonly PluginManifest[] {
-    return this.#catalog.manifests
+  /** The named plugins and the providers of everything that they require. */
+  #closure(names: readonly string[]): Set<string> {
+    const { manifests } = this.#catalog
+    const wanted = new Set(names)
+    for (const name of wanted) {
+      const requires = [...(manifests.find(each => each.name === name)?.requires ?? [])]
+      if (this.#config.plugins.get(name)?.needsSecrets) requires.push(secretsResolver.id)
+      for (const token of requires) {
+        for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
+      }
+    }
+    return wanted
   }
 
   async #watch(): Promise<void> {
@@ -315,18 +326,6 @@ function unconfigured(name: string, { kernel }: ResolvedConfig): PluginConfigura
     needsSecrets: false,
     fingerprint: name
   }
-}
-
-/** The named plugins and the providers of everything that they require. */
-function closure(names: readonly string[], manifests: readonly PluginManifest[]): Set<string> {
-  const wanted = new Set(names)
-  for (const name of wanted) {
-    const manifest = manifests.find(each => each.name === name)
-    for (const token of manifest?.requires ?? []) {
-      for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
-    }
-  }
-  return wanted
 }
 
 async function build(directory: string): Promise<BuildReport> {

@@ -32,11 +32,15 @@ export interface CliExposure {
   readonly hidden?: boolean
 }
 
-/** `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table. */
+/**
+ * `text`: an output field printed as it is. `rows` and `columns`: an array field printed as a table, and `note` a text field
+ * printed below it, unless it is empty.
+ */
 export interface CliView {
   readonly text?: string
   readonly rows?: string
   readonly columns?: readonly string[]
+  readonly note?: string
 }
 
 /** Where an operation appears. Absent surfaces do not show it. */

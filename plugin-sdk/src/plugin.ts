@@ -48,11 +48,11 @@ export interface PluginContext<C = unknown> {
   /** Gives a declared operation its handler. A declared operation without one fails the activation. */
   implement<Op extends Operation>(operation: Op, handler: Handler<Op>): void
   /** Provides a declared service. */
-  provide<A>(token: Service<A>, value: A): void
-  contribute<A>(to: Point<A>, item: A, label?: string): void
-  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<A, R>, options?: TapOptions): void
+  provide<A>(token: Service<A>, value: NoInfer<A>): void
+  contribute<A>(to: Point<A>, item: NoInfer<A>, label?: string): void
+  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<NoInfer<A>, NoInfer<R>>, options?: TapOptions): void
   /** Runs a hook's taps in the generation that serves now. */
-  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined>
+  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
 
   /** Calls an operation of any plugin, in process or isolated. */
   call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>

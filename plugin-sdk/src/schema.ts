@@ -55,6 +55,8 @@ export interface Annotations {
   readonly 'x-env-empty'?: 'unset' | 'clear'
   /** The value is never printed. */
   readonly 'x-secret'?: boolean
+  /** What a shell may offer for this value; without it the choices of an enum, else files. */
+  readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
   /** What a change of this setting costs: nothing, the plugin, or the process. Default `plugin`. */
   readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
 }

@@ -1,83 +1,135 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 import type { Argv, Options, PositionalOptions } from 'yargs'
+import type { CliCommand } from './commands.ts'
+import { cliErrors } from './errors.ts'
+import { GLOBAL_FLAGS } from './flags.ts'
 
-interface CommandShape {
-  readonly command: string
-  readonly input: JsonSchema
-  readonly args?: readonly string[]
-  readonly aliases?: Readonly<Record<string, string>>
-}
+type Shape = Pick<CliCommand, 'command' | 'input' | 'args' | 'aliases'>
 
-type Property = JsonSchema & {
-  readonly type?: string
-  readonly description?: string
-  readonly enum?: readonly string[]
-}
-
-/** yargs' command string: `config list [prefix]`, `plugins enable <names..>`. */
-export function commandString(shape: CommandShape): string {
-  const required = new Set((shape.input.required as readonly string[] | undefined) ?? [])
-  const words = (shape.args ?? []).map(name => {
-    const label = `${kebab(name)}${propertyOf(shape, name).type === 'array' ? '..' : ''}`
+/** yargs' command string: `list [prefix]`, `enable <names..>`. */
+export function commandString(shape: Shape): string {
+  const required = requiredOf(shape.input)
+  const words = shape.args.map(name => {
+    const label = `${flagName(name)}${typeOf(fieldOf(shape.input, name)) === 'array' ? '..' : ''}`
     return required.has(name) ? `<${label}>` : `[${label}]`
   })
   return [shape.command.split(' ').at(-1), ...words].join(' ')
 }
 
-/** Flags and positionals of an input schema. Values stay strings where the schema is not a plain type: JSON then. */
-export function describeArguments(yargs: Argv, shape: CommandShape): Argv {
-  const positional = new Set(shape.args ?? [])
-  const required = new Set((shape.input.required as readonly string[] | undefined) ?? [])
-  for (const name of Object.keys((shape.input.properties as object | undefined) ?? {})) {
-    const property = propertyOf(shape, name)
-    const base = {
-      ...(property.description === undefined ? {} : { describe: property.description }),
-      ...(property.enum === undefined ? {} : { choices: property.enum }),
-      ...yargsType(property)
-    }
-    if (positional.has(name)) yargs.positional(kebab(name), base as PositionalOptions)
-    else {
-      const alias = shape.aliases?.[name]
-      yargs.option(kebab(name), {
-        ...base,
+/** Tells yargs the positionals and flags of an input schema. */
+export function describeArguments(yargs: Argv, shape: Shape): Argv {
+  const required = requiredOf(shape.input)
+  for (const name of fieldNames(shape.input)) {
+    const field = fieldOf(shape.input, name)
+    const option = describeField(field)
+    if (shape.args.includes(name)) {
+      const { requiresArg: _flagsOnly, ...positional } = option
+      yargs.positional(flagName(name), positional as PositionalOptions)
+    } else {
+      const alias = shape.aliases[name]
+      yargs.option(flagName(name), {
+        ...option,
         ...(alias === undefined ? {} : { alias }),
-        ...(required.has(name) ? { demandOption: true } : {}),
-        // The default belongs to the schema; repeating it here would hide that the flag was not given.
-        ...(property.default === undefined ? {} : { defaultDescription: JSON.stringify(property.default) })
-      } as Options)
+        ...(required.has(name) ? { demandOption: true } : {})
+      })
     }
   }
   return yargs
 }
 
-/** The operation's input out of parsed arguments; absent flags stay absent. */
-export function collectInput(shape: CommandShape, argv: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function describeField(field: JsonSchema): Options {
+  const { description, default: fallback } = field
+  return {
+    ...yargsType(field),
+    ...(typeof description === 'string' ? { describe: description } : {}),
+    ...(choicesOf(field) === undefined ? {} : { choices: choicesOf(field) as readonly string[] }),
+    // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
+    ...(fallback === undefined ? {} : { defaultDescription: JSON.stringify(fallback) })
+  }
+}
+
+/** The operation's input out of parsed arguments; what was not given stays absent. */
+export function collectInput(shape: Shape, parsed: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const input: Record<string, unknown> = {}
-  for (const name of Object.keys((shape.input.properties as object | undefined) ?? {})) {
-    const value = argv[kebab(name)]
+  for (const name of fieldNames(shape.input)) {
+    const field = fieldOf(shape.input, name)
+    const told = parsed[flagName(name)]
+    const value = typeOf(field) !== 'array' && Array.isArray(told) ? told.at(-1) : told
     if (value === undefined || (Array.isArray(value) && value.length === 0)) continue
-    const { type } = propertyOf(shape, name)
-    input[name] = typeof value === 'string' && type !== 'string' && type !== undefined ? parseJson(value) : value
+    input[name] = convert(name, value, field)
   }
   return input
 }
 
-function propertyOf(shape: CommandShape, name: string): Property {
-  return ((shape.input.properties as Record<string, Property> | undefined)?.[name] ?? {}) as Property
+/** Names of the flags of a command, with their dashes, for suggestions and completion. */
+export function flagsOf(shape: Shape | undefined): { readonly flag: string; readonly field: JsonSchema }[] {
+  const own = shape === undefined ? [] : fieldNames(shape.input).filter(name => !shape.args.includes(name))
+  return [
+    ...own.map(name => ({ flag: `--${flagName(name)}`, field: fieldOf(shape?.input ?? {}, name) })),
+    ...Object.entries(GLOBAL_FLAGS).map(([name, field]) => ({ flag: `--${name}`, field })),
+    { flag: '--help', field: { type: 'boolean', description: 'Show help' } }
+  ]
 }
 
-function yargsType(property: Property): Partial<Options> {
-  switch (property.type) {
+export function fieldOf(input: JsonSchema, name: string): JsonSchema {
+  return (input.properties as Readonly<Record<string, JsonSchema>> | undefined)?.[name] ?? {}
+}
+
+export function choicesOf(field: JsonSchema): readonly unknown[] | undefined {
+  return Array.isArray(field.enum) ? field.enum : undefined
+}
+
+/** The type of a field, also of one that may be null; undefined where there is no single one. */
+export function typeOf(field: JsonSchema): string | undefined {
+  if (typeof field.type === 'string') return field.type
+  const branches = (Array.isArray(field.anyOf) ? (field.anyOf as JsonSchema[]) : []).filter(
+    each => each.type !== 'null'
+  )
+  return branches.length === 1 ? typeOf(branches[0] ?? {}) : undefined
+}
+
+function fieldNames(input: JsonSchema): string[] {
+  return Object.keys((input.properties as object | undefined) ?? {})
+}
+
+export function requiredOf(input: JsonSchema): ReadonlySet<string> {
+  return new Set((input.required as readonly string[] | undefined) ?? [])
+}
+
+/** A field that is called like a global flag is given with a prefix. */
+export function flagName(name: string): string {
+  const kebab = name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
+  return kebab in GLOBAL_FLAGS || kebab === 'help' || kebab === 'version' ? `input-${kebab}` : kebab
+}
+
+function yargsType(field: JsonSchema): Options {
+  switch (typeOf(field)) {
     case 'boolean':
       return { type: 'boolean' }
     case 'integer':
     case 'number':
       return { type: 'number', requiresArg: true }
     case 'array':
-      return { type: 'array', string: true }
+      return { type: 'array', string: true, requiresArg: true }
     default:
       return { type: 'string', requiresArg: true }
   }
+}
+
+/** Strings where the schema has no plain type are JSON when they can be read as such: objects, unions, items of arrays. */
+function convert(name: string, value: unknown, field: JsonSchema): unknown {
+  const type = typeOf(field)
+  if (typeof value === 'number' && Number.isNaN(value)) {
+    const message = `--${flagName(name)} takes a number`
+    throw cliErrors.create('CLI_ARGUMENT_INVALID', message, { at: { path: name } })
+  }
+  if (Array.isArray(value)) {
+    const items = (field.items ?? {}) as JsonSchema
+    return value.map(item => convert(name, typeof item === 'number' ? String(item) : item, items))
+  }
+  if (typeof value !== 'string' || type === 'string') return value
+  if ((type === undefined && field.enum !== undefined) || type === 'boolean') return value
+  return parseJson(value)
 }
 
 function parseJson(text: string): unknown {
@@ -86,8 +138,4 @@ function parseJson(text: string): unknown {
   } catch {
     return text
   }
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
 }

@@ -1,6 +1,6 @@
 import { isSvcError } from '@svc/plugin-sdk'
 
-/** Documented in docs/errors.md. */
+/** What the process tells its caller; scripts may rely on it. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -17,7 +17,7 @@ export const EXIT = {
 export function exitCodeOf(error: unknown): number {
   if (!isSvcError(error)) return EXIT.failure
   if (error.code === 'OPR_CANCELLED') return EXIT.interrupted
-  if (error.code.startsWith('CFG_')) return EXIT.configuration
+  if (error.code.startsWith('CFG_') && error.status === 500) return EXIT.configuration
   if (error.status === 400 || error.status === 422) return EXIT.usage
   if (error.status === 401 || error.status === 403) return EXIT.forbidden
   if (error.status === 404) return EXIT.notFound

@@ -1,29 +1,34 @@
+import { reservedStdout } from '@svc/contracts'
 import { readCatalog } from '../catalog.ts'
+import { kernelErrors } from '../errors.ts'
 import { openProject } from '../project.ts'
+import type { PluginSource } from '../source.ts'
+import { closest } from '../suggest.ts'
 import { EXIT } from './exit-codes.ts'
+import { catalogChoices, type GlobalFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
-import type { GlobalFlags } from './main.ts'
 
-export interface ServeFlags extends GlobalFlags {
-  readonly only?: readonly string[]
-  readonly watch?: boolean
-}
-
-/** Opens the project, serves until Ctrl-C or SIGTERM, drains, closes. SIGHUP reads the configuration again. */
-export async function serve(flags: ServeFlags): Promise<number> {
+/**
+ * Opens the project, serves until Ctrl-C or SIGTERM, drains, closes; a second signal ends the process at once. SIGHUP
+ * reads the configuration again. Throws `KRN_PLUGIN_UNKNOWN` when `only` names a plugin that is not there.
+ */
+export async function serve(flags: GlobalFlags, input: Readonly<Record<string, unknown>>): Promise<number> {
+  const watch = input.watch as boolean | undefined
+  // It may become a protocol's; whatever a plugin prints is for standard error, like the log.
+  reservedStdout()
   return interruptible(async signal => {
     const catalog = await readCatalog({
       cwd: flags.project ?? process.cwd(),
       env: process.env,
-      set: flags.set,
-      preferSource: flags.watch === true,
-      ...(flags.profile === undefined ? {} : { profile: flags.profile })
+      preferSource: watch === true,
+      ...catalogChoices(flags)
     })
+    const only = input.only === undefined ? undefined : chosen(String(input.only), catalog.found.sources)
     const project = await openProject({
       catalog,
       ownsProcess: true,
-      ...(flags.only === undefined ? {} : { only: flags.only }),
-      ...(flags.watch === undefined ? {} : { watch: flags.watch }),
+      ...(only === undefined ? {} : { only }),
+      ...(watch === undefined ? {} : { watch }),
       ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
       ...(flags.json ? { logFormat: 'json' as const } : {})
     })
@@ -38,6 +43,25 @@ export async function serve(flags: ServeFlags): Promise<number> {
       await project.close()
     }
   })
+}
+
+/** Plugin names of `a,b`. */
+function chosen(only: string, plugins: readonly PluginSource[]): string[] {
+  const names = only
+    .split(',')
+    .map(name => name.trim())
+    .filter(Boolean)
+  const known = plugins.map(plugin => plugin.name)
+  const unknown = names.find(name => !known.includes(name))
+  if (unknown === undefined) return names
+  const near = closest(unknown, known)
+  throw kernelErrors.create(
+    'KRN_PLUGIN_UNKNOWN',
+    `--only names ${unknown}, and no plugin of that name was discovered`,
+    {
+      hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+    }
+  )
 }
 
 function ended(signal: AbortSignal): Promise<void> {

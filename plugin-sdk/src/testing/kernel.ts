@@ -11,7 +11,7 @@ export interface Fake<A = unknown> {
   readonly value: A
 }
 
-export function fake<A>(token: Service<A>, value: A): Fake<A> {
+export function fake<A>(token: Service<A>, value: NoInfer<A>): Fake<A> {
   return { token, value }
 }
 
@@ -40,7 +40,7 @@ export interface TestKernel {
   readonly log: readonly LogLine[]
   call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>
   callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
-  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined>
+  trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
   /** What a plugin has registered in its scope. */
   effects(name: string): EffectTree
   state(name: string): string
@@ -112,7 +112,10 @@ export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Pro
 
 /** The plugin in a built file, whichever way it is exported. */
 export function loadPlugin(file: string | URL): Plugin {
-  const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<string, unknown>
+  const loaded = createRequire(import.meta.url)(file instanceof URL ? fileURLToPath(file) : file) as Record<
+    string,
+    unknown
+  >
   const plugin = [loaded.default, loaded.plugin, loaded].find(each => (each as Plugin | undefined)?.kind === 'plugin')
   if (plugin === undefined) throw new Error(`${String(file)} exports no plugin: export default definePlugin({ … })`)
   return plugin as Plugin

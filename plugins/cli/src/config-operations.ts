@@ -16,7 +16,9 @@ export const configList = defineOperation({
   id: 'kernel.config.list',
   summary: 'List settings with value, layer and environment variable',
   input: t.object({
-    prefix: t.optional(t.string({ description: 'Only keys that begin so, for example plugins.http' }))
+    prefix: t.optional(
+      t.string({ description: 'Only keys that begin so, for example plugins.http', 'x-complete': 'settings' })
+    )
   }),
   output: t.object({ settings: t.array(t.object(setting)) }),
   effect: 'read',
@@ -34,7 +36,9 @@ export const configList = defineOperation({
 export const configExplain = defineOperation({
   id: 'kernel.config.explain',
   summary: 'Say where the value of a setting comes from and what it overrides',
-  input: t.object({ key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port' }) }),
+  input: t.object({
+    key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port', 'x-complete': 'settings' })
+  }),
   output: t.object({
     ...setting,
     overrides: t.array(t.object({ layer: t.string(), place: t.nullable(t.string()), value: t.unknown() })),

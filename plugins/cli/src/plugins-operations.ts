@@ -1,6 +1,6 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 
-const name = t.string({ minLength: 1, description: 'Plugin name' })
+const name = t.string({ minLength: 1, description: 'Plugin name', 'x-complete': 'plugins' })
 const names = t.array(name, { minItems: 1, description: 'Plugin names' })
 const dryRun = t.boolean({ default: false, description: 'Only say what would happen' })
 
@@ -75,7 +75,9 @@ export const pluginsGraph = defineOperation({
 export const pluginsWhy = defineOperation({
   id: 'kernel.plugins.why',
   summary: 'Say why a plugin or a service is in the state that it is in',
-  input: t.object({ subject: t.string({ minLength: 1, description: 'Plugin name or service token' }) }),
+  input: t.object({
+    subject: t.string({ minLength: 1, description: 'Plugin name or service token', 'x-complete': 'plugins' })
+  }),
   output: t.object({ reasons: t.array(t.string()), text: t.string() }),
   effect: 'read',
   expose: { rpc: true, cli: { command: 'plugins why', args: ['subject'], view: { text: 'text' } } }

@@ -1,0 +1,141 @@
+import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+import type { Catalog } from '../catalog.ts'
+import type { GlobalFlags } from './flags.ts'
+
+/** What a command runs with. */
+export interface Session {
+  readonly catalog: Catalog
+  readonly flags: GlobalFlags
+}
+
+/** One command, whoever offers it. */
+export interface CliCommand {
+  /** Words after the program's name. */
+  readonly command: string
+  readonly summary: string
+  readonly description?: string
+  /** JSON Schema of positionals and flags together. */
+  readonly input: JsonSchema
+  /** Input fields given by position. */
+  readonly args: readonly string[]
+  readonly aliases: Readonly<Record<string, string>>
+  /** Plugin that contributes it; undefined for the kernel's own. */
+  readonly plugin?: string
+  /** Resolves to the exit code. */
+  run(session: Session, input: Readonly<Record<string, unknown>>): Promise<number>
+}
+
+export interface CommandNode {
+  readonly children: Map<string, CommandNode>
+  command?: CliCommand
+}
+
+/** Commands of plugins by words; of two with the same words the first counts, and the kernel's own before all. */
+export function commandTree(manifests: readonly PluginManifest[]): CommandNode {
+  const root: CommandNode = { children: new Map() }
+  for (const command of [...BUILT_IN, ...manifests.flatMap(contributed)]) {
+    let node = root
+    for (const word of command.command.split(' ')) {
+      const child = node.children.get(word) ?? { children: new Map() }
+      node.children.set(word, child)
+      node = child
+    }
+    node.command ??= command
+  }
+  return root
+}
+
+/** Follows words into the tree as far as they lead. */
+export function walk(
+  root: CommandNode,
+  words: readonly string[]
+): { readonly node: CommandNode; readonly path: readonly string[] } {
+  let node = root
+  const path: string[] = []
+  for (const word of words) {
+    const child = node.children.get(word)
+    if (child === undefined) break
+    path.push(word)
+    node = child
+  }
+  return { node, path }
+}
+
+function contributed(manifest: PluginManifest): CliCommand[] {
+  const operations = manifest.operations.flatMap(each => fromOperation(manifest.name, each))
+  return [...operations, ...manifest.commands.map(each => fromCommand(manifest.name, each))]
+}
+
+function fromOperation(plugin: string, descriptor: OperationDescriptor): CliCommand[] {
+  const { expose, input, summary, description } = descriptor
+  if (expose.cli === undefined || expose.cli.hidden === true) return []
+  const { command, args = [], aliases = {}, view } = expose.cli
+  const run: CliCommand['run'] = async (session, given) =>
+    (await import('./call.ts')).runOperation(session, plugin, descriptor, given, view)
+  return [
+    { command, summary, input, args, aliases, plugin, run, ...(description === undefined ? {} : { description }) }
+  ]
+}
+
+function fromCommand(plugin: string, descriptor: PluginManifest['commands'][number]): CliCommand {
+  const { command, summary, input, args = [], aliases = {} } = descriptor
+  const run: CliCommand['run'] = async (session, given) =>
+    (await import('./call.ts')).runPluginCommand(session, plugin, descriptor, given)
+  return { command, summary, input, args, aliases, plugin, run }
+}
+
+const text = (description: string, more: JsonSchema = {}): JsonSchema => ({ type: 'string', description, ...more })
+
+const BUILT_IN: readonly CliCommand[] = [
+  {
+    command: 'serve',
+    summary: 'Run the plugins and serve until Ctrl-C',
+    input: {
+      properties: {
+        only: text('Run only these plugins and what they need: a,b', { 'x-complete': 'plugins' }),
+        watch: { type: 'boolean', description: 'Run plugins from their sources and reload what is saved' }
+      }
+    },
+    args: [],
+    aliases: {},
+    run: async (session, input) => (await import('./serve.ts')).serve(session.flags, input)
+  },
+  {
+    command: 'call',
+    summary: 'Call any operation with JSON input',
+    input: {
+      properties: {
+        operation: text('Operation id, for example kernel.plugins.list', { 'x-complete': 'operations' }),
+        input: text('JSON; - reads it from standard input')
+      },
+      required: ['operation']
+    },
+    args: ['operation', 'input'],
+    aliases: {},
+    run: async (session, { operation, input }) =>
+      (await import('./call.ts')).callById(session, String(operation), input as string | undefined)
+  },
+  {
+    command: 'rpc',
+    summary: 'Call a method of the running daemon with JSON parameters',
+    input: {
+      properties: {
+        method: text('Method, for example orch.ping; rpc.discover lists them', { 'x-complete': 'methods' }),
+        params: text('JSON; - reads it from standard input')
+      },
+      required: ['method']
+    },
+    args: ['method', 'params'],
+    aliases: {},
+    run: async (session, { method, params }) =>
+      (await import('./rpc.ts')).callMethod(session, String(method), params as string | undefined)
+  },
+  {
+    command: 'completion',
+    summary: 'Print a completion script: source <(svc completion)',
+    input: { properties: { shell: text('Default: by $SHELL', { enum: ['bash', 'zsh'] }) } },
+    args: ['shell'],
+    aliases: {},
+    run: async (_session, { shell }) => (await import('./completion.ts')).printScript(shell as string | undefined)
+  }
+]

@@ -1,0 +1,81 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
+import type { Catalog } from '../catalog.ts'
+import { register } from '../config/registry.ts'
+import { keyText } from '../config/toml.ts'
+import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
+import { type CommandNode, walk } from './commands.ts'
+import { EXIT } from './exit-codes.ts'
+import { commandWords } from './flags.ts'
+
+interface Candidate {
+  readonly value: string
+  readonly about: string
+}
+
+/**
+ * Answers a completion script: `INDEX WORD…`, where the word at the index is the one under the cursor. One candidate per
+ * line with its explanation behind a tab; nothing where the shell had better offer files.
+ */
+export function complete(args: readonly string[], root: CommandNode, catalog: Catalog): number {
+  const [index = '0', ...words] = args
+  const current = words[Number(index)] ?? ''
+  const before = words.slice(1, Number(index))
+  const found = candidates(before, current, root, catalog).filter(({ value }) => value.startsWith(current))
+  process.stdout.write(found.map(({ value, about }) => `${value}\t${about.replaceAll('\n', ' ')}\n`).join(''))
+  return EXIT.ok
+}
+
+function candidates(before: readonly string[], current: string, root: CommandNode, catalog: Catalog): Candidate[] {
+  const words = commandWords(before)
+  const { node, path } = walk(root, words)
+  const flags = flagsOf(node.command)
+  const previous = flags.find(({ flag }) => flag === before.at(-1))
+  if (previous !== undefined && typeOf(previous.field) !== 'boolean') return valuesOf(previous.field, catalog)
+  if (current.startsWith('-')) {
+    return flags
+      .filter(({ flag }) => flag === '--set' || !before.includes(flag))
+      .map(({ flag, field }) => ({ value: flag, about: String(field.description ?? '') }))
+  }
+  const position = words.length - path.length
+  const children = position > 0 ? [] : [...node.children].map(([value, child]) => ({ value, about: aboutNode(child) }))
+  const { args = [], input = {} } = node.command ?? {}
+  const last = args.at(-1)
+  const repeated = last !== undefined && typeOf(fieldOf(input, last)) === 'array' ? last : undefined
+  const name = args[position] ?? repeated
+  return name === undefined ? children : [...children, ...valuesOf(fieldOf(input, name), catalog)]
+}
+
+function aboutNode(node: CommandNode): string {
+  return node.command?.summary ?? [...node.children.keys()].sort().join(', ')
+}
+
+function valuesOf(field: JsonSchema, catalog: Catalog): Candidate[] {
+  const item = typeOf(field) === 'array' ? ((field.items ?? {}) as JsonSchema) : field
+  const choices = choicesOf(item)
+  if (choices !== undefined) return choices.map(value => ({ value: String(value), about: '' }))
+  return KNOWN[String(item['x-complete'])]?.(catalog) ?? []
+}
+
+/** What `x-complete` may name. */
+const KNOWN: Readonly<Record<string, (catalog: Catalog) => Candidate[]>> = {
+  plugins: ({ found }) => found.sources.map(({ name, manifest }) => ({ value: name, about: manifest?.summary ?? '' })),
+  operations: ({ manifests }) =>
+    manifests.flatMap(({ operations }) => operations.map(({ id, summary }) => ({ value: id, about: summary }))),
+  methods: ({ manifests }) => [
+    ...manifests.flatMap(({ operations }) =>
+      operations.flatMap(({ id, summary, expose: { rpc = false } }) =>
+        rpc === false ? [] : [{ value: rpc === true ? id : rpc, about: summary }]
+      )
+    ),
+    { value: 'rpc.discover', about: 'Describe every method' }
+  ],
+  settings: ({ manifests }) => {
+    const { kernel, plugins } = register(manifests)
+    return [kernel, ...plugins.map(each => each.owner)].flatMap(({ prefix, declared }) =>
+      declared.map(({ path, schema }) => ({
+        value: keyText([...prefix, ...path]),
+        about: String(schema.description ?? '')
+      }))
+    )
+  }
+}

@@ -1,0 +1,34 @@
+import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import type { KernelLogger } from '../log.ts'
+
+const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
+const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }
+
+/** Log lines of a single command: sentences for a person, or JSON lines; a server's log has times and more. */
+export function consoleLog(level: string, json: boolean, write: (line: string) => void): KernelLogger {
+  let least = RANK[level] ?? 0
+  const line = (plugin: string | undefined, name: string, message: string, fields: Record<string, unknown>): void => {
+    if ((RANK[name] ?? 0) < least) return
+    if (json) write(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
+    else write(`${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields)}\n`)
+  }
+  const logger = (plugin?: string): Logger => ({
+    debug: (message, fields = {}) => line(plugin, 'debug', message, fields),
+    info: (message, fields = {}) => line(plugin, 'info', message, fields),
+    warn: (message, fields = {}) => line(plugin, 'warn', message, fields),
+    error: (message, fields = {}) => line(plugin, 'error', message, fields)
+  })
+  return {
+    ...logger(),
+    forPlugin: logger,
+    setLevel: next => {
+      least = RANK[next] ?? 0
+    },
+    flush: () => {}
+  }
+}
+
+function hintOf(fields: Record<string, unknown>): string {
+  const hint = fields.hint ?? (isSvcError(fields.error) ? fields.error.hint : undefined)
+  return typeof hint === 'string' ? `\n  hint: ${hint}` : ''
+}

@@ -1,0 +1,13 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** Codes of the command line itself; what a command does fails with codes of its own. */
+export const cliErrors = errorTable({
+  CLI_ARGUMENT_INVALID: {
+    message: 'An argument or flag is missing, unknown, or has a value of the wrong kind.',
+    status: 400
+  },
+  CLI_COMMAND_MISSING: { message: 'A group of commands was given without a command.', status: 400 },
+  CLI_COMMAND_UNKNOWN: { message: 'No plugin contributes a command of that name.', status: 400 },
+  CLI_INPUT_NOT_JSON: { message: 'Input that has to be JSON is not.', status: 400 },
+  CLI_NO_DAEMON: { message: 'What was asked for needs a running daemon, and none runs for the project.', status: 503 }
+})

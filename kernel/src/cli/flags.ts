@@ -1,0 +1,63 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
+
+/** Flags that every command takes. */
+export interface GlobalFlags {
+  readonly json: boolean
+  readonly project?: string
+  readonly profile?: string
+  readonly set: readonly string[]
+  readonly inProcess: boolean
+  readonly logLevel?: string
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** The global flags as a command's input schema says its own, so that one routine describes both. */
+export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {
+  json: { type: 'boolean', description: 'Print the result as one JSON document, and errors as JSON' },
+  project: { type: 'string', description: 'Folder of the project; default: found upward from here' },
+  profile: { type: 'string', description: 'Configuration profile' },
+  set: { type: 'array', items: { type: 'string' }, description: 'Override a setting: plugins.http.port=8080' },
+  'in-process': { type: 'boolean', description: 'Do not use a running daemon' },
+  'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Least severe line to log' }
+}
+
+/**
+ * Read before anything is parsed, because they decide which commands there are. What is wrong with them is found by the
+ * parser afterwards.
+ */
+export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
+  const end = argv.indexOf('--')
+  const words = end === -1 ? argv : argv.slice(0, end)
+  const after = (flag: string): string[] =>
+    words.flatMap((word, index) => {
+      if (word.startsWith(`${flag}=`)) return [word.slice(flag.length + 1)]
+      const next = words[index + 1]
+      return word === flag && next !== undefined ? [next] : []
+    })
+  const project = after('--project').at(-1)
+  const profile = after('--profile').at(-1)
+  const logLevel = after('--log-level').at(-1)
+  return {
+    json: words.includes('--json'),
+    inProcess: words.includes('--in-process'),
+    set: after('--set'),
+    ...(project === undefined ? {} : { project }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(logLevel === undefined ? {} : { logLevel })
+  }
+}
+
+/** The words of a command line that are neither flags nor values of global flags. */
+export function commandWords(argv: readonly string[]): string[] {
+  const takesValue = (word: string): boolean => {
+    const field = GLOBAL_FLAGS[word.replace(/^--/, '')]
+    return word.startsWith('--') && field !== undefined && field.type !== 'boolean'
+  }
+  return argv.filter((word, index) => !word.startsWith('-') && !takesValue(argv[index - 1] ?? ''))
+}
+
+/** What the catalog needs of the flags. */
+export function catalogChoices({ profile, set }: GlobalFlags): { profile?: string; set: readonly string[] } {
+  return { set, ...(profile === undefined ? {} : { profile }) }
+}

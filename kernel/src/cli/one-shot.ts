@@ -1,0 +1,37 @@
+import type { Catalog } from '../catalog.ts'
+import type { Project, ProjectOptions } from '../project.ts'
+import type { Session } from './commands.ts'
+import { consoleLog } from './console-log.ts'
+
+export interface OneShotOptions {
+  /** Plugins to activate, with what they need. */
+  readonly activate: readonly string[]
+  /** Whether it lasts like a server: files are watched, and the log is a server's. */
+  readonly lasting?: boolean
+}
+
+/** Opens the project with no more than some plugins, for as long as `use` takes. */
+export async function withProject<A>(
+  { catalog, flags }: Session,
+  { activate, lasting = false }: OneShotOptions,
+  use: (project: Project) => Promise<A>
+): Promise<A> {
+  const { openProject } = await import('../project.ts')
+  const logLevel = flags.logLevel ?? 'warn'
+  const brief = (): Partial<ProjectOptions> => ({
+    log: consoleLog(logLevel, flags.json, line => process.stderr.write(line)),
+    // Files may change under a command that ends before anybody could notice.
+    watch: false
+  })
+  const project = await openProject({ catalog, activate, ...(lasting ? { logLevel } : brief()) })
+  try {
+    return await use(project)
+  } finally {
+    await project.close()
+  }
+}
+
+/** What a command may use that needs the whole project, while another process may hold its ports. */
+export function withoutServers({ manifests }: Catalog, owner: string): string[] {
+  return manifests.filter(each => each.serves !== true || each.name === owner).map(each => each.name)
+}

@@ -1,0 +1,47 @@
+import type { CliView } from '@svc/plugin-sdk'
+import { EXIT } from './exit-codes.ts'
+import { renderResult } from './render.ts'
+import { terminalOf } from './terminal.ts'
+
+/**
+ * What a running operation says, to where it belongs. With `--json` standard output holds the result alone, as one
+ * document; events and progress are lines of JSON on standard error.
+ */
+export class Output {
+  readonly #json: boolean
+  readonly #view: CliView | undefined
+  /** Text that events have written so far. */
+  #streamed = ''
+
+  constructor(json: boolean, view: CliView | undefined) {
+    this.#json = json
+    this.#view = view
+  }
+
+  readonly onEvent = (event: unknown): void => {
+    if (this.#json) writeError({ event })
+    else if (typeof event === 'string') {
+      this.#streamed += event
+      process.stdout.write(event)
+    } else process.stdout.write(`${JSON.stringify(event)}\n`)
+  }
+
+  readonly onProgress = (done: number, total?: number, message?: string): void => {
+    if (this.#json) writeError({ progress: { done, total, message } })
+    else process.stderr.write(`${message ?? 'progress'} ${done}${total === undefined ? '' : `/${total}`}\n`)
+  }
+
+  /** Prints the result; the exit code. A verdict of `healthy: false` or `valid: false` is one that scripts can test. */
+  finish(result: unknown): number {
+    const text = this.#json ? JSON.stringify(result) : renderResult(result, this.#view, terminalOf(process.stdout))
+    // What was streamed piece by piece is not said again as a whole.
+    const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
+    process.stdout.write(said ? '\n' : `${text}\n`)
+    const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }
+    return healthy === false || valid === false ? EXIT.failure : EXIT.ok
+  }
+}
+
+function writeError(line: object): void {
+  process.stderr.write(`${JSON.stringify(line)}\n`)
+}

@@ -1,0 +1,73 @@
+import type { Argv } from 'yargs'
+import { version } from '../version.ts'
+import { collectInput, commandString, describeArguments, describeField } from './arguments.ts'
+import type { CliCommand, CommandNode } from './commands.ts'
+import { GLOBAL_FLAGS } from './flags.ts'
+import { usageError } from './usage.ts'
+
+/** What the arguments ask for. `shown`: help or a version, which the parser has printed. */
+export type Parsed =
+  | { readonly kind: 'command'; readonly command: CliCommand; readonly input: Record<string, unknown> }
+  | { readonly kind: 'shown' }
+  | { readonly kind: 'nothing'; readonly help: string }
+
+/**
+ * Understands a command line by the commands that there are. Runs nothing.
+ * Throws `CLI_…` with what was probably meant; `disabled` holds the commands that are switched off.
+ */
+export async function parse(argv: readonly string[], root: CommandNode, disabled: CommandNode): Promise<Parsed> {
+  const { default: createYargs } = await import('#yargs')
+  let chosen: Parsed = { kind: 'shown' }
+  const parser = createYargs([...argv])
+    .scriptName('svc')
+    .detectLocale(false)
+    .usage('$0 <command>\n\nA local-first AI toolchain in which every surface is a hot-loadable plugin.')
+    .parserConfiguration({ 'camel-case-expansion': false, 'dot-notation': false, 'greedy-arrays': false })
+    .options(Object.fromEntries(Object.entries(GLOBAL_FLAGS).map(([name, field]) => [name, describeField(field)])))
+    .group([...Object.keys(GLOBAL_FLAGS), 'help', 'version'], 'Flags of every command:')
+    .strict()
+    .version(version)
+    .alias('v', 'version')
+    .alias('h', 'help')
+    .wrap(Math.min(process.stdout.columns ?? 100, 110))
+    .exitProcess(false)
+    .fail((message, error) => {
+      // yargs' own errors are complaints about the arguments; what else is thrown is ours.
+      if (error !== undefined && error !== null && error.name !== 'YError') throw error
+      throw usageError(argv, { root, disabled }, message ?? error.message)
+    })
+  const choose = (command: CliCommand, parsed: Record<string, unknown>): void => {
+    chosen = { kind: 'command', command, input: collectInput(command, parsed) }
+  }
+  addCommands(parser, root, [], choose)
+  if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
+  await parser.parseAsync()
+  return chosen
+}
+
+type Choose = (command: CliCommand, parsed: Record<string, unknown>) => void
+
+function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], choose: Choose): void {
+  for (const [word, child] of [...node.children].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const { command } = child
+    const words = [...path, word]
+    const subcommands = [...child.children.keys()].sort()
+    if (command === undefined) {
+      yargs.command(word, subcommands.join(', '), inner => {
+        addCommands(inner, child, words, choose)
+        return inner.demandCommand(1, `which command of svc ${words.join(' ')}?`)
+      })
+    } else {
+      yargs.command(
+        commandString(command),
+        command.summary,
+        inner => {
+          addCommands(inner, child, words, choose)
+          if (command.description !== undefined) inner.epilogue(command.description)
+          return describeArguments(inner, command)
+        },
+        parsed => choose(command, parsed)
+      )
+    }
+  }
+}

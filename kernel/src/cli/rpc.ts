@@ -1,0 +1,19 @@
+import type { Session } from './commands.ts'
+import { findDaemon } from './daemon.ts'
+import { cliErrors } from './errors.ts'
+import { interruptible } from './interrupt.ts'
+import { readJson } from './json-input.ts'
+import { Output } from './output.ts'
+
+/** `svc rpc METHOD JSON`. Throws `CLI_NO_DAEMON`. */
+export async function callMethod(session: Session, method: string, json: string | undefined): Promise<number> {
+  const daemon = await findDaemon(session)
+  if (daemon === null) {
+    throw cliErrors.create('CLI_NO_DAEMON', `no daemon runs for ${session.catalog.projectRoot}`, {
+      hint: 'start one: svc serve'
+    })
+  }
+  const params = await readJson(json)
+  const output = new Output(session.flags.json, undefined)
+  return interruptible(async signal => output.finish(await daemon.call(method, params, signal, output)))
+}

@@ -1,0 +1,132 @@
+import type { Terminal } from './terminal.ts'
+import { textWidth, wrapText } from './text.ts'
+
+type Row = Readonly<Record<string, unknown>>
+
+const GAP = '  '
+const EMPTY = '–'
+/** A wrapped cell narrower than this reads worse than a note under the table. */
+const NARROWEST = 24
+
+const GOOD = new Set(['active', 'ok', 'ready'])
+const BAD = new Set(['error', 'failed', 'invalid', 'quarantined', 'stuck'])
+const DUBIOUS = new Set(['degraded', 'draining', 'waiting', 'warning'])
+const STATE_COLUMNS = new Set(['state', 'status', 'severity'])
+
+/**
+ * Columns that are empty in every row are left out. On a terminal long cells wrap; where they would become too narrow, the
+ * widest column moves below the table, each of its texts under the first cell of its row. Elsewhere a row is one line.
+ */
+export function renderTable(rows: readonly Row[], columns: readonly string[], terminal: Terminal): string {
+  if (rows.length === 0) return '(none)'
+  let used = columns.filter((column, index) => index === 0 || rows.some(row => cellText(row[column]) !== EMPTY))
+  const below: string[] = []
+  let widths = fit(rows, used, terminal.columns)
+  while (widths === undefined && used.length > 1) {
+    const widest = widestOf(rows, used.slice(1))
+    below.unshift(widest)
+    used = used.filter(column => column !== widest)
+    widths = fit(rows, used, terminal.columns)
+  }
+  const layout = { used, widths: widths ?? used.map(column => naturalWidth(rows, column)), terminal }
+  const lines = [headingLine(rows, layout), ...rows.flatMap(row => rowLines(row, rows, layout))]
+  return [...lines, ...notes(rows, used[0] ?? '', below, terminal)].join('\n')
+}
+
+interface Layout {
+  readonly used: readonly string[]
+  readonly widths: readonly number[]
+  readonly terminal: Terminal
+}
+
+/** Widths that fit, the widest columns shrunk first; undefined when one would have to become too narrow. */
+function fit(rows: readonly Row[], used: readonly string[], available: number): number[] | undefined {
+  const widths = used.map(column => naturalWidth(rows, column))
+  const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))
+  while (total() > available) {
+    const widest = Math.max(...widths)
+    if (widest <= NARROWEST) return undefined
+    const second = Math.max(NARROWEST, ...widths.filter(width => width < widest))
+    const index = widths.indexOf(widest)
+    widths[index] = Math.max(second, widest - (total() - available), NARROWEST)
+  }
+  return widths
+}
+
+function naturalWidth(rows: readonly Row[], column: string): number {
+  const cells = rows.flatMap(row => cellText(row[column]).split('\n'))
+  return Math.max(...[heading(column), ...cells].map(textWidth))
+}
+
+function widestOf(rows: readonly Row[], columns: readonly string[]): string {
+  return columns.reduce((best, column) => (naturalWidth(rows, column) > naturalWidth(rows, best) ? column : best))
+}
+
+function headingLine(rows: readonly Row[], { used, widths, terminal }: Layout): string {
+  const cells = used.map((column, index) => pad(heading(column), widths[index] ?? 0, isNumeric(rows, column)))
+  return terminal.paint('bold', cells.join(GAP).trimEnd())
+}
+
+function rowLines(row: Row, rows: readonly Row[], { used, widths, terminal }: Layout): string[] {
+  const flat = !Number.isFinite(terminal.columns)
+  const cells = used.map((column, index) => {
+    const text = cellText(row[column])
+    return flat ? [text.replaceAll('\n', ' ')] : wrapText(text, widths[index] ?? 0)
+  })
+  const height = Math.max(...cells.map(lines => lines.length))
+  return Array.from({ length: height }, (_, line) =>
+    cells
+      .map((lines, index) => {
+        const column = used[index] ?? ''
+        const text = pad(lines[line] ?? '', widths[index] ?? 0, isNumeric(rows, column))
+        return STATE_COLUMNS.has(column) ? paintState(text, terminal) : text
+      })
+      .join(GAP)
+      .trimEnd()
+  )
+}
+
+function notes(rows: readonly Row[], first: string, below: readonly string[], terminal: Terminal): string[] {
+  return below.flatMap(column => {
+    const told = rows.filter(row => cellText(row[column]) !== EMPTY)
+    return told.flatMap((row, index) => {
+      const text = wrapText(cellText(row[column]), terminal.columns - GAP.length).map(line => `${GAP}${line}`)
+      const title = `${cellText(row[first])} ${heading(column).toLowerCase()}:`
+      return [...(index === 0 ? [''] : []), terminal.paint('bold', title), ...text]
+    })
+  })
+}
+
+function heading(column: string): string {
+  return column.replace(/[A-Z]/g, letter => `-${letter}`).toUpperCase()
+}
+
+function cellText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return EMPTY
+  if (typeof value === 'number') return numberText(value)
+  if (Array.isArray(value)) return value.length === 0 ? EMPTY : value.map(cellText).join(', ')
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Three significant digits are what a person compares. */
+function numberText(value: number): string {
+  if (Number.isInteger(value)) return String(value)
+  return Math.abs(value) >= 100 ? String(Math.round(value)) : String(Number(value.toPrecision(3)))
+}
+
+function isNumeric(rows: readonly Row[], column: string): boolean {
+  const values = rows.map(row => row[column]).filter(value => cellText(value) !== EMPTY)
+  return values.length > 0 && values.every(value => typeof value === 'number')
+}
+
+function pad(text: string, width: number, right: boolean): string {
+  const space = ' '.repeat(Math.max(width - textWidth(text), 0))
+  return right ? space + text : text + space
+}
+
+function paintState(text: string, terminal: Terminal): string {
+  const word = text.trim()
+  if (GOOD.has(word)) return terminal.paint('green', text)
+  if (BAD.has(word)) return terminal.paint('red', text)
+  return DUBIOUS.has(word) ? terminal.paint('yellow', text) : text
+}

@@ -1,0 +1,26 @@
+import { styleText } from 'node:util'
+
+type Colour = 'red' | 'green' | 'yellow' | 'cyan' | 'bold' | 'dim'
+
+/** What output may assume of where it goes. */
+export interface Terminal {
+  /** Infinity where nobody reads lines of a fixed width: files and pipes. */
+  readonly columns: number
+  paint(colour: Colour, text: string): string
+}
+
+/** A stream as {@link terminalOf} needs it; `process.stdout` is one. */
+export interface OutputStream {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  /** Node's own knows `NO_COLOR`, `NODE_DISABLE_COLORS`, `FORCE_COLOR` and `TERM=dumb`. */
+  hasColors?(): boolean
+}
+
+export function terminalOf(stream: OutputStream): Terminal {
+  const colourful = stream.isTTY === true && stream.hasColors?.() === true
+  return {
+    columns: stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY,
+    paint: (colour, text) => (colourful ? styleText(colour, text) : text)
+  }
+}

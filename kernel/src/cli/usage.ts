@@ -1,0 +1,100 @@
+import type { SvcError } from '@svc/plugin-sdk'
+import { closest } from '../suggest.ts'
+import { flagName, flagsOf, requiredOf } from './arguments.ts'
+import { type CommandNode, walk } from './commands.ts'
+import { cliErrors } from './errors.ts'
+import { commandWords } from './flags.ts'
+
+interface Place {
+  readonly argv: readonly string[]
+  readonly node: CommandNode
+  /** The program and the words that were understood. */
+  readonly program: string
+  /** The first word that was not. */
+  readonly next: string | undefined
+}
+
+export interface KnownCommands {
+  readonly root: CommandNode
+  /** Commands of plugins that are switched off. */
+  readonly disabled: CommandNode
+}
+
+/** What is wrong with a command line: yargs has found it, the commands tell what was probably meant. */
+export function usageError(argv: readonly string[], { root, disabled }: KnownCommands, message: string): SvcError {
+  const words = commandWords(argv)
+  const { node, path } = walk(root, words)
+  const place: Place = { argv, node, program: ['svc', ...path].join(' '), next: words[path.length] }
+  const [, unknown] = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message) ?? []
+  const known = flagsOf(node.command).map(each => each.flag)
+  const flag = argv.find(word => (unknown === undefined ? isUnknown(word, known) : flagOf(word) === unknown))
+  if (node.command === undefined) {
+    if (place.next !== undefined) return disabledCommand(walk(disabled, words).node) ?? unknownCommand(place)
+    return flag === undefined ? missingCommand(place) : unknownFlag(place, flag)
+  }
+  if (flag !== undefined) return unknownFlag(place, flag)
+  if (unknown !== undefined) return invalid(place, `takes no argument ${JSON.stringify(unknown)}`)
+  return invalid(place, reworded(message, place))
+}
+
+function unknownCommand({ program, node, next = '' }: Place): SvcError {
+  const near = closest(next, [...node.children.keys()])
+  const hint = near === undefined ? `${program} --help` : `did you mean ${program} ${near}?`
+  return cliErrors.create('CLI_COMMAND_UNKNOWN', `${program} has no command ${JSON.stringify(next)}`, { hint })
+}
+
+function disabledCommand({ command }: CommandNode): SvcError | undefined {
+  if (command?.plugin === undefined) return undefined
+  const message = `svc ${command.command} belongs to the plugin ${command.plugin}, which is disabled`
+  return cliErrors.create('CLI_COMMAND_UNKNOWN', message, { hint: `svc plugins enable ${command.plugin}` })
+}
+
+function missingCommand({ program, node }: Place): SvcError {
+  const names = [...node.children.keys()].sort().join(', ')
+  const hint = `one of ${names}; see ${program} --help`
+  return cliErrors.create('CLI_COMMAND_MISSING', `${program} needs a command`, { hint })
+}
+
+function unknownFlag({ program, node }: Place, word: string): SvcError {
+  const flag = word.replace(/=.*$/, '')
+  const near = closest(
+    flag,
+    flagsOf(node.command).map(each => each.flag)
+  )
+  const hint = near === undefined ? `${program} --help` : `did you mean ${near}?`
+  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} has no flag ${flag}`, { hint })
+}
+
+function invalid({ program }: Place, what: string): SvcError {
+  return cliErrors.create('CLI_ARGUMENT_INVALID', `${program} ${what}`, { hint: `${program} --help` })
+}
+
+function reworded(message: string, { node, argv, program }: Place): string {
+  const text = message.replace(/\s*\n\s*/g, ' ').trim()
+  const [, argument, given, choices] = /Argument: ([^,]+), Given: (.+), Choices: (.+)$/.exec(text) ?? []
+  if (choices !== undefined) return `takes no ${given} for ${argument}: one of ${choices}`
+  const [, followed] = /^Not enough arguments following: (\S+)/.exec(text) ?? []
+  if (followed !== undefined) return `needs a value after --${followed}`
+  const [, missing] = /^Missing required arguments?: (.+)$/.exec(text) ?? []
+  if (missing !== undefined)
+    return `needs ${missing
+      .split(', ')
+      .map(name => `--${name}`)
+      .join(' and ')}`
+  if (/^Not enough non-option arguments/.test(text)) {
+    const { args = [], input = {} } = node.command ?? {}
+    const got = commandWords(argv).length - program.split(' ').length + 1
+    const needed = args.slice(got).filter(name => requiredOf(input).has(name))
+    return `needs ${needed.map(name => `<${flagName(name)}>`).join(' ')}`
+  }
+  return `was not understood: ${text}`
+}
+
+function isUnknown(word: string, known: readonly string[]): boolean {
+  return word.startsWith('--') && flagOf(word) !== undefined && !known.includes(`--${flagOf(word)}`)
+}
+
+/** The name of a flag without dashes and value; undefined for other words. */
+function flagOf(word: string): string | undefined {
+  return /^--?(?:no-)?([^-=][^=]*)/.exec(word)?.[1]
+}
