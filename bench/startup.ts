@@ -1,0 +1,104 @@
+/**
+ * What starting costs: `svc --help` over `node -e 0`, and a kernel with 100 trivial plugins over an empty one.
+ *
+ * Whole processes, wall clock, interleaved; medians. Needs `npm run build`.
+ *
+ *   node --import tsx --conditions=svc-source bench/startup.ts [--json] [--rounds N]
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { buildPlugin } from '../kernel/src/loader/build.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const SVC = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+const PLUGINS = 100
+
+/** Opens the project in the working directory with nothing but its own plugins, and closes it. */
+const BOOT = `
+const { readCatalog } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/catalog.js'))})
+const { openProject } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/project.js'))})
+const catalog = await readCatalog({ cwd: process.cwd(), env: {} })
+const only = catalog.manifests.map(each => each.name).filter(name => name.startsWith('trivial'))
+const project = await openProject({ catalog, only, watch: false, logLevel: 'error' })
+if (project.kernel.current.units.size !== only.length) throw new Error('not all plugins are active')
+await project.close()
+`
+
+function project(plugins: number): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+  writeFileSync(join(folder, 'svc.toml'), '[kernel]\nplugin_directories = ["plugins"]\n')
+  mkdirSync(join(folder, 'plugins'))
+  mkdirSync(join(folder, 'node_modules', '@svc'), { recursive: true })
+  symlinkSync(join(ROOT, 'plugin-sdk'), join(folder, 'node_modules', '@svc', 'plugin-sdk'))
+  for (let index = 0; index < plugins; index++) {
+    const name = `trivial-${index}`
+    const root = join(folder, 'plugins', name)
+    mkdirSync(join(root, 'src'), { recursive: true })
+    writeFileSync(
+      join(root, 'package.json'),
+      JSON.stringify({
+        name: `svc-plugin-${name}`,
+        version: '1.0.0',
+        svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' }
+      })
+    )
+    writeFileSync(
+      join(root, 'src', 'plugin.ts'),
+      `import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+const run = defineOperation({ id: '${name}.run', summary: 'Does little', input: t.object({ n: t.integer({ default: 1 }) }), output: t.object({ n: t.integer() }), effect: 'read' })
+export default definePlugin({ name: '${name}', operations: [run], activate: ctx => ctx.implement(run, ({ n }) => ({ n })) })
+`
+    )
+  }
+  return folder
+}
+
+function time(argv: readonly string[], cwd: string): number {
+  const started = performance.now()
+  const { status, stderr } = spawnSync(process.execPath, argv, { cwd, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${argv.join(' ')}: ${stderr}`)
+  return performance.now() - started
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+}
+
+const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '15' } } })
+const [empty, full] = [project(0), project(PLUGINS)]
+try {
+  for (let index = 0; index < PLUGINS; index++) await buildPlugin(join(full, 'plugins', `trivial-${index}`))
+  const boot = ['--input-type=module', '-e', BOOT]
+  const runs: Record<string, () => number> = {
+    node: () => time(['-e', '0'], empty),
+    help: () => time([SVC, '--help'], empty),
+    empty: () => time(boot, empty),
+    full: () => time(boot, full)
+  }
+  const taken = new Map(Object.keys(runs).map(name => [name, [] as number[]]))
+  for (let round = -1; round < Number(values.rounds); round++) {
+    // The first round fills the index of plugins and is not counted.
+    for (const [name, run] of Object.entries(runs)) {
+      const milliseconds = run()
+      if (round >= 0) taken.get(name)?.push(milliseconds)
+    }
+  }
+  const of = (name: string): number => median(taken.get(name) ?? [])
+  const results = {
+    help_over_node_ms: of('help') - of('node'),
+    hundred_plugins_over_empty_ms: of('full') - of('empty'),
+    node_ms: of('node'),
+    help_ms: of('help'),
+    empty_kernel_ms: of('empty'),
+    hundred_plugins_ms: of('full')
+  }
+  if (values.json) console.log(JSON.stringify({ benchmark: 'startup', node: process.version, results }))
+  else for (const [name, value] of Object.entries(results)) console.log(`${name.padEnd(32)} ${value.toFixed(1)}`)
+} finally {
+  rmSync(empty, { recursive: true })
+  rmSync(full, { recursive: true })
+}
