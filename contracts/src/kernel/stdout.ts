@@ -1,0 +1,27 @@
+import { Writable } from 'node:stream'
+
+const KEY = Symbol.for('svc.stdout')
+
+/**
+ * The real standard output, for a protocol. From the first call on whatever else the process prints there, a plugin's
+ * stray `console.log` for one, goes to standard error; every further call returns the same stream.
+ */
+export function reservedStdout(): Writable {
+  const holder = process as unknown as { [KEY]?: Writable }
+  holder[KEY] ??= reserve()
+  return holder[KEY]
+}
+
+function reserve(): Writable {
+  const { stdout, stderr } = process
+  const write = stdout.write.bind(stdout) as (chunk: unknown, encoding: unknown, done: unknown) => boolean
+  // A reader that is gone is told through the callback of the write; without a listener it would end the process.
+  stdout.on('error', () => undefined)
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write
+  return new Writable({
+    decodeStrings: false,
+    write(chunk, encoding, done) {
+      write(chunk, encoding, (error: Error | null | undefined) => done(error ?? null))
+    }
+  })
+}

@@ -1,0 +1,59 @@
+import { fileURLToPath } from 'node:url'
+import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import type { Test } from 'tap'
+import { type Files, makeProject, type Served, SVC_BIN, serve } from './served-project.ts'
+
+export const ERAS = ['2026', '2025'] as const
+export type Era = (typeof ERAS)[number]
+
+/** Where the plugin lies that has everything the conformance suite asks for. */
+export const FIXTURES = fileURLToPath(new URL('../fixtures/plugins', import.meta.url))
+
+/** A project whose plugins are its own, the fixtures, and the surfaces. */
+export function mcpProject(t: Test, files: Files = {}): string {
+  const directories = `plugin_directories = ["plugins", ${JSON.stringify(FIXTURES)}]`
+  // Models take a while to load and play no part here.
+  const off = ['model-server', 'inference-onnx'].map(name => `[plugins.${name}]\nenabled = false\n`).join('')
+  return makeProject(t, { 'svc.toml': `[kernel]\n${directories}\n${off}`, 'plugins/.keep': '', ...files })
+}
+
+export interface Connected {
+  readonly client: Client
+  readonly close: () => Promise<void>
+}
+
+export function serveMcp(t: Test, folder: string): Promise<Served> {
+  return serve(t, folder, ['--watch'])
+}
+
+export async function overHttp(url: string, era: Era, options: ClientOptions = {}): Promise<Client> {
+  const client = newClient(era, options)
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)))
+  return client
+}
+
+export async function overStdio(
+  folder: string,
+  era: Era,
+  options: ClientOptions = {},
+  argv: string[] = []
+): Promise<Client> {
+  const client = newClient(era, options)
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [SVC_BIN, 'mcp', ...argv],
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+    stderr: 'ignore'
+  })
+  await client.connect(transport)
+  return client
+}
+
+function newClient(era: Era, options: ClientOptions): Client {
+  return new Client(
+    { name: 'e2e', version: '1.0.0' },
+    { versionNegotiation: { mode: era === '2026' ? { pin: '2026-07-28' } : 'legacy' }, ...options }
+  )
+}
