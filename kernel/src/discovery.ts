@@ -39,8 +39,8 @@ export interface DiscoveryProblem {
 }
 
 /**
- * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, and the folders named in the
- * configuration. Of two plugins with one name the first counts.
+ * Finds plugins, in this order: the host's `plugins/`, installed packages that declare one, the project's own `plugins/`, and
+ * the folders named in the configuration. Of two plugins with one name the first counts.
  *
  * Discovering again gives the same object for a package that declares the same, so that nothing is loaded anew for it.
  */
@@ -66,6 +66,7 @@ export class Discovery {
     places.folderOfPlugins(join(installRoot, 'plugins'))
     places.installed(projectRoot)
     places.installed(installRoot)
+    places.declared(join(projectRoot, 'plugins'))
     for (const directory of directories) places.named(resolve(directory))
 
     const sources = [...places.roots].map(root => this.#source(root, problems))
@@ -77,7 +78,7 @@ export class Discovery {
     return {
       sources: firstOfEachName(sources, problems),
       problems,
-      files: [...new Set([...watched, ...packages])],
+      files: [...new Set([...watched, ...packages, ...places.candidates])],
       directories: [...places.directories]
     }
   }
@@ -143,6 +144,8 @@ class Places {
   readonly roots = new Set<string>()
   /** Folders in which plugin folders appear. */
   readonly directories = new Set<string>()
+  /** Files that would make a plugin of their folder. */
+  readonly candidates = new Set<string>()
   readonly #problems: DiscoveryProblem[]
 
   constructor(problems: DiscoveryProblem[]) {
@@ -154,6 +157,16 @@ class Places {
     if (!existsSync(directory)) return
     this.directories.add(directory)
     for (const name of folders(directory)) this.roots.add(realpathSync.native(join(directory, name)))
+  }
+
+  /** Folders in it that declare a plugin; the others may have nothing to do with us. */
+  declared(directory: string): void {
+    this.directories.add(directory)
+    for (const name of folders(directory)) {
+      const root = join(directory, name)
+      this.candidates.add(join(root, 'package.json'))
+      if (declares(root)) this.roots.add(realpathSync.native(root))
+    }
   }
 
   /** A directory of the configuration; it has to be there. */

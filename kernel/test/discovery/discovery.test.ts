@@ -30,38 +30,47 @@ function settle(root: string, ...paths: string[]): void {
   for (const path of paths) utimesSync(join(root, path), 1_000_000, 1_000_000)
 }
 
-t.test("finds the host's plugins, installed packages that declare one, and configured folders", async t => {
-  const dependency = {
-    name: 'thing',
-    version: '1.0.0',
-    svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' }
+t.test(
+  "finds the host's plugins, installed packages that declare one, the project's own, and configured folders",
+  async t => {
+    const dependency = {
+      name: 'thing',
+      version: '1.0.0',
+      svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' }
+    }
+    const root = folder(t, {
+      ...plugin('install/plugins/http', 'http'),
+      'project/package.json': { dependencies: { thing: '1', plain: '1' } },
+      'project/node_modules/thing/package.json': dependency,
+      'project/node_modules/thing/src/plugin.ts': pluginSource('from-dependency'),
+      'project/node_modules/plain/package.json': { name: 'plain', version: '1.0.0' },
+      ...plugin('project/node_modules/svc-plugin-unscoped', 'unscoped'),
+      ...plugin('project/node_modules/@svc/plugin-own', 'own'),
+      ...plugin('project/node_modules/@other/svc-plugin-scoped', 'scoped'),
+      'project/node_modules/@svc/plugin-sdk/package.json': { name: '@svc/plugin-sdk', version: '1.0.0' },
+      'project/node_modules/unlisted/package.json': { ...dependency, name: 'unlisted' },
+      ...plugin('extra/one', 'one'),
+      ...plugin('extra/.hidden', 'hidden'),
+      'extra/notes.txt': 'x',
+      ...plugin('single', 'single'),
+      ...plugin('project/plugins/mine', 'mine'),
+      'project/plugins/other-tool/package.json': { name: 'other-tool', version: '1.0.0' }
+    })
+    const found = await discovery(t, root).discover([join(root, 'extra'), join(root, 'single')])
+    t.same(found.problems, [])
+    t.same(names(found), ['from-dependency', 'http', 'mine', 'one', 'own', 'scoped', 'single', 'unscoped'])
+    t.same(
+      found.directories,
+      ['install/plugins', 'project/plugins', 'extra'].map(each => join(root, each))
+    )
+    t.ok(found.files.includes(join(root, 'project/plugins/other-tool/package.json')), 'it may become one')
+    t.ok(found.files.includes(join(root, 'single/src/plugin.ts')))
+    t.ok(found.files.includes(join(root, 'single/package.json')))
+    const http = source(found, 'http')
+    t.match(http, { version: '1.0.0', location: join(root, 'install/plugins/http'), problem: null })
+    t.match(http.manifest, { name: 'http', version: '1.0.0', sdk: 1 })
   }
-  const root = folder(t, {
-    ...plugin('install/plugins/http', 'http'),
-    'project/package.json': { dependencies: { thing: '1', plain: '1' } },
-    'project/node_modules/thing/package.json': dependency,
-    'project/node_modules/thing/src/plugin.ts': pluginSource('from-dependency'),
-    'project/node_modules/plain/package.json': { name: 'plain', version: '1.0.0' },
-    ...plugin('project/node_modules/svc-plugin-unscoped', 'unscoped'),
-    ...plugin('project/node_modules/@svc/plugin-own', 'own'),
-    ...plugin('project/node_modules/@other/svc-plugin-scoped', 'scoped'),
-    'project/node_modules/@svc/plugin-sdk/package.json': { name: '@svc/plugin-sdk', version: '1.0.0' },
-    'project/node_modules/unlisted/package.json': { ...dependency, name: 'unlisted' },
-    ...plugin('extra/one', 'one'),
-    ...plugin('extra/.hidden', 'hidden'),
-    'extra/notes.txt': 'x',
-    ...plugin('single', 'single')
-  })
-  const found = await discovery(t, root).discover([join(root, 'extra'), join(root, 'single')])
-  t.same(found.problems, [])
-  t.same(names(found), ['from-dependency', 'http', 'one', 'own', 'scoped', 'single', 'unscoped'])
-  t.same(found.directories, [join(root, 'install/plugins'), join(root, 'extra')])
-  t.ok(found.files.includes(join(root, 'single/src/plugin.ts')))
-  t.ok(found.files.includes(join(root, 'single/package.json')))
-  const http = source(found, 'http')
-  t.match(http, { version: '1.0.0', location: join(root, 'install/plugins/http'), problem: null })
-  t.match(http.manifest, { name: 'http', version: '1.0.0', sdk: 1 })
-})
+)
 
 t.test('a package that is found twice is one plugin', async t => {
   const root = folder(t, { ...plugin('install/plugins/http', 'http'), 'install/node_modules/@svc/x': '' })
