@@ -136,7 +136,7 @@ function operationsPlugin(number: number): Plugin {
       for (const operation of operations) {
         const kind = operation.id.split('.')[1] as string
         const handler = kind.startsWith('ping') ? () => ({ ok: true }) : kind.startsWith('read') ? read : write
-        ctx.implement(operation, (process.env['SYNC'] ? handler : async (given: never) => handler(given)) as never)
+        ctx.implement(operation, (async (given: never) => handler(given)) as never)
       }
     }
   })
@@ -166,7 +166,7 @@ interface Result {
 
 /** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
 async function compile(): Promise<string> {
-  const outfile = join(import.meta.dirname, '.http.compiled.mjs')
+  const outfile = join(import.meta.dirname, '../node_modules/.cache/svc-bench-http.mjs')
   await build({
     entryPoints: [import.meta.filename],
     outfile,

@@ -15,8 +15,14 @@ export type Files = Readonly<Record<string, string>>
 
 /** A folder with an `svc.toml`, in which plugins under `plugins/` find the SDK. Removed after the test. */
 export function makeProject(t: Test, files: Files): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-e2e-')))
+  const folder = temporaryProject(files)
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** As {@link makeProject}, for whoever removes it himself. */
+export function temporaryProject(files: Files): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-e2e-')))
   writeFiles(folder, { 'svc.toml': '', ...files })
   mkdirSync(join(folder, 'node_modules', '@svc'), { recursive: true })
   for (const name of ['plugin-sdk', 'contracts', 'kernel']) {

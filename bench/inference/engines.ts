@@ -1,0 +1,85 @@
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
+
+/** One measurement: greedy, without end tokens. */
+export interface Measured {
+  readonly tokens: readonly number[]
+  readonly milliseconds: number
+}
+
+export interface Peer {
+  generate(prompt: readonly number[], count: number): Promise<Measured>
+}
+
+export interface OpenOptions {
+  /** Run directory, or its export. */
+  readonly model: string
+  readonly threads: number
+  /** Folder with node_modules for what is not installed here, and with room for caches. */
+  readonly scratch: string
+}
+
+async function openOwn({ model, threads, scratch }: OpenOptions): Promise<Peer> {
+  const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads })
+  const loaded = await engine.load({ runDirectory: model })
+  return {
+    async generate(prompt, count) {
+      const tokens: number[] = []
+      const start = performance.now()
+      const request = { tokens: prompt, maxTokens: count, ignoreEos: true, sampling: { temperature: 0 } }
+      for await (const event of loaded.generate(request)) if (event.type === 'text') tokens.push(...event.tokens)
+      return { tokens, milliseconds: performance.now() - start }
+    }
+  }
+}
+
+/** What is used of @huggingface/transformers. */
+interface Transformers {
+  readonly env: { allowRemoteModels: boolean; localModelPath: string }
+  readonly AutoModelForCausalLM: {
+    from_pretrained(
+      name: string,
+      options: object
+    ): Promise<{ generate(options: object): Promise<{ tolist(): bigint[][] }> }>
+  }
+  readonly Tensor: new (type: string, data: BigInt64Array, shape: number[]) => unknown
+}
+
+async function openTransformers({ model, threads, scratch }: OpenOptions): Promise<Peer> {
+  const require = createRequire(join(scratch, 'package.json'))
+  const { env, AutoModelForCausalLM, Tensor } = require('@huggingface/transformers') as Transformers
+  env.allowRemoteModels = false
+  env.localModelPath = dirname(model)
+  const loaded = await AutoModelForCausalLM.from_pretrained(basename(model), {
+    dtype: 'fp32',
+    device: 'cpu',
+    use_external_data_format: true,
+    session_options: { intraOpNumThreads: threads }
+  })
+  return {
+    async generate(prompt, count) {
+      const tensor = (value: (token: number) => number) =>
+        new Tensor(
+          'int64',
+          BigInt64Array.from(prompt, token => BigInt(value(token))),
+          [1, prompt.length]
+        )
+      const start = performance.now()
+      const output = await loaded.generate({
+        inputs: tensor(token => token),
+        attention_mask: tensor(() => 1),
+        max_new_tokens: count,
+        do_sample: false
+      })
+      const milliseconds = performance.now() - start
+      const [row = []] = output.tolist()
+      return { tokens: row.slice(prompt.length).map(Number), milliseconds }
+    }
+  }
+}
+
+export const engines: Readonly<Record<string, (options: OpenOptions) => Promise<Peer>>> = {
+  svc: openOwn,
+  'transformers.js': openTransformers
+}

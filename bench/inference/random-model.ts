@@ -1,0 +1,96 @@
+import { cp, mkdir, open, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Shape of a Qwen2 model: large enough that memory, not overhead, decides. */
+const shape = {
+  hidden: 896,
+  layers: 4,
+  heads: 14,
+  keyValueHeads: 2,
+  headSize: 64,
+  intermediate: 4864,
+  vocabulary: 32_000
+}
+
+/**
+ * Writes a run directory with random F32 weights (88 million). Every tensor is different, since ONNX Runtime keeps equal
+ * ones once, which would make a model look smaller than it is.
+ */
+export async function writeRandomModel(folder: string, tokenizerFolder: string): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const name of ['tokenizer.json', 'tokenizer_config.json'])
+    await cp(join(tokenizerFolder, name), join(folder, name))
+  await writeFile(
+    join(folder, 'config.json'),
+    JSON.stringify({
+      architectures: ['Qwen2ForCausalLM'],
+      model_type: 'qwen2',
+      hidden_act: 'silu',
+      hidden_size: shape.hidden,
+      intermediate_size: shape.intermediate,
+      num_hidden_layers: shape.layers,
+      num_attention_heads: shape.heads,
+      num_key_value_heads: shape.keyValueHeads,
+      vocab_size: shape.vocabulary,
+      max_position_embeddings: 4096,
+      rms_norm_eps: 1e-6,
+      rope_theta: 1_000_000,
+      tie_word_embeddings: true
+    })
+  )
+  await writeWeights(join(folder, 'model.safetensors'))
+}
+
+function tensors(): Map<string, readonly number[]> {
+  const { hidden, intermediate, vocabulary } = shape
+  const query = shape.heads * shape.headSize
+  const keyValue = shape.keyValueHeads * shape.headSize
+  const all = new Map<string, readonly number[]>([['model.embed_tokens.weight', [vocabulary, hidden]]])
+  for (let layer = 0; layer < shape.layers; layer++) {
+    const name = (part: string) => `model.layers.${layer}.${part}`
+    all.set(name('input_layernorm.weight'), [hidden])
+    for (const [part, rows] of [
+      ['q', query],
+      ['k', keyValue],
+      ['v', keyValue]
+    ] as const) {
+      all.set(name(`self_attn.${part}_proj.weight`), [rows, hidden])
+      all.set(name(`self_attn.${part}_proj.bias`), [rows])
+    }
+    all.set(name('self_attn.o_proj.weight'), [hidden, query])
+    all.set(name('post_attention_layernorm.weight'), [hidden])
+    all.set(name('mlp.gate_proj.weight'), [intermediate, hidden])
+    all.set(name('mlp.up_proj.weight'), [intermediate, hidden])
+    all.set(name('mlp.down_proj.weight'), [hidden, intermediate])
+  }
+  return all.set('model.norm.weight', [hidden])
+}
+
+async function writeWeights(file: string): Promise<void> {
+  const header: Record<string, unknown> = {}
+  let offset = 0
+  const counts = [...tensors()].map(([name, dimensions]) => {
+    const count = dimensions.reduce((a, b) => a * b, 1)
+    header[name] = { dtype: 'F32', shape: dimensions, data_offsets: [offset, offset + count * 4] }
+    offset += count * 4
+    return count
+  })
+  const json = JSON.stringify(header)
+  const text = Buffer.from(json.padEnd(Math.ceil(json.length / 8) * 8))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(text.byteLength))
+  const handle = await open(file, 'w')
+  await handle.writeFile(Buffer.concat([length, text]))
+  let state = 1
+  for (const count of counts) {
+    const values = new Float32Array(count)
+    for (let i = 0; i < count; i++) {
+      state ^= state << 13
+      state ^= state >>> 17
+      state ^= state << 5
+      values[i] = (state / 2 ** 31) * 0.05
+    }
+    await handle.writeFile(new Uint8Array(values.buffer))
+  }
+  await handle.close()
+}
