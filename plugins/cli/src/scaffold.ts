@@ -25,7 +25,8 @@ export async function scaffold(
   }
   const present = existsSync(target) ? await readdir(target) : []
   if (present.length > 0) call.fail('CLI_DIRECTORY_EXISTS', `${target} exists and is not empty`)
-  const files = templateFiles(name, dependencySpec(projectRoot, target))
+  const spec = dependencySpec(projectRoot, target)
+  const files = templateFiles(name, spec)
   for (const [path, content] of files) {
     const file = join(target, path)
     await mkdir(dirname(file), { recursive: true })
@@ -37,8 +38,11 @@ export async function scaffold(
     files: [...files.keys()],
     text: [
       `made ${files.size} files in ${place}`,
-      `  npm test --prefix ${place}         build it and run its test`,
       `  svc plugins list                   see it`,
+      ...(spec('@svc/plugin-sdk').startsWith('file:')
+        ? [`  npm install --prefix ${place}      once, for its test`]
+        : []),
+      `  npm test --prefix ${place}         build it and run its test`,
       `  svc call ${name}.greet '{"name": "Ada"}'`,
       ...(place.startsWith('plugins/') ? [] : [`add "${place}" to [kernel] plugin_directories in svc.toml`])
     ].join('\n')
