@@ -32,6 +32,8 @@ export interface DecoderWeights {
 export interface DecoderSurface {
   pastName(layer: number, half: 'key' | 'value'): string
   presentName(layer: number, half: 'key' | 'value'): string
+  /** What the changing dimensions of a past are called. */
+  readonly pastDimensions: { readonly batch: string; readonly length: string }
   /** Declares the inputs that tell lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
   lengths(graph: OnnxGraph): { readonly lastPositions: string; readonly total: string }
   /** From hidden states `[batch, sequence, hidden]` to those that get logits. */
@@ -50,6 +52,7 @@ export interface DecoderSurface {
 export const engineSurface: DecoderSurface = {
   pastName: (layer, half) => `past.${layer}.${half}`,
   presentName: (layer, half) => `present.${layer}.${half}`,
+  pastDimensions: { batch: 'batch', length: 'capacity' },
   lengths(graph) {
     return {
       lastPositions: graph.input('last_positions', 'int32', ['batch']),
@@ -125,6 +128,8 @@ function addConstants(graph: OnnxGraph, config: DecoderConfig, positions: number
   graph.integers('gate_up.sizes', [config.intermediateSize, config.intermediateSize])
 }
 
+const halves = ['key', 'value'] as const
+
 function attention(
   graph: OnnxGraph,
   config: DecoderConfig,
@@ -140,13 +145,10 @@ function attention(
     'weight' in source
       ? [linear(graph, name('qkv'), hidden, source), '', '']
       : source.map((part, index) => linear(graph, name('qkv'[index] as string), hidden, part))
-  const cache = (batch: string) => [batch, config.keyValueHeads, 'capacity', config.headSize]
-  const past = (['key', 'value'] as const).map(half =>
-    graph.input(surface.pastName(layer, half), 'float32', cache('batch'))
-  )
-  const present = (['key', 'value'] as const).map(half =>
-    graph.output(surface.presentName(layer, half), 'float32', cache('batch'))
-  )
+  const { batch, length } = surface.pastDimensions
+  const shape = (size: string) => [batch, config.keyValueHeads, size, config.headSize]
+  const past = halves.map(half => graph.input(surface.pastName(layer, half), 'float32', shape(length)))
+  const present = halves.map(half => graph.output(surface.presentName(layer, half), 'float32', shape('present_length')))
   return graph.contrib(
     'GroupQueryAttention',
     [...projections, ...past, lengths.lastPositions, lengths.total, 'rotary.cos', 'rotary.sin'],
