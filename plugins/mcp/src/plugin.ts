@@ -41,6 +41,8 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
+  // Stopped in the opposite order: streams end before the server that carries them waits for its requests.
+  after: ['http'],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
   commands: [
