@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { EffectNode } from '@svc/contracts'
 import type { Disposer } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
@@ -28,6 +29,8 @@ export class Scope {
 
   constructor(label: string) {
     this.label = label
+    // Every call in flight listens to it.
+    setMaxListeners(0, this.#controller.signal)
   }
 
   get signal(): AbortSignal {

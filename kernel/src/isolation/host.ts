@@ -44,8 +44,10 @@ export async function activateIsolated(
 ): Promise<void> {
   const kind = policy.isolation === 'worker' ? 'worker' : 'process'
   const bundle = remotableBundle(unit.manifest, code, kind)
+  const { optional, permissions: asked } = unit.manifest
+  if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
   const entry = await childEntry()
-  const permissions = policy.permissions ?? unit.manifest.permissions
+  const permissions = policy.permissions ?? asked
   const lastLines: string[] = []
   const farSide = (kind === 'worker' ? startWorker : startProcess)({
     file: entry.file,

@@ -46,7 +46,8 @@ export function permissionFlags(request: SandboxRequest): string[] {
 /** `path/*` stands for the path itself and all below, whether it exists or not. Node 20 aborts on a path given twice. */
 function patterns(paths: readonly string[]): string[] {
   if (paths.includes('*')) return ['*']
-  return [...new Set(paths.map(path => join(path, '*')))]
+  const outermost = paths.filter(path => !paths.some(other => path.startsWith(other + sep)))
+  return [...new Set(outermost.map(path => join(path, '*')))]
 }
 
 export function allowedEnvironment(permissions: Permissions, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
@@ -117,6 +119,43 @@ for (const kind of KINDS) {
     t.same(await world.call(ping, {}), { ok: true })
     await world.kernel.change({ stale: ['creature'] })
     t.equal((await world.call(say, { word: 'forgiven' })).said, 'forgiven')
+  })
+
+  t.test(
+    `a ${kind} that crashes and then cannot activate ends in quarantine, and other changes go through`,
+    async t => {
+      const world = await open(t, kind)
+      await t.rejects(world.call(act, { what: 'exit', with: 1 }), crashed)
+      world.settings.activate = 'throw'
+      let reloads = 0
+      while (world.state !== 'quarantined') {
+        await world.change(['neighbour'])
+        reloads += 1
+        await new Promise(setImmediate)
+      }
+      t.ok(reloads > 0)
+      t.same(await world.call(ping, {}), { ok: true })
+      t.match(world.kernel.records.get('creature')?.why, /will not get up.*5 failures/)
+    }
+  )
+
+  t.test(`a ${kind} that ends before the others of its change are ready refuses the change`, async t => {
+    const slow = definePlugin({
+      name: 'slow',
+      after: ['creature'],
+      async activate() {
+        if (world?.settings.activate !== 'exit on cue') return
+        writeFileSync(join(world.root, 'shown/cue'), '')
+        await world.untilLogged(/ended: exit code 7/)
+      }
+    })
+    let world: World | undefined
+    world = await open(t, kind, { others: [neighbour, slow] })
+    const before = world.instance
+    world.settings.activate = 'exit on cue'
+    await t.rejects(world.change(['slow']), { code: 'KRN_ISOLATION_CRASHED', message: /before it could serve/ })
+    t.equal((await world.call(say, { word: 'still here' })).said, 'still here')
+    t.equal(world.instance, before)
   })
 
   t.test(`a ${kind} that cannot activate leaves the old one serving`, async t => {
