@@ -1,4 +1,5 @@
-import { hook, SvcError } from '@svc/plugin-sdk'
+import { hook, type SvcError } from '@svc/plugin-sdk'
+import { mcpContributionErrors } from './errors.ts'
 
 /**
  * Trigger it when something that MCP clients were told has changed without a reload: a tool became available, a
@@ -15,5 +16,5 @@ export type McpChange =
 
 /** What a template throws for variables that name nothing. */
 export function mcpResourceNotFound(uri: string): SvcError {
-  return new SvcError('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { status: 404, data: { uri } })
+  return mcpContributionErrors.create('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { data: { uri } })
 }
