@@ -8,7 +8,7 @@ import { inferenceErrors } from './errors.ts'
 import { OnnxModel } from './model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
 import { buildDecoder } from './onnx/decoder.ts'
-import { ownRequire } from './ort/library.ts'
+import { ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
 import type { Runtime } from './ort/runtime.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
@@ -42,7 +42,7 @@ const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
 
 /** The engine on ONNX Runtime. Nothing heavy is loaded before the first {@link OnnxEngine.load}. */
 export class OnnxEngine implements InferenceEngine {
-  readonly name = 'onnxruntime'
+  readonly name: string
   readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
   #runtime: Runtime | undefined
@@ -51,6 +51,7 @@ export class OnnxEngine implements InferenceEngine {
 
   constructor(options: OnnxEngineOptions) {
     this.#options = options
+    this.name = `onnxruntime ${packageVersion(options.require ?? ownRequire())}`
   }
 
   async devices(): Promise<readonly DeviceInfo[]> {

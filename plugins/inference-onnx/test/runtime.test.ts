@@ -9,6 +9,7 @@ import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } fro
 
 t.test('a device that is not there is refused by name; best and auto are other words for what there is', async t => {
   const engine = await openEngine(t)
+  t.match(engine.name, /^onnxruntime 1\.\d+\.\d+$/)
   t.match(await engine.devices(), [{ id: 'cpu', description: String }])
   const runDirectory = join(fixtures, 'qwen2-tiny')
   for (const device of ['cuda', 'cuda:1', 'metal', 'webgpu']) {

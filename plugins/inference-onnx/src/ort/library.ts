@@ -15,3 +15,12 @@ export function findLibrary(require: NodeJS.Require): string {
   if (name === undefined) throw new Error(`${folder} holds no ONNX Runtime library`)
   return join(folder, name)
 }
+
+/** Version of the onnxruntime-node package, without loading it; `missing` where it is not installed. */
+export function packageVersion(require: NodeJS.Require): string {
+  try {
+    return (require('onnxruntime-node/package.json') as { version: string }).version
+  } catch {
+    return 'missing'
+  }
+}

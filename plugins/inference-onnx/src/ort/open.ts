@@ -1,6 +1,6 @@
 import { inferenceErrors } from '../errors.ts'
 import { type Koffi, OrtApi } from './api.ts'
-import { findLibrary } from './library.ts'
+import { findLibrary, packageVersion } from './library.ts'
 import { NativeRuntime } from './native-runtime.ts'
 import type { Runtime } from './runtime.ts'
 import { WorkerRuntime } from './worker-runtime.ts'
@@ -23,8 +23,7 @@ export function openRuntime(kind: RuntimeKind, require: NodeJS.Require, onFallba
     }
   }
   try {
-    const { version } = require('onnxruntime-node/package.json') as { version: string }
-    return new WorkerRuntime(require.resolve('onnxruntime-node'), version)
+    return new WorkerRuntime(require.resolve('onnxruntime-node'), packageVersion(require))
   } catch (error) {
     throw unavailable(error as Error)
   }
