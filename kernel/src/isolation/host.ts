@@ -18,6 +18,8 @@ import { Watchdog } from './watchdog.ts'
 
 /** For a sign of life from a plugin that let a call's deadline pass, or that is asked to go. */
 const GRACE_MS = 2_000
+/** For a worker or process to be gone once it is ended by force. */
+const FORCE_MS = 1_000
 /** Lines of standard error that a report of a crash holds. */
 const LAST_LINES = 20
 
@@ -213,7 +215,9 @@ class IsolatedUnit {
   async #dispose(): Promise<void> {
     this.#leaving = true
     if (this.#crash !== undefined) return
-    const limit = this.#policy.drainTimeoutMs * 0.8
+    const { drainTimeoutMs } = this.#policy
+    // The rest is for ending it by force, so that nothing counts as stuck that is in truth gone.
+    const limit = Math.max(drainTimeoutMs / 2, drainTimeoutMs - FORCE_MS)
     this.#watchdog.expect(Math.min(GRACE_MS, limit))
     const going = this.#channel.request('dispose', limit * 0.8).catch(() => {})
     if (!(await settleBefore(going, limit)) || this.#verdict !== undefined)

@@ -28,7 +28,7 @@ for (const kind of KINDS) {
   })
 
   t.test(`a ${kind} whose disposer hangs is ended at its deadline`, async t => {
-    const world = await World.open(t, kind, { settings: { dispose: 'hang' }, policy: { drainTimeoutMs: 500 } })
+    const world = await World.open(t, kind, { settings: { dispose: 'hang' }, policy: { drainTimeoutMs: 1_000 } })
     await world.kernel.close()
     await world.untilLogged(/disposer "second" did not settle/)
     t.equal(readFileSync(disposedFile(world), 'utf8'), 'first', 'the others ran')
@@ -36,7 +36,7 @@ for (const kind of KINDS) {
   })
 
   t.test(`a ${kind} whose disposer never returns is killed`, async t => {
-    const world = await World.open(t, kind, { settings: { dispose: 'loop' }, policy: { drainTimeoutMs: 500 } })
+    const world = await World.open(t, kind, { settings: { dispose: 'loop' }, policy: { drainTimeoutMs: 1_000 } })
     await world.kernel.close()
     await world.untilLogged(/(worker|process) \d+ did not dispose in time and was killed/)
     t.equal(world.kernel.current.units.get('creature')?.state, 'disposed')
