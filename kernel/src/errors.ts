@@ -10,7 +10,6 @@ export const kernelErrors = errorTable({
   KRN_ISOLATION_CRASHED: { message: 'The worker or process of an isolated plugin ended unexpectedly.', status: 503 },
   KRN_NOT_REMOTABLE: { message: 'An isolated plugin used something that cannot cross the boundary.' },
   KRN_PLUGIN_UNKNOWN: { message: 'No plugin of that name was discovered.', status: 404 },
-  KRN_PLUGIN_QUARANTINED: { message: 'The plugin failed too often and waits for a person to enable it.', status: 409 },
   KRN_SCOPE_CLOSED: { message: 'A disposed plugin tried to register or use something.' },
   KRN_SERVICE_GONE: { message: 'A reference was used while nothing provides its service.', status: 503 },
   KRN_SURFACE_REFUSED: { message: 'A surface could not be prepared for the next generation.' },

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { ErrorSpec, Operation } from '@svc/plugin-sdk'
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+
+export interface DefinedCode extends ErrorSpec {
+  readonly code: string
+  /** Name of the package whose table, or whose operation, has it. */
+  readonly owner: string
+  /** Path from the root, for messages. */
+  readonly file: string
+}
+
+interface Package {
+  readonly name: string
+  /** Path from the root. */
+  readonly folder: string
+}
+
+/** Packages whose errors are documented; examples document their own. */
+export function packages(): Package[] {
+  const plugins = readdirSync(join(ROOT, 'plugins')).map(name => `plugins/${name}`)
+  return ['contracts', 'kernel', 'plugin-sdk', ...plugins].flatMap(folder => {
+    try {
+      const { name } = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as { name: string }
+      return [{ name, folder }]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** TypeScript sources of a package, from the root. */
+export function sourcesOf({ folder }: Package): string[] {
+  return readdirSync(join(ROOT, folder, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => join(folder, 'src', path))
+    .sort()
+}
+
+/** Every code that an `errors.ts` or an operation defines, once per place. */
+export async function definedCodes(): Promise<DefinedCode[]> {
+  const found: DefinedCode[] = []
+  for (const each of packages()) {
+    const sources = sourcesOf(each)
+    const tables = sources.filter(path => path.endsWith('/errors.ts'))
+    const codes = (specs: Readonly<Record<string, ErrorSpec>>, file: string): DefinedCode[] =>
+      Object.entries(specs).map(([code, spec]) => ({ ...spec, code, owner: each.name, file }))
+    for (const file of tables) {
+      for (const specs of (await exportsOf(file)).filter(hasSpecs)) found.push(...codes(specs.specs, file))
+    }
+    const known = new Set(found.map(({ code }) => code))
+    for (const file of sources.filter(path => readFileSync(join(ROOT, path), 'utf8').includes('defineOperation({'))) {
+      for (const { errors } of (await exportsOf(file)).filter(isOperation)) {
+        found.push(...codes(errors, file).filter(({ code }) => !known.has(code)))
+        for (const code of Object.keys(errors)) known.add(code)
+      }
+    }
+  }
+  return found
+}
+
+async function exportsOf(file: string): Promise<unknown[]> {
+  return Object.values((await import(pathToFileURL(join(ROOT, file)).href)) as object)
+}
+
+function hasSpecs(value: unknown): value is { readonly specs: Readonly<Record<string, ErrorSpec>> } {
+  return typeof value === 'object' && value !== null && 'specs' in value
+}
+
+function isOperation(value: unknown): value is Operation {
+  return (value as Operation | null)?.kind === 'operation'
+}
