@@ -217,13 +217,21 @@ export class Driver {
     this.#close()
   }
 
-  /** A waiting request that was cancelled is answered without having begun. */
+  /** Requests that have not begun will not any more. */
+  refuseWaiting(): void {
+    for (const { request } of [...this.#connection.waiting]) this.#answerWaiting(request, stopping())
+  }
+
   readonly #drop = (request: Request): void => {
+    const message = `${request.method} was cancelled before it began`
+    this.#answerWaiting(request, new SvcError('OPR_CANCELLED', message, { status: 499 }))
+  }
+
+  #answerWaiting(request: Request, error: SvcError): void {
     const index = this.#connection.waiting.findIndex(each => each.request === request)
-    const [dropped] = this.#connection.waiting.splice(index, 1)
-    this.#connection.waitingBytes -= dropped?.bytes ?? 0
-    const error = new SvcError('OPR_CANCELLED', `${request.method} was cancelled before it began`, { status: 499 })
-    dropped?.reply(JSON.stringify(errorFrame(request, error)))
+    const [waiting] = this.#connection.waiting.splice(index, 1)
+    this.#connection.waitingBytes -= waiting?.bytes ?? 0
+    waiting?.reply(JSON.stringify(errorFrame(request, error)))
   }
 
   readonly #write: Reply = json => {
@@ -239,7 +247,7 @@ export class Driver {
 const HTTP_REQUEST = /^[A-Z]+ \S+ HTTP\/\d/
 
 function stopping(): SvcError {
-  return new SvcError('OPR_UNAVAILABLE', 'the daemon is being switched off', { status: 503 })
+  return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
 }
 
 function httpClient(): SvcError {

@@ -29,6 +29,11 @@ const config = t.object({
     default: 8_388_608,
     minimum: 1024,
     description: 'Bytes of events that may wait for a slow reader before its call is broken off'
+  }),
+  drain_ms: t.integer({
+    default: 4_000,
+    minimum: 0,
+    description: 'Milliseconds that calls under way have when the process stops, before their plugins are stopped'
   })
 })
 
@@ -53,8 +58,13 @@ export default definePlugin({
     })
     const close = async (hub: DaemonHub): Promise<void> => {
       await closeHub(hub)
+      await hub.announced
       if (hub.server !== null) await removeStateFile(ctx.projectRoot, state(hub))
     }
+    const announce = (): Promise<void> =>
+      writeStateFile(ctx.projectRoot, state(hub), ctx.log).catch((error: unknown) =>
+        ctx.log.error('cannot write .vox/daemon.json; commands will not find this daemon', { error })
+      )
     const open = (): DaemonHub | Promise<DaemonHub> =>
       address.kind === 'stdio' ? openStdio() : openHub(address, settings.max_connections)
     const hub = await ctx.keep(`socket ${settings.socket}`, open, close)
@@ -74,17 +84,15 @@ export default definePlugin({
         return {
           commit() {
             if (unit === undefined) return
-            const first = hub.owner !== reader
             reader.serve(methods, unit)
-            if (!first || hub.server === null) return
+            if (hub.server === null) return
             hub.server.maxConnections = settings.max_connections
-            writeStateFile(ctx.projectRoot, state(hub), ctx.log).catch((error: unknown) =>
-              ctx.log.error('cannot write .vox/daemon.json; commands will not find this daemon', { error })
-            )
+            hub.announced ??= announce()
           },
           abort: () => undefined
         }
-      }
+      },
+      quiesce: () => reader.quiesce(settings.drain_ms)
     })
     ctx.log.debug(`listening at ${hub.address}`)
   }

@@ -1,9 +1,13 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { KernelPort, UnitView } from '@svc/contracts'
 import { type Connection, newConnection } from './connection.ts'
 import { Driver, type DriverHost, type DriverSettings } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
 import type { MethodTable } from './methods.ts'
+
+/** Milliseconds between two looks at what is still under way. */
+const QUIESCE_STEP_MS = 10
 
 export interface ReaderOptions {
   readonly port: Pick<KernelPort, 'version' | 'current'>
@@ -18,6 +22,7 @@ export class Reader implements HubOwner {
   readonly #options: ReaderOptions
   readonly #drivers = new Map<Connection, Driver>()
   #host: DriverHost | null = null
+  #quiet = false
 
   constructor(hub: DaemonHub, options: ReaderOptions) {
     this.#hub = hub
@@ -34,7 +39,7 @@ export class Reader implements HubOwner {
       settings,
       guarded,
       maxBufferedBytes: settings.max_buffered_bytes,
-      serving: () => port.current.units.has(unit.name),
+      serving: () => !this.#quiet && port.current.units.has(unit.name),
       onClose: this.#onClose
     }
     if (this.#hub.owner === this) return
@@ -49,6 +54,15 @@ export class Reader implements HubOwner {
     this.#hub.server?.off('connection', this.#onSocket)
     for (const driver of this.#drivers.values()) driver.detach()
     this.#drivers.clear()
+  }
+
+  /** Takes no new work, and settles when what was begun has been answered or the time is over. */
+  async quiesce(milliseconds: number): Promise<void> {
+    this.#quiet = true
+    for (const driver of this.#drivers.values()) driver.refuseWaiting()
+    const deadline = Date.now() + milliseconds
+    const busy = (): boolean => [...this.#hub.connections].some(connection => connection.inFlight > 0)
+    while (busy() && Date.now() < deadline) await delay(QUIESCE_STEP_MS)
   }
 
   readonly #onSocket = (socket: Socket): void => {

@@ -5,5 +5,12 @@ import type { DaemonHub } from './hub.ts'
 /** The one peer on the standard streams. From now on only protocol lines reach standard output. */
 export function openStdio(): DaemonHub {
   const connection = newConnection(process.stdin, reservedStdout())
-  return { address: 'stdio', server: null, connections: new Set([connection]), arrived: [], owner: null }
+  return {
+    address: 'stdio',
+    server: null,
+    connections: new Set([connection]),
+    arrived: [],
+    owner: null,
+    announced: null
+  }
 }

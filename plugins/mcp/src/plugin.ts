@@ -41,8 +41,6 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
-  // Stopped in the opposite order: streams end before the server that carries them waits for its requests.
-  after: ['http'],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
   commands: [
@@ -76,7 +74,9 @@ export default definePlugin({
           },
           abort: () => undefined
         }
-      }
+      },
+      // Streams that only wait would hold up the server that carries them.
+      quiesce: async () => http.retire()
     })
     ctx.on(generationFlipped, _diff => unit.announceGeneration())
     ctx.on(mcpChanged, change => unit.announce(change))

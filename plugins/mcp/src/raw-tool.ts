@@ -1,11 +1,5 @@
-import {
-  type CallToolResult,
-  fromJsonSchema,
-  type InputRequiredResult,
-  type JsonSchemaType,
-  type StandardSchemaV1,
-  type Tool
-} from '@modelcontextprotocol/server'
+import type { CallToolResult, InputRequiredResult, JsonSchemaType, Tool } from '@modelcontextprotocol/server'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { Contribution, McpTool, UnitView } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
@@ -13,11 +7,29 @@ import { isInputRequired } from './input-required.ts'
 import type { RequestCall } from './request-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 
-/** A tool that speaks MCP itself. */
+/** What was compiled for the tools of one unit; it goes with the unit, since the compiler keeps every schema it has seen. */
+interface Compiled {
+  readonly validator: AjvJsonSchemaValidator
+  readonly tools: Map<McpTool, ToolEntry>
+}
+
+const compiledByUnit = new WeakMap<UnitView, Compiled>()
+
+/** A tool that speaks MCP itself. Compiled once for a unit, which serves in many generations. */
 export function rawTool({ item, unit }: Contribution<McpTool>): ToolEntry {
+  const compiled = compiledByUnit.get(unit) ?? { validator: new AjvJsonSchemaValidator(), tools: new Map() }
+  compiledByUnit.set(unit, compiled)
+  const entry = compiled.tools.get(item) ?? compileTool(item, unit, compiled.validator)
+  compiled.tools.set(item, entry)
+  return entry
+}
+
+function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaValidator): ToolEntry {
+  const compileFor = (schema: JsonSchema, what: string): Check =>
+    compile(schema, `${what} of the tool ${item.name}`, unit, validator)
   const check = {
-    input: compile(item.input, `input of the tool ${item.name}`, unit),
-    output: item.output === undefined ? null : compile(item.output, `output of the tool ${item.name}`, unit)
+    input: compileFor(item.input, 'input'),
+    output: item.output === undefined ? null : compileFor(item.output, 'output')
   }
   return {
     name: item.name,
@@ -38,7 +50,8 @@ export function rawTool({ item, unit }: Contribution<McpTool>): ToolEntry {
   }
 }
 
-type Check = (value: unknown) => Promise<string | null>
+/** What is wrong with a value, or null. */
+type Check = (value: unknown) => string | null
 
 async function runRawTool(
   item: McpTool,
@@ -47,11 +60,11 @@ async function runRawTool(
   call: RequestCall
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
-    const wrong = await check.input(args)
+    const wrong = check.input(args)
     if (wrong !== null) return errorResult(new Error(`Invalid arguments for ${item.name}: ${wrong}`))
     const outcome = await item.call(args, call)
     if (isInputRequired(outcome)) return await call.seal(outcome)
-    const problem = check.output === null || outcome.isError ? null : await check.output(outcome.structuredContent)
+    const problem = check.output === null || outcome.isError ? null : check.output(outcome.structuredContent)
     if (problem !== null) return errorResult(new Error(`${item.name} returned an invalid result: ${problem}`))
     return outcome as CallToolResult
   } catch (error) {
@@ -59,10 +72,10 @@ async function runRawTool(
   }
 }
 
-function compile(schema: JsonSchema, what: string, unit: UnitView): Check {
-  let standard: StandardSchemaV1['~standard']
+function compile(schema: JsonSchema, what: string, unit: UnitView, validator: AjvJsonSchemaValidator): Check {
+  let check: ReturnType<AjvJsonSchemaValidator['getValidator']>
   try {
-    standard = fromJsonSchema(schema as JsonSchemaType)['~standard']
+    check = validator.getValidator(schema as JsonSchemaType)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw mcpErrors.create('MCP_SCHEMA_INVALID', `the ${what} of ${unit.name} is no usable JSON Schema: ${reason}`, {
@@ -70,9 +83,9 @@ function compile(schema: JsonSchema, what: string, unit: UnitView): Check {
       cause
     })
   }
-  return async value => {
-    const result = await standard.validate(value)
-    return result.issues === undefined ? null : result.issues.map(issue => issue.message).join('; ')
+  return value => {
+    const result = check(value)
+    return result.valid ? null : result.errorMessage
   }
 }
 
