@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
-import { ChatTemplate } from './chat-template.ts'
 import { DecoderSession } from './decoder-session.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
 import { OnnxModel } from './model.ts'
-import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import { parseModelConfig } from './model-config.ts'
 import { buildDecoder } from './onnx/decoder.ts'
 import { ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
 import type { Runtime } from './ort/runtime.ts'
+import { chatTemplate, endTokens } from './prompt-format.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
 import { Scheduler } from './scheduler.ts'
 import { physicalParallelism } from './threads.ts'
@@ -85,7 +85,8 @@ export class OnnxEngine implements InferenceEngine {
   }
 
   async #load(options: LoadOptions): Promise<LoadedModel> {
-    const { signal, runDirectory } = options
+    const { signal } = options
+    const runDirectory = resolve(options.runDirectory)
     checkDevice(options.device ?? this.#options.device ?? 'auto')
     const slots = checkCount('slots', options.slots ?? 1)
     const threads = checkCount('threads', options.threads ?? this.#options.threads ?? (await physicalParallelism()))
@@ -201,37 +202,4 @@ function checkCount(name: string, value: number): number {
 
 function adapterInfo({ adapter }: RunDirectory): ModelInfo['adapter'] {
   return adapter === null ? null : { rank: adapter.rank, alpha: adapter.alpha, targets: adapter.targets }
-}
-
-function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer): ChatTemplate {
-  const configuration = directory.tokenizerConfiguration ?? {}
-  const variables = Object.entries(configuration).flatMap(([name, value]) => {
-    const text = tokenText(value)
-    return name.endsWith('_token') && text !== null ? [[name, text] as const] : []
-  })
-  return new ChatTemplate({
-    source: directory.chatTemplate ?? templateSource(configuration.chat_template),
-    variables: Object.fromEntries(variables),
-    specialNames: tokenizer.specialNames
-  })
-}
-
-/** One template, or several with names, of which `default` counts. */
-function templateSource(value: unknown): string | null {
-  if (typeof value === 'string') return value
-  if (!Array.isArray(value)) return null
-  const entry = value.find(({ name }) => name === 'default') ?? value[0]
-  return typeof entry?.template === 'string' ? entry.template : null
-}
-
-/** A special token is written as its text, or as an object with it. */
-function tokenText(value: unknown): string | null {
-  const text = typeof value === 'object' && value !== null ? (value as { content?: unknown }).content : value
-  return typeof text === 'string' ? text : null
-}
-
-function endTokens(config: DecoderConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
-  const names = ['<|im_end|>', tokenText(directory.tokenizerConfiguration?.eos_token)]
-  const ids = names.map(name => (name === null ? null : tokenizer.id(name)))
-  return new Set([...config.endTokens, ...ids.filter(id => id !== null)])
 }

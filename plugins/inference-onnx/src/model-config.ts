@@ -2,6 +2,8 @@ import { ConfigFields } from './config-fields.ts'
 import { parseRope, type Rope } from './rope.ts'
 
 const families = ['llama', 'qwen2', 'mistral'] as const
+/** Ten times what the deepest public models have: more comes from a broken file. */
+const MAX_LAYERS = 2000
 export type Family = (typeof families)[number]
 
 /** What a decoder-only transformer of a supported family needs to be built. */
@@ -51,6 +53,8 @@ export function parseModelConfig(
     throw fields.refuse('num_key_value_heads', `${heads} attention heads cannot share ${keyValueHeads}`)
   }
   if (headSize % 8 !== 0) throw fields.unsupported('head_dim', headSize, 'a multiple of 8')
+  const layers = fields.count('num_hidden_layers')
+  if (layers > MAX_LAYERS) throw fields.unsupported('num_hidden_layers', layers, `up to ${MAX_LAYERS}`)
   const activation = configuration.hidden_act ?? 'silu'
   if (activation !== 'silu') throw fields.unsupported('hidden_act', activation, 'silu')
   const attentionBias = fields.boolean('attention_bias', false)
@@ -58,7 +62,7 @@ export function parseModelConfig(
     family,
     hiddenSize,
     intermediateSize: fields.count('intermediate_size'),
-    layers: fields.count('num_hidden_layers'),
+    layers,
     heads,
     keyValueHeads,
     headSize,

@@ -20,6 +20,8 @@ export class OnnxModel implements LoadedModel {
   readonly info: ModelInfo
   readonly #options: OnnxModelOptions
   readonly #closing = new AbortController()
+  /** Sequences that were begun and have not ended. */
+  readonly #running = new Set<AbortController>()
   #closed: Promise<void> | undefined
 
   constructor(options: OnnxModelOptions) {
@@ -43,9 +45,18 @@ export class OnnxModel implements LoadedModel {
     this.#requireOpen()
     const { vocabularySize, contextLength } = this.info
     checkRequest(request, vocabularySize, contextLength)
-    const closing = this.#closing.signal
-    const signal = request.signal === undefined ? closing : AbortSignal.any([closing, request.signal])
-    yield* generate({ ...this.#options, request, contextLength, signal })
+    // Not AbortSignal.any with a signal of the model: what is tied to one that lives so long stays there for good.
+    const controller = new AbortController()
+    const abort = () => controller.abort()
+    if (request.signal?.aborted) abort()
+    request.signal?.addEventListener('abort', abort)
+    this.#running.add(controller)
+    try {
+      yield* generate({ ...this.#options, request, contextLength, signal: controller.signal })
+    } finally {
+      this.#running.delete(controller)
+      request.signal?.removeEventListener('abort', abort)
+    }
   }
 
   capacity(): ModelCapacity {
@@ -79,6 +90,7 @@ export class OnnxModel implements LoadedModel {
 
   close(): Promise<void> {
     this.#closing.abort()
+    for (const controller of this.#running) controller.abort()
     this.#closed ??= this.#options.scheduler.close().finally(() => this.#options.onClosed())
     return this.#closed
   }

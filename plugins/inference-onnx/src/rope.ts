@@ -1,4 +1,8 @@
 import type { ConfigFields } from './config-fields.ts'
+import { inferenceErrors } from './errors.ts'
+
+/** Elements of one table: both lie inside of the model, which protobuf limits to 2 GiB. */
+const MAX_TABLE = 2 ** 27
 
 /** Rotary position embedding. */
 export interface Rope {
@@ -44,10 +48,17 @@ function scaleLlama3(frequencies: readonly number[], get: (name: string) => numb
 /**
  * Cosines and sines of every position: two tables of shape `[positions, headSize / 2]`.
  *
- * Frequencies and angles are rounded to single precision first, since that is what the models were trained with.
+ * Throws `INF_OUT_OF_MEMORY` when they would not fit into a model. Frequencies and angles are rounded to single precision first, since that is what the models were trained with.
  */
 export function rotaryTables(rope: Rope, positions: number): { cos: Float32Array; sin: Float32Array } {
   const pairs = rope.inverseFrequencies.length
+  if (positions * pairs > MAX_TABLE) {
+    throw inferenceErrors.create(
+      'INF_OUT_OF_MEMORY',
+      `The rotary tables of a context of ${positions} tokens are too large for a model file`,
+      { data: { positions }, hint: 'Load the model with a smaller maxContext.' }
+    )
+  }
   const cos = new Float32Array(positions * pairs)
   const sin = new Float32Array(positions * pairs)
   for (let position = 0; position < positions; position++) {

@@ -168,6 +168,19 @@ t.test('requests wait for a slot in their order, and further ones are refused', 
   t.same(model.capacity(), { slots: 1, active: 0, waiting: 0 })
 })
 
+t.test('many requests at once and one after the other leave nothing behind', async t => {
+  const warnings: Error[] = []
+  const listen = (warning: Error) => void warnings.push(warning)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const model = await loadModel(t, { slots: 2 })
+  const request = () => ({ ...greedy([9, 8], 2), signal: new AbortController().signal })
+  await Promise.all(Array.from({ length: 40 }, () => collect(model.generate(request()))))
+  t.same(model.capacity(), { slots: 2, active: 0, waiting: 0 })
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(warnings, [])
+})
+
 t.test('a request that waits for a slot can be cancelled', async t => {
   const model = await loadModel(t)
   const first = collect(model.generate(greedy([9, 8], 20)))

@@ -93,9 +93,15 @@ t.test('rotary tables hold cosine and sine of position times frequency', async t
   )
 })
 
+t.test('a context whose tables no model file can hold is refused with a way out', async t => {
+  const { rope } = parse({ head_dim: 128 })
+  t.throws(() => rotaryTables(rope, 100_000_000), { code: 'INF_OUT_OF_MEMORY', hint: /maxContext/ })
+})
+
 for (const [change, code, path] of [
   [{ model_type: undefined }, 'INF_ARCHITECTURE_UNSUPPORTED', 'model_type'],
   [{ model_type: 'llama', partial_rotary_factor: 0.5 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'partial_rotary_factor'],
+  [{ num_hidden_layers: 1e9 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'num_hidden_layers'],
   [{ head_dim: 12 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'head_dim'],
   [{ hidden_size: '64' }, 'INF_RUN_DIR_MALFORMED', 'hidden_size'],
   [{ rms_norm_eps: -1 }, 'INF_RUN_DIR_MALFORMED', 'rms_norm_eps'],

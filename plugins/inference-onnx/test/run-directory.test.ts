@@ -1,5 +1,5 @@
 import { cp, mkdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import t from 'tap'
 import { readRunDirectory } from '../src/run-directory.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, readExpected, temporaryFolder } from './support/models.ts'
@@ -64,6 +64,15 @@ for (const target of ['../model.safetensors', '/etc/passwd', 'a/../../b.safetens
     await t.rejects(read(folder), { code: 'INF_RUN_DIR_PATH_UNSAFE', message: /model\.norm\.weight/ })
   })
 }
+
+t.test('a relative path and a trailing slash name the same directory', async t => {
+  const engine = await openEngine(t)
+  for (const runDirectory of [`${relative(process.cwd(), join(fixtures, QWEN))}/`, `${join(fixtures, QWEN)}/`]) {
+    const model = await engine.load({ runDirectory })
+    t.equal(model.info.family, 'qwen2')
+    await model.close()
+  }
+})
 
 t.test('an index that names a shard or a tensor which is not there is refused', async t => {
   const folder = await copyOf(t, QWEN)

@@ -5,6 +5,8 @@ import type { GenerateEvent, GenerateRequest, LoadedModel, LoadOptions } from '@
 import { OnnxEngine, type OnnxEngineOptions } from '../../src/engine.ts'
 
 export const fixtures = resolve(import.meta.dirname, '../fixtures')
+/** Models that come with the project. */
+export const models = resolve(import.meta.dirname, '../../../../models')
 
 interface Teardown {
   teardown(run: () => Promise<void>): void
