@@ -22,8 +22,14 @@ function packageJson(name: string, spec: DependencySpec): string {
       engines: { node: '>=20.19' },
       svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
       files: ['dist', 'README.md'],
-      scripts: { build: 'svc plugins build .', test: 'npm run build && node --test test/' },
+      scripts: {
+        build: 'svc plugins build .',
+        test: 'npm run build && node --test test/',
+        prepack: 'npm run build'
+      },
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
+      // The host hands its own copy of the SDK to every plugin, so that whoever installs one needs none.
+      peerDependenciesMeta: { '@svc/plugin-sdk': { optional: true } },
       devDependencies: { '@svc/kernel': spec('@svc/kernel'), '@svc/plugin-sdk': spec('@svc/plugin-sdk') }
     },
     null,
