@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { startDaemon } from './start-daemon.ts'
@@ -13,5 +14,6 @@ t.test('nothing is left behind', async t => {
     await kernel.close()
     await peer.closed()
     peer.close()
+    if (!peer.socket.closed) await once(peer.socket, 'close')
   })
 })
