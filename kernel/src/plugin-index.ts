@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { replaceFile } from './replace-file.ts'
@@ -8,6 +8,8 @@ import { replaceFile } from './replace-file.ts'
 const FORMAT = `1 sdk ${SDK_VERSION}`
 /** File systems stamp with the tick of their clock; a file stamped within it could be written again unnoticed. */
 const TICK_MS = 10
+/** Compiled sources of one plugin that are kept; one of them may still run after this many refused reloads. */
+const KEPT_BUNDLES = 16
 
 /** Path, modification time in milliseconds, size in bytes. */
 export type Stamp = readonly [path: string, mtimeMs: number, size: number]
@@ -55,19 +57,24 @@ export class PluginIndex {
     this.#changed = true
   }
 
-  /** Keeps a compiled source; the path, or null when it could not be written. */
-  async writeBundle(name: string, text: string): Promise<string | null> {
-    const file = this.#bundle(name)
+  /**
+   * Keeps a compiled source under its digest, so that code which still runs is not overwritten by code that was refused.
+   * The path, or null when it could not be written.
+   */
+  async writeBundle(name: string, digest: string, text: string): Promise<string | null> {
+    const file = this.#bundle(name, digest)
     if (file === null) return null
-    return replaceFile(file, text).then(
-      () => file,
-      () => null
-    )
+    try {
+      await replaceFile(file, text)
+      await this.#removeOldBundles(name)
+      return file
+    } catch {
+      return null
+    }
   }
 
-  /** A compiled source as it was kept, by whichever process wrote last. */
-  async readBundle(name: string): Promise<{ readonly file: string; readonly text: string } | null> {
-    const file = this.#bundle(name)
+  async readBundle(name: string, digest: string): Promise<{ readonly file: string; readonly text: string } | null> {
+    const file = this.#bundle(name, digest)
     return file === null
       ? null
       : readFile(file, 'utf8').then(
@@ -88,8 +95,17 @@ export class PluginIndex {
     await replaceFile(join(this.#directory, 'plugins.index.json'), content).catch(() => {})
   }
 
-  #bundle(name: string): string | null {
-    return this.#directory === null ? null : join(this.#directory, 'bundles', `${name}.cjs`)
+  #bundle(name: string, digest: string): string | null {
+    return this.#directory === null ? null : join(this.#directory, 'bundles', `${name}-${digest}.cjs`)
+  }
+
+  async #removeOldBundles(name: string): Promise<void> {
+    const directory = join(this.#directory as string, 'bundles')
+    const own = new RegExp(`^${name}-[0-9a-f]+\\.cjs$`)
+    const files = (await readdir(directory)).filter(file => own.test(file)).map(file => join(directory, file))
+    const dated = files.map(file => ({ file, mtimeMs: statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    const old = dated.sort((a, b) => b.mtimeMs - a.mtimeMs).slice(KEPT_BUNDLES)
+    await Promise.all(old.map(({ file }) => rm(file, { force: true })))
   }
 }
 

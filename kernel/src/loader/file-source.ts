@@ -149,9 +149,9 @@ export class FileSource implements PluginSource {
   /** The compiled source as the index remembers it. */
   async #cached(): Promise<PreparedCode | undefined> {
     const known = this.#known()
-    const kept = known === undefined ? null : await this.#loader.index.readBundle(known.manifest.name)
-    if (known === undefined || kept === null) return undefined
-    if (!known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
+    if (known === undefined) return undefined
+    const kept = await this.#loader.index.readBundle(known.manifest.name, known.fingerprint.slice(0, DIGEST_LENGTH))
+    if (kept === null || !known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
     return this.#ready(known, kept.text, kept.file)
   }
 
@@ -168,7 +168,7 @@ export class FileSource implements PluginSource {
       fingerprint: digest(version, text) + digest(...outputs.map(each => each.text))
     }
     this.#loader.index.set(root, known)
-    return this.#ready(known, text, await this.#loader.index.writeBundle(manifest.name, text))
+    return this.#ready(known, text, await this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
   }
 
   async #ready(known: IndexEntry, text: string, bundle: string | null): Promise<PreparedCode> {
@@ -250,10 +250,12 @@ function parse(file: string, text: string): unknown {
   }
 }
 
-/** 16 hex digits of SHA-256; nothing for nothing. */
+const DIGEST_LENGTH = 16
+
+/** Hex digits of SHA-256; nothing for nothing. */
 function digest(...texts: readonly string[]): string {
   if (texts.length === 0) return ''
   const hash = createHash('sha256')
   for (const text of texts) hash.update(text).update('\0')
-  return hash.digest('hex').slice(0, 16)
+  return hash.digest('hex').slice(0, DIGEST_LENGTH)
 }

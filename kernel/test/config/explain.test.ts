@@ -85,7 +85,7 @@ t.test('the list holds every setting of every plugin, and of policies what someb
   const here = project(t, { 'svc.toml': `${toml}enabled = true\n` })
   const config = here.resolve([web, plugin('other', { type: 'object', properties: { a: { type: 'string' } } })])
   const keys = config.settings().map(({ key }) => key)
-  t.match(keys, ['kernel.plugin_directories', 'kernel.watch'])
+  t.match(keys, ['kernel.plugin_directories', 'kernel.only', 'kernel.watch'])
   t.ok(keys.includes('plugins.web.port') && keys.includes('plugins.web.tls.verify') && keys.includes('plugins.other.a'))
   t.strictSame(
     keys.filter(key => /enabled|isolation|breaker/.test(key)),
