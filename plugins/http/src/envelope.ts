@@ -22,8 +22,17 @@ export function envelope(error: unknown, requestId: string): ErrorReply {
   if (typeof retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
   return {
     status: status >= 400 && status <= 599 ? status : 500,
-    body: JSON.stringify({ error: { code, message, hint, data, request_id: requestId } }),
+    body: stringify({ code, message, hint, data, request_id: requestId }),
     headers
+  }
+}
+
+/** Data that has no JSON form is left out: a caller learns of the error either way. */
+function stringify(error: { readonly data: unknown; readonly [field: string]: unknown }): string {
+  try {
+    return JSON.stringify({ error })
+  } catch {
+    return JSON.stringify({ error: { ...error, data: undefined } })
   }
 }
 

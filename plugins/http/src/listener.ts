@@ -50,8 +50,13 @@ export function openServer(): HeldServer {
     else writeError(response, starting(), requestIdOf(request.headers['x-request-id']))
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (request.headers.upgrade?.toLowerCase() !== 'websocket') withoutUpgrade(server, request, socket, head)
-    else if (slot.front !== null) slot.front.upgrade(request, socket, head)
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      withoutUpgrade(server, request, socket, head)
+      return
+    }
+    // Whoever takes it ends it in its own way.
+    sockets.delete(socket as Socket)
+    if (slot.front !== null) slot.front.upgrade(request, socket, head)
     else endWith(socket, starting(), requestIdOf(undefined))
   })
   server.on('connection', (socket: Socket) => {
@@ -102,7 +107,7 @@ export async function bind(held: HeldServer, { listener, owner }: BindRequest): 
 
 /**
  * Stops accepting at once, tells clients to leave with their next answer, and waits for answers under way. What is left
- * after the time has passed is cut off. Returns early when the server is bound again.
+ * after the time has passed is cut off. Returns early when the server is bound again. Websockets are left to their owners.
  */
 export async function drain(held: HeldServer, milliseconds: number): Promise<void> {
   const { server, sockets } = held
@@ -121,6 +126,8 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   await lastOf(sockets, milliseconds, again.signal)
   if (again.signal.aborted) return
   for (const socket of sockets) socket.destroy()
+  // A closed server must not hold on to the generation that it served last.
+  held.slot.front = null
 }
 
 /** Resolves when every socket has closed, the time has passed or the signal is aborted. */
@@ -148,7 +155,7 @@ function bindError(cause: NodeJS.ErrnoException, { host, port, setting }: HttpLi
       plugin: owner,
       at: { path: setting },
       data: { host, port, setting },
-      hint: `stop what listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port`,
+      hint: `stop what listens there (ss -ltnp 'sport = :${port}'), or set ${setting} to a free port; to change the host alone, restart`,
       cause
     })
   }

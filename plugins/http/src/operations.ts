@@ -5,7 +5,7 @@ import { JSON_TYPE } from './envelope.ts'
 import { type Heartbeat, streamEvents, wantsEvents } from './event-stream.ts'
 import { type Exchange, exchangeOf } from './exchange.ts'
 import { inputFromBody, inputFromQuery } from './operation-input.ts'
-import { readJsonBody } from './read-body.ts'
+import { hasBody, readJsonBody } from './read-body.ts'
 import type { OperationRoute } from './route.ts'
 import type { Match } from './route-table.ts'
 import { writeError } from './write-error.ts'
@@ -37,7 +37,7 @@ async function answer(
   try {
     const input = plan.query
       ? inputFromQuery(plan, match, request)
-      : inputFromBody(plan, match, await readJsonBody(request, bodyLimit))
+      : inputFromBody(plan, match, hasBody(request) ? await readJsonBody(request, bodyLimit) : undefined)
     if (entry.descriptor.events !== undefined && wantsEvents(request.headers.accept)) {
       await streamEvents(response, exchange, heartbeat, entry, input)
     } else writeResult(response, exchange, status, await entry.invoke(input, exchange))

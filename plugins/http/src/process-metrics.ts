@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
  * What Prometheus dashboards expect of a Node process, under the names that prom-client gives them. prom-client's own
@@ -23,7 +23,15 @@ export function collectProcessMetrics(registry: Registry): () => void {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   }
-  gauge('process_cpu_seconds_total', 'User and system CPU time in seconds.', cpu)
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time in seconds.',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(cpu())
+    }
+  })
   gauge('process_start_time_seconds', 'Start of the process in seconds since the epoch.', () => started)
   gauge('process_resident_memory_bytes', 'Resident memory in bytes.', () => process.memoryUsage.rss())
   gauge('nodejs_heap_size_total_bytes', 'Heap that V8 has reserved, in bytes.', () => process.memoryUsage().heapTotal)

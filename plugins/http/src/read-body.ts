@@ -3,15 +3,15 @@ import { httpErrors } from './errors.ts'
 import { readJson } from './json-body.ts'
 
 /**
- * The JSON body of a request; undefined when it has none.
+ * The JSON body of a request that has one; undefined when it turns out to be empty.
  *
  * A body past the limit is refused at once, and what is left of it is read and dropped within the request's time: a client
  * that is still writing would see a reset in place of the answer.
- * Throws `HTTP_MEDIA_TYPE`, `HTTP_BODY_TOO_LARGE`, `HTTP_BODY_NOT_UTF8`, `HTTP_BODY_INVALID` or `HTTP_MALFORMED`.
+ * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; rejects with the latter, `HTTP_BODY_NOT_UTF8`,
+ * `HTTP_BODY_INVALID` or `HTTP_MALFORMED` by the body.
  */
-export async function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
+export function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
   const { headers } = request
-  if (!hasBody(request)) return undefined
   const type = headers['content-type']
   if (type !== 'application/json' && !(type !== undefined && JSON_MEDIA_TYPE.test(type))) {
     const given = type === undefined ? 'no content type' : `the content type "${type}"`
@@ -23,20 +23,8 @@ export async function readJsonBody(request: IncomingMessage, limit: number): Pro
   if (encoding !== undefined && encoding !== 'identity') {
     throw httpErrors.create('HTTP_MEDIA_TYPE', `the body is encoded with ${encoding}; this route reads it plain`)
   }
-  const announced = Number(headers['content-length'] ?? 0)
-  if (announced > limit) throw tooLarge(limit, request)
-  return readJson(await readBytes(request, limit))
-}
-
-/** Whether a request carries a body: RFC 9112, section 6. */
-export function hasBody({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length']
-  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
-}
-
-const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-
-function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const announced = headers['content-length']
+  if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit, request)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
@@ -48,7 +36,13 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
       request.off('end', onEnd)
       reject(tooLarge(limit, request))
     }
-    const onEnd = (): void => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
+    const onEnd = (): void => {
+      try {
+        resolve(readJson(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)))
+      } catch (error) {
+        reject(error)
+      }
+    }
     request.on('data', onData)
     request.on('end', onEnd)
     request.on('error', cause => {
@@ -56,6 +50,14 @@ function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
     })
   })
 }
+
+/** Whether a request carries a body: RFC 9112, section 6. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length']
+  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
+}
+
+const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 function tooLarge(limit: number, request: IncomingMessage): Error {
   request.resume()

@@ -27,6 +27,8 @@ tap.test('operations over HTTP', async tap => {
     operationPlugin('void', nothing, () => undefined),
     operationPlugin('fails', declared, ({ how }, call) => {
       if (how === 'declared') call.fail('FLS_TEAPOT', 'no coffee here', { spout: 1 })
+      if (how === 'bigint') call.fail('FLS_TEAPOT', 'no JSON', { spout: 1n })
+      if (how === 'unprintable') return { big: 1n }
       throw new Error('password=hunter2 is in this message')
     })
   ])
@@ -114,7 +116,7 @@ tap.test('operations over HTTP', async tap => {
     tap.equal((await withId('trace/1.2:3=4')).headers.get('x-request-id'), 'trace/1.2:3=4')
     for (const bad of ['with space', 'x'.repeat(129), '"quoted"', '<b>']) {
       const id = (await withId(bad)).headers.get('x-request-id')
-      tap.match(id, /^[0-9a-f]{10}-\d+$/, `instead of ${bad.slice(0, 12)}`)
+      tap.match(id, /^[0-9a-z]{12}$/, `instead of ${bad.slice(0, 12)}`)
     }
   })
 
@@ -132,6 +134,15 @@ tap.test('operations over HTTP', async tap => {
     tap.same(await response.json(), {
       error: { code: 'FLS_TEAPOT', message: 'no coffee here', data: { spout: 1 }, request_id: 'r1' }
     })
+  })
+
+  tap.test('what has no JSON form does not get in the way of an answer', async tap => {
+    const data = await fetch(world.url('/v1/fail/bigint'))
+    tap.equal(data.status, 418)
+    tap.notOk('data' in ((await data.json()) as { error: object }).error)
+    const result = await fetch(world.url('/v1/fail/unprintable'))
+    tap.equal(result.status, 500)
+    tap.match(await result.json(), { error: { code: 'HTTP_INTERNAL' } })
   })
 
   tap.test('an undeclared error shows neither its message nor its stack', async tap => {

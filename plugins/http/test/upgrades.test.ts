@@ -89,6 +89,14 @@ tap.test('with a token the handshake needs it', async tap => {
   client.terminate()
 })
 
+tap.test('an open one does not hold the end up, and is told of it', async tap => {
+  const world = await openWorld([chat(1)], { drain_ms: 60_000 })
+  const { client } = await open(world.url('/ws'))
+  const closed = once(client, 'close')
+  await world.close()
+  tap.equal((await closed)[0], 1012)
+})
+
 tap.test('an upgrade to anything else is served as if it had not been asked for', async tap => {
   const world = await openWorld([things])
   tap.teardown(() => world.close())
