@@ -7,6 +7,9 @@ interface ProfileNode {
   readonly children?: readonly number[]
 }
 
+/** Samples that are of no function. `node` is native code outside of JavaScript, this profiler's own work included. */
+const ENGINE: Readonly<Record<string, string>> = { '(idle)': 'idle', '(garbage collector)': 'gc', '(program)': 'node' }
+
 /**
  * CPU microseconds by owner over a window, by V8's sampling profiler. A sample belongs to the innermost frame on its stack that
  * has an owner, so work that a plugin makes a library do counts as the plugin's.
@@ -43,8 +46,7 @@ function shares(
     if (node === undefined) return
     const { url, functionName } = node.callFrame
     const own = url === '' ? undefined : ownerOf(url.startsWith('file:') ? fileURLToPath(url) : url)
-    const owner =
-      functionName === '(idle)' ? 'idle' : functionName === '(garbage collector)' ? 'gc' : (own ?? inherited)
+    const owner = ENGINE[functionName] ?? own ?? inherited
     owners.set(id, owner)
     for (const child of node.children ?? []) walk(child, owner)
   }

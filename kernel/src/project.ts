@@ -34,6 +34,8 @@ export interface ProjectOptions {
   readonly watch?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
+  /** Whether a configuration with errors will do: for a command that manages it. What is wrong counts as not said. */
+  readonly tolerant?: boolean
   /** In place of a log by level and format. */
   readonly log?: KernelLogger
   /** Whether uncaught errors of the whole process are attributed to plugins. */
@@ -47,7 +49,7 @@ export interface ProjectOptions {
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const config = resolveConfig(options.catalog.sources, options.catalog.manifests)
   const fatal = config.generalProblems.filter(problem => problem.severity === 'error')
-  if (fatal.length > 0) throw problemsError(fatal)
+  if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
   const log = options.log ?? (await serverLog(options, config))
   const project = new Project(options, config, log)
   try {
@@ -106,10 +108,7 @@ export class Project {
   }
 
   async start(): Promise<void> {
-    this.#report(this.#config.problems)
-    for (const { error } of this.#catalog.found.problems) {
-      this.log.warn(error.message, { code: error.code, hint: error.hint })
-    }
+    this.#reportFindings()
     if (this.#options.ownsProcess === true) {
       process.on('uncaughtException', this.#uncaught)
       process.on('unhandledRejection', this.#uncaught)
@@ -257,6 +256,15 @@ export class Project {
       )
       .map(record => record.name)
     await this.reconfigure(stale)
+  }
+
+  /** A single command hears of its own plugin's problems as an error, and of the others' when it asks. */
+  #reportFindings(): void {
+    if (this.#options.tolerant === true) return
+    this.#report(this.#options.activate === undefined ? this.#config.problems : this.#config.generalProblems)
+    for (const { error } of this.#catalog.found.problems) {
+      this.log.warn(error.message, { code: error.code, hint: error.hint })
+    }
   }
 
   #report(problems: readonly ConfigProblem[]): void {

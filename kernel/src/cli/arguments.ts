@@ -61,6 +61,13 @@ export function collectInput(shape: Shape, parsed: Readonly<Record<string, unkno
   return input
 }
 
+/** Names of the flags that are a command's own. */
+export function ownFlags(shape: Shape): string[] {
+  return fieldNames(shape.input)
+    .filter(name => !shape.args.includes(name))
+    .map(flagName)
+}
+
 /** Names of the flags of a command, with their dashes, for suggestions and completion. */
 export function flagsOf(shape: Shape | undefined): { readonly flag: string; readonly field: JsonSchema }[] {
   const own = shape === undefined ? [] : fieldNames(shape.input).filter(name => !shape.args.includes(name))

@@ -1,8 +1,8 @@
-import type { PluginManifest } from '@svc/plugin-sdk'
+import type { OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
 import { version } from '../version.ts'
 import { commandTree } from './commands.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { catalogChoices, type GlobalFlags, readGlobalFlags } from './flags.ts'
+import { catalogChoices, commandWords, type GlobalFlags, readGlobalFlags } from './flags.ts'
 import { errorJson, renderError } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
@@ -28,7 +28,8 @@ export async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function run(argv: readonly string[], flags: GlobalFlags): Promise<number> {
+async function run(given: readonly string[], flags: GlobalFlags): Promise<number> {
+  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   const { readCatalog } = await import('../catalog.ts')
   const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...catalogChoices(flags) })
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
@@ -37,6 +38,16 @@ async function run(argv: readonly string[], flags: GlobalFlags): Promise<number>
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./complete.ts')
     return complete(argv.slice(1), root, catalog)
+  }
+  const operation = operationToExplain(argv, catalog.manifests)
+  if (operation !== undefined) {
+    const { describeOperation } = await import('./describe-operation.ts')
+    const { plugin, descriptor } = operation
+    const text = flags.json
+      ? JSON.stringify(descriptor)
+      : describeOperation(plugin, descriptor, terminalOf(process.stdout))
+    process.stdout.write(`${text}\n`)
+    return EXIT.ok
   }
   const { parse } = await import('./parser.ts')
   const parsed = await parse(argv, root, commandTree(catalog.manifests.filter(each => !isEnabled(each))))
@@ -49,6 +60,20 @@ async function run(argv: readonly string[], flags: GlobalFlags): Promise<number>
       process.stderr.write(`${parsed.help}\n`)
       return EXIT.usage
   }
+}
+
+/** `svc call ID --help` */
+function operationToExplain(
+  argv: readonly string[],
+  manifests: readonly PluginManifest[]
+): { readonly plugin: string; readonly descriptor: OperationDescriptor } | undefined {
+  const [command, id] = commandWords(argv)
+  if (command !== 'call' || !argv.some(word => word === '--help' || word === '-h')) return undefined
+  for (const { name, operations } of manifests) {
+    const descriptor = operations.find(each => each.id === id)
+    if (descriptor !== undefined) return { plugin: name, descriptor }
+  }
+  return undefined
 }
 
 /** What completion scripts ask with: the shell, the index of the word under the cursor, the words. */

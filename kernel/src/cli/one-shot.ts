@@ -1,3 +1,4 @@
+import { kernelAdmin } from '@svc/contracts'
 import type { Catalog } from '../catalog.ts'
 import type { Project, ProjectOptions } from '../project.ts'
 import type { Session } from './commands.ts'
@@ -23,7 +24,11 @@ export async function withProject<A>(
     // Files may change under a command that ends before anybody could notice.
     watch: false
   })
-  const project = await openProject({ catalog, activate, ...(lasting ? { logLevel } : brief()) })
+  // What manages the configuration has to work when the configuration does not.
+  const tolerant = catalog.manifests.some(
+    ({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id)
+  )
+  const project = await openProject({ catalog, activate, tolerant, ...(lasting ? { logLevel } : brief()) })
   try {
     return await use(project)
   } finally {

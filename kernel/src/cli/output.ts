@@ -38,7 +38,8 @@ export class Output {
     const said = this.#view?.text !== undefined && this.#streamed !== '' && text === this.#streamed
     process.stdout.write(said ? '\n' : `${text}\n`)
     const { healthy, valid } = (result ?? {}) as { healthy?: unknown; valid?: unknown }
-    return healthy === false || valid === false ? EXIT.failure : EXIT.ok
+    if (valid === false) return EXIT.configuration
+    return healthy === false ? EXIT.failure : EXIT.ok
   }
 }
 

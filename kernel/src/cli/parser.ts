@@ -1,9 +1,9 @@
 import type { Argv } from 'yargs'
 import { version } from '../version.ts'
-import { collectInput, commandString, describeArguments, describeField } from './arguments.ts'
+import { collectInput, commandString, describeArguments, describeField, flagName, ownFlags } from './arguments.ts'
 import type { CliCommand, CommandNode } from './commands.ts'
-import { GLOBAL_FLAGS } from './flags.ts'
-import { usageError } from './usage.ts'
+import { commandWords, GLOBAL_FLAGS } from './flags.ts'
+import { unknownCommandError, usageError } from './usage.ts'
 
 /** What the arguments ask for. `shown`: help or a version, which the parser has printed. */
 export type Parsed =
@@ -16,6 +16,8 @@ export type Parsed =
  * Throws `CLI_…` with what was probably meant; `disabled` holds the commands that are switched off.
  */
 export async function parse(argv: readonly string[], root: CommandNode, disabled: CommandNode): Promise<Parsed> {
+  const unknown = unknownCommandError(argv, { root, disabled })
+  if (unknown !== undefined) throw unknown
   const { default: createYargs } = await import('#yargs')
   let chosen: Parsed = { kind: 'shown' }
   const parser = createYargs([...argv])
@@ -24,7 +26,6 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     .usage('$0 <command>\n\nA local-first AI toolchain in which every surface is a hot-loadable plugin.')
     .parserConfiguration({ 'camel-case-expansion': false, 'dot-notation': false, 'greedy-arrays': false })
     .options(Object.fromEntries(Object.entries(GLOBAL_FLAGS).map(([name, field]) => [name, describeField(field)])))
-    .group([...Object.keys(GLOBAL_FLAGS), 'help', 'version'], 'Flags of every command:')
     .strict()
     .version(version)
     .alias('v', 'version')
@@ -40,9 +41,16 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     chosen = { kind: 'command', command, input: collectInput(command, parsed) }
   }
   addCommands(parser, root, [], choose)
+  // yargs prints the groups of the program before those of a command, which have more to say.
+  if (commandWords(argv).length === 0) groupFlags(parser, [])
   if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
   await parser.parseAsync()
   return chosen
+}
+
+function groupFlags(yargs: Argv, own: readonly string[]): void {
+  if (own.length > 0) yargs.group(own, 'Flags:')
+  yargs.group([...Object.keys(GLOBAL_FLAGS), 'help', 'version'], 'Flags of every command:')
 }
 
 type Choose = (command: CliCommand, parsed: Record<string, unknown>) => void
@@ -55,6 +63,7 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
     if (command === undefined) {
       yargs.command(word, subcommands.join(', '), inner => {
         addCommands(inner, child, words, choose)
+        groupFlags(inner, [])
         return inner.demandCommand(1, `which command of svc ${words.join(' ')}?`)
       })
     } else {
@@ -64,6 +73,8 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
         inner => {
           addCommands(inner, child, words, choose)
           if (command.description !== undefined) inner.epilogue(command.description)
+          if (command.args.length > 0) inner.group(command.args.map(flagName), 'Positionals:')
+          groupFlags(inner, ownFlags(command))
           return describeArguments(inner, command)
         },
         parsed => choose(command, parsed)

@@ -20,21 +20,36 @@ export interface KnownCommands {
   readonly disabled: CommandNode
 }
 
-/** What is wrong with a command line: yargs has found it, the commands tell what was probably meant. */
-export function usageError(argv: readonly string[], { root, disabled }: KnownCommands, message: string): SvcError {
+/**
+ * The complaint about words that lead to no command. Made before anything else is looked at, since a parser that is asked
+ * for help would rather help with something else.
+ */
+export function unknownCommandError(argv: readonly string[], { root, disabled }: KnownCommands): SvcError | undefined {
+  const words = commandWords(argv)
+  const place = placeOf(argv, root)
+  if (place.node.command !== undefined || place.next === undefined) return undefined
+  return disabledCommand(walk(disabled, words).node) ?? unknownCommand(place)
+}
+
+/** What is wrong with arguments: yargs has found it, the commands tell what was probably meant. */
+export function usageError(argv: readonly string[], { root }: KnownCommands, message: string): SvcError {
+  const place = placeOf(argv, root)
+  const { command } = place.node
+  const [, unknown] = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message) ?? []
+  const known = flagsOf(command).map(each => each.flag)
+  const flag = argv.find(word => (unknown === undefined ? isUnknown(word, known) : flagOf(word) === unknown))
+  if (flag !== undefined) return unknownFlag(place, flag)
+  if (command === undefined) return missingCommand(place)
+  return invalid(
+    place,
+    unknown === undefined ? reworded(message, place) : `takes no argument ${JSON.stringify(unknown)}`
+  )
+}
+
+function placeOf(argv: readonly string[], root: CommandNode): Place {
   const words = commandWords(argv)
   const { node, path } = walk(root, words)
-  const place: Place = { argv, node, program: ['svc', ...path].join(' '), next: words[path.length] }
-  const [, unknown] = /^Unknown (?:argument|command)s?: ([^,]*)/.exec(message) ?? []
-  const known = flagsOf(node.command).map(each => each.flag)
-  const flag = argv.find(word => (unknown === undefined ? isUnknown(word, known) : flagOf(word) === unknown))
-  if (node.command === undefined) {
-    if (place.next !== undefined) return disabledCommand(walk(disabled, words).node) ?? unknownCommand(place)
-    return flag === undefined ? missingCommand(place) : unknownFlag(place, flag)
-  }
-  if (flag !== undefined) return unknownFlag(place, flag)
-  if (unknown !== undefined) return invalid(place, `takes no argument ${JSON.stringify(unknown)}`)
-  return invalid(place, reworded(message, place))
+  return { argv, node, program: ['svc', ...path].join(' '), next: words[path.length] }
 }
 
 function unknownCommand({ program, node, next = '' }: Place): SvcError {

@@ -28,7 +28,7 @@ export const configList = defineOperation({
     cli: {
       command: 'config list',
       args: ['prefix'],
-      view: { rows: 'settings', columns: ['key', 'value', 'layer', 'place', 'env', 'reload'] }
+      view: { rows: 'settings', columns: ['key', 'value', 'layer', 'place', 'env'] }
     }
   }
 })

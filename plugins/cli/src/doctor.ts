@@ -1,6 +1,7 @@
-import { access, constants, mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { KernelAdmin } from '@svc/contracts'
+import { access, constants } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { daemonStatePath, type KernelAdmin, probeDaemon, readDaemonState } from '@svc/contracts'
+import { atRest } from './one-shot.ts'
 
 export interface Finding {
   readonly subject: string
@@ -12,9 +13,10 @@ export interface Finding {
 const RESTING = new Set(['active', 'resolved', 'disabled'])
 const BROKEN = new Set(['invalid', 'failed', 'quarantined', 'stuck'])
 
-/** One finding per plugin and per health check. */
-export async function examinePlugins(admin: KernelAdmin): Promise<Finding[]> {
-  const states = admin.plugins().map((plugin): Finding => {
+/** One finding per plugin and per health check. `alone`: nothing serves, so what is active is so for this command. */
+export async function examinePlugins(admin: KernelAdmin, alone: boolean): Promise<Finding[]> {
+  const plugins = alone ? admin.plugins().map(atRest) : admin.plugins()
+  const states = plugins.map((plugin): Finding => {
     const status = BROKEN.has(plugin.state) ? 'error' : RESTING.has(plugin.state) ? 'ok' : 'warning'
     const detail = plugin.why === null ? plugin.state : `${plugin.state}: ${plugin.why}`
     return {
@@ -31,8 +33,18 @@ export async function examinePlugins(admin: KernelAdmin): Promise<Finding[]> {
   return [...states, ...health]
 }
 
-/** Runtime, state folder and configuration, before the plugins. */
-export async function examineInstallation(admin: KernelAdmin, projectRoot: string): Promise<Finding[]> {
+export interface Installation {
+  readonly admin: KernelAdmin
+  readonly projectRoot: string
+  /** Makes this plugin's own folder among the state of the project. */
+  openState(): Promise<string>
+}
+
+/** Runtime, state folder, daemon and configuration, before the plugins. */
+export async function examineInstallation(
+  { admin, projectRoot, openState }: Installation,
+  alone: boolean
+): Promise<Finding[]> {
   const problems = (await admin.validate()).map((problem): Finding => {
     const place = problem.file === undefined ? '' : ` (${problem.file}:${problem.line ?? 1})`
     return {
@@ -45,9 +57,10 @@ export async function examineInstallation(admin: KernelAdmin, projectRoot: strin
   const configuration: Finding = { subject: 'configuration', status: 'ok', detail: 'valid', hint: null }
   return [
     examineRuntime(process.versions.node),
-    await examineStateFolder(projectRoot),
+    await examineStateFolder(openState),
+    await examineDaemon(projectRoot, alone),
     ...(problems.length === 0 ? [configuration] : problems),
-    ...(await examinePlugins(admin))
+    ...(await examinePlugins(admin, alone))
   ]
 }
 
@@ -59,14 +72,30 @@ export function examineRuntime(version: string): Finding {
   return { ...base, status: 'ok', hint: null }
 }
 
-async function examineStateFolder(projectRoot: string): Promise<Finding> {
-  const folder = join(projectRoot, '.vox')
+/** Not reached although one seems to run: a process of that id lives, and its socket does not answer for this project. */
+async function examineDaemon(projectRoot: string, alone: boolean): Promise<Finding> {
+  const state = await readDaemonState(projectRoot)
+  const subject = 'daemon'
+  if (state === null) return { subject, status: 'ok', detail: 'none runs', hint: null }
+  const runs = `process ${state.pid} at ${state.socket}`
+  if (!alone || (await probeDaemon(state))) return { subject, status: 'ok', detail: runs, hint: null }
+  return {
+    subject,
+    status: 'warning',
+    detail: `${runs} does not answer for this project`,
+    hint: `end the process, or remove ${daemonStatePath(projectRoot)} if it is another program's`
+  }
+}
+
+async function examineStateFolder(open: () => Promise<string>): Promise<Finding> {
+  const subject = 'state folder'
   try {
-    await mkdir(folder, { recursive: true })
+    const folder = await open()
     await access(folder, constants.W_OK)
-    return { subject: 'state folder', status: 'ok', detail: folder, hint: null }
+    return { subject, status: 'ok', detail: dirname(folder), hint: null }
   } catch (error) {
-    const detail = `${folder} is not writable: ${(error as NodeJS.ErrnoException).code ?? String(error)}`
-    return { subject: 'state folder', status: 'error', detail, hint: 'set SVC_DATA_DIR to a folder that is' }
+    const { code, path, message } = error as NodeJS.ErrnoException
+    const detail = path === undefined ? message : `${path} is not writable: ${code}`
+    return { subject, status: 'error', detail, hint: 'make it writable, or choose another project with --project' }
   }
 }

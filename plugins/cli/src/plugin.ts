@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import { kernelAdmin, kernelPort } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { type ChangeReport, type KernelChange, kernelAdmin, kernelPort } from '@svc/contracts'
+import { type Call, definePlugin, type ErrorsOf, type OutputOf } from '@svc/plugin-sdk'
 import { configExplain, configList, configSchema, configValidate } from './config-operations.ts'
 import { examineInstallation, examinePlugins, type Finding } from './doctor.ts'
+import { atRest, declaredEffects, NOTHING_SERVES, runsAlone, writtenSwitches } from './one-shot.ts'
 import {
   doctor,
   pluginsBuild,
@@ -43,44 +44,42 @@ export default definePlugin({
     configSchema
   ],
   activate(ctx, { admin, kernel }) {
-    const known = (names: readonly string[]): string | undefined =>
-      names.find(name => admin.manifest(name) === undefined && !admin.plugins().some(plugin => plugin.name === name))
+    const installation = { admin, projectRoot: kernel.projectRoot, openState: () => ctx.dataDirectory() }
+    const change = async (request: KernelChange, dryRun: boolean, call: Call<ErrorsOf<typeof pluginsEnable>>) => {
+      const alone = runsAlone(call)
+      if (alone && request.persist !== true) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
+      const report = await admin.apply(request, { dryRun })
+      return changeResult(alone ? writtenSwitches(report, request) : report, alone)
+    }
 
-    ctx.implement(pluginsList, () => ({ plugins: [...admin.plugins()] }))
+    ctx.implement(pluginsList, async (_input, call) => {
+      if (!runsAlone(call)) return { plugins: [...admin.plugins()], serving: true, note: '' }
+      const errors = (await admin.validate()).filter(problem => problem.severity === 'error')
+      const broken = errors.length === 0 ? [] : ['the configuration has errors: svc config validate lists them']
+      return { plugins: admin.plugins().map(atRest), serving: false, note: [NOTHING_SERVES, ...broken].join('\n') }
+    })
     ctx.implement(pluginsGraph, ({ dot }) => {
       const edges = [...admin.graph()]
       return { edges, text: dot ? graphDot(edges) : graphText(edges) }
     })
-    ctx.implement(pluginsWhy, ({ subject }) => {
-      const reasons = [...admin.why(subject)]
+    ctx.implement(pluginsWhy, ({ subject }, call) => {
+      const reasons = [...admin.why(subject), ...(runsAlone(call) ? [NOTHING_SERVES] : [])]
       return { reasons, text: reasons.join('\n') }
     })
     ctx.implement(pluginsEffects, ({ name }, call) => {
-      if (known([name]) !== undefined) call.fail('CLI_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`)
-      const tree = admin.effects(name)
+      const registered = admin.effects(name)
+      const tree = runsAlone(call) ? declaredEffects(name, admin.manifest(name)) : registered
       return { tree, text: effectTree(tree) }
     })
-    ctx.implement(pluginsTop, async ({ seconds }, call) => ({
-      plugins: [...(await admin.top(seconds * 1000, call.signal))]
-    }))
-    ctx.implement(pluginsEnable, async ({ names, persist, dryRun }, call) => {
-      const missing = known(names)
-      if (missing !== undefined) call.fail('CLI_PLUGIN_UNKNOWN', `no plugin named ${missing} was discovered`)
-      const report = await admin.apply({ enable: names, persist }, { dryRun })
-      return { ...mutable(report), text: changeText(report) }
+    ctx.implement(pluginsTop, async ({ seconds }, call) => {
+      if (runsAlone(call)) call.fail('CLI_NO_DAEMON', NOTHING_SERVES)
+      return { plugins: [...(await admin.top(seconds * 1000, call.signal))] }
     })
-    ctx.implement(pluginsDisable, async ({ names, persist, dryRun }, call) => {
-      const missing = known(names)
-      if (missing !== undefined) call.fail('CLI_PLUGIN_UNKNOWN', `no plugin named ${missing} was discovered`)
-      const report = await admin.apply({ disable: names, persist }, { dryRun })
-      return { ...mutable(report), text: changeText(report) }
-    })
-    ctx.implement(pluginsReload, async ({ names, dryRun }, call) => {
-      const missing = known(names)
-      if (missing !== undefined) call.fail('CLI_PLUGIN_UNKNOWN', `no plugin named ${missing} was discovered`)
-      const report = await admin.apply({ reload: names }, { dryRun })
-      return { ...mutable(report), text: changeText(report) }
-    })
+    ctx.implement(pluginsEnable, ({ names, persist, dryRun }, call) => change({ enable: names, persist }, dryRun, call))
+    ctx.implement(pluginsDisable, ({ names, persist, dryRun }, call) =>
+      change({ disable: names, persist }, dryRun, call)
+    )
+    ctx.implement(pluginsReload, ({ names, dryRun }, call) => change({ reload: names }, dryRun, call))
     ctx.implement(pluginsNew, ({ name, directory }, call) => scaffold(ctx.projectRoot, name, directory, call))
     ctx.implement(pluginsBuild, async ({ directory }) => {
       const { name, version, files } = await admin.build(resolve(directory))
@@ -91,8 +90,8 @@ export default definePlugin({
         text: [`built ${name} ${version}`, ...files.map(file => `  ${file}`)].join('\n')
       }
     })
-    ctx.implement(pluginsDoctor, async () => verdict(await examinePlugins(admin)))
-    ctx.implement(doctor, async () => verdict(await examineInstallation(admin, kernel.projectRoot)))
+    ctx.implement(pluginsDoctor, async (_input, call) => verdict(await examinePlugins(admin, runsAlone(call))))
+    ctx.implement(doctor, async (_input, call) => verdict(await examineInstallation(installation, runsAlone(call))))
 
     ctx.implement(configList, ({ prefix }) => ({
       settings: admin.settings(prefix).map(setting => ({ ...setting, env: [...setting.env] }))
@@ -119,8 +118,9 @@ function verdict(findings: Finding[]): { healthy: boolean; findings: Finding[] }
   return { healthy: findings.every(finding => finding.status !== 'error'), findings }
 }
 
-type Mutable<A> = { -readonly [K in keyof A]: A[K] extends readonly (infer E)[] ? E[] : A[K] }
-
-function mutable<A extends object>(report: A): Mutable<A> {
-  return { ...report } as Mutable<A>
+/** The report with what a person reads of it. */
+function changeResult(report: ChangeReport, alone: boolean): OutputOf<typeof pluginsEnable> {
+  const { add, replace, remove, keep, steps, ...rest } = report
+  const lists = { add: [...add], replace: [...replace], remove: [...remove], keep: [...keep], steps: [...steps] }
+  return { ...rest, ...lists, text: alone ? [...steps, NOTHING_SERVES].join('\n') : changeText(report) }
 }

@@ -6,7 +6,10 @@ const dryRun = t.boolean({ default: false, description: 'Only say what would hap
 
 const ADMIN = ['kernel.admin']
 
-const notFound = { CLI_PLUGIN_UNKNOWN: { status: 404, message: 'No plugin of that name was discovered.' } } as const
+const notFound = { KRN_PLUGIN_UNKNOWN: { status: 404, message: 'No plugin of that name was discovered.' } } as const
+const noDaemon = {
+  CLI_NO_DAEMON: { status: 503, message: 'What was asked for needs a running daemon, and none runs for the project.' }
+} as const
 
 export const pluginReport = t.object({
   name: t.string(),
@@ -27,7 +30,11 @@ export const pluginsList = defineOperation({
   id: 'kernel.plugins.list',
   summary: 'List plugins with their states',
   input: t.object({}),
-  output: t.object({ plugins: t.array(pluginReport) }),
+  output: t.object({
+    plugins: t.array(pluginReport),
+    serving: t.boolean({ description: 'Whether a process that serves answered; otherwise the plugins are as on disk' }),
+    note: t.string()
+  }),
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/kernel/plugins' },
@@ -47,7 +54,8 @@ export const pluginsList = defineOperation({
           'inFlight',
           'activateMs',
           'why'
-        ]
+        ],
+        note: 'note'
       }
     }
   }
@@ -102,6 +110,7 @@ export const pluginsTop = defineOperation({
   output: t.object({
     plugins: t.array(t.object({ plugin: t.string(), cpuMs: t.number(), share: t.number(), calls: t.integer() }))
   }),
+  errors: noDaemon,
   effect: 'read',
   timeoutMs: 90_000,
   expose: {
@@ -123,7 +132,7 @@ const changeReport = t.object({
 
 const change = {
   output: changeReport,
-  errors: notFound,
+  errors: { ...notFound, ...noDaemon },
   scopes: ADMIN,
   timeoutMs: 120_000
 } as const

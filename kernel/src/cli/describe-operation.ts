@@ -1,0 +1,55 @@
+import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import { choicesOf, fieldOf, requiredOf, typeOf } from './arguments.ts'
+import { renderTable } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+/** `svc call ID --help`: what an operation takes, gives and may fail with. */
+export function describeOperation(plugin: string, descriptor: OperationDescriptor, terminal: Terminal): string {
+  const { id, summary, description, input, output, events, errors, effect, scopes } = descriptor
+  const heading = (text: string): string => terminal.paint('bold', text)
+  const fields = (name: string, schema: JsonSchema): string[] => ['', heading(`${name}:`), fieldTable(schema, terminal)]
+  const codes = Object.entries(errors).map(([code, { message, status = 500 }]) => ({ code, status, message }))
+  return [
+    `${heading(id)}  ${summary}`,
+    ...(description === undefined ? [] : ['', description]),
+    '',
+    `plugin ${plugin}, effect ${effect}${scopes.length === 0 ? '' : `, scopes ${scopes.join(', ')}`}`,
+    `on ${surfacesOf(descriptor).join('; ') || 'no surface: svc call alone'}`,
+    ...fields('input', input),
+    ...fields('output', output),
+    ...(events === undefined ? [] : fields('events', events)),
+    ...(codes.length === 0 ? [] : ['', heading('errors:'), renderTable(codes, ['code', 'status', 'message'], terminal)])
+  ].join('\n')
+}
+
+function surfacesOf({ id, expose }: OperationDescriptor): string[] {
+  const { http, mcp, rpc, cli } = expose
+  const tool = typeof mcp === 'object' ? mcp.name : undefined
+  return [
+    ...(http === undefined ? [] : [`HTTP ${http.method} ${http.path}`]),
+    ...(mcp ? [`MCP tool ${tool ?? id.replaceAll('.', '_')}`] : []),
+    ...(rpc ? [`JSON-RPC ${rpc === true ? id : rpc}`] : []),
+    ...(cli === undefined ? [] : [`svc ${cli.command}`])
+  ]
+}
+
+function fieldTable(schema: JsonSchema, terminal: Terminal): string {
+  const names = Object.keys((schema.properties as object | undefined) ?? {})
+  if (names.length === 0) return typeName(schema)
+  const required = requiredOf(schema)
+  const rows = names.map(name => {
+    const field = fieldOf(schema, name)
+    const fallback = field.default === undefined ? '' : JSON.stringify(field.default)
+    const need = required.has(name) ? 'required' : ''
+    return { field: name, type: typeName(field), default: fallback || need, about: field.description ?? '' }
+  })
+  return renderTable(rows, ['field', 'type', 'default', 'about'], terminal)
+}
+
+function typeName(schema: JsonSchema): string {
+  const choices = choicesOf(schema)
+  if (choices !== undefined) return choices.map(each => JSON.stringify(each)).join(' | ')
+  const type = typeOf(schema)
+  if (type === 'array') return `${typeName((schema.items ?? {}) as JsonSchema)}[]`
+  return type ?? 'any'
+}

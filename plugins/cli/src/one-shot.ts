@@ -1,0 +1,43 @@
+import type { ChangeReport, EffectNode, KernelChange, PluginReport } from '@svc/contracts'
+import type { Call, PluginManifest } from '@svc/plugin-sdk'
+
+/**
+ * What there is to say in a process that runs one command: no plugin but this one is active there, and what can be told
+ * of the others is what lies on disk. A daemon answers over another surface.
+ */
+export function runsAlone(call: Pick<Call, 'surface'>): boolean {
+  return call.surface === 'cli'
+}
+
+export const NOTHING_SERVES = 'no daemon serves this project; svc serve starts one'
+
+/** That this plugin is active in order to answer is no state of the project. */
+export function atRest(plugin: PluginReport): PluginReport {
+  if (plugin.state !== 'active') return plugin
+  return { ...plugin, state: 'resolved', generation: null, inFlight: 0, activateMs: null }
+}
+
+/** A change of switches where nothing runs: what was written, or would be. */
+export function writtenSwitches(report: ChangeReport, change: KernelChange): ChangeReport {
+  const lines = (names: readonly string[] = [], enabled: boolean): string[] =>
+    names.map(
+      name => `plugins.${name}.enabled = ${enabled} ${report.applied ? 'written to' : 'would go into'} svc.toml`
+    )
+  return { ...report, steps: [...lines(change.enable, true), ...lines(change.disable, false)] }
+}
+
+/** What a plugin would register, as far as its manifest says. */
+export function declaredEffects(name: string, manifest: PluginManifest | undefined): EffectNode {
+  const group = (label: string, labels: readonly string[]): EffectNode[] =>
+    labels.length === 0 ? [] : [{ label, children: labels.map(each => ({ label: each, children: [] })) }]
+  return {
+    label: `${name} declares`,
+    children: [
+      ...group('operations', manifest?.operations.map(({ id }) => id) ?? []),
+      ...group('services', manifest?.provides ?? []),
+      ...group('points', manifest?.points ?? []),
+      ...group('hooks', manifest?.hooks.map(({ id }) => id) ?? []),
+      ...group('commands', manifest?.commands.map(({ command }) => command) ?? [])
+    ]
+  }
+}
