@@ -1,6 +1,6 @@
 import { DAEMON_PROTOCOL, type DaemonState, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
-import { assertGuarded, parseAddress, SOCKET_VARIABLE } from './address.ts'
+import { assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
 import { closeHub, type DaemonHub, openHub } from './hub.ts'
 import { buildMethods } from './methods.ts'
 import { Reader } from './reader.ts'
@@ -67,7 +67,7 @@ export default definePlugin({
       )
     const open = (): DaemonHub | Promise<DaemonHub> =>
       address.kind === 'stdio' ? openStdio() : openHub(address, settings.max_connections)
-    const hub = await ctx.keep(`socket ${settings.socket}`, open, close)
+    const hub = await ctx.keep(`socket ${formatAddress(address)}`, open, close)
     const reader = new Reader(hub, {
       port,
       settings,

@@ -3,15 +3,14 @@ import { toNodeHandler } from '@modelcontextprotocol/node'
 import {
   createMcpHandler,
   InMemoryServerEventBus,
-  isJsonContentType,
   isLegacyRequest,
   legacyStatelessFallback,
   type McpHandlerRequestOptions
 } from '@modelcontextprotocol/server'
 import type { Logger, Principal } from '@svc/plugin-sdk'
 import type { McpHub } from './hub.ts'
+import { type JsonBody, readJsonBody } from './json-body.ts'
 import { authInfoOf } from './principal.ts'
-import { refuse } from './refusal.ts'
 import type { ServingUnit } from './serving.ts'
 import { HttpSessions, type SessionLimits } from './sessions.ts'
 
@@ -32,6 +31,8 @@ export class HttpFace {
   readonly #listens: ReturnType<typeof createMcpHandler>
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>
   readonly #serve: ReturnType<typeof toNodeHandler>
+  readonly #maxBodyBytes: number
+  readonly #log: Logger
 
   constructor(hub: McpHub, unit: ServingUnit, settings: HttpSettings, log: Logger) {
     const factory = unit.oneShot.bind(unit)
@@ -46,16 +47,34 @@ export class HttpFace {
     this.#calls = createMcpHandler(factory, options)
     this.#listens = createMcpHandler(factory, options)
     this.#stateless = legacyStatelessFallback(factory, onerror)
-    this.#serve = toNodeHandler(
-      { fetch: (request, given) => this.#dispatch(request, given ?? {}) },
-      { onerror, maxRequestBodySize: settings.max_body_bytes }
-    )
+    this.#serve = toNodeHandler({ fetch: (request, given) => this.#dispatch(request, given ?? {}) }, { onerror })
+    this.#maxBodyBytes = settings.max_body_bytes
+    this.#log = log
     unit.notify(this.#listens.notify)
   }
 
-  handle(req: IncomingMessage, res: ServerResponse, principal: Principal): Promise<void> {
-    if (req.method === 'GET') flushHead(res)
-    return this.#serve(Object.assign(req, { auth: authInfoOf(principal) }) as never, res as never)
+  /** Answers one request; never rejects. */
+  async handle(req: IncomingMessage, res: ServerResponse, principal: Principal): Promise<void> {
+    try {
+      await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res)
+    } catch (error) {
+      // The client went away before its request was complete.
+      this.#log.debug('MCP request broken off', { error })
+      res.destroy()
+    }
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    let parsed: unknown
+    if (req.method === 'POST') {
+      const body = await readJsonBody(req, this.#maxBodyBytes)
+      if (!body.ok) {
+        answerRefusal(res, body)
+        return
+      }
+      parsed = body.value
+    } else if (req.method === 'GET') flushHead(res)
+    await this.#serve(req as never, res as never, parsed)
   }
 
   sweep(): void {
@@ -74,21 +93,23 @@ export class HttpFace {
   }
 
   async #dispatch(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
-    const posted = request.method === 'POST'
-    if (posted && !isJsonContentType(request.headers.get('content-type'))) {
-      return refuse(415, -32_000, 'Unsupported Media Type: Content-Type must be application/json')
-    }
-    const body = posted ? parse(await request.text()) : undefined
-    if (body === INVALID) return refuse(400, -32_700, 'Parse error: the body is not valid JSON')
-    const given = body === undefined ? options : { ...options, parsedBody: body }
+    const body = options.parsedBody
     if (await isLegacyRequest(request, body)) {
       return this.#sessions.takes(request, body)
-        ? this.#sessions.handle(request, given)
-        : this.#stateless(request, given)
+        ? this.#sessions.handle(request, options)
+        : this.#stateless(request, options)
     }
     const method = (body as { method?: unknown } | null | undefined)?.method
-    return method === 'subscriptions/listen' ? this.#listens.fetch(request, given) : this.#calls.fetch(request, given)
+    return method === 'subscriptions/listen'
+      ? this.#listens.fetch(request, options)
+      : this.#calls.fetch(request, options)
   }
+}
+
+/** The rest of a body that was not read would be taken for the next request. */
+function answerRefusal(res: ServerResponse, { status, code, message }: JsonBody & { readonly ok: false }): void {
+  res.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+  res.end(JSON.stringify({ jsonrpc: '2.0', error: { code, message }, id: null }))
 }
 
 /** A stream of notices may stay silent for long; its client wants to know at once that it is open. */
@@ -99,14 +120,4 @@ function flushHead(res: ServerResponse): void {
     res.flushHeaders()
     return res
   }) as typeof res.writeHead
-}
-
-const INVALID = Symbol('invalid JSON')
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return INVALID
-  }
 }

@@ -6,7 +6,6 @@ import {
 } from '@modelcontextprotocol/server'
 import type { HttpSession, McpHub } from './hub.ts'
 import { principalOf } from './principal.ts'
-import { refuse } from './refusal.ts'
 import { whenBodyEnds } from './response-end.ts'
 import type { ServingUnit } from './serving.ts'
 
@@ -103,4 +102,8 @@ async function exchange(session: HttpSession, request: Request, options: McpHand
     ended()
     throw error
   }
+}
+
+function refuse(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
 }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import t from 'tap'
 import { startMcp } from './start-mcp.ts'
 
@@ -10,12 +11,22 @@ const initialize = {
 const list = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
 const VERSION = { 'mcp-protocol-version': '2025-11-25' }
 
+const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+
 t.test('bad bodies', async t => {
   const { post, url } = await startMcp(t, [], { max_body_bytes: 2048 })
   for (const body of ['', '{', 'hello', '{"jsonrpc":"2.0","id":1,"method":', '\u0000']) {
     const response = await post(body)
     t.equal(response.status, 400, JSON.stringify(body))
     t.match(await response.json(), { jsonrpc: '2.0', id: null, error: { code: -32700 } })
+  }
+  for (const bytes of [
+    [0x22, 0xff, 0x22],
+    [0xc0, 0x80],
+    [0xef, 0xbb]
+  ]) {
+    const response = await fetch(url, { method: 'POST', headers: JSON_HEADERS, body: Buffer.from(bytes) })
+    t.match(await response.json(), { id: null, error: { code: -32700 } }, 'not UTF-8')
   }
   for (const body of ['7', '"x"', 'null', '{}', '[]', '[1]', '{"jsonrpc":"1.0","id":1,"method":"ping"}']) {
     const response = await post(body)
@@ -100,4 +111,16 @@ t.test('sessions that nobody uses are forgotten', async t => {
     if (again.status === 404) break
   }
   t.pass('forgotten')
+})
+
+t.test('a client that vanishes in the middle of its request harms nobody', async t => {
+  const { post, url } = await startMcp(t)
+  const { port } = new URL(url)
+  for (const part of ['{"jsonrpc"', '']) {
+    const socket = connect(Number(port), '127.0.0.1')
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n`
+    await new Promise(resolve => socket.write(head + part, resolve))
+    socket.resetAndDestroy()
+  }
+  t.equal((await post(list)).status, 200)
 })
