@@ -13,7 +13,7 @@ _svc_complete() {
   COMPREPLY=()
   while IFS=$'\\t' read -r line _; do
     COMPREPLY+=("$line")
-  done < <(svc __complete "$COMP_CWORD" "\${COMP_WORDS[@]}" 2>/dev/null)
+  done < <("\${COMP_WORDS[0]}" __complete "$COMP_CWORD" "\${COMP_WORDS[@]}" 2>/dev/null)
 }
 complete -o default -F _svc_complete svc
 `
@@ -25,7 +25,7 @@ _svc() {
   local value about
   while IFS=$'\\t' read -r value about; do
     values+=("\${value//:/\\\\:}:$about")
-  done < <(svc __complete $((CURRENT - 1)) "\${words[@]}" 2>/dev/null)
+  done < <("\${words[1]}" __complete $((CURRENT - 1)) "\${words[@]}" 2>/dev/null)
   if (( \${#values} )); then
     _describe svc values
   else

@@ -79,8 +79,11 @@ export function readSources(options: SourceOptions): ConfigSources {
   return { layers, env, projectRoot, projectFile, files: [...files], problems }
 }
 
+/** Files that ship with svc: in the packed kernel itself, and in a checkout beside it. */
 function installed(name: string): string {
-  return fileURLToPath(new URL(`../../../config/${name}`, import.meta.url))
+  const packed = fileURLToPath(new URL('../../config/', import.meta.url))
+  const folder = existsSync(packed) ? packed : fileURLToPath(new URL('../../../config/', import.meta.url))
+  return join(folder, name)
 }
 
 function configHome(env: SourceOptions['env']): string {

@@ -173,7 +173,7 @@ export const pluginsNew = defineOperation({
   input: t.object({
     name: t.string({ pattern: '^[a-z][a-z0-9-]{0,63}$', description: 'Plugin name: lower case, digits, dashes' }),
     directory: t.optional(
-      t.string({ minLength: 1, description: 'Folder to create; default plugins/NAME in the project' })
+      t.string({ minLength: 1, description: 'Folder to make; default plugins/NAME in the project' })
     )
   }),
   output: t.object({ directory: t.string(), files: t.array(t.string()), text: t.string() }),

@@ -24,7 +24,8 @@ function packageJson(name: string, spec: DependencySpec): string {
       files: ['dist', 'README.md'],
       scripts: {
         build: 'svc plugins build .',
-        test: 'npm run build && node --test test/',
+        check: 'tsc -p .',
+        test: 'npm run build && node --test',
         prepack: 'npm run build'
       },
       peerDependencies: { '@svc/plugin-sdk': '^1.0.0' },
@@ -127,7 +128,8 @@ A plugin for svc.
 | \`greeting\` | \`Hello\` | first word of every greeting |
 
 \`\`\`sh
-npm test
+npm test              # builds, then runs test/
+npm run check         # types, with the project's typescript
 svc ${name} greet Ada
 \`\`\`
 `
