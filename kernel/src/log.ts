@@ -63,7 +63,26 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
 /** Message, code, hint and stack; of a cause likewise. Data may hold a caller's input and stays out. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error) && !isSvcError(error)) return String(error)
-  const { message, stack, cause } = error as Error
-  const known = isSvcError(error) ? { code: error.code, hint: error.hint, plugin: error.plugin } : {}
-  return { ...known, message, stack, ...(cause === undefined ? {} : { cause: serializeError(cause) }) }
+  const { message, cause } = error as Error
+  // A foreseen error says what is wrong and where; a stack is for the others.
+  const details = isForeseen(error)
+    ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
+    : { stack: (error as Error).stack }
+  const above = cause === undefined || isRepetition(error as Error, cause) ? {} : { cause: serializeError(cause) }
+  return { message, ...details, ...above }
+}
+
+/** An error of ours, or one of the operating system: both have a code. */
+function isForeseen(error: unknown): error is { readonly code: string } {
+  return isSvcError(error) || (error instanceof Error && 'syscall' in error)
+}
+
+/** An error with its plugin's name put before it. */
+function isRepetition(error: Error, cause: unknown): boolean {
+  return (
+    isSvcError(error) &&
+    isSvcError(cause, error.code) &&
+    error.message.endsWith(cause.message) &&
+    cause.cause === undefined
+  )
 }

@@ -76,7 +76,8 @@ const MANIFEST = record({
   config: table,
   permissions: table,
   enabledByDefault: flag,
-  serves: optional(flag)
+  serves: optional(flag),
+  onBootFailure: optional(oneOf('abort', 'continue', 'retry'))
 })
 
 /**

@@ -26,6 +26,8 @@ export interface PluginManifest {
   readonly enabledByDefault: boolean
   /** Present where it listens on ports of its own. */
   readonly serves?: boolean
+  /** What a failed start means where `svc.toml` says nothing; absent: `retry`. */
+  readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
 
 /** The manifest of a plugin; `version` comes from its package. */
@@ -51,6 +53,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     config: plugin.config === undefined ? { type: 'object', additionalProperties: false } : toJsonSchema(plugin.config),
     permissions: plugin.permissions ?? {},
     enabledByDefault: plugin.enabledByDefault ?? true,
-    ...(plugin.serves === true ? { serves: true } : {})
+    ...(plugin.serves === true ? { serves: true } : {}),
+    ...(plugin.onBootFailure === undefined ? {} : { onBootFailure: plugin.onBootFailure })
   }
 }

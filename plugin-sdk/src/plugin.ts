@@ -146,6 +146,8 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly permissions?: Permissions
   /** Whether the plugin is on when `svc.toml` says nothing. Default true. */
   readonly enabledByDefault?: boolean
+  /** What a failed start means where `svc.toml` says nothing. Default `retry`. */
+  readonly onBootFailure?: 'abort' | 'continue' | 'retry'
   /** Whether it listens on ports of its own; such a plugin is left out when a single command is run. Default false. */
   readonly serves?: boolean
   activate(ctx: PluginContext<C>, deps: Resolved<R, O>): void | Disposer | Promise<void | Disposer>

@@ -70,7 +70,7 @@ export const policySchema = t.object({
   required: t.boolean({ default: false, description: 'Whether the kernel refuses to start without it.', ...live }),
   on_boot_failure: t.optional(
     t.enum(['abort', 'continue', 'retry'], {
-      description: 'What a failed start means. Without it abort when required, else retry.',
+      description: 'What a failed start means. Without it abort when required, else what the plugin asks for.',
       ...live
     })
   ),
@@ -108,11 +108,15 @@ export const policySchema = t.object({
 export type PolicySettings = Infer<typeof policySchema>
 
 /** The policy of one plugin, with the kernel's settings filled in. */
-export function toPolicy(choices: PolicySettings, kernel: KernelSettings): UnitPolicy {
+export function toPolicy(
+  choices: PolicySettings,
+  kernel: KernelSettings,
+  wished: UnitPolicy['onBootFailure'] = 'retry'
+): UnitPolicy {
   const { breaker, permissions } = choices
   return {
     isolation: choices.isolation,
-    onBootFailure: choices.on_boot_failure ?? (choices.required ? 'abort' : 'retry'),
+    onBootFailure: choices.on_boot_failure ?? (choices.required ? 'abort' : wished),
     uncaught: choices.uncaught,
     activateTimeoutMs: choices.activate_timeout_ms ?? kernel.activate_timeout_ms,
     drainTimeoutMs: choices.drain_timeout_ms ?? kernel.drain_timeout_ms,

@@ -7,7 +7,10 @@ import { declaredSettings, propertiesOf } from './schema.ts'
 import { keyText } from './toml.ts'
 
 /** What configuration needs to know of a plugin. */
-export type ConfigurablePlugin = Pick<PluginManifest, 'name' | 'config' | 'provides' | 'enabledByDefault'>
+export type ConfigurablePlugin = Pick<
+  PluginManifest,
+  'name' | 'config' | 'provides' | 'enabledByDefault' | 'onBootFailure'
+>
 
 export interface Registered {
   readonly plugin: ConfigurablePlugin

@@ -98,7 +98,7 @@ function pluginConfig(
     name: own.name,
     enabled: choices.enabled,
     error: errors.length > 0 ? errors.map(formatProblem).join('\n') : null,
-    policy: toPolicy(choices, kernel),
+    policy: toPolicy(choices, kernel, plugin.onBootFailure),
     values: own.settings,
     settings: resolve => resolveSecrets(own, resolve),
     problems: all,

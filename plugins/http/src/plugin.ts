@@ -18,6 +18,8 @@ const PAGE = new URL('../page/', import.meta.url)
 export default definePlugin({
   name: 'http',
   summary: 'Serves operations and routes of every plugin over HTTP',
+  // Without its port there is nothing to serve: better to stop and name who holds it.
+  onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
   serves: true,
