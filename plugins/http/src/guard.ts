@@ -49,19 +49,25 @@ export class Guard {
     if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
     // What a proxy passes on is not local, wherever the proxy runs.
     const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
-    return !proxied && (this.#loopback || isLoopbackAddress(request.socket.remoteAddress)) ? LOCAL : ANONYMOUS
+    if (proxied || !this.#isKnown(hostName(request.headers.host ?? ''))) return ANONYMOUS
+    return this.#loopback || isLoopbackAddress(request.socket.remoteAddress) ? LOCAL : ANONYMOUS
   }
 
   #checkHost(host: string | undefined): void {
     if (host === undefined) throw httpErrors.create('HTTP_MALFORMED', 'the request has no Host header')
     const name = hostName(host)
     const open = !this.#loopback && this.#hosts.size === 1
-    if (!open && !this.#hosts.has(name) && !isLoopback(name)) {
+    if (!open && !this.#isKnown(name)) {
       throw httpErrors.create('HTTP_HOST_FORBIDDEN', `this server does not answer for the host "${name}"`, {
         hint: 'add the name to allowed_hosts in [plugins.http]'
       })
     }
     this.#lastHost = host
+  }
+
+  /** A name that a page elsewhere cannot have for its own: DNS may point any other name at this machine. */
+  #isKnown(name: string): boolean {
+    return isLoopback(name) || this.#hosts.has(name)
   }
 
   #checkOrigin(origin: string, host: string, response: ServerResponse | null): void {

@@ -181,10 +181,12 @@ tap.test('wider than loopback', async tap => {
   tap.doesNotThrow(admit('localhost:3847'), 'probes on the machine')
   tap.throws(admit('evil.example'), { code: 'HTTP_HOST_FORBIDDEN' })
 
-  const remote = { headers: {}, socket: { remoteAddress: '::ffff:203.0.113.9' } } as never
-  const local = { headers: {}, socket: { remoteAddress: '::ffff:127.0.0.1' } } as never
-  tap.match(named.identify(remote), { id: 'anonymous' })
-  tap.match(named.identify(local), { id: 'local' })
+  const request = (remoteAddress: string, host: string) => ({ headers: { host }, socket: { remoteAddress } }) as never
+  tap.match(named.identify(request('::ffff:203.0.113.9', 'localhost')), { id: 'anonymous' })
+  tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
+  const rebound = request('127.0.0.1', 'evil.example:3847')
+  const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] })
+  tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a page whose name was pointed at this machine')
 })
 
 tap.test('a token without a warning', async tap => {
