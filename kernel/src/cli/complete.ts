@@ -20,12 +20,22 @@ export function complete(args: readonly string[], root: CommandNode, catalog: Ca
   const [index = '0', ...words] = args
   const current = words[Number(index)] ?? ''
   const before = words.slice(1, Number(index))
-  const found = candidates(before, current, root, catalog).filter(({ value }) => value.startsWith(current))
+  const found = candidates(before, current, root, catalog)
   process.stdout.write(found.map(({ value, about }) => `${value}\t${about.replaceAll('\n', ' ')}\n`).join(''))
   return EXIT.ok
 }
 
-function candidates(before: readonly string[], current: string, root: CommandNode, catalog: Catalog): Candidate[] {
+/** What may stand after some words, beginning as `current` does. */
+export function candidates(
+  before: readonly string[],
+  current: string,
+  root: CommandNode,
+  catalog: Catalog
+): Candidate[] {
+  return possible(before, current, root, catalog).filter(({ value }) => value.startsWith(current))
+}
+
+function possible(before: readonly string[], current: string, root: CommandNode, catalog: Catalog): Candidate[] {
   const words = commandWords(before)
   const { node, path } = walk(root, words)
   const flags = flagsOf(node.command)

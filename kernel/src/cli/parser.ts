@@ -20,7 +20,8 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
   if (unknown !== undefined) throw unknown
   const { default: createYargs } = await import('#yargs')
   let chosen: Parsed = { kind: 'shown' }
-  const parser = createYargs([...argv])
+  const { words, restore } = protect(argv)
+  const parser = createYargs(words)
     .scriptName('svc')
     .detectLocale(false)
     .usage('$0 <command>\n\nA local-first AI toolchain in which every surface is a hot-loadable plugin.')
@@ -38,7 +39,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
       throw usageError(argv, { root, disabled }, message ?? error.message)
     })
   const choose = (command: CliCommand, parsed: Record<string, unknown>): void => {
-    chosen = { kind: 'command', command, input: collectInput(command, parsed) }
+    chosen = { kind: 'command', command, input: collectInput(command, restore(parsed)) }
   }
   addCommands(parser, root, [], choose)
   // yargs prints the groups of the program before those of a command, which have more to say.
@@ -46,6 +47,25 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
   if (argv.length === 0) return { kind: 'nothing', help: await parser.getHelp() }
   await parser.parseAsync()
   return chosen
+}
+
+interface Protected {
+  readonly words: string[]
+  restore(parsed: Readonly<Record<string, unknown>>): Record<string, unknown>
+}
+
+/** After `--` every word is an argument. yargs does not count those, so they go through it in disguise. */
+function protect(argv: readonly string[]): Protected {
+  const end = argv.indexOf('--')
+  const after = end === -1 ? [] : argv.slice(end + 1)
+  const disguised = new Map(after.filter(word => word.startsWith('-')).map((word, index) => [`\0${index}`, word]))
+  const disguises = new Map([...disguised].map(([disguise, word]) => [word, disguise]))
+  const reveal = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(reveal) : (disguised.get(value as string) ?? value)
+  return {
+    words: end === -1 ? [...argv] : [...argv.slice(0, end), ...after.map(word => disguises.get(word) ?? word)],
+    restore: parsed => Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, reveal(value)]))
+  }
 }
 
 function groupFlags(yargs: Argv, own: readonly string[]): void {

@@ -21,6 +21,6 @@ export function terminalOf(stream: OutputStream): Terminal {
   const colourful = stream.isTTY === true && stream.hasColors?.() === true
   return {
     columns: stream.isTTY === true ? (stream.columns ?? 80) : Number.POSITIVE_INFINITY,
-    paint: (colour, text) => (colourful ? styleText(colour, text) : text)
+    paint: (colour, text) => (colourful ? styleText(colour, text, { validateStream: false }) : text)
   }
 }

@@ -1,0 +1,78 @@
+import { t as s } from '@svc/plugin-sdk'
+import t from 'tap'
+import { collectInput, commandString, flagsOf } from '../../src/cli/arguments.ts'
+
+const shape = {
+  command: 'demo run',
+  args: ['target', 'files'],
+  aliases: {},
+  input: s.object({
+    target: s.string(),
+    files: s.optional(s.array(s.string())),
+    maxTokens: s.optional(s.integer()),
+    retry_after: s.optional(s.number()),
+    options: s.optional(s.object({ deep: s.boolean() })),
+    limits: s.optional(s.array(s.integer())),
+    note: s.optional(s.nullable(s.string())),
+    either: s.optional(s.union([s.integer(), s.string()])),
+    project: s.optional(s.string()),
+    force: s.boolean({ default: false })
+  })
+}
+
+t.test('positionals say whether they are required and repeat', async t => {
+  t.equal(commandString(shape), 'run <target> [files..]')
+})
+
+t.test('flags are field names in kebab case, and a field that is called like a global flag has a prefix', async t => {
+  const flags = flagsOf(shape).map(each => each.flag)
+  for (const flag of ['--max-tokens', '--retry-after', '--force', '--input-project', '--project', '--json', '--help'])
+    t.ok(flags.includes(flag), flag)
+  t.notOk(flags.includes('--target'))
+})
+
+t.test('what was not given stays absent', async t => {
+  t.same(collectInput(shape, { target: 'x', files: [], project: '/elsewhere', json: true }), { target: 'x' })
+})
+
+t.test('values become what the schema takes', async t => {
+  const input = collectInput(shape, {
+    target: '12',
+    files: ['a', 'b'],
+    'max-tokens': 5,
+    'retry-after': 0.5,
+    options: '{"deep": true}',
+    limits: ['1', '2'],
+    note: 'null',
+    either: '7',
+    'input-project': 'mine',
+    force: true
+  })
+  t.same(input, {
+    target: '12',
+    files: ['a', 'b'],
+    maxTokens: 5,
+    retry_after: 0.5,
+    options: { deep: true },
+    limits: [1, 2],
+    note: 'null',
+    either: 7,
+    project: 'mine',
+    force: true
+  })
+})
+
+t.test('of a flag that was given twice the last counts', async t => {
+  t.same(collectInput(shape, { target: ['a', 'b'] }), { target: 'b' })
+})
+
+t.test('text that is no JSON stays text, for the schema to judge', async t => {
+  t.same(collectInput(shape, { target: 'x', options: 'deep' }), { target: 'x', options: 'deep' })
+})
+
+t.test('a number that is none is named', async t => {
+  t.throws(() => collectInput(shape, { 'max-tokens': Number.NaN }), {
+    code: 'CLI_ARGUMENT_INVALID',
+    message: '--max-tokens takes a number'
+  })
+})

@@ -1,0 +1,78 @@
+import t from 'tap'
+import { type Parsed, parse } from '../../src/cli/parser.ts'
+import { demoTree, NO_COMMANDS } from './commands.ts'
+
+const understand = (...argv: string[]): Promise<Parsed> => parse(argv, demoTree(), NO_COMMANDS)
+const inputOf = async (...argv: string[]): Promise<unknown> => {
+  const parsed = await understand(...argv)
+  return parsed.kind === 'command' ? parsed.input : parsed.kind
+}
+
+t.test('arguments become the input of a command', async t => {
+  t.same(await inputOf('demo', 'greet', 'Ada'), { name: 'Ada' })
+  t.same(await inputOf('demo', 'greet', 'Ada', '--tone', 'cold', '--times=3'), { name: 'Ada', tone: 'cold', times: 3 })
+  t.same(await inputOf('--json', 'demo', 'greet', '007', '--set', 'a.b=c'), { name: '007' })
+  t.same(await inputOf('demo', 'greet', '--', '--dashed'), { name: '--dashed' })
+  t.same(await inputOf('demo', 'greet', ''), { name: '' })
+  t.same(await inputOf('demo', 'chat', '--no-quiet'), { quiet: false })
+})
+
+t.test('a flag that takes one value leaves the next word alone', async t => {
+  t.same(await inputOf('--set', 'a.b=c', 'demo', 'greet', 'Ada', '--set', 'd=e'), { name: 'Ada' })
+})
+
+t.test('without arguments there is help to show', async t => {
+  const parsed = await understand()
+  t.equal(parsed.kind, 'nothing')
+  t.match(parsed.kind === 'nothing' && parsed.help, /svc demo +chat, greet/)
+})
+
+const refusals: [argv: string[], code: string, message: string, hint: string | RegExp][] = [
+  [['dmo'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "dmo"', 'did you mean svc demo?'],
+  [['demo', 'gret', 'Ada'], 'CLI_COMMAND_UNKNOWN', 'svc demo has no command "gret"', 'did you mean svc demo greet?'],
+  [['zzzzzzz'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzzzzzz"', 'svc --help'],
+  [['zzz', '--help'], 'CLI_COMMAND_UNKNOWN', 'svc has no command "zzz"', 'svc --help'],
+  [['demo'], 'CLI_COMMAND_MISSING', 'svc demo needs a command', 'one of chat, greet; see svc demo --help'],
+  [['--jsn'], 'CLI_ARGUMENT_INVALID', 'svc has no flag --jsn', 'did you mean --json?'],
+  [
+    ['demo', 'greet', 'A', '--tine', 'x'],
+    'CLI_ARGUMENT_INVALID',
+    'svc demo greet has no flag --tine',
+    'did you mean --tone?'
+  ],
+  [
+    ['demo', 'greet', 'A', 'B'],
+    'CLI_ARGUMENT_INVALID',
+    'svc demo greet takes no argument "B"',
+    'svc demo greet --help'
+  ],
+  [['demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
+  [['--project', 'x', 'demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
+  [['demo', 'greet', 'A', '--times'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs a value after --times', /help/],
+  [['demo', 'greet', 'A', '--times', 'x'], 'CLI_ARGUMENT_INVALID', '--times takes a number', /^$/],
+  [
+    ['demo', 'greet', 'A', '--tone', 'hot'],
+    'CLI_ARGUMENT_INVALID',
+    'svc demo greet takes no "hot" for tone: one of "warm", "cold"',
+    /help/
+  ]
+]
+
+for (const [argv, code, message, hint] of refusals) {
+  t.test(`svc ${argv.join(' ')} is refused and says what to do`, async t => {
+    const error = await understand(...argv).then(
+      () => t.fail('understood'),
+      (caught: { code: string; message: string; hint?: string }) => caught
+    )
+    t.match(error, { code, message })
+    t.match((error as { hint?: string }).hint ?? '', hint)
+  })
+}
+
+t.test('a command of a plugin that is off says whose it is', async t => {
+  await t.rejects(parse(['demo', 'greet', 'A'], NO_COMMANDS, demoTree()), {
+    code: 'CLI_COMMAND_UNKNOWN',
+    message: 'svc demo greet belongs to the plugin demo, which is disabled',
+    hint: 'svc plugins enable demo'
+  })
+})

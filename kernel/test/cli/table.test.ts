@@ -1,0 +1,84 @@
+import t from 'tap'
+import { renderTable } from '../../src/cli/table.ts'
+import { textWidth } from '../../src/cli/text.ts'
+import { paper } from './terminal.ts'
+
+const plugins = [
+  { name: 'http', state: 'active', calls: 12, why: null },
+  {
+    name: 'model-server',
+    state: 'invalid',
+    calls: 3,
+    why: 'svc.toml:3:1  CFG_KEY_UNKNOWN  prot is not a setting\ndid you mean "port"?'
+  }
+]
+
+t.test('columns line up, numbers to the right, and columns that say nothing are left out', async t => {
+  const rows = [
+    { name: 'a', count: 5, nothing: null, list: [] },
+    { name: 'longer', count: 1234, nothing: undefined, list: ['x', 'y'] }
+  ]
+  t.equal(
+    renderTable(rows, ['name', 'count', 'nothing', 'list'], paper()),
+    ['NAME    COUNT  LIST', 'a           5  –', 'longer   1234  x, y'].join('\n')
+  )
+})
+
+t.test('headings split words of a field name', async t => {
+  t.match(renderTable([{ inFlight: 1 }], ['inFlight'], paper()), /^IN-FLIGHT\n/)
+})
+
+t.test('no rows are said to be none', async t => {
+  t.equal(renderTable([], ['name'], paper()), '(none)')
+})
+
+t.test('a row is one line where nobody reads lines of a fixed width', async t => {
+  const lines = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper()).split('\n')
+  t.equal(lines.length, 3)
+  t.match(lines[2], /prot is not a setting did you mean "port"\?$/)
+})
+
+t.test('long cells wrap within their column, and no line is wider than the terminal', async t => {
+  const text = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper(70)).replace(/<\w+>|<\/>/g, '')
+  const lines = text.split('\n')
+  t.ok(lines.every(line => textWidth(line) <= 70))
+  t.ok(lines.length > 3)
+  t.match(text, /did you mean "port"\?/)
+})
+
+t.test('a text that would be squeezed too much goes below the table, under the name of its row', async t => {
+  const text = renderTable(plugins, ['name', 'state', 'calls', 'why'], paper(44)).replace(/<\w+>|<\/>/g, '')
+  const [table = '', below = ''] = text.split('\n\n')
+  t.notMatch(table, /WHY|CFG_/)
+  t.equal(
+    below,
+    ['model-server why:', '  svc.toml:3:1  CFG_KEY_UNKNOWN  prot is not', '  a setting', '  did you mean "port"?'].join(
+      '\n'
+    )
+  )
+})
+
+t.test('states are coloured by what they mean, in columns of states alone', async t => {
+  const text = renderTable(
+    [
+      { name: 'ok', state: 'active' },
+      { name: 'b', state: 'waiting' },
+      { name: 'c', state: 'failed' },
+      { name: 'd', state: 'disabled' }
+    ],
+    ['name', 'state'],
+    paper()
+  )
+  t.match(text, '<green>active  </>')
+  t.match(text, '<yellow>waiting </>')
+  t.match(text, '<red>failed  </>')
+  t.match(text, 'd     disabled')
+  t.match(text, /^ok /m)
+})
+
+t.test('fractions keep three significant digits', async t => {
+  t.equal(
+    renderTable([{ x: 0.012345 }, { x: 8.25 }, { x: 1234.5678 }, { x: 2 }], ['x'], paper()),
+    ['     X', '0.0123', '  8.25', '  1235', '     2'].join('\n')
+  )
+})
