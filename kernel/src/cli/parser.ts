@@ -54,16 +54,21 @@ interface Protected {
   restore(parsed: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
 
-/** After `--` every word is an argument. yargs does not count those, so they go through it in disguise. */
+/** After `--` every word is an argument, and `-` is one anywhere. yargs thinks otherwise, so they go through in disguise. */
 function protect(argv: readonly string[]): Protected {
   const end = argv.indexOf('--')
-  const after = end === -1 ? [] : argv.slice(end + 1)
-  const disguised = new Map(after.filter(word => word.startsWith('-')).map((word, index) => [`\0${index}`, word]))
-  const disguises = new Map([...disguised].map(([disguise, word]) => [word, disguise]))
+  const disguised = new Map<string, string>()
+  const words = argv.flatMap((word, index) => {
+    if (index === end) return []
+    if (word !== '-' && (end === -1 || index < end || !word.startsWith('-'))) return [word]
+    const disguise = `\0${index}`
+    disguised.set(disguise, word)
+    return [disguise]
+  })
   const reveal = (value: unknown): unknown =>
     Array.isArray(value) ? value.map(reveal) : (disguised.get(value as string) ?? value)
   return {
-    words: end === -1 ? [...argv] : [...argv.slice(0, end), ...after.map(word => disguises.get(word) ?? word)],
+    words,
     restore: parsed => Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, reveal(value)]))
   }
 }

@@ -13,6 +13,7 @@ t.test('arguments become the input of a command', async t => {
   t.same(await inputOf('demo', 'greet', 'Ada', '--tone', 'cold', '--times=3'), { name: 'Ada', tone: 'cold', times: 3 })
   t.same(await inputOf('--json', 'demo', 'greet', '007', '--set', 'a.b=c'), { name: '007' })
   t.same(await inputOf('demo', 'greet', '--', '--dashed'), { name: '--dashed' })
+  t.same(await inputOf('demo', 'greet', '-'), { name: '-' })
   t.same(await inputOf('demo', 'greet', ''), { name: '' })
   t.same(await inputOf('demo', 'chat', '--no-quiet'), { quiet: false })
 })
