@@ -1,4 +1,5 @@
-// One file in place of yargs' forty: the command line pays for every file that it opens.
+// What the kernel's package holds besides its own code: yargs, and the configuration that ships with svc.
+import { cpSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -22,6 +23,9 @@ const measuring = {
   }
 }
 
+cpSync(fileURLToPath(new URL('../config', import.meta.url)), `${kernel}/dist/shipped-config`, { recursive: true })
+
+// One file in place of forty: the command line pays for every file that it opens.
 await build({
   stdin: { contents: "export { default } from 'yargs'", resolveDir: kernel },
   outfile: `${kernel}/dist/vendor/yargs.js`,

@@ -79,11 +79,10 @@ export function readSources(options: SourceOptions): ConfigSources {
   return { layers, env, projectRoot, projectFile, files: [...files], problems }
 }
 
-/** Files that ship with svc: in the packed kernel itself, and in a checkout beside it. */
+/** Files that ship with svc: in a checkout beside the kernel, installed in a copy that the build has made. */
 function installed(name: string): string {
-  const packed = fileURLToPath(new URL('../../config/', import.meta.url))
-  const folder = existsSync(packed) ? packed : fileURLToPath(new URL('../../../config/', import.meta.url))
-  return join(folder, name)
+  const beside = fileURLToPath(new URL('../../../config/', import.meta.url))
+  return join(existsSync(beside) ? beside : fileURLToPath(new URL('../shipped-config/', import.meta.url)), name)
 }
 
 function configHome(env: SourceOptions['env']): string {

@@ -1,0 +1,239 @@
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DaemonState, readDaemonState } from '@svc/contracts'
+import t from 'tap'
+import { errorOf, runSvc } from './run-svc.ts'
+import { makeProject, pluginPackage, serve } from './served-project.ts'
+
+/** Says in which process it runs, and waits until it is told to stop. */
+const WHERE = `
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+
+const place = defineOperation({
+  id: 'where.place', summary: 'Say where it runs', input: t.object({}),
+  output: t.object({ pid: t.integer(), word: t.string() }), effect: 'read',
+  expose: { rpc: true, cli: { command: 'where place' } }
+})
+const local = defineOperation({
+  id: 'where.local', summary: 'Not over RPC', input: t.object({}), output: t.object({ pid: t.integer() }),
+  effect: 'read', expose: { cli: { command: 'where local' } }
+})
+const wait = defineOperation({
+  id: 'where.wait', summary: 'Wait', input: t.object({ deaf: t.boolean({ default: false }) }), output: t.object({}),
+  events: t.string(), timeoutMs: 0, expose: { rpc: true, cli: { command: 'where wait' } }
+})
+const story = defineOperation({
+  id: 'where.story', summary: 'Tell', input: t.object({}), output: t.object({ text: t.string() }), events: t.string(),
+  effect: 'read', expose: { rpc: true, cli: { command: 'where story', view: { text: 'text' } } }
+})
+
+export default definePlugin({
+  name: 'where',
+  config: t.object({ word: t.string({ default: 'here', 'x-reload': 'live' }) }),
+  operations: [place, local, wait, story],
+  activate(ctx) {
+    const note = line => appendFileSync(join(ctx.projectRoot, 'notes'), line + '\\n')
+    ctx.implement(place, () => ({ pid: process.pid, word: ctx.config.word }))
+    ctx.implement(local, () => ({ pid: process.pid }))
+    ctx.implement(story, async (_input, call) => {
+      for (const word of ['once ', 'upon ', 'a time']) call.emit(word)
+      return { text: 'once upon a time' }
+    })
+    ctx.implement(wait, async ({ deaf }, call) => {
+      stuck = deaf
+      call.emit('waiting')
+      const alive = setInterval(() => {}, 1000)
+      await new Promise(resolve => call.signal.addEventListener('abort', resolve, { once: true }))
+      clearInterval(alive)
+      note('cancelled in ' + process.pid)
+      throw call.signal.reason
+    })
+    let stuck = false
+    ctx.effect('note', () => {
+      note('disposed in ' + process.pid)
+      if (stuck) return new Promise(() => {})
+    })
+  }
+})
+`
+
+const files = { 'plugins/where/package.json': pluginPackage('where'), 'plugins/where/src/plugin.ts': WHERE }
+const ONLY = ['--only', 'http,daemon,cli,where']
+
+/** What a daemon writes when it serves, a moment after it listens. */
+async function stateOf(folder: string): Promise<DaemonState> {
+  for (;;) {
+    const state = await readDaemonState(folder)
+    if (state !== null) return state
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+t.test('commands go through the running daemon, and without one run in process', async t => {
+  const folder = makeProject(t, files)
+  const pidOf = async (...argv: string[]): Promise<number> =>
+    JSON.parse((await runSvc(folder, [...argv, '--json'])).stdout).pid
+  const alone = await pidOf('where', 'place')
+  const server = await serve(t, folder, ONLY)
+  await stateOf(folder)
+  t.not(alone, server.child.pid)
+  t.equal(await pidOf('where', 'place'), server.child.pid, 'a command')
+  t.equal(await pidOf('call', 'where.place'), server.child.pid, 'a call by id')
+  t.equal(await pidOf('rpc', 'where.place'), server.child.pid, 'a method')
+  t.not(await pidOf('where', 'place', '--in-process'), server.child.pid, 'unless asked not to')
+  t.not(await pidOf('where', 'local'), server.child.pid, 'unless it is not offered over RPC')
+  t.match(
+    await runSvc(folder, ['where', 'place', '--set', 'plugins.where.word=there']),
+    { code: 0, stdout: /"there"/ },
+    'settings for one command stay in its process'
+  )
+  t.match(
+    await runSvc(folder, ['where', 'story']),
+    { code: 0, stdout: 'once upon a time\n' },
+    'events arrive as they come'
+  )
+  t.match(errorOf(await runSvc(folder, ['rpc', 'where.nowhere', '--json'])), { code: 'DMN_METHOD_UNKNOWN' })
+
+  const list = await runSvc(folder, ['plugins', 'list'])
+  t.match(list.stdout, /^where +1\.0\.0 +active +1 /m)
+  t.notMatch(list.stdout, /no daemon/)
+  t.match(
+    (await runSvc(folder, ['plugins', 'effects', 'where'])).stdout,
+    /^where 1\.0\.0 \(active[\s\S]*where\.place[\s\S]*note$/m
+  )
+  t.match((await runSvc(folder, ['plugins', 'top', '--seconds', '0.1'])).stdout, /^PLUGIN +CPU-MS +SHARE +CALLS\n/)
+  t.match((await runSvc(folder, ['doctor'])).stdout, /^ok +daemon +process \d+ at 127\.0\.0\.1:\d+/m)
+
+  t.match(await runSvc(folder, ['plugins', 'reload', 'where']), {
+    code: 0,
+    stdout: 'replace where: asked for\ngeneration 2 serves\n'
+  })
+  t.match(readFileSync(join(folder, 'notes'), 'utf8'), `disposed in ${server.child.pid}`)
+  t.match(await runSvc(folder, ['plugins', 'disable', 'where', '--no-persist']), { code: 0, stdout: /^remove where/ })
+  t.match(errorOf(await runSvc(folder, ['where', 'place', '--json'])), { code: 'DMN_METHOD_UNKNOWN' })
+  t.equal(readFileSync(join(folder, 'svc.toml'), 'utf8'), '', 'not persisted')
+  t.match(await runSvc(folder, ['plugins', 'enable', 'where']), { code: 0, stdout: /^add where/ })
+  t.match(readFileSync(join(folder, 'svc.toml'), 'utf8'), /\[plugins\.where\]\nenabled = true/)
+
+  t.equal(await server.stop('SIGINT'), 0, 'a server that was told to stop and did is a success')
+  t.not(await pidOf('where', 'place'), server.child.pid)
+})
+
+t.test('a daemon that wants a token is shown the one of the configuration, also behind a reference', async t => {
+  const folder = makeProject(t, { ...files, 'svc.toml': '[plugins.daemon]\ntoken = "secret://env/DAEMON_TOKEN"\n' })
+  const env = { DAEMON_TOKEN: 'opensesame' }
+  process.env.DAEMON_TOKEN = env.DAEMON_TOKEN
+  t.teardown(() => delete process.env.DAEMON_TOKEN)
+  const server = await serve(t, folder, ONLY)
+  await stateOf(folder)
+  const { stdout } = await runSvc(folder, ['where', 'place', '--json'], { env })
+  t.equal(JSON.parse(stdout).pid, server.child.pid)
+  const wrong = await runSvc(folder, ['rpc', 'where.place', '--json'], { env: { DAEMON_TOKEN: 'guessed' } })
+  t.equal(wrong.code, 5)
+  t.match(errorOf(wrong), { code: 'DMN_UNAUTHORIZED' })
+})
+
+t.test('what a dead daemon left behind fools nobody', async t => {
+  const folder = makeProject(t, files)
+  const server = await serve(t, folder, ONLY)
+  const left = JSON.stringify(await stateOf(folder))
+  server.child.kill('SIGKILL')
+  await server.ended
+  writeFileSync(join(folder, '.vox', 'daemon.json'), left)
+  t.match(await runSvc(folder, ['where', 'place']), { code: 0 })
+  t.match(await runSvc(folder, ['rpc', 'orch.ping']), { code: 7 })
+  writeFileSync(join(folder, '.vox', 'daemon.json'), JSON.stringify({ ...JSON.parse(left), pid: process.pid }))
+  t.match(await runSvc(folder, ['where', 'place']), { code: 0 }, 'nor one whose number another process has now')
+  t.match((await runSvc(folder, ['doctor'])).stdout, /^warning +daemon +.*does not answer for this project/m)
+})
+
+t.test('the first Ctrl-C ends a command cleanly with 130, here and in the daemon', async t => {
+  const folder = makeProject(t, files)
+  const interruptOnceWaiting = (argv: string[]): Promise<{ code: number | string; stderr: string }> =>
+    runSvc(folder, argv, {
+      onStart: child => void once(child.stdout!, 'data').then(() => child.kill('SIGINT'))
+    })
+  const alone = await interruptOnceWaiting(['where', 'wait'])
+  t.equal(alone.code, 130)
+  t.equal(alone.stderr, '')
+  t.match(readFileSync(join(folder, 'notes'), 'utf8'), /^cancelled in \d+\ndisposed in \d+\n$/)
+
+  const server = await serve(t, folder, ONLY)
+  await stateOf(folder)
+  t.match(await interruptOnceWaiting(['where', 'wait']), { code: 130 })
+  const cancelled = `cancelled in ${server.child.pid}`
+  while (!readFileSync(join(folder, 'notes'), 'utf8').includes(cancelled))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  t.match(await runSvc(folder, ['where', 'story']), { code: 0 }, 'and the daemon goes on')
+})
+
+t.test('the second Ctrl-C ends a command at once', async t => {
+  const folder = makeProject(t, files)
+  const notes = join(folder, 'notes')
+  const { code } = await runSvc(folder, ['where', 'wait', '--deaf', '--set', 'kernel.drain_timeout_ms=86400000'], {
+    onStart: child =>
+      void once(child.stdout!, 'data').then(async () => {
+        child.kill('SIGINT')
+        while (!existsSync(notes) || !readFileSync(notes, 'utf8').includes('disposed'))
+          await new Promise(resolve => setTimeout(resolve, 5))
+        child.kill('SIGINT')
+      })
+  })
+  t.equal(code, 130)
+})
+
+t.test('serve runs what it is told to, with the settings it is told', async t => {
+  const folder = makeProject(t, {
+    ...files,
+    'svc.quiet.toml': '[plugins.where]\nword = "hush"\n',
+    'svc.toml': '[plugins.where]\nword = "loud"\n'
+  })
+  const server = await serve(t, folder, ['--only', 'http,daemon,cli, where', '--profile', 'quiet'])
+  await stateOf(folder)
+  t.match((await runSvc(folder, ['where', 'place'])).stdout, /"hush"/)
+  const { stdout } = await runSvc(folder, ['plugins', 'list', '--json'])
+  const states = new Map(
+    JSON.parse(stdout).plugins.map((each: { name: string; state: string }) => [each.name, each.state])
+  )
+  t.equal(states.get('where'), 'active')
+  t.equal(states.get('mcp'), 'disabled')
+  t.match((await runSvc(folder, ['plugins', 'why', 'mcp'])).stdout, /left out by --only/)
+  t.match(
+    (await runSvc(folder, ['config', 'explain', 'plugins.where.word'])).stdout,
+    /svc\.quiet\.toml:2:1[\s\S]*overrides "loud"/
+  )
+  t.equal(await server.stop('SIGTERM'), 0)
+})
+
+t.test('a plugin that is saved is served again, and one that appears brings its commands', async t => {
+  const folder = makeProject(t, files)
+  const server = await serve(t, folder, ['--watch'])
+  await stateOf(folder)
+  const file = join(folder, 'plugins', 'where', 'src', 'plugin.ts')
+  writeFileSync(file, WHERE.replace('word: ctx.config.word', "word: 'changed'"))
+  await server.line(/"msg":"generation 2"/)
+  t.match((await runSvc(folder, ['where', 'place'])).stdout, /"changed"/)
+  t.match(await runSvc(folder, ['plugins', 'new', 'greeter']), { code: 0 })
+  await server.line(/"added":\["greeter"\]/)
+  t.match(await runSvc(folder, ['greeter', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' })
+  const { pid } = server.child
+  t.equal(JSON.parse((await runSvc(folder, ['where', 'place', '--json'])).stdout).pid, pid)
+})
+
+t.test('svc mcp speaks on standard streams beside a running daemon', async t => {
+  const folder = makeProject(t, files)
+  await serve(t, folder, ONLY)
+  await stateOf(folder)
+  const initialize = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  }
+  const ran = await runSvc(folder, ['mcp'], { stdin: `${JSON.stringify(initialize)}\n` })
+  t.equal(ran.code, 0)
+  t.match(JSON.parse(ran.stdout.split('\n')[0]!), { id: 1, result: { serverInfo: {} } })
+})
