@@ -48,7 +48,9 @@ export interface ProjectOptions {
  */
 export async function openProject(options: ProjectOptions): Promise<Project> {
   const config = resolveConfig(options.catalog.sources, options.catalog.manifests)
-  const fatal = config.generalProblems.filter(problem => problem.severity === 'error')
+  // A server does not start with less than it was told to run; one command needs its own plugin alone.
+  const relevant = options.activate === undefined ? config.problems : config.generalProblems
+  const fatal = relevant.filter(problem => problem.severity === 'error')
   if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
   const log = options.log ?? (await serverLog(options, config))
   const project = new Project(options, config, log)
