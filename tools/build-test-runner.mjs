@@ -1,9 +1,9 @@
 // tap carries its plugins inside, in a build of its own. After an installation those are the usual ones, with a compiler that
 // does not work with TypeScript 7; a run would build what .taprc asks for, and still load the others.
 import { spawnSync } from 'node:child_process'
-import { signature } from '@tapjs/test'
+import { t } from 'tap'
 
-if (signature.includes('@tapjs/typescript')) {
+if (t.pluginSignature.includes('@tapjs/typescript')) {
   const { status } = spawnSync('tap', ['build'], { stdio: 'inherit', shell: true })
   process.exitCode = status ?? 1
 }
