@@ -188,7 +188,7 @@ function checkDevice(device: string): void {
   if (['auto', 'best', 'cpu'].includes(device)) return
   throw inferenceErrors.create('INF_DEVICE_UNAVAILABLE', `Device ${device} is not available; available: cpu`, {
     data: { device, available: ['cpu'] },
-    hint: 'Name an available device, or auto to take the best one.'
+    hint: 'This version computes on the CPU: name cpu or auto. What CUDA takes is in the README, section CUDA.'
   })
 }
 
