@@ -59,10 +59,10 @@ export interface Served {
 }
 
 /** Runs `svc serve` in a project on free ports and resolves once it answers. */
-export async function serve(t: Test, folder: string, argv: readonly string[] = []): Promise<Served> {
+export async function serve(t: Test, folder: string, argv: readonly string[] = [], program = SVC_BIN): Promise<Served> {
   const child = spawn(
     process.execPath,
-    [SVC_BIN, 'serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0', ...argv],
+    [program, 'serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0', ...argv],
     { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } }
   )
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)

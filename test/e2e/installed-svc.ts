@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+export interface Installation {
+  /** Holds `node_modules` and the projects below it. */
+  readonly root: string
+  /** The installed program. */
+  readonly svc: string
+  /** Packs the package in a folder; the path of the tarball. */
+  pack(folder: string): string
+  /** An empty project in which the installation is in reach. */
+  project(name: string): string
+  /** npm in a folder, offline; its standard output. */
+  npm(folder: string, ...argv: string[]): string
+}
+
+/**
+ * Installs packages of this repository from their tarballs into a folder of their own. What they depend on is linked, so
+ * that no registry is needed.
+ */
+export function installSvc(t: Test, packages: Readonly<Record<string, string>>): Installation {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'svc-installed-')))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  const modules = join(root, 'node_modules')
+  mkdirSync(join(modules, '.bin'), { recursive: true })
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+    if (!name.startsWith('.') && name !== '@svc') symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  }
+  const npm = (folder: string, ...argv: string[]): string =>
+    execFileSync('npm', [...argv, '--offline', '--no-audit', '--no-fund', '--no-update-notifier'], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // npm tells the scripts that it runs about itself; this one is started by none.
+      env: { ...withoutNpm(process.env), NODE_OPTIONS: '', NO_COLOR: '1' }
+    })
+  const pack = (folder: string): string => {
+    const [packed] = JSON.parse(
+      npm(folder, 'pack', '--json', '--silent', '--foreground-scripts=false', '--pack-destination', root)
+    ) as {
+      filename: string
+    }[]
+    return join(root, packed!.filename.replace('@', '').replace('/', '-'))
+  }
+  for (const [name, folder] of Object.entries(packages)) {
+    const place = join(modules, ...name.split('/'))
+    mkdirSync(place, { recursive: true })
+    execFileSync('tar', ['-xzf', pack(join(ROOT, folder)), '-C', place, '--strip-components=1'])
+    const nested = join(ROOT, folder, 'node_modules')
+    if (existsSync(nested)) symlinkSync(nested, join(place, 'node_modules'))
+  }
+  const svc = join(modules, '@svc', 'kernel', 'bin', 'svc.mjs')
+  symlinkSync(svc, join(modules, '.bin', 'svc'))
+  return {
+    root,
+    svc,
+    pack,
+    npm,
+    project(name) {
+      const folder = join(root, name)
+      mkdirSync(folder)
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, private: true }))
+      writeFileSync(join(folder, 'svc.toml'), '')
+      return folder
+    }
+  }
+}
+
+function withoutNpm(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('npm_')))
+}

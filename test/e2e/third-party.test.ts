@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { installSvc } from './installed-svc.ts'
+import { errorOf, type Ran, type RunOptions, runSvc } from './run-svc.ts'
+import { serve } from './served-project.ts'
+
+const WORD_COUNT = fileURLToPath(new URL('../../examples/word-count', import.meta.url))
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+/** What tsc says; nothing when all is well. The test runner's hooks, which processes inherit, cannot load it. */
+const typeErrors = (folder: string): string =>
+  spawnSync('env', ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', '.'], { cwd: folder, encoding: 'utf8' }).stdout
+
+const installation = installSvc(t, {
+  '@svc/plugin-sdk': 'plugin-sdk',
+  '@svc/contracts': 'contracts',
+  '@svc/kernel': 'kernel',
+  '@svc/plugin-cli': 'plugins/cli',
+  '@svc/plugin-http': 'plugins/http',
+  '@svc/plugin-daemon': 'plugins/daemon'
+})
+const program = installation.svc
+const svc = (folder: string, argv: readonly string[], options: RunOptions = {}): Promise<Ran> =>
+  runSvc(folder, argv, { program, ...options })
+
+t.test('what is packed is what is needed to run, and no more', async t => {
+  const holds = (name: string): string[] =>
+    readdirSync(join(installation.root, 'node_modules', ...name.split('/')), { recursive: true }).map(String)
+  for (const name of ['@svc/plugin-sdk', '@svc/contracts', '@svc/kernel', '@svc/plugin-cli']) {
+    const files = holds(name).filter(file => !file.startsWith('node_modules'))
+    t.same(
+      files.filter(file => /\.map$|tsbuildinfo|^src\b|^test\b/.test(file)),
+      [],
+      name
+    )
+    t.ok(files.includes('README.md'), `${name} has a README`)
+  }
+  t.match(
+    await svc(installation.project('defaults'), ['plugins', 'list', '--profile', 'model-server']),
+    { code: 0 },
+    'profiles ship'
+  )
+})
+
+t.test('a plugin of a third party is packed, installed, used, changed and removed', async t => {
+  const manifest = JSON.parse(readFileSync(join(WORD_COUNT, 'package.json'), 'utf8'))
+  t.same([manifest.dependencies, Object.keys(manifest.peerDependencies)], [undefined, ['@svc/plugin-sdk']])
+  const imports = readFileSync(join(WORD_COUNT, 'src', 'plugin.ts'), 'utf8').matchAll(/from '([^']+)'/g)
+  t.same(
+    [...imports].map(([, specifier]) => specifier),
+    ['@svc/plugin-sdk'],
+    'it knows the SDK alone'
+  )
+
+  const folder = installation.project('user')
+  t.notMatch((await svc(folder, ['plugins', 'list'])).stdout, 'word-count')
+  installation.npm(folder, 'install', installation.pack(WORD_COUNT))
+  const list = await svc(folder, ['plugins', 'list', '--json'])
+  t.match(
+    JSON.parse(list.stdout).plugins.find((each: { name: string }) => each.name === 'word-count'),
+    {
+      version: '1.0.0',
+      state: 'resolved',
+      operations: 1,
+      location: join(folder, 'node_modules', 'svc-plugin-word-count')
+    }
+  )
+  t.match((await svc(folder, ['--help'])).stdout, /svc words +count/)
+  t.match(JSON.parse((await svc(folder, ['words', 'count', 'to be or not', '--json'])).stdout), {
+    words: 4,
+    longest: 'not'
+  })
+  const none = await svc(folder, ['words', 'count', ' ', '--json'])
+  t.equal(none.code, 2)
+  t.match(errorOf(none), { code: 'WORDS_NONE', message: 'The text has no words that are long enough.' })
+
+  const server = await serve(t, folder, [], program)
+  const count = async (text: string): Promise<{ words: number; generation: number }> => {
+    const response = await fetch(`${server.url}/words/count`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text })
+    })
+    return (await response.json()) as { words: number; generation: number }
+  }
+  t.match(
+    await count('to be or not'),
+    { words: 4, generation: 1 },
+    'over HTTP, and its hook tap heard of the generation'
+  )
+  t.match(JSON.parse((await svc(folder, ['rpc', 'words.count', '{"text":"a b"}'])).stdout), { words: 2 })
+
+  writeFileSync(join(folder, 'svc.toml'), '[plugins.word-count]\nmin_length = 3\n')
+  while ((await count('to be or not')).words === 4) await new Promise(resolve => setTimeout(resolve, 20))
+  t.match(await count('to be or not'), { words: 1, generation: 1 }, 'its setting changed without a new generation')
+  t.match(
+    (await svc(folder, ['config', 'explain', 'plugins.word-count.min_length'])).stdout,
+    /= 3\n +from +project, svc\.toml:2:1/
+  )
+
+  const from = server.lines.length
+  writeFileSync(join(folder, 'svc.toml'), '[plugins.word-count]\nmin_lenght = 5\n')
+  t.match(await server.line(/min_lenght/, from), /did you mean[\s\S]*min_length/)
+  t.match(await count('to be or not'), { words: 1 }, 'a typo leaves the old setting in force')
+  writeFileSync(join(folder, 'svc.toml'), '')
+  await server.stop()
+
+  installation.npm(folder, 'uninstall', 'svc-plugin-word-count')
+  t.notMatch((await svc(folder, ['plugins', 'list'])).stdout, 'word-count')
+  t.match(errorOf(await svc(folder, ['words', 'count', 'a', '--json'])), { code: 'CLI_COMMAND_UNKNOWN' })
+})
+
+t.test('a scaffolded plugin is listed, called, type-checked, tested, packed and installed', async t => {
+  const folder = installation.project('author')
+  const made = await svc(folder, ['plugins', 'new', 'hello-world'])
+  t.equal(made.code, 0)
+  t.match(made.stdout, 'npm test --prefix plugins/hello-world')
+  t.notMatch(made.stdout, 'npm install', 'the SDK is in reach')
+  t.match((await svc(folder, ['plugins', 'list'])).stdout, /^hello-world +0\.1\.0 +resolved/m)
+  t.match(await svc(folder, ['hello-world', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' })
+  t.match(await svc(folder, ['hello-world', 'greet', 'Ada', '--set', 'plugins.hello-world.greeting=Salut']), {
+    stdout: 'Salut, Ada!\n'
+  })
+
+  const place = join(folder, 'plugins', 'hello-world')
+  t.equal(typeErrors(place), '')
+  const source = join(place, 'src', 'plugin.ts')
+  const text = readFileSync(source, 'utf8')
+  writeFileSync(source, text.replace('({ name }) =>', '({ nmae }) =>'))
+  t.match(typeErrors(place), /src\/plugin\.ts.*nmae/)
+  writeFileSync(source, text)
+
+  t.match(installation.npm(place, 'test'), /pass 3/)
+  t.same(readdirSync(join(place, 'dist')).sort(), ['plugin.cjs', 'plugin.json'])
+
+  const user = installation.project('user-of-it')
+  installation.npm(user, 'install', installation.pack(place))
+  t.match(await svc(user, ['hello-world', 'greet', 'Bob']), { code: 0, stdout: 'Hello, Bob!\n' })
+})
+
+t.test('a plugin elsewhere in the project is made, and what is still to do is said', async t => {
+  const folder = installation.project('elsewhere')
+  const made = await svc(folder, ['plugins', 'new', 'far', 'tools/far'])
+  t.match(made.stdout, 'plugin_directories = ["tools/far"]')
+  t.notMatch((await svc(folder, ['plugins', 'list'])).stdout, /^far /m)
+  writeFileSync(join(folder, 'svc.toml'), '[kernel]\nplugin_directories = ["tools/far"]\n')
+  t.match((await svc(folder, ['plugins', 'list'])).stdout, /^far /m)
+
+  const refused: [argv: string[], exit: number, code: string][] = [
+    [['far', 'tools/far'], 6, 'CLI_DIRECTORY_EXISTS'],
+    [['out', '../out'], 2, 'CLI_DIRECTORY_OUTSIDE'],
+    [['Wrong_Name'], 2, 'OPR_INPUT_INVALID']
+  ]
+  for (const [argv, exit, code] of refused) {
+    const ran = await svc(folder, ['plugins', 'new', ...argv, '--json'])
+    t.match([ran.code, errorOf(ran).code], [exit, code])
+  }
+  t.notOk(existsSync(join(installation.root, 'out')))
+})
