@@ -100,6 +100,7 @@ export class ToyModel implements LoadedModel {
 
   async *generate(request: GenerateRequest): AsyncGenerator<GenerateEvent, void> {
     const { tokens, signal, stop = [], logprobs, sampling = {} } = request
+    if (this.closed) throw new SvcError('INF_MODEL_CLOSED', 'closed', { status: 503 })
     const room = this.info.contextLength - tokens.length
     if (room <= 0) {
       throw new SvcError('INF_CONTEXT_EXCEEDED', 'too long', {
@@ -133,7 +134,7 @@ export class ToyModel implements LoadedModel {
         await this.#options.beforeToken?.(generated.length, signal)
         // Real engines compute off the event loop; without this nobody else would ever run.
         await new Promise(setImmediate)
-        if (signal?.aborted) {
+        if (signal?.aborted || this.closed) {
           finishReason = 'cancelled'
           break
         }

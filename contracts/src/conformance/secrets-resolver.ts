@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { isSvcError } from '@svc/plugin-sdk'
+import type { SecretReference, SecretsResolver } from '../secrets/resolver.ts'
+import { type ConformanceSuite, holds } from './suite.ts'
+
+export interface SecretsResolverSubject {
+  readonly resolver: SecretsResolver
+  /** A secret that the resolver has. */
+  readonly known: SecretReference & { readonly value: string }
+  /** One that its backend does not have. */
+  readonly unknown: SecretReference
+}
+
+/** What holds for every `secrets.resolver@1`. */
+export function secretsResolverSuite({ resolver, known, unknown }: SecretsResolverSubject): ConformanceSuite {
+  const reference = { backend: known.backend, name: known.name }
+  const refusal = async (asked: SecretReference, code: string): Promise<void> => {
+    const error = await resolver.resolve(asked).then(
+      () => assert.fail(`${asked.backend}/${asked.name} was resolved`),
+      (caught: unknown) => caught
+    )
+    holds(isSvcError(error, code), `it is refused with ${code}, not with ${String(error)}`)
+    holds(
+      error.message.includes(asked.backend) && error.message.includes(asked.name),
+      'the message names the reference'
+    )
+    const told = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])
+    holds(!told.includes(known.value), 'no error holds a value')
+  }
+  return [
+    {
+      name: 'names its backends, and the one of a known secret among them',
+      async run() {
+        holds(resolver.backends.includes(known.backend), `${known.backend} is among the backends`)
+        for (const backend of resolver.backends) assert.match(backend, /^[a-z][a-z0-9_-]*$/)
+      }
+    },
+    {
+      name: 'resolves a secret, also twice at once',
+      async run() {
+        const values = await Promise.all([resolver.resolve(reference), resolver.resolve(reference)])
+        assert.deepEqual(values, [known.value, known.value])
+      }
+    },
+    { name: 'refuses a name that its backend does not have', run: () => refusal(unknown, 'SEC_NOT_FOUND') },
+    {
+      name: 'refuses a backend that it does not have',
+      run: () => refusal({ backend: 'no-such-backend', name: known.name }, 'SEC_BACKEND_UNKNOWN')
+    }
+  ]
+}
