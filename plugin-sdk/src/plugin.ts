@@ -50,7 +50,7 @@ export interface PluginContext<C = unknown> {
   /** Provides a declared service. */
   provide<A>(token: Service<A>, value: NoInfer<A>): void
   contribute<A>(to: Point<A>, item: NoInfer<A>, label?: string): void
-  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: Tap<NoInfer<A>, NoInfer<R>>, options?: TapOptions): void
+  on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: NoInfer<Tap<A, R>>, options?: TapOptions): void
   /** Runs a hook's taps in the generation that serves now. */
   trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
 

@@ -96,6 +96,11 @@ export interface ObjectOptions extends Annotations {
 type Optional<S> = S & { readonly '~optional': true }
 type WithDefault<S, O> = O extends Defaulted<unknown> ? S & { readonly '~defaulted': true } : S
 
+/** Options of a kind with a default or without. A keyword that is not known is a typo, and would otherwise be ignored. */
+type Only<O, Known, Default> = Known & { readonly default?: Default } & {
+  readonly [K in keyof O]: K extends keyof Known | 'default' ? unknown : never
+}
+
 type Properties = { readonly [key: string]: JsonSchema }
 type OptionalKeys<P> = { [K in keyof P]: P[K] extends { '~optional': true } ? K : never }[keyof P]
 type LooseKeys<P> = {
@@ -110,33 +115,26 @@ export type ObjectInputOf<P extends Properties> = Flatten<
   { [K in Exclude<keyof P, LooseKeys<P>>]: InferInput<P[K]> } & { [K in LooseKeys<P>]?: InferInput<P[K]> }
 >
 
-const optionals = new WeakSet<object>()
+/** Not enumerable, so no part of the JSON; registered, so another copy of this package knows it. */
+const OPTIONAL = Symbol.for('svc.schema.optional')
 
-function string<const O extends StringOptions | (StringOptions & Defaulted<string>)>(
-  options?: O
-): WithDefault<Schema<string>, O> {
+function string<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {
   return { type: 'string', ...options } as never
 }
 
-function integer<const O extends NumberOptions | (NumberOptions & Defaulted<number>)>(
-  options?: O
-): WithDefault<Schema<number>, O> {
+function integer<const O extends Only<O, NumberOptions, number>>(options?: O): WithDefault<Schema<number>, O> {
   return { type: 'integer', ...options } as never
 }
 
-function number<const O extends NumberOptions | (NumberOptions & Defaulted<number>)>(
-  options?: O
-): WithDefault<Schema<number>, O> {
+function number<const O extends Only<O, NumberOptions, number>>(options?: O): WithDefault<Schema<number>, O> {
   return { type: 'number', ...options } as never
 }
 
-function boolean<const O extends Annotations | (Annotations & Defaulted<boolean>)>(
-  options?: O
-): WithDefault<Schema<boolean>, O> {
+function boolean<const O extends Only<O, Annotations, boolean>>(options?: O): WithDefault<Schema<boolean>, O> {
   return { type: 'boolean', ...options } as never
 }
 
-function literals<const V extends string | number, const O extends Annotations | (Annotations & Defaulted<NoInfer<V>>)>(
+function literals<const V extends string | number, const O extends Only<O, Annotations, NoInfer<V>>>(
   values: readonly V[],
   options?: O
 ): WithDefault<Schema<V>, O> {
@@ -144,14 +142,14 @@ function literals<const V extends string | number, const O extends Annotations |
   return { ...(kinds.length === 1 ? { type: kinds[0] } : {}), enum: values, ...options } as never
 }
 
-function array<S extends JsonSchema, const O extends ArrayOptions | (ArrayOptions & Defaulted<readonly unknown[]>)>(
+function array<S extends JsonSchema, const O extends Only<O, ArrayOptions, readonly unknown[]>>(
   items: S,
   options?: O
 ): WithDefault<Schema<Infer<S>[], InferInput<S>[]>, O> {
   return { type: 'array', items, ...options } as never
 }
 
-function record<S extends JsonSchema, const O extends Annotations | (Annotations & Defaulted<Record<string, unknown>>)>(
+function record<S extends JsonSchema, const O extends Only<O, Annotations, Record<string, unknown>>>(
   values: S,
   options?: O
 ): WithDefault<Schema<Record<string, Infer<S>>, Record<string, InferInput<S>>>, O> {
@@ -164,7 +162,7 @@ function object<const P extends Properties>(
 ): Schema<ObjectOf<P>, ObjectInputOf<P>> {
   const required = Object.keys(properties).filter(key => {
     const property = properties[key] as JsonSchema
-    return !optionals.has(property) && !('default' in property)
+    return !(OPTIONAL in property) && !('default' in property)
   })
   return {
     type: 'object',
@@ -176,9 +174,7 @@ function object<const P extends Properties>(
 }
 
 function optional<S extends JsonSchema>(schema: S): Optional<S> {
-  const copy = { ...schema }
-  optionals.add(copy)
-  return copy as Optional<S>
+  return Object.defineProperty({ ...schema }, OPTIONAL, { value: true }) as unknown as Optional<S>
 }
 
 function nullable<S extends JsonSchema>(
@@ -196,8 +192,8 @@ function union<const S extends readonly JsonSchema[]>(
 }
 
 /** A setting or field whose value is never printed, logged or traced. */
-function secret<const O extends StringOptions>(options?: O): Schema<string> {
-  return { type: 'string', ...options, 'x-secret': true }
+function secret<const O extends Only<O, StringOptions, string>>(options?: O): WithDefault<Schema<string>, O> {
+  return { type: 'string', ...options, 'x-secret': true } as never
 }
 
 function unknown(options?: Annotations): Schema<unknown> {

@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+t.test('the package depends on nothing at run time', async t => {
+  const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'))
+  t.equal(manifest.dependencies, undefined)
+  t.same(Object.keys(manifest.peerDependencies), ['@svc/kernel'])
+  t.same(manifest.peerDependenciesMeta, { '@svc/kernel': { optional: true } }, 'which only tests need')
+})
+
+t.test('what plugins import at run time imports nothing, and the testing kit only what Node has', async t => {
+  const imported = (folder: string): string[] => {
+    const files = readdirSync(`${root}/${folder}`).filter(file => file.endsWith('.ts'))
+    const texts = files.map(file => readFileSync(`${root}/${folder}/${file}`, 'utf8'))
+    // Types vanish when the file is compiled.
+    const statements = texts.flatMap(text => [
+      ...text.matchAll(/^(?:import|export) (?!type )[^'\n]*?from '([^']+)'/gms)
+    ])
+    return [
+      ...new Set(statements.map(([, specifier = '']) => specifier).filter(specifier => !specifier.startsWith('.')))
+    ]
+  }
+  t.same(imported('src'), [])
+  t.ok(
+    imported('src/testing').every(specifier => specifier.startsWith('node:')),
+    imported('src/testing').join()
+  )
+})

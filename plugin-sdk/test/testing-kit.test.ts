@@ -1,0 +1,180 @@
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import t from 'tap'
+import { defineOperation, definePlugin, hook, type Plugin, ref, t as s, service } from '../src/index.ts'
+import { assertNoLeaks, fake, loadPlugin, reloadSoak, testKernel, testPlugin } from '../src/testing/index.ts'
+
+interface Clock {
+  now(): number
+}
+const clock = service<Clock>('demo.clock@1')
+const tell = defineOperation({
+  id: 'demo.tell',
+  summary: 'Tell the time',
+  input: s.object({ zone: s.string({ default: 'UTC' }) }),
+  output: s.object({ text: s.string() }),
+  effect: 'read'
+})
+const asked = hook<[string], string>('demo.asked', 'bail')
+
+function teller(prefix = 'it is'): Plugin {
+  return definePlugin({
+    name: 'teller',
+    config: s.object({ unit: s.enum(['ms', 's'], { default: 'ms' }) }),
+    requires: { clock: ref(clock) },
+    operations: [tell],
+    hooks: [asked],
+    activate(ctx, deps) {
+      ctx.log.info('ready', { unit: ctx.config.unit })
+      ctx.effect('a thread', () => {})
+      ctx.on(asked, question => (question === 'when' ? 'now' : undefined))
+      ctx.implement(tell, ({ zone }) => ({ text: `${prefix} ${deps.clock.current.now()} ${ctx.config.unit} ${zone}` }))
+    }
+  })
+}
+const noon = fake(clock, { now: () => 12 })
+
+t.test('one plugin runs in the real kernel, with fakes in place of other plugins', async t => {
+  const kernel = await testPlugin(teller(), { services: [noon] })
+  t.same(await kernel.call(tell, {}), { text: 'it is 12 ms UTC' })
+  t.same(await kernel.callById('demo.tell', { zone: 'CET' }), { text: 'it is 12 ms CET' })
+  await t.rejects(kernel.callById('demo.tell', { zone: 1 }), { code: 'OPR_INPUT_INVALID' })
+  await t.rejects(kernel.callById('demo.told', {}), { code: 'OPR_UNKNOWN', hint: 'did you mean demo.tell?' })
+  t.equal(await kernel.trigger(asked, 'when'), 'now')
+  t.equal(await kernel.trigger(asked, 'why'), undefined)
+  t.equal(kernel.state('teller'), 'active')
+  t.equal(kernel.state('nobody'), 'unknown')
+  t.ok(JSON.stringify(kernel.effects('teller')).includes('a thread'))
+  t.match(kernel.log, [{ plugin: 'teller', level: 'info', message: 'ready', fields: { unit: 'ms' } }])
+  t.ok(existsSync(kernel.root))
+  await kernel.close()
+  t.notOk(existsSync(kernel.root), 'its folder is gone')
+})
+
+t.test('settings are validated as they are when served', async t => {
+  const kernel = await testPlugin(teller(), { services: [noon], settings: { unit: 's' } })
+  t.same(await kernel.call(tell, {}), { text: 'it is 12 s UTC' })
+  await kernel.close()
+  await t.rejects(testPlugin(teller(), { services: [noon], settings: { unit: 'h' } }), /unit/)
+  await t.rejects(testPlugin(teller(), { services: [noon], settings: { untit: 's' } }), /untit/)
+})
+
+t.test('what refuses a plugin is thrown', async t => {
+  const failing = definePlugin({
+    name: 'failing',
+    activate() {
+      throw new Error('no such port')
+    }
+  })
+  await t.rejects(testPlugin(failing), { code: 'KRN_ACTIVATE_FAILED', message: /no such port/ })
+  await t.rejects(
+    testKernel(
+      [
+        teller(),
+        definePlugin({ name: 'double', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ text: '' })) })
+      ],
+      { services: [noon] }
+    ),
+    {
+      code: 'KRN_CONFLICT'
+    }
+  )
+})
+
+t.test('plugins work together, and one is swapped without a gap', async t => {
+  const watch = (now: number): Plugin =>
+    definePlugin({ name: 'watch', provides: [clock], activate: ctx => ctx.provide(clock, { now: () => now }) })
+  const kernel = await testKernel([teller(), watch(1)])
+  t.same(await kernel.call(tell, {}), { text: 'it is 1 ms UTC' })
+  await kernel.replace(watch(2))
+  t.same(await kernel.call(tell, {}), { text: 'it is 2 ms UTC' })
+  await kernel.replace(teller('the time is'))
+  t.same(await kernel.call(tell, {}), { text: 'the time is 2 ms UTC' })
+  await kernel.close()
+})
+
+t.test('a swap that fails changes nothing', async t => {
+  const kernel = await testPlugin(teller(), { services: [noon] })
+  const broken = definePlugin({ ...teller(), activate: () => Promise.reject(new Error('broken')) })
+  await t.rejects(kernel.replace(broken), { code: 'KRN_ACTIVATE_FAILED' })
+  t.same(await kernel.call(tell, {}), { text: 'it is 12 ms UTC' })
+  await kernel.close()
+})
+
+t.test('a built plugin is loaded whichever way it is exported', async t => {
+  const body = `{ kind: 'plugin', sdk: 1, name: 'built', activate() {} }`
+  const folder = t.testdir({
+    'default.cjs': `exports.default = ${body}`,
+    'named.cjs': `exports.plugin = ${body}`,
+    'whole.cjs': `module.exports = ${body}`,
+    'none.cjs': 'exports.other = 1'
+  })
+  for (const file of ['default.cjs', 'named.cjs', 'whole.cjs']) t.equal(loadPlugin(join(folder, file)).name, 'built')
+  t.equal(loadPlugin(new URL(`file://${join(folder, 'whole.cjs')}`)).name, 'built')
+  t.throws(() => loadPlugin(join(folder, 'none.cjs')), /none\.cjs exports no plugin/)
+})
+
+t.test('a test that cleans up leaves nothing, and one that does not is told what', async t => {
+  await assertNoLeaks(async () => {
+    const kernel = await testPlugin(teller(), { services: [noon] })
+    await kernel.close()
+  })
+  const leaks: [what: RegExp, leak: () => () => void][] = [
+    [
+      /1 active Timeout/,
+      () => {
+        const timer = setInterval(() => {}, 60_000)
+        return () => clearInterval(timer)
+      }
+    ],
+    [
+      /1 active TCPServerWrap/,
+      () => {
+        const server = createServer().listen(0)
+        return () => server.close()
+      }
+    ],
+    [
+      /1 process listener SIGUSR2/,
+      () => {
+        const listener = (): void => {}
+        process.on('SIGUSR2', listener)
+        return () => process.off('SIGUSR2', listener)
+      }
+    ],
+    [
+      /global variable forgotten/,
+      () => {
+        Object.assign(globalThis, { forgotten: 1 })
+        return () => Reflect.deleteProperty(globalThis, 'forgotten')
+      }
+    ]
+  ]
+  for (const [what, leak] of leaks) {
+    let clean = (): void => {}
+    await t.rejects(
+      assertNoLeaks(async () => {
+        clean = leak()
+      }),
+      { message: what }
+    )
+    clean()
+  }
+})
+
+t.test('a soak tells what each reload leaves on the heap', async t => {
+  const clean = await reloadSoak(() => teller(), { services: [noon], reloads: 60 })
+  t.equal(clean.reloads, 60)
+  const hoard: unknown[] = []
+  const hoarding = (): Plugin =>
+    definePlugin({
+      name: 'hoarding',
+      activate() {
+        hoard.push(new Array(20_000).fill(0).map((_, index) => ({ index })))
+      }
+    })
+  const { heapPerReload } = await reloadSoak(hoarding, { reloads: 40 })
+  t.ok(heapPerReload > 100_000, `${heapPerReload} bytes of a hoard`)
+  t.ok(clean.heapPerReload < heapPerReload / 10, `${clean.heapPerReload} bytes of a clean plugin`)
+})
