@@ -73,12 +73,14 @@ export async function activateInProcess(
   })
   const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }
   const dependencies = resolveDependencies({ ...requires, ...optional }, host)
-  const disposer = await withTimeout(
-    async () => instance.plugin.activate(context, dependencies as never),
-    policy.activateTimeoutMs,
-    unit.name
-  )
-  if (typeof disposer === 'function') unit.scope.effect('activate', disposer)
+  const run = async (): Promise<void> => {
+    const disposer = await instance.plugin.activate(context, dependencies as never)
+    if (typeof disposer !== 'function') return
+    // Nobody waits for it any more, and still it opened what this closes.
+    if (!unit.scope.closed) unit.scope.effect('activate', disposer)
+    else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
+  }
+  await withTimeout(run, policy.activateTimeoutMs, unit.name)
   assertComplete(unit)
 }
 
@@ -109,13 +111,17 @@ export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number
   }
 }
 
-/** A plugin's own error with the plugin's name on it. */
-export function activationError(plugin: string, error: unknown): SvcError {
-  if (isSvcError(error) && error.plugin === plugin) return error
+/** A plugin's own error with the plugin's name on it. `hide` takes out of the text what nobody may read. */
+export function activationError(
+  plugin: string,
+  error: unknown,
+  hide: (text: string) => string = text => text
+): SvcError {
+  if (isSvcError(error) && error.plugin === plugin && hide(error.message) === error.message) return error
   const cause = error instanceof Error ? error : new Error(String(error))
   if (isSvcError(error)) {
     const { code, message, status, hint, at, data } = error
-    return new SvcError(code, `${plugin}: ${message}`, {
+    return new SvcError(code, hide(error.plugin === plugin ? message : `${plugin}: ${message}`), {
       status,
       plugin,
       cause,
@@ -129,7 +135,7 @@ export function activationError(plugin: string, error: unknown): SvcError {
   )?.[1]
   return kernelErrors.create(
     'KRN_ACTIVATE_FAILED',
-    `${plugin} failed to activate: ${cause.message}${place === undefined ? '' : ` (${place})`}`,
+    hide(`${plugin} failed to activate: ${cause.message}${place === undefined ? '' : ` (${place})`}`),
     {
       plugin,
       cause

@@ -15,7 +15,8 @@ export class Breaker {
   readonly #now: () => number
   #faults: number[] = []
   #openedAt: number | undefined
-  #probing = false
+  /** When the call that tries for the others was let through. */
+  #probedAt: number | undefined
 
   constructor(policy: BreakerPolicy, now: () => number = Date.now) {
     this.#policy = policy
@@ -29,9 +30,11 @@ export class Breaker {
   /** Milliseconds until a call may try again; 0 lets this call through. */
   admit(): number {
     if (this.#openedAt === undefined) return 0
-    const wait = this.#openedAt + this.#policy.halfOpenMs - this.#now()
-    if (wait > 0 || this.#probing) return Math.max(wait, 1)
-    this.#probing = true
+    const now = this.#now()
+    // A probe that never ends is followed by another.
+    const wait = Math.max(this.#openedAt, this.#probedAt ?? -Infinity) + this.#policy.halfOpenMs - now
+    if (wait > 0) return wait
+    this.#probedAt = now
     return 0
   }
 
@@ -39,7 +42,7 @@ export class Breaker {
   succeed(): boolean {
     if (this.#openedAt === undefined) return false
     this.#openedAt = undefined
-    this.#probing = false
+    this.#probedAt = undefined
     this.#faults = []
     return true
   }
@@ -50,7 +53,7 @@ export class Breaker {
     const now = this.#now()
     if (this.#openedAt !== undefined) {
       this.#openedAt = now
-      this.#probing = false
+      this.#probedAt = undefined
       return false
     }
     this.#faults = [...this.#faults.filter(at => at > now - this.#policy.windowMs), now]
@@ -61,6 +64,6 @@ export class Breaker {
 
   /** A probe that was neither success nor fault, such as one that the caller cancelled. */
   release(): void {
-    this.#probing = false
+    this.#probedAt = undefined
   }
 }

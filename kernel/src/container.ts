@@ -7,11 +7,7 @@ import { kernelErrors } from './errors.ts'
  * disposing: awilix disposes in cache order, which is not dependency order.
  */
 export class ServiceContainer {
-  readonly #container: AwilixContainer
-
-  constructor(parent?: ServiceContainer) {
-    this.#container = parent === undefined ? createContainer({ strict: true }) : parent.#container.createScope()
-  }
+  readonly #container: AwilixContainer = createContainer({ strict: true })
 
   register(token: ServiceId, value: unknown): void {
     this.#container.register(token, asValue(value))

@@ -20,8 +20,16 @@ import type { BreakerPolicy } from './breaker.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
+import { traceparentOf } from './trace.ts'
 import type { Unit } from './unit.ts'
 import { Validator } from './validation.ts'
+
+/** A call by a plugin, with what it inherits from the call that it is made for. */
+export interface PluginCall extends Omit<CallOptions, 'parent'> {
+  readonly caller: string
+  readonly requestId?: string
+  readonly traceparent?: string
+}
 
 /** What a context needs from whoever hosts its unit: the kernel, or the far side of a boundary. */
 export interface ContextHost {
@@ -33,7 +41,7 @@ export interface ContextHost {
   readonly breaker: BreakerPolicy
   /** True on the far side of a boundary, where values cannot be shared. */
   readonly isolated: boolean
-  invoke(operationId: string, input: unknown, options: CallOptions & { readonly caller: string }): Promise<unknown>
+  invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
   /** Runs an opener whose timers, servers and sockets are not the unit's own: they may outlive it. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
@@ -94,6 +102,8 @@ class UnitContext implements PluginContext<unknown> {
     this.#registering(`provide ${token.id}`)
     this.#sharing(`provide ${token.id}`)
     if (!this.#unit.manifest.provides.includes(token.id)) throw this.#undeclared('service', token.id, 'provides')
+    // To whoever looks it up this would be as if nobody provided it.
+    if (value === undefined) throw missing(this.#unit, [`service ${token.id}, given as undefined`])
     this.#unit.services.set(token.id, value)
   }
 
@@ -120,7 +130,7 @@ class UnitContext implements PluginContext<unknown> {
 
   callById(id: string, input: unknown, options: CallOptions = {}): Promise<unknown> {
     this.#unit.scope.assertOpen(`call ${id}`)
-    return this.#host.invoke(id, input, { ...options, caller: this.name })
+    return this.#host.invoke(id, input, { ...inherit(options), caller: this.name })
   }
 
   async keep<A>(key: string, open: () => A | Promise<A>, close: (value: A) => void | Promise<void>): Promise<A> {
@@ -200,21 +210,37 @@ class UnitContext implements PluginContext<unknown> {
   }
 }
 
+function inherit({ parent, ...options }: CallOptions): Omit<PluginCall, 'caller'> {
+  if (parent === undefined) return options
+  const left = parent.deadline === Infinity ? Infinity : Math.max(parent.deadline - Date.now(), 1)
+  const timeoutMs = Math.min(left, options.timeoutMs || Infinity)
+  return {
+    ...options,
+    signal: options.signal === undefined ? parent.signal : AbortSignal.any([parent.signal, options.signal]),
+    ...(timeoutMs === Infinity ? {} : { timeoutMs }),
+    requestId: parent.requestId,
+    traceparent: traceparentOf(parent.traceId)
+  }
+}
+
 function isAbort(error: unknown): boolean {
   return isSvcError(error, 'OPR_CANCELLED') || (error instanceof Error && error.name === 'AbortError')
 }
 
 /** Throws `KRN_IMPLEMENTATION_MISSING` when the unit declared something that `activate` did not supply. */
 export function assertComplete(unit: Unit): void {
-  const missing = [
+  const lacking = [
     ...unit.manifest.operations.filter(each => !unit.operations.has(each.id)).map(each => `operation ${each.id}`),
     ...unit.manifest.provides.filter(id => !unit.services.has(id)).map(id => `service ${id}`),
     ...unit.manifest.commands.filter(each => !unit.commands.has(each.command)).map(each => `command ${each.command}`)
   ]
-  if (missing.length === 0) return
-  throw kernelErrors.create(
+  if (lacking.length > 0) throw missing(unit, lacking)
+}
+
+function missing(unit: Unit, what: readonly string[]): Error {
+  return kernelErrors.create(
     'KRN_IMPLEMENTATION_MISSING',
-    `${unit.name} declares but does not supply: ${missing.join(', ')}`,
+    `${unit.name} declares but does not supply: ${what.join(', ')}`,
     {
       plugin: unit.name,
       hint: 'call ctx.implement, ctx.provide or ctx.command for each inside activate'

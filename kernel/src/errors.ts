@@ -12,6 +12,7 @@ export const kernelErrors = errorTable({
   KRN_PLUGIN_UNKNOWN: { message: 'No plugin of that name was discovered.', status: 404 },
   KRN_SCOPE_CLOSED: { message: 'A disposed plugin tried to register or use something.' },
   KRN_SERVICE_GONE: { message: 'A reference was used while nothing provides its service.', status: 503 },
+  KRN_SETTINGS_REFUSED: { message: 'A plugin that serves did not accept a change of its live settings.' },
   KRN_SURFACE_REFUSED: { message: 'A surface could not be prepared for the next generation.' },
   KRN_UNDECLARED: { message: 'A plugin supplied something that its definition does not declare.' },
   OPR_CANCELLED: { message: 'The caller went away or cancelled.', status: 499 },

@@ -1,15 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Contribution,
   type GenerationDiff,
   type GenerationView,
+  generationFlipped,
   type OperationEntry,
-  routeKey,
-  type UnitView
+  routeKey
 } from '@svc/contracts'
 import type { CommandHandler, OperationDescriptor, Point, ServiceId } from '@svc/plugin-sdk'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
-import { HookSet } from './hooks.ts'
+import { type DeclaredHooks, HookSet } from './hooks.ts'
 import type { Unit } from './unit.ts'
 
 type Report = (plugin: string, hookId: string, error: unknown) => void
@@ -45,7 +46,8 @@ export class Generation implements GenerationView {
       }
     }
     this.hooks = new HookSet(
-      units.flatMap(unit => unit.taps),
+      units.flatMap(unit => unit.taps.map(tap => ({ ...tap, unit }))),
+      declaredHooks(units),
       report
     )
   }
@@ -53,6 +55,11 @@ export class Generation implements GenerationView {
   items<A>(at: Point<A>): readonly Contribution<A>[] {
     return (this.#items.get(at.id) ?? []) as readonly Contribution<A>[]
   }
+}
+
+function declaredHooks(units: readonly Unit[]): DeclaredHooks {
+  const declared = units.flatMap(unit => unit.manifest.hooks)
+  return new Map([generationFlipped, ...declared].map(hook => [hook.id, hook]))
 }
 
 function composeOperations(units: readonly Unit[], owners: Map<string, string>): Map<string, OperationEntry> {
@@ -106,20 +113,23 @@ function claim(owners: Map<string, string>, key: string, owner: string): void {
   })
 }
 
-/** What changed between two generations. */
+/** What changed between two generations; the first has none before it. */
 export function diffGenerations(previous: Generation | undefined, next: Generation): GenerationDiff {
-  const before: ReadonlyMap<string, UnitView> = previous?.units ?? new Map()
+  const before: ReadonlyMap<string, Unit> = previous?.units ?? new Map()
   const names = [...next.units.keys()]
-  const changedOperations = new Set<string>()
-  for (const id of new Set([...(previous?.operations.keys() ?? []), ...next.operations.keys()])) {
-    const [a, b] = [previous?.operations.get(id)?.descriptor, next.operations.get(id)?.descriptor]
-    if (JSON.stringify(a) !== JSON.stringify(b)) changedOperations.add(id)
-  }
+  const gone = [...before.values()].filter(unit => next.units.get(unit.name) !== unit)
+  const fresh = [...next.units.values()].filter(unit => before.get(unit.name) !== unit)
+  // What a unit that stays declares stays: only the others are compared.
+  const ids = new Set([...gone, ...fresh].flatMap(unit => [...unit.operations.keys()]))
   return {
     generation: next.id,
     added: names.filter(name => !before.has(name)),
-    replaced: names.filter(name => before.has(name) && before.get(name)?.instance !== next.units.get(name)?.instance),
+    replaced: fresh.map(unit => unit.name).filter(name => before.has(name)),
     removed: [...before.keys()].filter(name => !next.units.has(name)),
-    operations: [...changedOperations]
+    operations: [...ids].filter(id => !same(previous?.operations.get(id), next.operations.get(id)))
   }
+}
+
+function same(a: OperationEntry | undefined, b: OperationEntry | undefined): boolean {
+  return a === b || isDeepStrictEqual(a?.descriptor, b?.descriptor)
 }

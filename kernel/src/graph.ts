@@ -31,7 +31,8 @@ export function resolveGraph(
 ): Graph {
   const blocked = new Map<string, Blocked>()
   const providers = findProviders(nodes, builtin, blocked)
-  const edges = nodes.flatMap(node => edgesOf(node, providers, builtin, nodes))
+  const present = new Set(nodes.map(node => node.name))
+  const edges = nodes.flatMap(node => edgesOf(node, providers, builtin, present))
   blockWaiting(nodes, edges, blocked, candidates)
   const free = nodes.filter(node => !blocked.has(node.name))
   const order = sort(free, edges, blocked)
@@ -62,7 +63,7 @@ function edgesOf(
   node: Node,
   providers: ReadonlyMap<string, string>,
   builtin: ReadonlySet<string>,
-  nodes: readonly Node[]
+  present: ReadonlySet<string>
 ): GraphEdge[] {
   const edge = (token: string, kind: GraphEdge['kind']): GraphEdge => ({
     from: node.name,
@@ -71,11 +72,10 @@ function edgesOf(
     kind
   })
   const refs = new Set<string>(node.refs)
-  const present = new Set(nodes.map(other => other.name))
   return [
     ...node.requires.map(token => edge(token, 'requires')),
     ...node.optional.map(token => edge(token, 'optional')),
-    ...node.requires.filter(token => refs.has(token)).map(token => edge(token, 'ref')),
+    ...[...node.requires, ...node.optional].filter(token => refs.has(token)).map(token => edge(token, 'ref')),
     ...node.after
       .filter(name => present.has(name))
       .map((name): GraphEdge => ({ from: node.name, token: name, to: name, kind: 'after' }))
@@ -157,21 +157,29 @@ function blockCycle(cycle: readonly GraphEdge[], blocked: Map<string, Blocked>):
 
 /** What is merely preferred gives way: an optional or `after` edge that would close a circle is left out. */
 function withoutSoftCycles(edges: readonly GraphEdge[]): GraphEdge[] {
-  const kept = edges.filter(edge => edge.kind === 'requires')
+  const hard = edges.filter(edge => edge.kind === 'requires')
+  const kept = [...hard]
+  const outgoing = groupByFrom(hard)
   for (const soft of edges) {
-    if (soft.kind !== 'requires' && !reaches(soft.to as string, soft.from, kept)) kept.push(soft)
+    if (soft.kind === 'requires' || reaches(soft.to as string, soft.from, outgoing)) continue
+    kept.push(soft)
+    outgoing.set(soft.from, [...(outgoing.get(soft.from) ?? []), soft])
   }
   return kept
 }
 
-function reaches(start: string, goal: string, edges: readonly GraphEdge[]): boolean {
+function reaches(start: string, goal: string, outgoing: ReadonlyMap<string, readonly GraphEdge[]>): boolean {
   const seen = new Set([start])
-  for (const at of seen) for (const edge of edges) if (edge.from === at) seen.add(edge.to as string)
+  for (const at of seen) for (const edge of outgoing.get(at) ?? []) seen.add(edge.to as string)
   return seen.has(goal)
 }
 
 function groupByFrom(edges: readonly GraphEdge[]): Map<string, GraphEdge[]> {
   const groups = new Map<string, GraphEdge[]>()
-  for (const edge of edges) groups.set(edge.from, [...(groups.get(edge.from) ?? []), edge])
+  for (const edge of edges) {
+    const group = groups.get(edge.from)
+    if (group === undefined) groups.set(edge.from, [edge])
+    else group.push(edge)
+  }
   return groups
 }

@@ -8,6 +8,20 @@ export interface RegisteredTap {
   readonly options: TapOptions
 }
 
+/** Counts work in flight, so that a unit is not disposed under its own tap. */
+interface Owner {
+  enter(): void
+  exit(): void
+}
+
+/** A tap with its unit. */
+export interface OwnedTap extends RegisteredTap {
+  readonly unit: Owner
+}
+
+/** How hooks run, by id, as those who trigger them declare it. */
+export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
+
 type Args = readonly unknown[]
 type Report = (plugin: string, hookId: string, error: unknown) => void
 type Run = (args: Args) => Promise<unknown>
@@ -16,17 +30,18 @@ type Run = (args: Args) => Promise<unknown>
 export class HookSet {
   readonly #runs = new Map<string, Run>()
 
-  constructor(taps: readonly RegisteredTap[], report: Report) {
-    const byHook = new Map<string, RegisteredTap[]>()
-    for (const tap of taps) byHook.set(tap.hook.id, [...(byHook.get(tap.hook.id) ?? []), tap])
+  /** Where a tap was compiled against another declaration than the plugin that triggers the hook, the latter counts. */
+  constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: Report) {
+    const byHook = new Map<string, OwnedTap[]>()
+    for (const tap of taps) {
+      const group = byHook.get(tap.hook.id)
+      if (group === undefined) byHook.set(tap.hook.id, [tap])
+      else group.push(tap)
+    }
     for (const [id, group] of byHook) {
-      this.#runs.set(
-        id,
-        build(
-          group.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0)),
-          report
-        )
-      )
+      const ordered = group.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0))
+      const { mode, onError } = declared.get(id) ?? (group[0] as OwnedTap).hook
+      this.#runs.set(id, build(mode, onError === 'fail', ordered, report))
     }
   }
 
@@ -36,9 +51,8 @@ export class HookSet {
   }
 }
 
-function build(taps: readonly RegisteredTap[], report: Report): Run {
-  const mode = taps[0]?.hook.mode ?? 'series'
-  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, report) }))
+function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], report: Report): Run {
+  const guarded = taps.map(tap => ({ name: tap.plugin, run: guard(tap, fatal, report) }))
   // The argument list travels as one value: a hook's arity is known to its caller alone.
   if (mode === 'waterfall') {
     const hook = new AsyncSeriesWaterfallHook<[Args]>(['args'])
@@ -60,16 +74,19 @@ function build(taps: readonly RegisteredTap[], report: Report): Run {
   return async args => (await hook.promise(args)) as unknown
 }
 
-function guard(tap: RegisteredTap, report: Report): (args: Args) => Promise<unknown> {
+function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args) => Promise<unknown> {
   const filter = Object.entries(tap.options.filter ?? {})
   return async args => {
     if (!filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) return undefined
+    tap.unit.enter()
     try {
       return await tap.tap(...args)
     } catch (error) {
       report(tap.plugin, tap.hook.id, error)
-      if (tap.hook.onError === 'fail') throw error
+      if (fatal) throw error
       return undefined
+    } finally {
+      tap.unit.exit()
     }
   }
 }

@@ -1,3 +1,5 @@
-export { Kernel, type KernelOptions, type PluginConfiguration } from './kernel.ts'
+export type { ChangeRequest } from './change.ts'
+export type { PluginConfiguration } from './inventory.ts'
+export { Kernel, type KernelOptions } from './kernel.ts'
 export { createLogger, type KernelLogger } from './log.ts'
 export { inlineSource, type PluginSource } from './source.ts'

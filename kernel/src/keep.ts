@@ -1,7 +1,6 @@
 interface Kept {
   holders: number
   readonly value: Promise<unknown>
-  close: (value: unknown) => void | Promise<void>
 }
 
 /**
@@ -10,28 +9,27 @@ interface Kept {
  */
 export class Keep {
   readonly #kept = new Map<string, Kept>()
+  /** What is being closed; opening it again waits, since a port or a lock can be held once. */
+  readonly #closing = new Map<string, Promise<void>>()
 
   /**
-   * Opens at the first acquisition, also when several happen at once. `close` always belongs to the newest holder, so
-   * that a resource does not pin the code that opened it first.
+   * Opens at the first acquisition, also when several happen at once. The last holder to release closes, with its own
+   * `close`: a resource does not pin the code that opened it first, nor that of a holder that came to nothing.
    */
   async acquire<A>(
     key: string,
     open: () => A | Promise<A>,
     close: (value: A) => void | Promise<void>
   ): Promise<{ readonly value: A; readonly release: () => Promise<void> }> {
-    const found = this.#kept.get(key)
-    const kept = found ?? { holders: 0, value: Promise.resolve().then(open), close: close as Kept['close'] }
-    if (found === undefined) this.#kept.set(key, kept)
+    const kept = this.#kept.get(key) ?? this.#open(key, open)
     kept.holders += 1
-    kept.close = close as Kept['close']
     try {
       const value = (await kept.value) as A
       let held = true
       const release = async (): Promise<void> => {
         if (!held) return
         held = false
-        await this.#release(key, kept)
+        await this.#release(key, kept, async () => close(value))
       }
       return { value, release }
     } catch (error) {
@@ -45,10 +43,24 @@ export class Keep {
     return [...this.#kept.keys()]
   }
 
-  async #release(key: string, kept: Kept): Promise<void> {
+  #open(key: string, open: () => unknown): Kept {
+    const value = Promise.resolve(this.#closing.get(key)).then(open)
+    const kept = { holders: 0, value }
+    this.#kept.set(key, kept)
+    return kept
+  }
+
+  async #release(key: string, kept: Kept, close: () => Promise<void>): Promise<void> {
     kept.holders -= 1
     if (kept.holders > 0) return
     this.#kept.delete(key)
-    await kept.close(await kept.value)
+    const closed = close()
+    const over = closed
+      .catch(() => {})
+      .then(() => {
+        if (this.#closing.get(key) === over) this.#closing.delete(key)
+      })
+    this.#closing.set(key, over)
+    await closed
   }
 }

@@ -1,5 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
+import { Concealed } from './concealed.ts'
 
 export interface LogOptions {
   readonly level: string
@@ -13,12 +14,32 @@ export interface KernelLogger extends Logger {
   forPlugin(name: string): Logger
   setLevel(level: string): void
   flush(): void
+  /** Secrets that no line may hold, wherever in it they stand. */
+  readonly concealed: Concealed
 }
 
-/** Field names whose values never reach a line, at any depth that pino can name. */
-const SECRET_KEYS = ['authorization', 'token', 'api_key', 'apiKey', 'password', 'secret', 'cookie']
+/** Fields whose values never reach a line: by name, since not every secret is one of ours. */
+const SECRET_FIELD = new RegExp(
+  `^(?:${[
+    '(?:proxy-)?authorization',
+    '(?:set-)?cookie',
+    'credentials?',
+    'pass(?:word|wd|phrase)',
+    '(?:.*[_-])?secret(?:[_-]?key)?',
+    '(?:x-)?api[_-]?key',
+    'private[_-]?key',
+    '(?:(?:access|api|auth|bearer|csrf|id|refresh|session)[_-]?)?token'
+  ].join('|')})$`,
+  'i'
+)
+/** Fields that the log writes itself; others of the same name get an underscore. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['level', 'time', 'plugin', 'msg'])
+const MASK = '***'
+/** Levels of fields and of causes that are written. */
+const DEEPEST = 5
 
 export async function createLogger(options: LogOptions): Promise<KernelLogger> {
+  const concealed = new Concealed()
   const descriptor = options.descriptor ?? 2
   const stream =
     options.format === 'pretty'
@@ -34,42 +55,70 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: SECRET_KEYS.flatMap(key => [key, `*.${key}`, `*.*.${key}`]), censor: '***' },
-      serializers: { error: serializeError }
+      hooks: { streamWrite: line => concealed.hide(line) }
     },
     stream
   )
   const wrap = (line: pino.Logger): Logger => ({
-    debug: (message, fields) => line.debug(fields ?? {}, message),
-    info: (message, fields) => line.info(fields ?? {}, message),
-    warn: (message, fields) => line.warn(fields ?? {}, message),
-    error: (message, fields) => line.error(fields ?? {}, message)
+    debug: (message, fields) => line.debug(printable(fields), message),
+    info: (message, fields) => line.info(printable(fields), message),
+    warn: (message, fields) => line.warn(printable(fields), message),
+    error: (message, fields) => line.error(printable(fields), message)
   })
-  const children = new Map<string, pino.Logger>()
+  const children = new Map<string, { readonly line: pino.Logger; readonly logger: Logger }>()
   return {
     ...wrap(root),
+    concealed,
     forPlugin: name => {
-      const child = children.get(name) ?? root.child({ plugin: name })
-      children.set(name, child)
-      return wrap(child)
+      const known = children.get(name)
+      if (known !== undefined) return known.logger
+      const line = root.child({ plugin: name })
+      const logger = wrap(line)
+      children.set(name, { line, logger })
+      return logger
     },
     setLevel: level => {
-      for (const line of [root, ...children.values()]) line.level = level
+      root.level = level
+      for (const { line } of children.values()) line.level = level
     },
     flush: () => root.flush()
   }
 }
 
-/** Message, code, hint and stack; of a cause likewise. Data may hold a caller's input and stays out. */
-function serializeError(error: unknown): unknown {
+function printable(fields: Readonly<Record<string, unknown>> = {}): object {
+  return Object.fromEntries(
+    Object.entries(fields).map(([key, value]) => [OWN_FIELDS.has(key) ? `${key}_` : key, shown(key, value, 0)])
+  )
+}
+
+function shown(key: string, value: unknown, depth: number): unknown {
+  if (value === undefined || typeof value === 'number' || typeof value === 'boolean') return value
+  if (SECRET_FIELD.test(key)) return MASK
+  if (value instanceof Error || isSvcError(value)) return serializeError(value, depth)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= DEEPEST) return Array.isArray(value) ? '[…]' : '{…}'
+  if (Array.isArray(value)) return value.map(item => shown('', item, depth + 1))
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, shown(name, item, depth + 1)]))
+}
+
+/** Message, code and hint; of causes likewise. Data may hold a caller's input and stays out. */
+function serializeError(error: unknown, depth: number): unknown {
   if (!(error instanceof Error) && !isSvcError(error)) return String(error)
   const { message, cause } = error as Error
   // A foreseen error says what is wrong and where; a stack is for the others.
   const details = isForeseen(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
-  const above = cause === undefined || isRepetition(error as Error, cause) ? {} : { cause: serializeError(cause) }
-  return { message, ...details, ...above }
+  if (depth >= DEEPEST) return { message, ...details }
+  const { errors } = error as Partial<AggregateError>
+  return {
+    message,
+    ...details,
+    ...(cause === undefined || isRepetition(error as Error, cause) ? {} : { cause: serializeError(cause, depth + 1) }),
+    ...(Array.isArray(errors) ? { errors: errors.map(each => serializeError(each, depth + 1)) } : {})
+  }
 }
 
 /** An error of ours, or one of the operating system: both have a code. */

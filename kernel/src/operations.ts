@@ -1,19 +1,23 @@
 import type { Invocation, OperationEntry } from '@svc/contracts'
-import { type Call, isSvcError, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
+import { type Call, isSvcError, type OperationDescriptor, type Principal, type SvcError } from '@svc/plugin-sdk'
 import type { ValidateFunction } from 'ajv'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
+import { type CallOwner, CallState } from './call.ts'
+import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
-import { randomHex, traceIdOf } from './trace.ts'
-import { describeErrors, renderProblems, type Validator } from './validation.ts'
+import { Slots } from './slots.ts'
+import { type FieldProblem, renderProblems, type Validator } from './validation.ts'
 
 /** What an operation needs to know about the unit that owns it. */
-export interface OperationOwner {
-  readonly name: string
+export interface OperationOwner extends CallOwner {
   readonly version: string
   readonly instance: string
-  readonly signal: AbortSignal
+  /** Whether another unit, or none, serves in its place. */
+  readonly retired: boolean
   enter(): void
   exit(): void
+  /** What answers to the id now; undefined when nothing does. */
+  successor(operationId: string): OperationEntry | undefined
   /** One finished call: feeds metrics, logs and the unit's health. */
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void
   breakerChanged(): void
@@ -24,19 +28,18 @@ type AnyHandler = (input: unknown, call: Call) => unknown
 /** The only caller of a handler: validate, authorise, limit, run, validate, map errors. */
 export class BoundOperation implements OperationEntry {
   readonly descriptor: OperationDescriptor
-  readonly unit: OperationOwner
+  readonly unit: OperationOwner & OperationEntry['unit']
   readonly breaker: Breaker
   readonly #handler: AnyHandler
   readonly #validator: Validator
+  readonly #slots: Slots | null
   #strict: ValidateFunction | undefined
   #coercing: ValidateFunction | undefined
   #output: ValidateFunction | undefined
-  #running = 0
-  readonly #waiting: (() => void)[] = []
 
   constructor(
     descriptor: OperationDescriptor,
-    unit: OperationOwner,
+    unit: OperationOwner & OperationEntry['unit'],
     handler: AnyHandler,
     validator: Validator,
     breaker: BreakerPolicy
@@ -46,39 +49,57 @@ export class BoundOperation implements OperationEntry {
     this.breaker = new Breaker(breaker)
     this.#handler = handler
     this.#validator = validator
+    this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
   }
 
+  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
   async invoke(input: unknown, invocation: Invocation): Promise<unknown> {
-    const call = new CallState(this.descriptor, this.unit, invocation)
-    this.unit.enter()
+    const successor = this.unit.retired ? this.#successor() : this
+    if (successor !== this) return successor.invoke(input, invocation)
     const started = performance.now()
+    const call = new CallState(this.descriptor, this.unit, invocation, started)
+    // Until it is admitted, whatever goes wrong is the caller's; until it begins, nobody's.
+    let stage: 'arrived' | 'admitted' | 'begun' = 'arrived'
     let failure: unknown
+    this.unit.enter()
     try {
       this.#authorise(invocation.principal)
       const checked = this.#checkInput(input, invocation)
       this.#admit()
-      if (this.descriptor.concurrency > 0) await this.#slot(call)
-      try {
-        const output = await this.#run(checked, call)
-        if (this.breaker.succeed()) this.unit.breakerChanged()
-        return output
-      } finally {
-        if (this.descriptor.concurrency > 0) this.#free()
-      }
+      stage = 'admitted'
+      if (this.#slots !== null) await this.#slots.take(call)
+      stage = 'begun'
+      call.assertWanted()
+      const pending = this.#handler(checked, call)
+      const output = this.#checkOutput(isThenable(pending) ? await call.race(pending) : pending)
+      if (this.breaker.succeed()) this.unit.breakerChanged()
+      return output
     } catch (error) {
-      failure = this.#mapError(error, call)
+      if (stage === 'admitted') this.breaker.release()
+      failure = stage === 'begun' ? this.#judge(error, call) : error
       throw failure
     } finally {
+      if (stage === 'begun') this.#slots?.free()
       call.end()
       this.unit.settled(this, performance.now() - started, failure, call)
       this.unit.exit()
     }
   }
 
+  #successor(): OperationEntry {
+    const next = this.unit.successor(this.descriptor.id)
+    // Without another, whoever is still draining may answer.
+    if (next !== undefined && next !== this) return next
+    if (!this.unit.running.closed) return this
+    throw kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${this.descriptor.id} any more`, {
+      hint: `svc plugins why ${this.unit.name}`
+    })
+  }
+
   #authorise(principal: Principal): void {
-    const lacking = this.descriptor.scopes.filter(
-      scope => !principal.scopes.includes(scope) && !principal.scopes.includes('*')
-    )
+    const { scopes } = this.descriptor
+    if (scopes.length === 0 || principal.scopes.includes('*')) return
+    const lacking = scopes.filter(scope => !principal.scopes.includes(scope))
     if (lacking.length === 0) return
     throw kernelErrors.create(
       'OPR_FORBIDDEN',
@@ -87,16 +108,31 @@ export class BoundOperation implements OperationEntry {
   }
 
   #checkInput(input: unknown, invocation: Invocation): unknown {
-    const validate = invocation.coerce
-      ? (this.#coercing ??= this.#validator.compile(this.descriptor.input, true))
-      : (this.#strict ??= this.#validator.compile(this.descriptor.input))
+    const { input: schema } = this.descriptor
+    const coerce = invocation.coerce === true
+    const validate = coerce
+      ? (this.#coercing ??= this.#validator.compile(schema, true))
+      : (this.#strict ??= this.#validator.compile(schema))
     // Validation fills defaults in; a caller inside the process keeps its object as it was.
-    const value = invocation.surface === 'internal' ? structuredClone(input) : input
+    const value = invocation.surface === 'internal' ? this.#copy(input) : input
     if (validate(value)) return value
-    const problems = describeErrors(validate.errors)
-    throw kernelErrors.create('OPR_INPUT_INVALID', `${this.descriptor.id}: ${renderProblems(problems)}`, {
+    const problems = this.#validator.explain(schema, value, validate.errors, coerce)
+    throw this.#inputInvalid(renderProblems(problems), problems)
+  }
+
+  #copy(input: unknown): unknown {
+    try {
+      return copyPlain(input)
+    } catch (error) {
+      throw this.#inputInvalid(error instanceof Error ? error.message : String(error), [])
+    }
+  }
+
+  #inputInvalid(why: string, problems: readonly FieldProblem[]): SvcError {
+    const { id } = this.descriptor
+    return kernelErrors.create('OPR_INPUT_INVALID', `${id}: ${why}`, {
       data: problems,
-      hint: `svc call ${this.descriptor.id} --help shows the input`
+      hint: `svc call ${id} --help shows the input`
     })
   }
 
@@ -110,28 +146,26 @@ export class BoundOperation implements OperationEntry {
     )
   }
 
-  async #run(input: unknown, call: CallState): Promise<unknown> {
-    const pending = this.#handler(input, call)
-    const output = isThenable(pending) ? await call.race(pending) : pending
-    const validate = (this.#output ??= this.#validator.compile(this.descriptor.output))
+  #checkOutput(output: unknown): unknown {
+    const { id, output: schema } = this.descriptor
+    const validate = (this.#output ??= this.#validator.compile(schema))
     if (validate(output)) return output
-    const problems = describeErrors(validate.errors)
-    throw kernelErrors.create(
-      'OPR_OUTPUT_INVALID',
-      `${this.descriptor.id} returned an invalid result: ${renderProblems(problems)}`,
-      {
-        plugin: this.unit.name,
-        data: problems
-      }
-    )
+    const problems = this.#validator.explain(schema, output, validate.errors)
+    throw kernelErrors.create('OPR_OUTPUT_INVALID', `${id} returned an invalid result: ${renderProblems(problems)}`, {
+      plugin: this.unit.name,
+      data: problems
+    })
   }
 
-  /** Declared and kernel errors pass; anything else is a fault of the plugin and is not shown to the caller. */
-  #mapError(error: unknown, call: CallState): SvcError {
+  /**
+   * Errors with a code are answers and pass, whoever made them. Anything else is a fault of the plugin and is not shown to the
+   * caller.
+   */
+  #judge(error: unknown, call: CallState): SvcError {
     if (isSvcError(error)) {
-      if (error.code === 'OPR_TIMEOUT' || error.code === 'OPR_OUTPUT_INVALID') this.#fault()
-      else if (!CALLER_CODES.has(error.code) && this.breaker.succeed()) this.unit.breakerChanged()
-      else this.breaker.release()
+      if (FAULTS.has(error.code)) this.#fault()
+      else if (UNDECIDED.has(error.code)) this.breaker.release()
+      else if (this.breaker.succeed()) this.unit.breakerChanged()
       return error
     }
     if (call.cancelled) {
@@ -142,153 +176,19 @@ export class BoundOperation implements OperationEntry {
     return kernelErrors.create(
       'OPR_FAILED',
       `${this.descriptor.id} failed in plugin ${this.unit.name}; see its log, trace ${call.traceId}`,
-      {
-        plugin: this.unit.name,
-        data: { traceId: call.traceId },
-        cause: error
-      }
+      { plugin: this.unit.name, data: { traceId: call.traceId }, cause: error }
     )
   }
 
   #fault(): void {
     if (this.breaker.fault()) this.unit.breakerChanged()
   }
-
-  async #slot(call: CallState): Promise<void> {
-    if (this.#running < this.descriptor.concurrency) {
-      this.#running += 1
-      return
-    }
-    await call.race(
-      new Promise<void>((resolve, reject) => {
-        this.#waiting.push(() => {
-          if (!call.signal.aborted) return resolve()
-          this.#free()
-          reject(call.signal.reason)
-        })
-      })
-    )
-  }
-
-  /** The slot passes to the next in line without becoming free in between. */
-  #free(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) this.#running -= 1
-    else next()
-  }
 }
 
-/** Refused before the handler ran: says nothing about the plugin's health. */
-const CALLER_CODES = new Set(['OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE', 'OPR_CANCELLED'])
-
-/** One call as the handler sees it. Signals, timers and ids are made on first use: most calls need none. */
-export class CallState implements Call {
-  readonly #descriptor: OperationDescriptor
-  readonly #unit: OperationOwner
-  readonly #invocation: Invocation
-  #controller: AbortController | undefined
-  #timer: NodeJS.Timeout | undefined
-  #traceId: string | undefined
-  #requestId: string | undefined
-  #unlink: (() => void)[] = []
-  #ended = false
-  readonly deadline: number
-
-  constructor(descriptor: OperationDescriptor, unit: OperationOwner, invocation: Invocation) {
-    this.#descriptor = descriptor
-    this.#unit = unit
-    this.#invocation = invocation
-    const timeout = Math.min(descriptor.timeoutMs || Infinity, invocation.timeoutMs ?? Infinity)
-    this.deadline = timeout === Infinity ? Infinity : Date.now() + timeout
-  }
-
-  get surface(): string {
-    return this.#invocation.surface
-  }
-
-  get principal(): Principal {
-    return this.#invocation.principal
-  }
-
-  get traceId(): string {
-    return (this.#traceId ??= traceIdOf(this.#invocation.traceparent))
-  }
-
-  get requestId(): string {
-    return (this.#requestId ??= this.#invocation.requestId ?? randomHex(8))
-  }
-
-  get cancelled(): boolean {
-    return this.#invocation.signal?.aborted === true || this.#unit.signal.aborted
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller !== undefined) return this.#controller.signal
-    const controller = new AbortController()
-    this.#controller = controller
-    for (const source of [this.#invocation.signal, this.#unit.signal]) {
-      if (source === undefined) continue
-      const abort = (): void => controller.abort(this.#cancelledError())
-      if (source.aborted) abort()
-      else {
-        source.addEventListener('abort', abort, { once: true })
-        this.#unlink.push(() => source.removeEventListener('abort', abort))
-      }
-    }
-    return controller.signal
-  }
-
-  /** Settles with the work, or rejects when the caller leaves or the deadline passes, whichever is first. */
-  race<A>(work: PromiseLike<A>): Promise<A> {
-    return new Promise<A>((resolve, reject) => {
-      const signal = this.signal
-      const onAbort = (): void => reject(signal.reason)
-      if (signal.aborted) onAbort()
-      else signal.addEventListener('abort', onAbort, { once: true })
-      if (this.deadline !== Infinity && this.#timer === undefined) {
-        this.#timer = setTimeout(
-          () => this.#controller?.abort(this.#timeoutError()),
-          Math.max(this.deadline - Date.now(), 0)
-        )
-      }
-      work.then(resolve, reject)
-    })
-  }
-
-  fail(code: string, message?: string, data?: unknown): never {
-    const spec = this.#descriptor.errors[code]
-    if (spec === undefined) throw new Error(`${this.#descriptor.id} does not declare the error ${code}`)
-    throw new SvcError(code, message ?? spec.message, {
-      status: spec.status ?? 422,
-      ...(data === undefined ? {} : { data })
-    })
-  }
-
-  emit(event: unknown): void {
-    if (!this.#ended) this.#invocation.onEvent?.(event)
-  }
-
-  progress(done: number, total?: number, message?: string): void {
-    if (!this.#ended) this.#invocation.onProgress?.(done, total, message)
-  }
-
-  end(): void {
-    this.#ended = true
-    clearTimeout(this.#timer)
-    for (const unlink of this.#unlink) unlink()
-  }
-
-  #cancelledError(): SvcError {
-    return kernelErrors.create('OPR_CANCELLED', `${this.#descriptor.id} was cancelled`)
-  }
-
-  #timeoutError(): SvcError {
-    return kernelErrors.create('OPR_TIMEOUT', `${this.#descriptor.id} did not finish in time`, {
-      plugin: this.#unit.name,
-      data: { timeoutMs: this.#descriptor.timeoutMs }
-    })
-  }
-}
+/** Codes by which an admitted call shows that its plugin does not work. */
+const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
+/** Codes that say nothing about it: of the caller, or of another operation that the handler called. */
+const UNDECIDED = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'

@@ -45,13 +45,14 @@ export function planChange(
     else if (now.fingerprint !== desired.get(name)?.fingerprint)
       reasons.set(name, `replace ${name}: its code or settings changed`)
   }
+  const held = heldServices(graph, new Set(['kernel', ...wanted]))
   // Order is topological, so one pass carries a replacement to all who hold the service.
   for (const name of wanted) {
     if (reasons.has(name)) continue
-    const cause = changedBinding(name, running, graph, reasons)
+    const cause = changedBinding(held.get(name) ?? [], running.get(name)?.bindings ?? NOTHING, reasons)
     if (cause !== undefined) reasons.set(name, `replace ${name}: ${cause}`)
   }
-  const remove = [...running.keys()].filter(name => !wanted.includes(name)).reverse()
+  const remove = [...running.keys()].filter(name => !desired.has(name) || graph.blocked.has(name)).reverse()
   const add = wanted.filter(name => !running.has(name))
   const replace = wanted.filter(name => running.has(name) && reasons.has(name))
   return {
@@ -66,19 +67,34 @@ export function planChange(
   }
 }
 
+interface Held {
+  readonly token: string
+  readonly provider: string | undefined
+}
+
+const NOTHING: ReadonlyMap<string, string> = new Map()
+
+/** What each plugin gets at its activation, and of whom; references are looked up later. */
+function heldServices({ edges }: Graph, present: ReadonlySet<string>): Map<string, Held[]> {
+  const held = new Map<string, Held[]>()
+  const refs = new Set(edges.filter(edge => edge.kind === 'ref').map(edge => `${edge.from} ${edge.token}`))
+  for (const { from, to, token, kind } of edges) {
+    if ((kind !== 'requires' && kind !== 'optional') || refs.has(`${from} ${token}`)) continue
+    const list = held.get(from) ?? []
+    list.push({ token, provider: to !== null && present.has(to) ? to : undefined })
+    held.set(from, list)
+  }
+  return held
+}
+
 function changedBinding(
-  name: string,
-  running: ReadonlyMap<string, RunningUnit>,
-  graph: Graph,
+  held: readonly Held[],
+  bindings: ReadonlyMap<string, string>,
   reasons: ReadonlyMap<string, string>
 ): string | undefined {
-  const bindings = running.get(name)?.bindings ?? new Map<string, string>()
-  const refs = new Set(graph.edges.filter(edge => edge.from === name && edge.kind === 'ref').map(edge => edge.token))
-  for (const edge of graph.edges) {
-    if (edge.from !== name || (edge.kind !== 'requires' && edge.kind !== 'optional') || refs.has(edge.token)) continue
-    const provider = edge.to !== null && graph.blocked.has(edge.to) ? undefined : (edge.to ?? undefined)
-    if (provider !== bindings.get(edge.token)) return `${edge.token} now comes from ${provider ?? 'nobody'}`
-    if (provider !== undefined && reasons.has(provider)) return `it holds ${edge.token} of ${provider}`
+  for (const { token, provider } of held) {
+    if (provider !== bindings.get(token)) return `${token} now comes from ${provider ?? 'nobody'}`
+    if (provider !== undefined && reasons.has(provider)) return `it holds ${token} of ${provider}`
   }
   return undefined
 }

@@ -1,36 +1,32 @@
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
 import {
   type BuildReport,
   type ChangeReport,
   type ConfigProblem,
   type KernelAdmin,
   type KernelChange,
-  kernelAdmin,
-  secretsResolver
+  kernelAdmin
 } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
 import { createAdmin } from './admin.ts'
 import type { Catalog } from './catalog.ts'
-import { diffConfig } from './config/diff.ts'
-import { writePluginEnabled } from './config/edit.ts'
+import { type ChoiceOptions, Choices } from './choices.ts'
+import { type ConfigDiff, diffConfig } from './config/diff.ts'
+import { rememberFile, writePluginEnabled } from './config/edit.ts'
 import { configSchema } from './config/editor-schema.ts'
-import { type PolicySettings, toPolicy } from './config/kernel-settings.ts'
 import { formatProblem, problemsError } from './config/problem.ts'
 import { type ResolvedConfig, resolveConfig } from './config/resolve.ts'
-import { Kernel, type PluginConfiguration } from './kernel.ts'
-import { ownerOf, ownerOfFile } from './loader/attribution.ts'
+import type { Configure } from './inventory.ts'
+import { Kernel } from './kernel.ts'
+import { ownerOfFile } from './loader/attribution.ts'
 import { buildPlugin } from './loader/build.ts'
 import type { Watcher } from './loader/watch.ts'
 import type { KernelLogger } from './log.ts'
 import { repositoryIdOf } from './repository-id.ts'
+import { catchUncaught } from './uncaught.ts'
 import { version } from './version.ts'
 
-export interface ProjectOptions {
+export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: Catalog
-  /** Run only these plugins and what they need; the others count as switched off. */
-  readonly only?: readonly string[]
-  /** Activate only these and what they need, and leave the others as they are: for one command. */
-  readonly activate?: readonly string[]
   readonly watch?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
@@ -79,17 +75,26 @@ export class Project {
   /** Settles when the project must end: never by itself, unless an error cannot be survived. */
   readonly ended: Promise<void>
   readonly #options: ProjectOptions
+  readonly #choices: Choices
+  /** What is in force. */
   #catalog: Catalog
   #config: ResolvedConfig
-  /** Switches of this run, over the configuration. */
-  readonly #switches = new Map<string, boolean>()
+  /** What was read last, in force or not: its files are watched. */
+  #seen: Catalog
+  /** Plugins whose files changed since their code was read: a change that was refused takes them along the next time. */
+  readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
+  #release: () => void = () => {}
   #end: (error?: Error) => void = () => {}
-  readonly #uncaught = (error: unknown): void => this.#attribute(error)
+  /** Whatever changes what is in force waits for its turn. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #closed: Promise<void> | undefined
 
   constructor(options: ProjectOptions, config: ResolvedConfig, log: KernelLogger) {
     this.#options = options
+    this.#choices = new Choices(options)
     this.#catalog = options.catalog
+    this.#seen = options.catalog
     this.#config = config
     this.log = log
     this.ended = new Promise((resolve, reject) => {
@@ -97,141 +102,144 @@ export class Project {
     })
     this.ended.catch(() => {})
     this.admin = createAdmin(this.#adminHost())
-    const { projectRoot } = options.catalog
+    const { projectRoot, state } = options.catalog
     this.kernel = new Kernel({
       log,
       projectRoot,
-      dataRoot: options.catalog.state,
+      dataRoot: state,
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
       version: version,
       services: new Map([[kernelAdmin.id, this.admin]]),
-      ...(options.activate === undefined ? {} : { activate: this.#closure(options.activate) })
+      onFatal: error => this.#end(error instanceof Error ? error : new Error(String(error)))
     })
   }
 
-  async start(): Promise<void> {
-    this.#reportFindings()
-    if (this.#options.ownsProcess === true) {
-      process.on('uncaughtException', this.#uncaught)
-      process.on('unhandledRejection', this.#uncaught)
-    }
-    // First, so that nothing is missed that is saved while plugins activate; such a change waits for its turn.
-    if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
-    await this.kernel.change({
-      boot: true,
-      sources: this.#catalog.found.sources,
-      configuration: this.#configuration()
+  start(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#reportFindings()
+      if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
+      // First, so that nothing is missed that is saved while plugins activate; such a change waits for its turn.
+      if (this.#options.watch ?? this.#config.kernel.watch) await this.#watch()
+      await this.kernel.change({ sources: this.#catalog.found.sources, ...this.#wanted() })
     })
   }
 
   /** Reads files and folders again and applies what changed. What is invalid is reported and changes nothing. */
   async reconfigure(stale: readonly string[] = []): Promise<void> {
-    try {
-      await this.#adopt(await this.#catalog.again(), stale)
-    } catch (error) {
-      this.log.error(`change refused: ${error instanceof Error ? error.message : String(error)}`, { error })
-    }
-    await this.#updateWatcher()
+    for (const name of stale) this.#stale.add(name)
+    await this.#inTurn(async () => {
+      if (this.#closed !== undefined) return
+      try {
+        this.#seen = await this.#catalog.again()
+        const taken = [...this.#stale]
+        await this.#adopt(this.#seen, taken)
+        for (const name of taken) this.#stale.delete(name)
+      } catch (error) {
+        if (this.#closed === undefined) this.log.error(`change refused: ${textOf(error)}`, { error })
+      }
+      await this.#updateWatcher()
+    })
   }
 
-  async close(): Promise<void> {
-    process.off('uncaughtException', this.#uncaught)
-    process.off('unhandledRejection', this.#uncaught)
+  /** Whoever asks again waits for the same end. */
+  close(): Promise<void> {
+    return (this.#closed ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
     await this.#watcher?.close()
     await this.kernel.close()
+    await this.#turn
     await this.#catalog.close()
+    // Last: disposers may throw where nobody catches, too.
+    this.#release()
   }
 
-  async #adopt(catalog: Catalog, stale: readonly string[]): Promise<ChangeReport> {
+  #inTurn<A>(work: () => Promise<A>): Promise<A> {
+    const turn = this.#turn.then(work)
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  /** What the kernel is to run, by what is in force. */
+  #wanted(): { readonly configuration: Configure; readonly chosen: (name: string) => boolean } {
+    return {
+      configuration: this.#choices.configure(this.#config, this.#catalog),
+      chosen: this.#choices.selection(this.#config, this.#catalog)
+    }
+  }
+
+  async #adopt(catalog: Catalog, stale: readonly string[]): Promise<void> {
     const config = resolveConfig(catalog.sources, catalog.manifests)
     this.#report(config.problems)
-    const fatal = config.generalProblems.filter(problem => problem.severity === 'error')
-    if (fatal.length > 0) throw problemsError(fatal)
-    for (const [name, plugin] of config.plugins) {
-      // A running plugin keeps its settings when the new ones are wrong.
-      const wrong = plugin.problems.filter(problem => problem.severity === 'error')
-      if (wrong.length > 0 && this.kernel.current.units.has(name)) throw problemsError(wrong)
-    }
+    this.#assertUsable(config)
     const diff = diffConfig(this.#config, config)
-    const previous = { catalog: this.#catalog, config: this.#config }
+    const [before, beforeConfig] = [this.#catalog, this.#config]
     this.#catalog = catalog
     this.#config = config
+    // The file has the last word: it was changed after the switch.
+    const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
+    const undo = this.#choices.switch(switched, undefined)
     try {
-      const report = await this.kernel.change({
-        sources: catalog.found.sources,
-        configuration: this.#configuration(),
-        stale
-      })
-      for (const [name, { settings }] of diff.plugins) {
-        if (settings.live.length > 0 && !report.replace.includes(name)) await this.kernel.reconfigure(name)
-        if (settings.restart.length > 0) this.log.warn(`${settings.restart.join(', ')}: takes effect after a restart`)
-      }
-      if (diff.kernel.live.includes('kernel.log_level')) this.log.setLevel(config.kernel.log_level)
-      if (diff.kernel.restart.length > 0)
-        this.log.warn(`${diff.kernel.restart.join(', ')}: takes effect after a restart`)
-      return report
+      const live = [...diff.plugins].filter(([, { settings }]) => settings.live.length > 0).map(([name]) => name)
+      await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale, live })
     } catch (error) {
-      this.#catalog = previous.catalog
-      this.#config = previous.config
+      undo()
+      this.#catalog = before
+      this.#config = beforeConfig
       throw error
     }
+    this.#applyOwn(diff, config)
+  }
+
+  /** Throws when a configuration cannot be used at all, or not by a plugin that runs: that one keeps its settings. */
+  #assertUsable(config: ResolvedConfig): void {
+    const fatal = config.generalProblems.filter(isError)
+    if (fatal.length > 0) throw problemsError(fatal)
+    for (const [name, { problems }] of config.plugins) {
+      const wrong = problems.filter(isError)
+      if (wrong.length === 0 || !this.kernel.current.units.has(name)) continue
+      const error = problemsError(wrong)
+      const record = this.kernel.records.get(name)
+      if (record !== undefined) record.refusal = error.message
+      throw error
+    }
+  }
+
+  /** Settings of the kernel itself, and those that wait for another process. */
+  #applyOwn({ kernel, plugins }: ConfigDiff, config: ResolvedConfig): void {
+    if (kernel.live.includes('kernel.log_level')) this.log.setLevel(config.kernel.log_level)
+    const late = [...kernel.restart, ...[...plugins.values()].flatMap(({ settings }) => settings.restart)]
+    if (late.length > 0) this.log.warn(`${late.join(', ')}: takes effect after a restart`)
   }
 
   /** Enable, disable and reload, asked for by a person. */
-  async #apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport> {
-    const before = new Map(this.#switches)
-    for (const name of change.enable ?? []) {
-      this.#switches.set(name, true)
-      this.kernel.records.get(name)?.forgive()
-    }
-    for (const name of change.disable ?? []) this.#switches.set(name, false)
-    try {
-      const stale = change.reload ?? []
-      const report = await this.kernel.change({ configuration: this.#configuration(), stale, forced: stale, dryRun })
-      if (dryRun) this.#restoreSwitches(before)
-      else if (change.persist === true) {
-        for (const name of change.enable ?? []) writePluginEnabled(this.#catalog.sources.projectFile, name, true)
-        for (const name of change.disable ?? []) writePluginEnabled(this.#catalog.sources.projectFile, name, false)
+  #apply({ enable = [], disable = [], reload = [], persist }: KernelChange, dryRun: boolean): Promise<ChangeReport> {
+    return this.#inTurn(async () => {
+      const { projectFile } = this.#catalog.sources
+      const undo = [this.#choices.switch(enable, true), this.#choices.switch(disable, false)]
+      try {
+        if (persist === true && !dryRun) {
+          undo.push(rememberFile(projectFile))
+          for (const name of enable) writePluginEnabled(projectFile, name, true)
+          for (const name of disable) writePluginEnabled(projectFile, name, false)
+        }
+        const report = await this.kernel.change({
+          ...this.#wanted(),
+          stale: reload,
+          forced: reload,
+          pardoned: enable,
+          insisted: [...enable, ...reload],
+          dryRun
+        })
+        if (dryRun) for (const each of undo.reverse()) each()
+        else for (const name of reload) this.#stale.delete(name)
+        return report
+      } catch (error) {
+        for (const each of undo.reverse()) each()
+        throw error
       }
-      return report
-    } catch (error) {
-      this.#restoreSwitches(before)
-      throw error
-    }
-  }
-
-  #restoreSwitches(before: ReadonlyMap<string, boolean>): void {
-    this.#switches.clear()
-    for (const [name, on] of before) this.#switches.set(name, on)
-  }
-
-  #configuration(): (name: string) => PluginConfiguration {
-    const config = this.#config
-    // A single command brings its own plugin along.
-    const told = this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
-    const only = told === undefined ? undefined : this.#closure(told)
-    const switches = new Map(this.#switches)
-    return name => {
-      const plugin = config.plugins.get(name)
-      const left = only !== undefined && !only.has(name)
-      const enabled = left ? false : (switches.get(name) ?? (only === undefined ? plugin?.enabled : true))
-      if (plugin === undefined) return unconfigured(name, config)
-      return { ...plugin, enabled, error: left ? 'left out by --only' : plugin.error }
-    }
-  }
-
-  /** The named plugins and the providers of everything that they require. */
-  #closure(names: readonly string[]): Set<string> {
-    const { manifests } = this.#catalog
-    const wanted = new Set(names)
-    for (const name of wanted) {
-      const requires = [...(manifests.find(each => each.name === name)?.requires ?? [])]
-      if (this.#config.plugins.get(name)?.needsSecrets) requires.push(secretsResolver.id)
-      for (const token of requires) {
-        for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
-      }
-    }
-    return wanted
+    })
   }
 
   async #watch(): Promise<void> {
@@ -244,20 +252,18 @@ export class Project {
   }
 
   async #updateWatcher(): Promise<void> {
-    const { found, sources } = this.#catalog
+    const { found, sources } = this.#seen
     await this.#watcher?.update({ files: [...found.files, ...sources.files], directories: found.directories })
   }
 
   async #changed(files: readonly string[]): Promise<void> {
     const changed = new Set(files)
-    const stale = [...this.kernel.records.values()]
-      .filter(
-        record =>
-          record.code?.inputs.some(file => changed.has(file)) ??
-          files.some(file => file.startsWith(record.source.location))
-      )
-      .map(record => record.name)
-    await this.reconfigure(stale)
+    const stale = [...this.kernel.records.values()].filter(({ code, source }) =>
+      code === null
+        ? files.some(file => file.startsWith(source.location + sep))
+        : code.inputs.some(file => changed.has(file))
+    )
+    await this.reconfigure(stale.map(({ name }) => name))
   }
 
   /** A single command hears of its own plugin's problems as an error, and of the others' when it asks. */
@@ -275,23 +281,6 @@ export class Project {
       if (problem.severity === 'error') this.log.error(formatProblem(problem), { code, hint })
       else this.log.warn(formatProblem(problem), { code, hint })
     }
-  }
-
-  /** An error that nobody caught: its plugin pays by its policy; without an owner the process ends, its state unknown. */
-  #attribute(error: unknown): void {
-    if (isSvcError(error, 'LDR_CLOSED') || isSvcError(error, 'KRN_SCOPE_CLOSED')) {
-      // Code of a unit that is gone: whoever serves under its name now has nothing to do with it.
-      this.log.warn(`disposed code tried to go on: ${error.message}`, { error })
-      return
-    }
-    const owner = ownerOf(error)
-    const unit = owner === undefined ? undefined : this.kernel.current.units.get(owner)
-    if (unit !== undefined) {
-      this.kernel.uncaught(unit, error)
-      return
-    }
-    this.log.error('uncaught error that belongs to no plugin; stopping', { error })
-    this.#end(error instanceof Error ? error : new Error(String(error)))
   }
 
   #adminHost(): Parameters<typeof createAdmin>[0] {
@@ -319,23 +308,12 @@ export class Project {
   }
 }
 
-const DEFAULT_POLICY: PolicySettings = {
-  isolation: 'in-process',
-  required: false,
-  uncaught: 'degrade',
-  breaker: { failures: 5, window_ms: 30_000, half_open_ms: 10_000 }
+function isError({ severity }: ConfigProblem): boolean {
+  return severity === 'error'
 }
 
-/** A plugin without a manifest, or one that vanished and still drains. */
-function unconfigured(name: string, { kernel }: ResolvedConfig): PluginConfiguration {
-  return {
-    enabled: undefined,
-    error: null,
-    policy: toPolicy(DEFAULT_POLICY, kernel),
-    settings: async () => ({}),
-    needsSecrets: false,
-    fingerprint: name
-  }
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 async function build(directory: string): Promise<BuildReport> {

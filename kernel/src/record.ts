@@ -3,7 +3,7 @@ import type { PluginManifest } from '@svc/plugin-sdk'
 import { Lifecycle } from './lifecycle.ts'
 import type { RunningUnit } from './plan.ts'
 import type { PluginSource, PreparedCode } from './source.ts'
-import type { Unit } from './unit.ts'
+import { newCallStats, type Unit } from './unit.ts'
 
 const QUARANTINE_AFTER = 5
 const FAILURE_WINDOW_MS = 10 * 60_000
@@ -17,7 +17,12 @@ export class PluginRecord {
   code: PreparedCode | null = null
   unit: Unit | null = null
   running: RunningUnit | null = null
-  why: string | null = null
+  /** Of all its units since the process began. */
+  readonly stats = newCallStats()
+  /** Why it does not run as it should. */
+  fault: string | null = null
+  /** Why the last change that concerned it was refused; it goes on as before. */
+  refusal: string | null = null
   readonly lifecycle: Lifecycle
   #failures: number[] = []
   #retry: NodeJS.Timeout | undefined
@@ -40,38 +45,61 @@ export class PluginRecord {
     return this.unit?.state ?? this.lifecycle.state
   }
 
-  /** Puts a plugin that does not run into a resting state; passes through `discovered`, which leads everywhere. */
-  rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
-    this.why = why
-    if (this.lifecycle.state === state) return
-    if (this.lifecycle.state !== 'discovered') this.lifecycle.to('discovered')
-    this.lifecycle.to(state)
-  }
-
-  /** Counts a failure; true when it was one too many and the plugin is now quarantined. */
-  fail(why: string, now = Date.now()): boolean {
-    this.why = why
-    if (this.lifecycle.state !== 'failed') {
-      this.rest('resolved', why)
-      this.lifecycle.to('loading')
-      this.lifecycle.to('failed')
-    }
-    this.#failures = [...this.#failures.filter(at => at > now - FAILURE_WINDOW_MS), now]
-    if (this.#failures.length < QUARANTINE_AFTER) return false
-    this.lifecycle.to('quarantined')
-    this.why = `${why} (${QUARANTINE_AFTER} failures in 10 minutes; run: svc plugins enable ${this.name})`
-    return true
+  get why(): string | null {
+    return this.refusal === null ? this.fault : `last change refused: ${this.refusal}`
   }
 
   get quarantined(): boolean {
     return this.lifecycle.state === 'quarantined'
   }
 
+  /** Whether it failed and waits for another try, or for a person. */
+  get failed(): boolean {
+    return this.lifecycle.state === 'failed' || this.quarantined
+  }
+
+  /** Puts a plugin that does not run into a resting state; passes through `discovered`, which leads everywhere. */
+  rest(state: 'invalid' | 'disabled' | 'resolved' | 'waiting', why: string | null): void {
+    this.fault = why
+    if (this.lifecycle.state === state) return
+    if (this.lifecycle.state !== 'discovered') this.lifecycle.to('discovered')
+    this.lifecycle.to(state)
+  }
+
+  /** Counts a failure; true when it was one too many. */
+  count(now = Date.now()): boolean {
+    this.#failures = [...this.#failures.filter(at => at > now - FAILURE_WINDOW_MS), now]
+    return this.#failures.length >= QUARANTINE_AFTER
+  }
+
+  /** Counts a failure; true when it was one too many and the plugin is now quarantined. */
+  fail(why: string, now = Date.now()): boolean {
+    if (this.lifecycle.state !== 'failed') {
+      this.rest('resolved', why)
+      this.lifecycle.to('loading')
+      this.lifecycle.to('failed')
+    }
+    this.fault = why
+    if (!this.count(now)) return false
+    this.lifecycle.to('quarantined')
+    this.fault = `${why} (${QUARANTINE_AFTER} failures in 10 minutes; run: svc plugins enable ${this.name})`
+    return true
+  }
+
+  /** It runs, or may be tried again. */
+  recover(): void {
+    this.cancelRetry()
+    if (this.failed) this.lifecycle.to('discovered')
+  }
+
   /** Forgets failures: new code, a changed setting, or a person's word. */
   forgive(): void {
     this.#failures = []
-    this.cancelRetry()
-    if (this.lifecycle.state === 'failed' || this.quarantined) this.lifecycle.to('discovered')
+    this.recover()
+  }
+
+  get retrying(): boolean {
+    return this.#retry !== undefined
   }
 
   /** Exponential back-off from 1 s to 5 min with full jitter on the upper half. */
@@ -79,7 +107,10 @@ export class PluginRecord {
     this.cancelRetry()
     const ceiling = Math.min(FIRST_RETRY_MS * 2 ** Math.max(this.#failures.length - 1, 0), LAST_RETRY_MS)
     const delay = Math.round(ceiling / 2 + (random() * ceiling) / 2)
-    this.#retry = setTimeout(run, delay)
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined
+      run()
+    }, delay)
     this.#retry.unref()
     return delay
   }

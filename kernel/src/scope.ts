@@ -15,6 +15,11 @@ export interface DisposeReport {
   readonly stuck: readonly string[]
 }
 
+/** What a timer can hold. */
+export const LONGEST_WAIT_MS = 2 ** 31 - 1
+/** For a disposer whose turn comes after the deadline. */
+const LEAST_MS = 50
+
 /**
  * A labelled stack of things to undo.
  *
@@ -23,13 +28,14 @@ export interface DisposeReport {
  */
 export class Scope {
   readonly label: string
-  readonly #entries: Entry[] = []
+  readonly #entries = new Set<Entry>()
   readonly #controller = new AbortController()
   #closed = false
+  #disposal: Promise<DisposeReport> | undefined
 
   constructor(label: string) {
     this.label = label
-    // Every call in flight listens to it.
+    // Whatever a plugin waits for may listen to it.
     setMaxListeners(0, this.#controller.signal)
   }
 
@@ -54,8 +60,8 @@ export class Scope {
   effect(label: string, dispose: Disposer, child?: Scope): Disposer {
     this.assertOpen(`register "${label}"`)
     const entry: Entry = { label, dispose, ...(child === undefined ? {} : { child }) }
-    this.#entries.push(entry)
-    return () => (this.#take(entry) ? dispose() : undefined)
+    this.#entries.add(entry)
+    return () => (this.#entries.delete(entry) ? dispose() : undefined)
   }
 
   child(label: string): Scope {
@@ -64,39 +70,39 @@ export class Scope {
     return scope
   }
 
-  /** Aborts the signal without disposing: tells background work to end. */
-  abort(): void {
-    this.#controller.abort()
-  }
-
-  async dispose(deadlineMs = 5_000): Promise<DisposeReport> {
-    this.#closed = true
-    this.#controller.abort()
-    const errors: Error[] = []
-    const stuck: string[] = []
-    const deadline = Date.now() + deadlineMs
-    for (let entry = this.#entries.pop(); entry !== undefined; entry = this.#entries.pop()) {
-      try {
-        const settled = await settleBefore(Promise.resolve(entry.dispose()), Math.max(deadline - Date.now(), 50))
-        if (!settled) stuck.push(entry.label)
-      } catch (error) {
-        errors.push(error instanceof Error ? error : new Error(String(error)))
-      }
+  /** The first call disposes, within its deadline; further ones wait for it. */
+  dispose(deadlineMs = 5_000): Promise<DisposeReport> {
+    if (this.#disposal === undefined) {
+      this.#closed = true
+      // Set before anything of it runs: a disposer may ask for it again.
+      this.#disposal = Promise.resolve().then(() => this.#disposeAll(deadlineMs))
+      this.#controller.abort()
     }
-    return { errors, stuck }
+    return this.#disposal
   }
 
   tree(): EffectNode {
     return {
       label: this.label,
-      children: this.#entries.map(entry => entry.child?.tree() ?? { label: entry.label, children: [] })
+      children: [...this.#entries].map(entry => entry.child?.tree() ?? { label: entry.label, children: [] })
     }
   }
 
-  #take(entry: Entry): boolean {
-    const index = this.#entries.indexOf(entry)
-    if (index >= 0) this.#entries.splice(index, 1)
-    return index >= 0
+  async #disposeAll(deadlineMs: number): Promise<DisposeReport> {
+    const errors: Error[] = []
+    const stuck: string[] = []
+    const deadline = performance.now() + deadlineMs
+    for (const entry of [...this.#entries].reverse()) {
+      // Another disposer may have disposed it early.
+      if (!this.#entries.delete(entry)) continue
+      try {
+        const left = Math.max(deadline - performance.now(), LEAST_MS)
+        if (!(await settleBefore(Promise.resolve(entry.dispose()), left))) stuck.push(entry.label)
+      } catch (error) {
+        errors.push(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+    return { errors, stuck }
   }
 }
 
@@ -105,15 +111,24 @@ function raise(label: string, report: DisposeReport): void {
   if (errors.length > 0) throw new AggregateError(errors, `disposing ${label}`)
 }
 
-/** False when the promise had not settled in time; its rejection after that is ignored. */
-export async function settleBefore(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+/** False when the promise had not settled in time, or before the signal; its rejection after that is ignored. */
+export async function settleBefore(
+  promise: Promise<unknown>,
+  milliseconds: number,
+  signal?: AbortSignal
+): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | undefined
   const late = new Promise<false>(resolve => {
-    timer = setTimeout(resolve, milliseconds, false)
+    stop = () => resolve(false)
+    timer = setTimeout(stop, Math.min(milliseconds, LONGEST_WAIT_MS))
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop)
   })
   try {
     return await Promise.race([promise.then(() => true), late])
   } finally {
     clearTimeout(timer)
+    if (stop !== undefined) signal?.removeEventListener('abort', stop)
   }
 }

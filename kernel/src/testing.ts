@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hook, Plugin, ServiceId } from '@svc/plugin-sdk'
+import { Concealed } from './concealed.ts'
 import { kernelErrors } from './errors.ts'
-import { Kernel, type PluginConfiguration } from './kernel.ts'
+import type { PluginConfiguration } from './inventory.ts'
+import { Kernel } from './kernel.ts'
 import type { KernelLogger } from './log.ts'
 import { inlineSource } from './source.ts'
 import { describeErrors, renderProblems, Validator } from './validation.ts'
@@ -41,7 +43,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
   const sources = new Map(options.plugins.map(plugin => [plugin.name, inlineSource(plugin, '0.0.0', root)]))
   const configuration = configure(options)
   try {
-    await kernel.change({ sources: [...sources.values()], configuration })
+    await kernel.change({ sources: [...sources.values()], configuration, insisted: [...sources.keys()] })
   } catch (error) {
     await kernel.close()
     rmSync(root, { recursive: true, force: true })
@@ -55,7 +57,7 @@ export async function openTestKernel(options: TestKernelOptions): Promise<TestKe
     async replace(plugin) {
       revision += 1
       sources.set(plugin.name, inlineSource(plugin, `0.0.${revision}`, root))
-      await kernel.change({ sources: [...sources.values()] })
+      await kernel.change({ sources: [...sources.values()], insisted: [plugin.name] })
     },
     trigger: async (hook, ...args) => kernel.current.hooks.trigger(hook.id, args),
     async close() {
@@ -85,7 +87,7 @@ function configure(options: TestKernelOptions): (name: string) => PluginConfigur
       error: null,
       policy: {
         isolation: 'in-process',
-        onBootFailure: 'abort',
+        onBootFailure: 'continue',
         uncaught: 'degrade',
         activateTimeoutMs: 10_000,
         drainTimeoutMs: 5_000,
@@ -110,12 +112,13 @@ function configure(options: TestKernelOptions): (name: string) => PluginConfigur
 }
 
 function memoryLog(lines: LogLine[]): KernelLogger {
+  const concealed = new Concealed()
   const at = (plugin: string | null) => {
     const write =
       (level: string) =>
       (message: string, fields: Record<string, unknown> = {}) =>
-        void lines.push({ plugin, level, message, fields })
+        void lines.push({ plugin, level, message: concealed.hide(message), fields })
     return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   }
-  return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {} }
+  return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {}, concealed }
 }

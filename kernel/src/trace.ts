@@ -13,10 +13,15 @@ export function randomHex(bytes: number): string {
   return POOL.toString('hex', used - bytes, used)
 }
 
-const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+/** Of any version but the forbidden `ff`; later ones may add fields at the end. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
 
 /** Trace id of a W3C `traceparent`; a new one when it is absent, malformed or all zero (https://www.w3.org/TR/trace-context). */
 export function traceIdOf(traceparent: string | undefined): string {
-  const id = traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1]
-  return id === undefined || /^0+$/.test(id) ? randomHex(16) : id
+  return (traceparent === undefined ? undefined : TRACEPARENT.exec(traceparent)?.[1]) ?? randomHex(16)
+}
+
+/** A `traceparent` for whatever is done next in a trace. */
+export function traceparentOf(traceId: string): string {
+  return `00-${traceId}-${randomHex(8)}-01`
 }

@@ -1,16 +1,22 @@
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
-import { isSvcError, type ServiceId } from '@svc/plugin-sdk'
+import { isSvcError, type ServiceId, SvcError } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { Generation } from './generation.ts'
+import { settleBefore } from './scope.ts'
 import type { Unit } from './unit.ts'
 
 export interface Shadow {
   readonly generation: Generation
   /** Units that were activated for it, in order. */
   readonly fresh: readonly Unit[]
-  readonly prepared: readonly PreparedSurface[]
+  /** What is still undone when the change comes to nothing, in the order of doing. */
+  readonly prepared: readonly Prepared[]
+}
+
+export interface Prepared extends PreparedSurface {
+  readonly plugin: string
 }
 
 export interface ShadowRequest {
@@ -19,11 +25,17 @@ export interface ShadowRequest {
   readonly order: readonly string[]
   /** Units that stay. */
   readonly kept: ReadonlyMap<string, Unit>
+  /** Units that an earlier attempt of this change activated. New ones are added: whoever asked disposes them on failure. */
+  readonly begun: Map<string, Unit>
   readonly builtin: ReadonlyMap<ServiceId, unknown>
+  /** Aborted when the kernel closes: what takes long is given up. */
+  readonly closing: AbortSignal
   /** Makes and activates the unit of a plugin. Disposes what it began when it fails. */
   activate(name: string, draft: ServiceContainer): Promise<Unit>
-  /** Undo of an activation. */
-  discard(unit: Unit): Promise<void>
+  /** Plugins whose services a plugin holds. */
+  providersOf(name: string): readonly string[]
+  /** How long a plugin's surface may take to prepare; milliseconds. */
+  timeoutOf(name: string): number
   report(plugin: string, hookId: string, error: unknown): void
 }
 
@@ -32,85 +44,97 @@ export interface ShadowRequest {
  * 1. activates new units, providers first;
  * 2. composes the snapshot, where conflicts show;
  * 3. asks every surface to prepare for it.
- * Anything that throws disposes the new units alone, last first, and is thrown on with the plugin's name.
+ * Anything that throws aborts what surfaces prepared, and is thrown on with the plugin's name.
  */
 export async function buildShadow(request: ShadowRequest): Promise<Shadow> {
-  const fresh: Unit[] = []
-  const prepared: PreparedSurface[] = []
+  const prepared: Prepared[] = []
   try {
-    const draft = draftServices(request)
-    const units: Unit[] = []
-    for (const name of request.order) {
-      const unit = request.kept.get(name) ?? (await activateFresh(name, request, draft, fresh))
-      units.push(unit)
-    }
-    const generation = new Generation(request.id, units, request.builtin, request.report)
+    const units = await activateAll(request)
+    const generation = new Generation(request.id, [...units.values()], request.builtin, request.report)
     for (const { item, unit } of generation.items<Surface>(surfaces)) {
-      prepared.push(await prepareSurface(item, generation, unit.name))
+      prepared.push(await prepareSurface(item, generation, unit.name, request))
     }
-    for (const unit of fresh) assertAlive(unit)
-    return { generation, fresh, prepared }
+    return { generation, fresh: [...request.begun.values()], prepared }
   } catch (error) {
-    await discardShadow({ fresh, prepared }, request.discard, error)
-    throw error
+    throw abortAll(prepared, error)
   }
 }
 
-/** Disposes a shadow that will not serve. Errors on the way are joined to the one that caused it. */
-export async function discardShadow(
-  shadow: Pick<Shadow, 'fresh' | 'prepared'>,
-  discard: (unit: Unit) => Promise<void>,
-  cause: unknown
-): Promise<void> {
+/** Takes back what surfaces prepared, last first. Returns the cause, with whatever went wrong on the way joined to it. */
+export function abortAll(prepared: readonly Prepared[], cause: unknown): unknown {
   const problems: unknown[] = []
-  for (const surface of [...shadow.prepared].reverse()) {
+  for (const surface of [...prepared].reverse()) {
     try {
       surface.abort()
     } catch (error) {
       problems.push(error)
     }
   }
-  for (const unit of [...shadow.fresh].reverse()) {
-    await discard(unit).catch((error: unknown) => problems.push(error))
-  }
-  if (problems.length > 0)
-    throw new AggregateError([cause, ...problems], `${message(cause)}; undoing it failed as well`)
+  return problems.length === 0 ? cause : joined(cause, problems)
 }
 
-function draftServices(request: ShadowRequest): ServiceContainer {
+function joined(error: unknown, problems: readonly unknown[]): Error {
+  const all = new AggregateError([error, ...problems], 'a change failed, and undoing it as well')
+  const text = `${message(error)}; undoing it failed as well: ${problems.map(message).join('; ')}`
+  if (!isSvcError(error)) return new Error(text, { cause: all })
+  const { code, status, hint, at, data, plugin } = error
+  const details = Object.entries({ hint, at, data, plugin }).filter(([, value]) => value !== undefined)
+  return new SvcError(code, text, { status, cause: all, ...Object.fromEntries(details) })
+}
+
+/** All units of the next generation, providers first. */
+async function activateAll(request: ShadowRequest): Promise<Map<string, Unit>> {
+  const { kept, begun, builtin, closing } = request
   const draft = new ServiceContainer()
-  for (const [token, value] of request.builtin) draft.register(token, value)
-  for (const unit of request.kept.values()) {
-    for (const [token, value] of unit.services) draft.register(token, value)
+  for (const [token, value] of builtin) draft.register(token, value)
+  for (const unit of [...kept.values(), ...begun.values()]) offer(unit, draft)
+  const units = new Map<string, Unit>()
+  for (const name of request.order) {
+    const there = kept.get(name) ?? begun.get(name)
+    if (there === undefined && closing.aborted) throw closing.reason
+    const unit = there ?? (await request.activate(name, draft))
+    if (there === undefined) {
+      begun.set(name, unit)
+      for (const provider of request.providersOf(name)) {
+        const instance = units.get(provider)?.instance
+        if (instance !== undefined) unit.providers.add(instance)
+      }
+      offer(unit, draft)
+    }
+    units.set(name, unit)
   }
-  return draft
+  return units
 }
 
-async function activateFresh(
-  name: string,
-  request: ShadowRequest,
-  draft: ServiceContainer,
-  fresh: Unit[]
-): Promise<Unit> {
-  const unit = await request.activate(name, draft).catch((error: unknown) => {
-    throw activationError(name, error)
-  })
-  fresh.push(unit)
+function offer(unit: Unit, draft: ServiceContainer): void {
   for (const [token, value] of unit.services) draft.register(token, value)
-  return unit
 }
 
-/** An isolated unit can be lost while others are still being activated. */
-function assertAlive(unit: Unit): void {
+/** Throws for an isolated unit that was lost while others were still being activated. */
+export function assertAlive(unit: Unit): void {
   if (unit.state !== 'failed') return
   throw kernelErrors.create('KRN_ISOLATION_CRASHED', `${unit.name} ended before it could serve; see its log`, {
     plugin: unit.name
   })
 }
 
-async function prepareSurface(surface: Surface, generation: Generation, plugin: string): Promise<PreparedSurface> {
+async function prepareSurface(
+  surface: Surface,
+  generation: Generation,
+  plugin: string,
+  { timeoutOf, closing }: ShadowRequest
+): Promise<Prepared> {
+  const limitMs = timeoutOf(plugin)
   try {
-    return await surface.prepare(generation)
+    const preparing = Promise.resolve(surface.prepare(generation))
+    if (await settleBefore(preparing, limitMs, closing)) {
+      const prepared = await preparing
+      return { plugin, commit: () => prepared.commit(), abort: () => prepared.abort() }
+    }
+    // Whatever it still prepares comes too late.
+    preparing.then(late => late.abort()).catch(() => {})
+    closing.throwIfAborted()
+    throw new Error(`it did not prepare within ${limitMs} ms`)
   } catch (error) {
     // A surface that says whose contribution it refuses is not the one at fault.
     if (isSvcError(error) && error.plugin !== undefined) throw error

@@ -1,8 +1,10 @@
-import type { PluginState, UnitView } from '@svc/contracts'
-import type { CommandHandler, Health, PluginManifest, ServiceId } from '@svc/plugin-sdk'
+import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
+import type { CommandHandler, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
+import type { CallState } from './call.ts'
 import type { RegisteredTap } from './hooks.ts'
-import { Lifecycle } from './lifecycle.ts'
-import type { BoundOperation, CallState, OperationOwner } from './operations.ts'
+import { Lifecycle, SERVING } from './lifecycle.ts'
+import type { BoundOperation, OperationOwner } from './operations.ts'
+import { RunningCalls } from './running-calls.ts'
 import { type DisposeReport, Scope, settleBefore } from './scope.ts'
 
 export interface Item {
@@ -17,22 +19,25 @@ export interface HealthCheck {
   readonly check: () => Health | Promise<Health>
 }
 
-export interface UnitStats {
-  calls: number
-  failures: number
-  totalMs: number
-}
+type Writable<A> = { -readonly [K in keyof A]: A[K] }
 
 type ConfigListener = (next: unknown, previous: unknown) => void | Promise<void>
 
-/** Called after every operation call; the kernel logs and measures there. */
-export type OnSettled = (
-  unit: Unit,
-  operation: BoundOperation,
-  milliseconds: number,
-  error: unknown,
-  call: CallState
-) => void
+/** What a unit needs of whoever made it. */
+export interface UnitHost {
+  readonly log: Logger
+  /** Where its calls are counted; shared by all instances of a plugin. */
+  readonly stats: Writable<CallStats>
+  /** Called after every operation call that failed. */
+  failed?(unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void
+  /** What answers to an operation in the generation that serves. */
+  successor?(operationId: string): OperationEntry | undefined
+  stateChanged?(state: PluginState): void
+}
+
+export function newCallStats(): Writable<CallStats> {
+  return { calls: 0, failures: 0, totalMs: 0 }
+}
 
 let instances = 0
 
@@ -48,6 +53,7 @@ export class Unit implements UnitView, OperationOwner {
   readonly manifest: PluginManifest
   readonly scope: Scope
   readonly lifecycle: Lifecycle
+  readonly running: RunningCalls
   readonly operations = new Map<string, BoundOperation>()
   readonly services = new Map<ServiceId, unknown>()
   readonly items: Item[] = []
@@ -56,21 +62,25 @@ export class Unit implements UnitView, OperationOwner {
   readonly healthChecks: HealthCheck[] = []
   readonly configListeners: ConfigListener[] = []
   readonly tasks = new Map<Promise<void>, string>()
+  /** Instances whose services it holds. */
+  readonly providers = new Set<string>()
   /** Waits for work that this side cannot see. */
   readonly drainers: ((deadlineMs: number) => Promise<unknown>)[] = []
   /** Ends the worker or process of an isolated unit; null for a unit of this process. */
   kill: ((cause: unknown) => void) | null = null
-  readonly stats: UnitStats = { calls: 0, failures: 0, totalMs: 0 }
   config: unknown
   /** Generation in which it began to serve. */
   generation: number | null = null
   activateMs: number | null = null
-  readonly #onSettled: OnSettled
+  readonly #host: UnitHost
   readonly #retiring = new AbortController()
+  #retired = false
+  /** Whether an error of its code reached nobody, so that its state is unknown. */
+  #suspect = false
   #inFlight = 0
-  #idle: (() => void) | undefined
+  readonly #idle: (() => void)[] = []
 
-  constructor(manifest: PluginManifest, config: unknown, onSettled: OnSettled, onState?: (state: PluginState) => void) {
+  constructor(manifest: PluginManifest, config: unknown, host: UnitHost) {
     instances += 1
     this.name = manifest.name
     this.version = manifest.version
@@ -78,12 +88,21 @@ export class Unit implements UnitView, OperationOwner {
     this.manifest = manifest
     this.config = config
     this.scope = new Scope(manifest.name)
-    this.lifecycle = new Lifecycle(`plugin ${manifest.name}`, 'loading', onState)
-    this.#onSettled = onSettled
+    this.running = new RunningCalls(this.scope.signal)
+    this.lifecycle = new Lifecycle(`plugin ${manifest.name}`, 'loading', host.stateChanged)
+    this.#host = host
   }
 
   get state(): PluginState {
     return this.lifecycle.state
+  }
+
+  get log(): Logger {
+    return this.#host.log
+  }
+
+  get stats(): CallStats {
+    return this.#host.stats
   }
 
   get signal(): AbortSignal {
@@ -93,6 +112,10 @@ export class Unit implements UnitView, OperationOwner {
   /** Aborted when draining begins: nothing new will come, so what only waits may end. */
   get retiring(): AbortSignal {
     return this.#retiring.signal
+  }
+
+  get retired(): boolean {
+    return this.#retired
   }
 
   get inFlight(): number {
@@ -105,57 +128,102 @@ export class Unit implements UnitView, OperationOwner {
 
   exit(): void {
     this.#inFlight -= 1
-    if (this.#inFlight === 0) this.#idle?.()
+    if (this.#inFlight === 0 && this.#idle.length > 0) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void {
-    this.stats.calls += 1
-    this.stats.totalMs += milliseconds
-    if (error !== undefined) this.stats.failures += 1
-    this.#onSettled(this, operation, milliseconds, error, call)
+    const { stats } = this.#host
+    stats.calls += 1
+    stats.totalMs += milliseconds
+    if (error === undefined) return
+    stats.failures += 1
+    this.#host.failed?.(this, operation, error, call)
+  }
+
+  successor(operationId: string): OperationEntry | undefined {
+    return this.#host.successor?.(operationId)
+  }
+
+  /** An error of its code reached nobody: it counts as degraded until it is replaced. */
+  suspect(): void {
+    this.#suspect = true
+    this.breakerChanged()
   }
 
   /** Degraded while any breaker is open. */
   breakerChanged(): void {
-    if (this.state !== 'active' && this.state !== 'degraded') return
-    this.lifecycle.to(this.openBreakers().length > 0 ? 'degraded' : 'active')
+    if (!SERVING.has(this.state)) return
+    this.lifecycle.to(this.#suspect || this.openBreakers().length > 0 ? 'degraded' : 'active')
   }
 
   openBreakers(): string[] {
     return [...this.operations.values()].filter(each => each.breaker.open).map(each => each.descriptor.id)
   }
 
-  /** Live settings: every listener accepts, or none has seen the change. */
-  async reconfigure(next: unknown): Promise<void> {
+  /** Live settings: every listener accepts, or none has seen the change. Returns how to take it back. */
+  async reconfigure(next: unknown): Promise<() => Promise<void>> {
     const previous = this.config
     const told: ConfigListener[] = []
-    this.config = next
-    try {
-      for (const listener of this.configListeners) {
-        told.push(listener)
-        await listener(next, previous)
-      }
-    } catch (error) {
+    const undo = async (): Promise<void> => {
       this.config = previous
-      for (const listener of told.slice(0, -1)) await listener(previous, next)
-      throw error
+      for (const listener of told.reverse()) {
+        try {
+          await listener(previous, next)
+        } catch (error) {
+          this.log.error('going back to the previous settings failed', { error })
+        }
+      }
     }
+    this.config = next
+    for (const listener of this.configListeners) {
+      try {
+        await listener(next, previous)
+      } catch (error) {
+        await undo()
+        throw error
+      }
+      told.push(listener)
+    }
+    return undo
   }
 
-  /** Waits for calls and tasks, up to the deadline. True when everything ended by itself. */
+  /** Waits for calls in flight, up to the deadline. True when they ended by themselves. */
+  async idle(deadlineMs: number): Promise<boolean> {
+    return this.#inFlight === 0 || settleBefore(this.#untilIdle(), deadlineMs)
+  }
+
+  /** It no longer serves: calls go to its successor, where there is one. Those that use it may go on doing so. */
+  leave(): void {
+    this.#retired = true
+    if (SERVING.has(this.state) || this.state === 'failed') this.lifecycle.to('draining')
+  }
+
+  /** Waits for calls and tasks, up to the deadline. True when all ended by themselves. */
   async drain(deadlineMs: number): Promise<boolean> {
+    this.leave()
     this.#retiring.abort()
-    if (this.state === 'active' || this.state === 'degraded' || this.state === 'failed') this.lifecycle.to('draining')
-    const idle = this.#inFlight === 0 ? Promise.resolve() : new Promise<void>(resolve => (this.#idle = resolve))
     const remote = this.drainers.map(each => each(deadlineMs))
-    return settleBefore(Promise.all([idle, ...this.tasks.keys(), ...remote]), deadlineMs)
+    return settleBefore(Promise.allSettled([this.#untilDone(), ...remote]), deadlineMs)
   }
 
   async dispose(deadlineMs: number): Promise<DisposeReport> {
+    this.#retired = true
     this.#retiring.abort()
     const report = await this.scope.dispose(deadlineMs)
     if (this.state === 'draining') this.lifecycle.to(report.stuck.length > 0 ? 'stuck' : 'disposed')
     else if (this.state !== 'failed') this.lifecycle.to('disposed')
     return report
+  }
+
+  async #untilIdle(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>(resolve => void this.#idle.push(resolve))
+  }
+
+  /** A call may start a task on its way, and a task may call. */
+  async #untilDone(): Promise<void> {
+    while (this.#inFlight > 0 || this.tasks.size > 0) {
+      await this.#untilIdle()
+      await Promise.all(this.tasks.keys())
+    }
   }
 }

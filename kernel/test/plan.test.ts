@@ -84,19 +84,17 @@ t.test(
   'for any two worlds: every running unit is kept, replaced or removed, and every wanted one is kept, replaced or added',
   t => {
     const names = ['a', 'b', 'c', 'd']
-    const arbitraryWorld = fc
-      .subarray(names)
-      .chain(chosen =>
-        fc.tuple(
-          ...chosen.map(name =>
-            fc.record({
-              name: fc.constant(name),
-              needs: fc.subarray(names.filter(other => other < name)),
-              version: fc.integer({ min: 1, max: 2 })
-            })
-          )
+    const arbitraryWorld = fc.subarray(names).chain(chosen =>
+      fc.tuple(
+        ...chosen.map(name =>
+          fc.record({
+            name: fc.constant(name),
+            needs: fc.subarray(names.filter(other => other < name)),
+            version: fc.integer({ min: 1, max: 2 })
+          })
         )
       )
+    )
     const build = (specs: { name: string; needs: string[]; version: number }[]) =>
       world(
         specs.map(({ name, needs }) =>

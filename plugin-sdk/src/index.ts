@@ -1,5 +1,6 @@
 export * from './errors.ts'
 export * from './hook.ts'
+export * from './logger.ts'
 export * from './manifest.ts'
 export * from './operation.ts'
 export * from './plugin.ts'

@@ -34,7 +34,9 @@ export interface PluginManifest {
 export function describePlugin(plugin: Plugin, version: string): PluginManifest {
   const requires = Object.values(plugin.requires ?? {}) as { kind: string; id: ServiceId }[]
   const optional = Object.values(plugin.optional ?? {}) as { kind: string; id: ServiceId }[]
-  const ids = (of: readonly { id: ServiceId }[]): ServiceId[] => of.map(token => token.id)
+  const ids = (of: readonly { id: ServiceId }[]): ServiceId[] => [...new Set(of.map(token => token.id))]
+  const declared = [...requires, ...optional]
+  const held = new Set(declared.filter(each => each.kind !== 'ref').map(each => each.id))
   return {
     manifest: 1,
     name: plugin.name,
@@ -43,7 +45,8 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     sdk: plugin.sdk,
     requires: ids(requires),
     optional: ids(optional),
-    refs: ids([...requires, ...optional].filter(token => token.kind === 'ref')),
+    // What is held as well as referred to counts as held.
+    refs: ids(declared.filter(each => each.kind === 'ref')).filter(id => !held.has(id)),
     after: plugin.after ?? [],
     provides: ids(plugin.provides ?? []),
     operations: (plugin.operations ?? []).map(({ kind: _kind, ...descriptor }) => descriptor),

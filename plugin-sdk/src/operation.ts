@@ -1,4 +1,5 @@
 import type { ErrorSpec } from './errors.ts'
+import type { Logger } from './logger.ts'
 import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './schema.ts'
 
 export type Effect = 'read' | 'write' | 'destructive'
@@ -161,6 +162,8 @@ export interface Call<E extends Errors = Errors, Ev = unknown> {
   readonly surface: string
   /** Milliseconds since the epoch; Infinity without a timeout. */
   readonly deadline: number
+  /** The plugin's log; its lines carry the operation, the trace id and the request id. */
+  readonly log: Logger
   /** Ends the call with a declared error. */
   fail<C extends keyof E & string>(code: C, message?: string, data?: unknown): never
   /** Sends one event to the caller; dropped when the surface has no way to carry it. */

@@ -1,17 +1,11 @@
 import type { Hook, Tap, TapOptions } from './hook.ts'
-import type { CallerInputOf, Handler, Operation, OutputOf } from './operation.ts'
+import type { Logger } from './logger.ts'
+import type { Call, CallerInputOf, Handler, Operation, OutputOf } from './operation.ts'
 import type { Point } from './point.ts'
 import type { SchemaLike } from './schema.ts'
 import type { Dependencies, Resolved, Service } from './service.ts'
 
 export type Disposer = () => void | Promise<void>
-
-export interface Logger {
-  debug(message: string, fields?: Record<string, unknown>): void
-  info(message: string, fields?: Record<string, unknown>): void
-  warn(message: string, fields?: Record<string, unknown>): void
-  error(message: string, fields?: Record<string, unknown>): void
-}
 
 export interface Health {
   readonly status: 'ok' | 'degraded' | 'failed'
@@ -78,7 +72,13 @@ export interface PluginContext<C = unknown> {
 }
 
 export interface CallOptions {
+  /**
+   * The call that this one is made for. It passes on its trace and request id, ends this one when it ends, and lends its
+   * deadline. Who calls is still the plugin: what its caller may do is for the plugin to check.
+   */
+  readonly parent?: Pick<Call, 'signal' | 'traceId' | 'requestId' | 'deadline'>
   readonly signal?: AbortSignal
+  /** Milliseconds; 0 for no limit but the operation's own. */
   readonly timeoutMs?: number
   readonly onEvent?: (event: unknown) => void
   readonly onProgress?: (done: number, total?: number, message?: string) => void

@@ -1,4 +1,5 @@
 import { hook, type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
+import type { PluginState } from './admin.ts'
 
 /** What the kernel gives to surfaces: the generation that serves now and the one door to every handler. */
 export const kernelPort = service<KernelPort>('kernel.port@1')
@@ -13,7 +14,8 @@ export interface KernelPort {
   /**
    * Validates, authorises, runs and validates again.
    * Throws `OPR_UNKNOWN`, `OPR_INPUT_INVALID`, `OPR_FORBIDDEN`, `OPR_TIMEOUT`, `OPR_CANCELLED`, `OPR_UNAVAILABLE` (breaker open),
-   * `OPR_FAILED` (the handler threw something undeclared) or a code that the operation declares.
+   * `OPR_FAILED` (the handler threw something without a code), a code that the operation declares, or that of an error that
+   * reached the handler from elsewhere.
    */
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
 }
@@ -26,6 +28,9 @@ export interface Invocation {
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace begins. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
+  /** Whether the caller is gone already; for a surface that makes its signal on first use. Without it the signal is asked. */
+  readonly cancelled?: boolean
+  /** Milliseconds; 0 for no limit but the operation's own. */
   readonly timeoutMs?: number
   /** Whether strings may become numbers and booleans: query strings and flags. */
   readonly coerce?: boolean
@@ -47,15 +52,28 @@ export interface UnitView {
   readonly version: string
   /** Tells apart two instances of one plugin: a new value for every activation. */
   readonly instance: string
+  readonly state: PluginState
+  /** Calls, hook taps and other work under way. */
+  readonly inFlight: number
+  /** Of this plugin since the process began, whichever instance answered. */
+  readonly stats: CallStats
   /** Counts work in flight outside operations, such as a raw HTTP request. Every `enter` needs one `exit`. */
   enter(): void
   exit(): void
 }
 
+export interface CallStats {
+  readonly calls: number
+  /** Calls that ended with an error, the caller's own mistakes included. */
+  readonly failures: number
+  /** Milliseconds of all calls together, waiting included. */
+  readonly totalMs: number
+}
+
 export interface OperationEntry {
   readonly descriptor: OperationDescriptor
   readonly unit: UnitView
-  /** As {@link KernelPort.invoke}, bound to this generation's unit. */
+  /** As {@link KernelPort.invoke}, bound to this generation's unit; once that is replaced, its successor answers. */
   invoke(input: unknown, call: Invocation): Promise<unknown>
 }
 
@@ -67,7 +85,8 @@ export interface Contribution<A> {
 
 /**
  * A surface takes part in every change of generation:
- * 1. `prepare(next)` builds what the surface needs, in the shadow; a throw refuses the whole change.
+ * 1. `prepare(next)` builds what the surface needs, in the shadow; a throw refuses the whole change, and so does taking
+ *    longer than the plugin may take to activate.
  * 2. `commit` runs inside the synchronous flip: swap a pointer, nothing else; it must not throw.
  * 3. or `abort`, when another participant refused.
  */

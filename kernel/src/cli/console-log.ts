@@ -1,4 +1,5 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { Concealed } from '../concealed.ts'
 import type { KernelLogger } from '../log.ts'
 
 const RANK: Readonly<Record<string, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 }
@@ -6,11 +7,20 @@ const LABEL: Readonly<Record<string, string>> = { warn: 'warning' }
 
 /** Log lines of a single command: sentences for a person, or JSON lines; a server's log has times and more. */
 export function consoleLog(level: string, json: boolean, write: (line: string) => void): KernelLogger {
+  const concealed = new Concealed()
   let least = RANK[level] ?? 0
   const line = (plugin: string | undefined, name: string, message: string, fields: Record<string, unknown>): void => {
     if ((RANK[name] ?? 0) < least) return
-    if (json) write(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
-    else write(`${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields)}\n`)
+    if (json)
+      write(
+        concealed.hide(`${JSON.stringify({ level: name, ...(plugin === undefined ? {} : { plugin }), message })}\n`)
+      )
+    else
+      write(
+        concealed.hide(
+          `${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields)}\n`
+        )
+      )
   }
   const logger = (plugin?: string): Logger => ({
     debug: (message, fields = {}) => line(plugin, 'debug', message, fields),
@@ -24,7 +34,8 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
     setLevel: next => {
       least = RANK[next] ?? 0
     },
-    flush: () => {}
+    flush: () => {},
+    concealed
   }
 }
 

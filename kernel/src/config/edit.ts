@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { configErrors } from './errors.ts'
 import { merge, nest, type Path, type Table } from './layers.ts'
@@ -33,6 +33,16 @@ export function writePluginEnabled(file: string, name: string, enabled: boolean)
   const draft = `${target}.${process.pid}.tmp`
   writeFileSync(draft, edited, { mode: existsSync(target) ? statSync(target).mode : 0o644 })
   renameSync(draft, target)
+}
+
+/** Takes note of what a file holds, or that there is none; the returned function brings that back. */
+export function rememberFile(file: string): () => void {
+  const target = existsSync(file) ? realpathSync(file) : file
+  const text = existsSync(target) ? readFileSync(target, 'utf8') : undefined
+  return () => {
+    if (text === undefined) rmSync(target, { force: true })
+    else if (readFileSync(target, 'utf8') !== text) writeFileSync(target, text)
+  }
 }
 
 function withValue(text: string, path: Path, value: string): string {

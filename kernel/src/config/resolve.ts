@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type ConfigProblem, type SettingExplanation, type SettingReport, secretsResolver } from '@svc/contracts'
-import type { PluginConfiguration } from '../kernel.ts'
+import type { PluginConfiguration } from '../inventory.ts'
 import { explainSetting, listSettings } from './explain.ts'
 import { type KernelSettings, type PolicySettings, RESERVED_KEYS, toPolicy } from './kernel-settings.ts'
 import { isTable, lookup, type Path, type Table } from './layers.ts'

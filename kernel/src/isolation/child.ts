@@ -5,7 +5,7 @@ import { assertComplete, createContext } from '../context.ts'
 import { kernelErrors } from '../errors.ts'
 import { Keep } from '../keep.ts'
 import { evaluate, preload } from '../loader/evaluate.ts'
-import { Unit } from '../unit.ts'
+import { newCallStats, Unit } from '../unit.ts'
 import { Channel, type Exchange, type Port } from './channel.ts'
 import {
   type Activation,
@@ -30,7 +30,7 @@ const channel = new Channel<ToHost, ToChild>(NAME, parentPort === null ? process
   invoke,
   tap: ({ index, args }) => activeUnit().taps[index]?.tap(...args),
   health: index => activeUnit().healthChecks[index]?.check() as Health,
-  reconfigure: next => activeUnit().reconfigure(next),
+  reconfigure: async next => void (await activeUnit().reconfigure(next)),
   ping: () => null,
   drain: milliseconds => activeUnit().drain(milliseconds),
   dispose
@@ -49,7 +49,7 @@ async function activate(request: Activation): Promise<Contributions> {
     })
   }
   const { manifest, packageRoot, projectRoot, dataRoot } = request
-  const born = new Unit(manifest, request.config, () => {})
+  const born = new Unit(manifest, request.config, { log, stats: newCallStats() })
   unit = born
   const text = await readFile(request.bundle, 'utf8')
   const { plugin, guards } = evaluate(
@@ -70,8 +70,8 @@ async function activate(request: Activation): Promise<Contributions> {
     keep: new Keep(),
     breaker: NO_BREAKER,
     isolated: true,
-    invoke: (operation, input, { timeoutMs, ...options }) =>
-      channel.request('call', { operation, input, timeoutMs }, options),
+    invoke: (operation, input, { timeoutMs, requestId, traceparent, ...options }) =>
+      channel.request('call', { operation, input, timeoutMs, requestId, traceparent }, options),
     trigger: (hook, args) => channel.request('trigger', { hook, args }),
     adopt: open => guards.adopt(open)
   })

@@ -5,7 +5,7 @@ import { kernelErrors } from '../errors.ts'
 import { BoundOperation } from '../operations.ts'
 import { settleBefore } from '../scope.ts'
 import type { PreparedCode } from '../source.ts'
-import { randomHex } from '../trace.ts'
+import { traceparentOf } from '../trace.ts'
 import type { Unit } from '../unit.ts'
 import { Validator } from '../validation.ts'
 import { Channel } from './channel.ts'
@@ -97,13 +97,15 @@ class IsolatedUnit {
     this.#host = host
     this.#lastLines = lastLines
     this.#channel = new Channel(unit.name, farSide, {
-      call: ({ operation, input, timeoutMs }, { signal, emit, progress }) =>
+      call: ({ operation, input, timeoutMs, requestId, traceparent }, { signal, emit, progress }) =>
         host.invoke(operation, input, {
           caller: unit.name,
           signal,
           onEvent: emit,
           onProgress: progress,
-          ...(timeoutMs === undefined ? {} : { timeoutMs })
+          ...(timeoutMs === undefined ? {} : { timeoutMs }),
+          ...(requestId === undefined ? {} : { requestId }),
+          ...(traceparent === undefined ? {} : { traceparent })
         }),
       trigger: ({ hook, args }) => host.trigger(hook, args),
       log: ({ level, message, fields, errors }) => {
@@ -169,7 +171,7 @@ class IsolatedUnit {
             surface: surface as 'internal',
             principal,
             requestId,
-            traceparent: `00-${call.traceId}-${randomHex(8)}-01`,
+            traceparent: traceparentOf(call.traceId),
             timeoutMs: deadline === Infinity ? undefined : Math.max(deadline - Date.now(), 1)
           },
           {

@@ -3,7 +3,7 @@ import type { Health, Hook, Logger, PluginManifest, Principal, TapOptions } from
 import type { EncodedError } from './remote-error.ts'
 
 /** Both sides come from one kernel, unless it was updated on disk under a running one. Raise it with every change here. */
-export const PROTOCOL = 1
+export const PROTOCOL = 2
 
 /** Everything that the far side needs to become the plugin. */
 export interface Activation {
@@ -52,7 +52,10 @@ export type ToChild = {
 /** What the far side asks of the host. */
 export type ToHost = {
   readonly call: readonly [
-    { readonly operation: string; readonly input: unknown; readonly timeoutMs: number | undefined },
+    Pick<RemoteCall, 'operation' | 'input' | 'timeoutMs'> & {
+      readonly requestId: string | undefined
+      readonly traceparent: string | undefined
+    },
     unknown
   ]
   readonly trigger: readonly [{ readonly hook: string; readonly args: readonly unknown[] }, unknown]

@@ -54,7 +54,7 @@ for (const kind of KINDS) {
       const onEvent = (): never => {
         throw new Error('the listener is gone')
       }
-      await t.rejects(world.call(count, { to: 2 }, { onEvent }), { code: 'OPR_FAILED' })
+      await t.rejects(world.call(count, { to: 2 }, { onEvent }), { code: 'OPR_CANCELLED' })
       t.same(await world.call(count, { to: 1 }), { counted: 1 })
     })
 
@@ -135,10 +135,10 @@ for (const kind of KINDS) {
     t.test('live settings reach it without a new instance; a refusal keeps the old ones', async t => {
       const before = world.instance
       world.settings.mood = 'merry'
-      await world.kernel.reconfigure('creature')
+      await world.kernel.change({ live: ['creature'] })
       t.match(await world.call(act, { what: 'report' }), { mood: 'merry', previousMood: 'calm' })
       world.settings.mood = 'angry'
-      await t.rejects(world.kernel.reconfigure('creature'), { message: /will not be angry/ })
+      await t.rejects(world.kernel.change({ live: ['creature'] }), { message: /will not be angry/ })
       t.match(await world.call(act, { what: 'report' }), { mood: 'merry' })
       t.equal(world.instance, before)
     })

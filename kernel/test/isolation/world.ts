@@ -12,7 +12,9 @@ import {
 import { build } from 'esbuild'
 import type { Test } from 'tap'
 import type { UnitPolicy } from '../../src/activate.ts'
-import { Kernel, type PluginConfiguration } from '../../src/kernel.ts'
+import { Concealed } from '../../src/concealed.ts'
+import type { PluginConfiguration } from '../../src/inventory.ts'
+import { Kernel } from '../../src/kernel.ts'
 import type { KernelLogger } from '../../src/log.ts'
 import { inlineSource, type PluginSource } from '../../src/source.ts'
 import creature from './fixtures/creature.ts'
@@ -97,8 +99,7 @@ export class World {
     await this.kernel.change({
       sources: [...others, this.#source],
       configuration: name => this.#configuration(name),
-      forced,
-      boot: this.kernel.current.id === 0
+      forced
     })
   }
 
@@ -179,7 +180,7 @@ export class World {
         }
       return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
     }
-    return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {} }
+    return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {}, concealed: new Concealed() }
   }
 }
 

@@ -15,6 +15,9 @@ export function fake<A>(token: Service<A>, value: NoInfer<A>): Fake<A> {
   return { token, value }
 }
 
+/** A test stands outside: its calls have no parent. */
+export type TestCallOptions = Omit<CallOptions, 'parent'>
+
 export interface TestOptions {
   /** Settings by plugin name; validated against each plugin's schema, defaults filled in. */
   readonly settings?: Readonly<Record<string, object>>
@@ -38,8 +41,8 @@ export interface TestKernel {
   /** Folder of the test's own project; removed by {@link TestKernel.close}. */
   readonly root: string
   readonly log: readonly LogLine[]
-  call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>
-  callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
+  call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: TestCallOptions): Promise<OutputOf<Op>>
+  callById(id: string, input: unknown, options?: TestCallOptions): Promise<unknown>
   trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
   /** What a plugin has registered in its scope. */
   effects(name: string): EffectTree
@@ -82,7 +85,7 @@ export async function testKernel(plugins: readonly Plugin[], options: TestOption
     services,
     ...(options.settings === undefined ? {} : { settings: options.settings })
   })
-  const callById = (id: string, input: unknown, call: CallOptions = {}): Promise<unknown> =>
+  const callById = (id: string, input: unknown, call: TestCallOptions = {}): Promise<unknown> =>
     handle.kernel.invoke(id, input, { surface: 'internal', principal: TESTER, ...call })
   return {
     root: handle.root,

@@ -61,6 +61,10 @@ export class Exchange implements Invocation, HttpCaller {
     return controller.signal
   }
 
+  get cancelled(): boolean {
+    return typeof this.#cancel === 'object' ? this.#cancel.signal.aborted : this.#cancel === 'vanished'
+  }
+
   /** The client went away before it had its answer. */
   vanish(): void {
     if (typeof this.#cancel === 'object') this.#cancel.abort(vanished())

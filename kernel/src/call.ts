@@ -1,0 +1,196 @@
+import type { Invocation } from '@svc/contracts'
+import { type Call, type Logger, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
+import { kernelErrors } from './errors.ts'
+import type { RunningCall, RunningCalls } from './running-calls.ts'
+import { randomHex, traceIdOf } from './trace.ts'
+
+/** What a call needs to know about the unit that answers it. */
+export interface CallOwner {
+  readonly name: string
+  readonly log: Logger
+  readonly running: RunningCalls
+}
+
+/**
+ * One call as the handler sees it. Its signal, its ids and its place among the calls that may be cancelled are made on
+ * first use: most calls need none of them.
+ */
+export class CallState implements Call, RunningCall {
+  readonly #descriptor: OperationDescriptor
+  readonly #owner: CallOwner
+  readonly #invocation: Invocation
+  /** Milliseconds; Infinity for none. */
+  readonly #limitMs: number
+  readonly expiresAt: number
+  #deadline: number | undefined
+  #traceId: string | undefined
+  #requestId: string | undefined
+  #log: Logger | undefined
+  #controller: AbortController | undefined
+  /** Why it ended before its handler did. */
+  #verdict: SvcError | undefined
+  #reject: ((verdict: SvcError) => void) | undefined
+  #enlisted = false
+  #ended = false
+
+  /** `now`: milliseconds on the clock of `performance.now()`. */
+  constructor(descriptor: OperationDescriptor, owner: CallOwner, invocation: Invocation, now: number) {
+    this.#descriptor = descriptor
+    this.#owner = owner
+    this.#invocation = invocation
+    this.#limitMs = Math.min(limit(descriptor.timeoutMs), limit(invocation.timeoutMs))
+    this.expiresAt = now + this.#limitMs
+  }
+
+  get surface(): string {
+    return this.#invocation.surface
+  }
+
+  get principal(): Principal {
+    return this.#invocation.principal
+  }
+
+  get deadline(): number {
+    if (this.expiresAt === Infinity) return Infinity
+    return (this.#deadline ??= Math.round(Date.now() + this.expiresAt - performance.now()))
+  }
+
+  get traceId(): string {
+    return (this.#traceId ??= traceIdOf(this.#invocation.traceparent))
+  }
+
+  get requestId(): string {
+    return (this.#requestId ??= this.#invocation.requestId ?? randomHex(8))
+  }
+
+  get log(): Logger {
+    return (this.#log ??= withFields(this.#owner.log, {
+      operation: this.#descriptor.id,
+      surface: this.surface,
+      request_id: this.requestId,
+      trace_id: this.traceId
+    }))
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#ended) this.#verdict ??= this.#cancelledError('is over')
+      else this.#enlist()
+      if (this.#verdict !== undefined) this.#controller.abort(this.#verdict)
+    }
+    return this.#controller.signal
+  }
+
+  /** Whether its caller is gone, or its unit. */
+  get cancelled(): boolean {
+    const { cancelled, signal } = this.#invocation
+    return this.#owner.running.closed || (cancelled ?? signal?.aborted ?? false)
+  }
+
+  /** Throws when the caller is gone already. */
+  assertWanted(): void {
+    if (this.cancelled) throw (this.#verdict ??= this.#cancelledError())
+  }
+
+  /** Settles with the work, or rejects when the caller leaves or the deadline passes, whichever is first. */
+  race<A>(work: PromiseLike<A>): Promise<A> {
+    this.#enlist()
+    return new Promise<A>((resolve, reject) => {
+      if (this.#verdict !== undefined) reject(this.#verdict)
+      else this.#reject = reject
+      work.then(resolve, reject)
+    })
+  }
+
+  fail(code: string, message?: string, data?: unknown): never {
+    const spec = this.#descriptor.errors[code]
+    if (spec === undefined) throw new Error(`${this.#descriptor.id} does not declare the error ${code}`)
+    throw new SvcError(code, message ?? spec.message, {
+      status: spec.status ?? 422,
+      ...(data === undefined ? {} : { data })
+    })
+  }
+
+  emit(event: unknown): void {
+    const { onEvent } = this.#invocation
+    if (onEvent !== undefined) this.#tell(() => this.#invocation.onEvent?.(event))
+  }
+
+  progress(done: number, total?: number, message?: string): void {
+    const { onProgress } = this.#invocation
+    if (onProgress !== undefined) this.#tell(() => this.#invocation.onProgress?.(done, total, message))
+  }
+
+  expire(): void {
+    const { id } = this.#descriptor
+    const details = { plugin: this.#owner.name, data: { timeoutMs: this.#limitMs } }
+    this.#abort(kernelErrors.create('OPR_TIMEOUT', `${id} did not finish within ${this.#limitMs} ms`, details))
+  }
+
+  cancel(): void {
+    this.#abort(this.#cancelledError())
+  }
+
+  /** The caller's signal was aborted. */
+  handleEvent(): void {
+    this.cancel()
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#reject = undefined
+    if (!this.#enlisted) return
+    this.#owner.running.delete(this)
+    this.#invocation.signal?.removeEventListener('abort', this)
+  }
+
+  /** Takes its place among the calls that may expire or be cancelled. */
+  #enlist(): void {
+    if (this.#enlisted) return
+    this.#enlisted = true
+    const { running } = this.#owner
+    const { signal } = this.#invocation
+    if (running.closed || signal?.aborted === true) {
+      this.#verdict ??= this.#cancelledError()
+      return
+    }
+    running.add(this)
+    signal?.addEventListener('abort', this)
+  }
+
+  #abort(verdict: SvcError): void {
+    if (this.#ended || this.#verdict !== undefined) return
+    this.#verdict = verdict
+    this.#controller?.abort(verdict)
+    this.#reject?.(verdict)
+  }
+
+  /** A listener that throws belongs to the caller: it ends the call, and not as the handler's fault. */
+  #tell(listener: () => void): void {
+    if (this.#ended || this.#verdict !== undefined) return
+    try {
+      listener()
+    } catch (cause) {
+      this.#abort(this.#cancelledError('was cancelled: its caller failed to take what it sent', cause))
+    }
+  }
+
+  #cancelledError(how = 'was cancelled', cause?: unknown): SvcError {
+    return kernelErrors.create('OPR_CANCELLED', `${this.#descriptor.id} ${how}`, cause === undefined ? {} : { cause })
+  }
+}
+
+function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {
+  return {
+    debug: (message, fields) => log.debug(message, { ...own, ...fields }),
+    info: (message, fields) => log.info(message, { ...own, ...fields }),
+    warn: (message, fields) => log.warn(message, { ...own, ...fields }),
+    error: (message, fields) => log.error(message, { ...own, ...fields })
+  }
+}
+
+/** Nothing, 0 and what is no number mean no limit. */
+function limit(milliseconds: number | undefined): number {
+  return milliseconds !== undefined && milliseconds > 0 ? milliseconds : Infinity
+}

@@ -1,0 +1,213 @@
+import type { ChangeReport } from '@svc/contracts'
+import { isSvcError, type ServiceId } from '@svc/plugin-sdk'
+import type { ServiceContainer } from './container.ts'
+import { kernelErrors } from './errors.ts'
+import type { FailurePolicy } from './failure-policy.ts'
+import type { Generation } from './generation.ts'
+import type { Desired, Inventory, Wanted } from './inventory.ts'
+import { SERVING } from './lifecycle.ts'
+import { type Plan, planChange } from './plan.ts'
+import { abortAll, assertAlive, buildShadow, type Shadow } from './transaction.ts'
+import type { Unit } from './unit.ts'
+import type { UnitFactory } from './unit-factory.ts'
+
+export interface ChangeRequest extends Wanted {
+  /** Plugins to replace although nothing about them changed. */
+  readonly forced?: readonly string[]
+  /** Plugins whose code is read again. */
+  readonly stale?: readonly string[]
+  /** Plugins whose live settings changed. They are told last, and told back when the change comes to nothing. */
+  readonly live?: readonly string[]
+  /** Plugins whose failures are forgotten, if all goes well: they are tried also in quarantine. Stale ones are as well. */
+  readonly pardoned?: readonly string[]
+  /** Plugins that are tried again; their failures still count. */
+  readonly retried?: readonly string[]
+  /** Plugins whose failure refuses the change. So does that of one that runs; any other is left out, by its policy. */
+  readonly insisted?: readonly string[]
+  readonly dryRun?: boolean
+}
+
+/** What a change works on. */
+export interface ChangeHost {
+  readonly inventory: Inventory
+  readonly failures: FailurePolicy
+  readonly factory: UnitFactory
+  readonly builtin: ReadonlyMap<ServiceId, unknown>
+  readonly closing: AbortSignal
+  readonly current: Generation
+  reportTap(plugin: string, hookId: string, error: unknown): void
+  /** Makes a shadow serve, or, without one, takes note of what is wanted now. Synchronous. */
+  flip(shadow: Shadow | undefined, desired: Desired): void
+}
+
+/**
+ * One transaction:
+ * 1. takes over sources and configuration, and reads code;
+ * 2. plans, and builds in the shadow; a plugin that does not run and fails is left out, and the rest planned again;
+ * 3. tells live settings to those that stay;
+ * 4. flips.
+ * Whatever throws on the way takes back all of it.
+ */
+export class Change {
+  readonly #request: ChangeRequest
+  readonly #host: ChangeHost
+  /** Tried although they failed before. */
+  readonly #tried: Set<string>
+  readonly #pardoned: Set<string>
+  readonly #insisted: ReadonlySet<string>
+  readonly #begun = new Map<string, Unit>()
+  #plan: Plan | undefined
+
+  constructor(request: ChangeRequest, host: ChangeHost) {
+    this.#request = request
+    this.#host = host
+    this.#pardoned = new Set([...(request.stale ?? []), ...(request.pardoned ?? [])])
+    this.#tried = new Set([...this.#pardoned, ...(request.retried ?? [])])
+    this.#insisted = new Set(request.insisted)
+  }
+
+  async run(): Promise<ChangeReport> {
+    const { inventory, failures, current } = this.#host
+    const { dryRun } = this.#request
+    const adoption = inventory.adopt(this.#request)
+    for (const name of adoption.changed) {
+      this.#pardoned.add(name)
+      this.#tried.add(name)
+    }
+    try {
+      const problems = await this.#readCode()
+      const report = dryRun === true ? this.#preview(problems) : await this.#apply(problems)
+      if (dryRun === true) adoption.undo()
+      else adoption.settle()
+      return report
+    } catch (error) {
+      await this.#discardBegun()
+      // Before the first generation there is nothing to go back to: what was found stays listed.
+      if (current.id > 0 || dryRun === true) adoption.undo()
+      if (dryRun !== true) failures.refused(error, [...(this.#plan?.add ?? []), ...(this.#plan?.replace ?? [])])
+      throw error
+    }
+  }
+
+  /** Throws what cannot be read where it matters; other plugins are left out. */
+  async #readCode(): Promise<ReadonlyMap<string, unknown>> {
+    const { inventory, failures } = this.#host
+    const problems = await inventory.prepareCode(new Set(this.#request.stale), this.#tried)
+    for (const [name, error] of problems) {
+      const record = inventory.records.get(name)
+      if (record === undefined) continue
+      if (record.unit !== null || this.#insisted.has(name)) throw error
+      if (this.#request.dryRun !== true) failures.unreadable(record, error)
+    }
+    return problems
+  }
+
+  #next(problems: ReadonlyMap<string, unknown>): { desired: Desired; plan: Plan } {
+    const { inventory, current } = this.#host
+    const desired = inventory.desired(this.#tried)
+    const forced = new Set(this.#request.forced)
+    const plan = planChange(inventory.running(current), desired.units, desired.graph, forced)
+    this.#plan = plan
+    if (current.id === 0) inventory.assertRequired(desired, problems)
+    return { desired, plan }
+  }
+
+  #preview(problems: ReadonlyMap<string, unknown>): ChangeReport {
+    const { plan } = this.#next(problems)
+    return { applied: false, generation: this.#host.current.id, ...plan }
+  }
+
+  async #apply(problems: ReadonlyMap<string, unknown>): Promise<ChangeReport> {
+    for (;;) {
+      const { desired, plan } = this.#next(problems)
+      try {
+        const shadow = await this.#build(desired, plan)
+        await this.#tellLive(shadow, plan)
+        this.#settleRecords(plan)
+        this.#host.flip(shadow, desired)
+        return { applied: true, generation: this.#host.current.id, ...plan }
+      } catch (error) {
+        const left = this.#host.failures.leftOut(error, plan, this.#insisted)
+        if (left === undefined) throw error
+        this.#tried.delete(left)
+        this.#pardoned.delete(left)
+        // Others may hold what it provides.
+        if (this.#begun.has(left)) await this.#discardBegun()
+      }
+    }
+  }
+
+  /** Undefined when nothing is to be built. */
+  async #build({ graph, units }: Desired, { steps, keep }: Plan): Promise<Shadow | undefined> {
+    const { inventory, factory, builtin, closing, current, reportTap } = this.#host
+    if (steps.length === 0 && current.id > 0) return undefined
+    const kept = new Map<string, Unit>()
+    for (const name of keep) {
+      const unit = current.units.get(name)
+      if (unit !== undefined) kept.set(name, unit)
+    }
+    return buildShadow({
+      id: current.id + 1,
+      order: graph.order.filter(name => units.has(name)),
+      kept,
+      begun: this.#begun,
+      builtin,
+      closing,
+      activate: (name, draft) => factory.activate(name, draft),
+      providersOf: name => graph.edges.flatMap(({ from, to }) => (from === name && to !== null ? [to] : [])),
+      timeoutOf: name => inventory.configurationOf(name).policy.activateTimeoutMs,
+      report: reportTap
+    })
+  }
+
+  /** Last before the flip, since it touches units that serve. */
+  async #tellLive(shadow: Shadow | undefined, plan: Plan): Promise<void> {
+    const { current } = this.#host
+    const services = shadow?.generation.services ?? current.services
+    const undo: (() => Promise<void>)[] = []
+    try {
+      for (const name of this.#request.live ?? []) {
+        const unit = current.units.get(name)
+        // One that is away gets its settings when it is back.
+        if (unit === undefined || !plan.keep.includes(name) || !SERVING.has(unit.state)) continue
+        undo.push(await this.#tell(unit, services))
+      }
+      for (const unit of shadow?.fresh ?? []) assertAlive(unit)
+    } catch (error) {
+      for (const each of undo.reverse()) await each()
+      throw abortAll(shadow?.prepared ?? [], error)
+    }
+  }
+
+  async #tell(unit: Unit, services: ServiceContainer): Promise<() => Promise<void>> {
+    const { inventory, factory } = this.#host
+    try {
+      const record = inventory.records.get(unit.name)
+      return await unit.reconfigure(record === undefined ? unit.config : await factory.settings(record, services))
+    } catch (error) {
+      if (isSvcError(error) && error.plugin === unit.name) throw error
+      const text = error instanceof Error ? error.message : String(error)
+      throw kernelErrors.create('KRN_SETTINGS_REFUSED', `${unit.name} does not take its new settings: ${text}`, {
+        plugin: unit.name,
+        cause: error,
+        hint: 'it goes on with those that it has'
+      })
+    }
+  }
+
+  /** What was asked for, and came true, is no longer held against a plugin. */
+  #settleRecords({ add }: Plan): void {
+    const { records } = this.#host.inventory
+    const all = this.#request.sources !== undefined
+    for (const [name, record] of records) {
+      if (all || this.#tried.has(name) || this.#insisted.has(name)) record.refusal = null
+      if (this.#pardoned.has(name)) record.forgive()
+      else if (add.includes(name)) record.recover()
+    }
+  }
+
+  async #discardBegun(): Promise<void> {
+    for (const unit of [...this.#begun.values()].reverse()) await this.#host.factory.discard(unit)
+    this.#begun.clear()
+  }
+}

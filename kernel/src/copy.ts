@@ -1,0 +1,26 @@
+/** Deeper than this a value is a mistake, or refers to itself. */
+const DEEPEST = 256
+
+/**
+ * Copies what validation may change: arrays and plain objects. Whatever else stands in them, such as a buffer, is passed
+ * on as it is. Throws when the value is nested too deeply.
+ */
+export function copyPlain(value: unknown, depth = 0): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEEPEST) throw new RangeError(`the value is nested more than ${DEEPEST} levels deep, or refers to itself`)
+  if (Array.isArray(value)) {
+    const copy = new Array<unknown>(value.length)
+    for (let index = 0; index < value.length; index++) copy[index] = copyPlain(value[index], depth + 1)
+    return copy
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  const copy: Record<string, unknown> = {}
+  for (const key of Object.keys(value)) {
+    const item = copyPlain((value as Record<string, unknown>)[key], depth + 1)
+    if (key === '__proto__')
+      Object.defineProperty(copy, key, { value: item, enumerable: true, writable: true, configurable: true })
+    else copy[key] = item
+  }
+  return copy
+}

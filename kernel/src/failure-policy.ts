@@ -1,0 +1,151 @@
+import type { ChangeReport } from '@svc/contracts'
+import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import type { Inventory } from './inventory.ts'
+import type { KernelLogger } from './log.ts'
+import type { Plan } from './plan.ts'
+import type { PluginRecord } from './record.ts'
+import type { Unit } from './unit.ts'
+
+/** What a failure may lead to. */
+export interface FailureHost {
+  readonly log: KernelLogger
+  readonly inventory: Inventory
+  readonly closing: boolean
+  /** Whether nothing serves yet. */
+  readonly booting: boolean
+  change(request: { readonly forced?: readonly string[]; readonly retried?: readonly string[] }): Promise<ChangeReport>
+  /** Ends the process. */
+  abort(error: unknown): void
+}
+
+/** Decides what an error means for the plugin that it came from: carry on, another try later, or quarantine. */
+export class FailurePolicy {
+  readonly #host: FailureHost
+
+  constructor(host: FailureHost) {
+    this.#host = host
+  }
+
+  /** An error that no caller can receive, from a plugin's timer or listener. */
+  uncaught(unit: Unit, error: unknown): void {
+    const { inventory } = this.#host
+    const policy = inventory.configurationOf(unit.name).policy.uncaught
+    const log = this.#host.log.forPlugin(unit.name)
+    log.error('uncaught error', { error, policy })
+    if (policy === 'abort-process') {
+      if (unit.kill === null) this.#host.abort(error)
+      else unit.kill(error)
+      return
+    }
+    const record = inventory.records.get(unit.name)
+    // Whoever serves under its name now has nothing to do with it.
+    if (record === undefined || record.unit !== unit) return
+    record.fault = `uncaught: ${this.#text(error)}`
+    unit.suspect()
+    if (policy === 'restart' && !record.retrying) this.#restart(record, unit)
+  }
+
+  /** The far side of an isolated unit ended by itself. Its operations answer 503 until it is back. */
+  crashed(unit: Unit, error: SvcError): void {
+    const record = this.#host.inventory.records.get(unit.name)
+    if (this.#host.closing) return
+    this.#host.log.forPlugin(unit.name).error(error.message, { error })
+    // While it is activating the shadow is refused; while it drains nothing more is expected of it.
+    if (!unit.retired) unit.lifecycle.to('failed')
+    if (record?.unit !== unit) return
+    record.running = null
+    const { onBootFailure } = this.#host.inventory.configurationOf(unit.name).policy
+    this.#fail(record, error.message, onBootFailure !== 'continue')
+    if (record.quarantined) void this.#host.change({}).catch(() => {})
+  }
+
+  /**
+   * Whether a change can go on without the plugin that failed: it does not run, nobody insists on it, and at the start its
+   * policy is not to abort. Returns its name.
+   */
+  leftOut(error: unknown, plan: Plan, insisted: ReadonlySet<string>): string | undefined {
+    const { inventory, booting, closing } = this.#host
+    if (closing) return undefined
+    const name = suspects(error).find(
+      each =>
+        plan.add.includes(each) &&
+        !insisted.has(each) &&
+        !(booting && inventory.configurationOf(each).policy.onBootFailure === 'abort')
+    )
+    const record = name === undefined ? undefined : inventory.records.get(name)
+    if (record === undefined) return undefined
+    this.#host.log.forPlugin(record.name).error(this.#text(error), { error })
+    this.#fail(record, this.#text(error))
+    return record.name
+  }
+
+  /** Code that cannot be read, of a plugin that does not run. */
+  unreadable(record: PluginRecord, error: unknown): void {
+    record.fault = this.#text(error)
+    this.#host.log.forPlugin(record.name).error(`cannot load: ${record.fault}`, { error })
+  }
+
+  /** A refused change: those whose fault it is keep running and say why. */
+  refused(error: unknown, concerned: readonly string[]): void {
+    const names = suspects(error)
+    // Of two in conflict the one that the change is about has to give way.
+    const name = names.find(each => concerned.includes(each)) ?? names[0]
+    const record = name === undefined ? undefined : this.#host.inventory.records.get(name)
+    if (record !== undefined) record.refusal = this.#text(error)
+  }
+
+  #fail(
+    record: PluginRecord,
+    why: string,
+    retry = this.#host.inventory.configurationOf(record.name).policy.onBootFailure !== 'continue'
+  ): void {
+    const log = this.#host.log.forPlugin(record.name)
+    if (record.fail(why)) {
+      record.cancelRetry()
+      log.error(`quarantined: ${why}`)
+      return
+    }
+    if (!retry || this.#host.closing) return
+    const delay = record.scheduleRetry(() => {
+      // Somebody may have settled it in the meantime.
+      if (record.lifecycle.state !== 'failed') return
+      this.#host
+        .change({ retried: [record.name] })
+        .catch((cause: unknown) => log.warn('retry failed', { error: cause }))
+    })
+    log.info(`next try in ${delay} ms`)
+  }
+
+  /** The old instance serves until the new one does. */
+  #restart(record: PluginRecord, unit: Unit): void {
+    const log = this.#host.log.forPlugin(record.name)
+    if (record.count()) {
+      const why = record.fault ?? 'uncaught errors'
+      record.fail(why)
+      log.error(`quarantined: ${why}`)
+      void this.#host.change({}).catch(() => {})
+      return
+    }
+    const delay = record.scheduleRetry(() => {
+      if (record.unit !== unit) return
+      this.#host
+        .change({ forced: [record.name] })
+        .catch((cause: unknown) => log.error('restart failed', { error: cause }))
+    })
+    log.info(`restart in ${delay} ms`)
+  }
+
+  #text(error: unknown): string {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Plugins that an error names, the likeliest first: of two in conflict the one that came later. */
+function suspects(error: unknown): string[] {
+  if (!isSvcError(error)) return []
+  if (error.code === 'KRN_CONFLICT') {
+    const owners = (error.data as { readonly owners?: readonly string[] } | undefined)?.owners
+    if (owners !== undefined) return [...owners].reverse()
+  }
+  return error.plugin === undefined ? [] : [error.plugin]
+}

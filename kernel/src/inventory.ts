@@ -1,0 +1,247 @@
+import type { SecretReference } from '@svc/contracts'
+import type { PluginManifest, ServiceId } from '@svc/plugin-sdk'
+import type { UnitPolicy } from './activate.ts'
+import { kernelErrors } from './errors.ts'
+import type { Generation } from './generation.ts'
+import { type Graph, resolveGraph } from './graph.ts'
+import type { Fingerprinted, RunningUnit } from './plan.ts'
+import { PluginRecord } from './record.ts'
+import type { PluginSource } from './source.ts'
+
+/** What the configuration says of one plugin. */
+export interface PluginConfiguration {
+  /** Undefined: the manifest's `enabledByDefault` decides. */
+  readonly enabled: boolean | undefined
+  /** Why it may not run although it is enabled, or is off; null when nothing speaks against it. */
+  readonly error: string | null
+  readonly policy: UnitPolicy
+  /** Settings with secret references replaced by what `resolve` says. */
+  settings(resolve: (reference: SecretReference) => Promise<string>): Promise<unknown>
+  /** Whether settings hold `secret://` references, which makes the resolver a dependency. */
+  readonly needsSecrets: boolean
+  /** Changes when a change of settings or policy needs a new unit. */
+  readonly fingerprint: string
+}
+
+export type Configure = (name: string) => PluginConfiguration
+
+/** Which plugins should run, and in which order they can. */
+export interface Desired {
+  readonly graph: Graph
+  readonly units: ReadonlyMap<string, Fingerprinted>
+}
+
+/** What a change may bring; what it leaves out stays as it is. */
+export interface Wanted {
+  /** All plugins that there are. */
+  readonly sources?: readonly PluginSource[]
+  readonly configuration?: Configure
+  /** Whether a plugin is to be activated; the others stay as they are, but for their manifests unread. */
+  readonly chosen?: (name: string) => boolean
+}
+
+/** Sources and configuration that were taken over, until it is known whether the change goes through. */
+export interface Adoption {
+  /** Failed plugins whose configuration became another: they deserve another try. */
+  readonly changed: readonly string[]
+  /** Everything is as it was. */
+  undo(): void
+  /** Lets go of sources that are no longer needed. */
+  settle(): void
+}
+
+const SECRETS: ServiceId = 'secrets.resolver@1'
+
+/** What is known of plugins, and what is wanted of them. */
+export class Inventory {
+  readonly records = new Map<string, PluginRecord>()
+  readonly #builtin: ReadonlySet<string>
+  #isChosen: (name: string) => boolean = () => true
+  #configure: Configure = () => {
+    throw new Error('the kernel was not configured')
+  }
+
+  /** `builtin`: services of the kernel itself. */
+  constructor(builtin: ReadonlySet<string>) {
+    this.#builtin = builtin
+  }
+
+  configurationOf(name: string): PluginConfiguration {
+    return this.#configure(name)
+  }
+
+  adopt({ sources, configuration, chosen }: Wanted): Adoption {
+    const [previous, isChosen] = [this.#configure, this.#isChosen]
+    const before = [...this.records.values()].map(record => ({ record, source: record.source, code: record.code }))
+    if (configuration !== undefined) this.#configure = configuration
+    if (chosen !== undefined) this.#isChosen = chosen
+    if (sources !== undefined) this.#adoptSources(sources)
+    return {
+      changed: configuration === undefined ? [] : this.#failedAndChanged(previous, configuration),
+      undo: () => {
+        this.#configure = previous
+        this.#isChosen = isChosen
+        this.records.clear()
+        for (const { record, source, code } of before) {
+          record.source = source
+          record.code = code
+          this.records.set(record.name, record)
+        }
+      },
+      settle: () => {
+        for (const { record, source } of before) {
+          if (this.records.get(source.name) !== record) record.cancelRetry()
+          else if (record.source === source) continue
+          void source.close().catch(() => {})
+        }
+      }
+    }
+  }
+
+  #adoptSources(sources: readonly PluginSource[]): void {
+    const names = new Set(sources.map(source => source.name))
+    for (const name of this.records.keys()) if (!names.has(name)) this.records.delete(name)
+    for (const source of sources) {
+      const record = this.records.get(source.name)
+      if (record === undefined) this.records.set(source.name, new PluginRecord(source))
+      else if (record.source !== source) {
+        record.source = source
+        record.code = null
+      }
+    }
+  }
+
+  /** Reads code of everything that may run and is not read yet, or is stale. What cannot be read is returned. */
+  async prepareCode(stale: ReadonlySet<string>, pardoned: ReadonlySet<string>): Promise<Map<string, unknown>> {
+    const problems = new Map<string, unknown>()
+    const wanted = [...this.records.values()].filter(
+      record =>
+        this.#isChosen(record.name) &&
+        this.#mayRun(record, pardoned) &&
+        (record.code === null || stale.has(record.name))
+    )
+    // All of them settle, so that none changes anything after the change was refused.
+    await Promise.all(
+      wanted.map(async record => {
+        try {
+          record.code = await record.source.prepare()
+        } catch (error) {
+          problems.set(record.name, error)
+        }
+      })
+    )
+    return problems
+  }
+
+  /** `pardoned` are tried although they failed before. Of two that provide one service the one that runs keeps it. */
+  desired(pardoned: ReadonlySet<string>): Desired {
+    const candidates: PluginManifest[] = []
+    const others: PluginManifest[] = []
+    const runningFirst = [...this.records.values()].sort((a, b) => Number(b.unit !== null) - Number(a.unit !== null))
+    for (const record of runningFirst) {
+      const { manifest, name } = record
+      if (manifest === null || record.source.problem !== null) continue
+      const readable = record.code !== null || !this.#isChosen(name)
+      if (readable && this.#mayRun(record, pardoned)) candidates.push(this.#withSecrets(manifest))
+      else others.push(manifest)
+    }
+    const graph = resolveGraph(candidates, this.#builtin, others)
+    const units = new Map<string, Fingerprinted>()
+    for (const manifest of candidates) {
+      const { name } = manifest
+      if (!this.#isChosen(name) || graph.blocked.has(name)) continue
+      const fingerprint = `${this.records.get(name)?.code?.fingerprint} ${this.#configure(name).fingerprint}`
+      units.set(name, { manifest, fingerprint })
+    }
+    return { graph, units }
+  }
+
+  /** Units as the plan compares them, in order of activation. One that crashed does not count. */
+  running(current: Generation): Map<string, RunningUnit> {
+    const running = new Map<string, RunningUnit>()
+    for (const [name, { manifest }] of current.units) {
+      const record = this.records.get(name)
+      // A plugin whose folder vanished still runs until the flip; one in quarantine only seems to.
+      if (record === undefined || record.quarantined)
+        running.set(name, { manifest, fingerprint: '', bindings: new Map() })
+      else if (record.running !== null) running.set(name, record.running)
+    }
+    return running
+  }
+
+  /** Throws for the first start when a plugin that it must not go without would be missing. */
+  assertRequired({ units, graph }: Desired, problems: ReadonlyMap<string, unknown>): void {
+    for (const record of this.records.values()) {
+      const { name } = record
+      const { policy, error } = this.#configure(name)
+      if (policy.onBootFailure !== 'abort' || units.has(name) || !this.#isChosen(name) || !this.#isOn(record)) continue
+      const cause = problems.get(name) ?? record.source.problem
+      if (cause !== null) throw cause
+      const why = error ?? graph.blocked.get(name)?.reason ?? 'it cannot be loaded'
+      throw kernelErrors.create('KRN_ACTIVATE_FAILED', `${name} is required and cannot run: ${why}`, { plugin: name })
+    }
+  }
+
+  /** Brings the records up to what serves now. */
+  note(generation: Generation, { units, graph }: Desired): void {
+    for (const [name, record] of this.records) {
+      const unit = generation.units.get(name) ?? null
+      const wanted = units.get(name)
+      if (unit !== null && unit !== record.unit) {
+        record.fault = null
+        record.refusal = null
+      }
+      record.unit = unit
+      record.running = null
+      if (unit === null || wanted === undefined) this.rest(record, graph)
+      else record.running = { ...wanted, bindings: bindingsOf(name, graph, generation) }
+    }
+  }
+
+  /** The state of a plugin that does not run, with the reason. */
+  rest(record: PluginRecord, graph: Graph): void {
+    if (record.unit !== null) return
+    const blocked = graph.blocked.get(record.name)
+    const { error } = this.#configure(record.name)
+    if (record.source.problem !== null) record.rest('invalid', record.source.problem.message)
+    else if (!this.#isOn(record)) {
+      record.cancelRetry()
+      record.rest('disabled', error)
+    } else if (record.failed) return
+    else if (error !== null) record.rest('invalid', error)
+    else if (record.code === null && this.#isChosen(record.name)) record.rest('invalid', record.fault)
+    else if (blocked !== undefined) record.rest(blocked.code === 'KRN_WAITING' ? 'waiting' : 'invalid', blocked.reason)
+    else record.rest('resolved', record.fault)
+  }
+
+  #failedAndChanged(previous: Configure, next: Configure): string[] {
+    const key = ({ enabled, error, fingerprint }: PluginConfiguration): string => `${enabled} ${error} ${fingerprint}`
+    const failed = [...this.records.values()].filter(record => record.failed)
+    return failed.map(({ name }) => name).filter(name => key(previous(name)) !== key(next(name)))
+  }
+
+  /** Whether its user wants it. */
+  #isOn(record: PluginRecord): boolean {
+    return this.#configure(record.name).enabled ?? record.manifest?.enabledByDefault ?? true
+  }
+
+  #mayRun(record: PluginRecord, pardoned: ReadonlySet<string>): boolean {
+    if (record.source.problem !== null || record.manifest === null) return false
+    if (record.failed && !pardoned.has(record.name)) return false
+    return this.#isOn(record) && this.#configure(record.name).error === null
+  }
+
+  #withSecrets(manifest: PluginManifest): PluginManifest {
+    if (!this.#configure(manifest.name).needsSecrets || manifest.requires.includes(SECRETS)) return manifest
+    return { ...manifest, requires: [...manifest.requires, SECRETS] }
+  }
+}
+
+function bindingsOf(name: string, graph: Graph, { units }: Generation): Map<string, string> {
+  const bindings = new Map<string, string>()
+  for (const { from, to, token, kind } of graph.edges) {
+    if (from !== name || to === null || (kind !== 'requires' && kind !== 'optional')) continue
+    if (to === 'kernel' || units.has(to)) bindings.set(token, to)
+  }
+  return bindings
+}

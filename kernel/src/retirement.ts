@@ -1,0 +1,57 @@
+import type { KernelLogger } from './log.ts'
+import type { Unit } from './unit.ts'
+
+/**
+ * Takes units out of service: each drains, then is disposed, users before providers.
+ *
+ * A unit of an earlier change may still be draining when its provider is taken out by a later one; the provider waits for
+ * it. Units that have nothing to do with each other do not wait for each other.
+ */
+export class Retirement {
+  readonly #log: KernelLogger
+  readonly #timeoutOf: (plugin: string) => number
+  readonly #leaving = new Map<Unit, Promise<void>>()
+
+  /** `timeoutOf`: how long a plugin may drain, and again how long it may take to dispose; milliseconds. */
+  constructor(log: KernelLogger, timeoutOf: (plugin: string) => number) {
+    this.#log = log
+    this.#timeoutOf = timeoutOf
+  }
+
+  /**
+   * In order of activation. Settles when all of them, and those that were leaving before, are gone. `waitedMs`: how long their
+   * calls had already.
+   */
+  async retire(units: readonly Unit[], waitedMs = 0): Promise<void> {
+    for (const unit of [...units].reverse()) {
+      if (this.#leaving.has(unit)) continue
+      const users = [...this.#leaving].filter(([other]) => uses(other, unit)).map(([, gone]) => gone)
+      const gone = this.#retire(unit, users, waitedMs).finally(() => this.#leaving.delete(unit))
+      this.#leaving.set(unit, gone)
+    }
+    await Promise.all(this.#leaving.values())
+  }
+
+  async #retire(unit: Unit, users: readonly Promise<void>[], waitedMs: number): Promise<void> {
+    unit.leave()
+    await Promise.all(users)
+    const limitMs = this.#timeoutOf(unit.name)
+    const log = this.#log.forPlugin(unit.name)
+    if (!(await unit.drain(Math.max(limitMs - waitedMs, 1)))) {
+      const tasks = [...unit.tasks.values()].join(', ') || 'none'
+      log.warn(`still busy after ${limitMs} ms: ${unit.inFlight} calls, tasks ${tasks}`)
+    }
+    const report = await unit.dispose(limitMs)
+    for (const error of report.errors) log.warn('a disposer failed', { error })
+    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was left behind`)
+  }
+}
+
+function uses(user: Unit, provider: Unit): boolean {
+  const { after, refs } = user.manifest
+  return (
+    user.providers.has(provider.instance) ||
+    after.includes(provider.name) ||
+    refs.some(token => provider.manifest.provides.includes(token))
+  )
+}

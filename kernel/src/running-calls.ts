@@ -1,0 +1,73 @@
+import { LONGEST_WAIT_MS } from './scope.ts'
+
+/** A call under way, as the list of them sees it. */
+export interface RunningCall {
+  /** Milliseconds on the clock of `performance.now()`; Infinity for none. */
+  readonly expiresAt: number
+  expire(): void
+  cancel(): void
+}
+
+/**
+ * The calls of one unit that wait for something. One timer and one listener serve all of them: a timer, a signal and two
+ * listeners for each would cost more than most handlers do.
+ */
+export class RunningCalls {
+  readonly #calls = new Set<RunningCall>()
+  #timer: NodeJS.Timeout | undefined
+  /** When the timer fires; the earliest deadline or sooner. */
+  #dueAt = Infinity
+  /** Calls with a deadline: only they keep a process alive that has nothing else to do. */
+  #timed = 0
+  #closed = false
+
+  /** `closed` is aborted when the unit is disposed, which cancels whatever still runs. */
+  constructor(closed: AbortSignal) {
+    closed.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  add(call: RunningCall): void {
+    this.#calls.add(call)
+    if (call.expiresAt === Infinity) return
+    this.#timed += 1
+    if (call.expiresAt < this.#dueAt) this.#arm(call.expiresAt)
+    else if (this.#timed === 1) this.#timer?.ref()
+  }
+
+  delete(call: RunningCall): void {
+    if (!this.#calls.delete(call) || call.expiresAt === Infinity) return
+    this.#timed -= 1
+    // It stays armed, since the next call is likely to need it.
+    if (this.#timed === 0) this.#timer?.unref()
+  }
+
+  #arm(at: number): void {
+    clearTimeout(this.#timer)
+    this.#dueAt = at
+    // What is longer is waited for in pieces.
+    const wait = Math.min(Math.max(at - performance.now(), 1), LONGEST_WAIT_MS)
+    this.#timer = setTimeout(() => this.#fire(), wait)
+  }
+
+  #fire(): void {
+    const now = performance.now()
+    let next = Infinity
+    for (const call of this.#calls) {
+      if (call.expiresAt <= now) call.expire()
+      else next = Math.min(next, call.expiresAt)
+    }
+    if (next === Infinity) this.#dueAt = Infinity
+    else this.#arm(next)
+  }
+
+  #close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    for (const call of this.#calls) call.cancel()
+    this.#calls.clear()
+  }
+}

@@ -1,0 +1,147 @@
+import type { Invocation, PluginState } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { type ActivationHost, activateInProcess, activationError, secretLookup } from './activate.ts'
+import type { CallState } from './call.ts'
+import { secretsIn } from './concealed.ts'
+import type { ServiceContainer } from './container.ts'
+import type { Generation } from './generation.ts'
+import type { Inventory } from './inventory.ts'
+import { activateIsolated } from './isolation/host.ts'
+import type { KernelLogger } from './log.ts'
+import type { BoundOperation } from './operations.ts'
+import type { PluginRecord } from './record.ts'
+import { Unit } from './unit.ts'
+
+/** What units get of the kernel. */
+export interface FactoryHost
+  extends Pick<ActivationHost, 'keep' | 'projectRoot' | 'dataRoot' | 'onUncaught' | 'onCrash'> {
+  readonly log: KernelLogger
+  /** Aborted when the kernel closes: an activation that takes long is given up. */
+  readonly closing: AbortSignal
+  /** The generation that serves. */
+  current(): Generation
+  invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
+  onState: ((plugin: string, state: PluginState) => void) | undefined
+}
+
+/** Makes units, activates them, and disposes those that come to nothing. */
+export class UnitFactory {
+  readonly #inventory: Inventory
+  readonly #host: FactoryHost
+
+  constructor(inventory: Inventory, host: FactoryHost) {
+    this.#inventory = inventory
+    this.#host = host
+  }
+
+  /** Throws what went wrong with the plugin's name on it, after undoing what was begun. `draft`: services so far. */
+  async activate(name: string, draft: ServiceContainer): Promise<Unit> {
+    const { closing, log } = this.#host
+    let unit: Unit | undefined
+    try {
+      const made = await this.#make(name, draft)
+      unit = made
+      const started = performance.now()
+      await unlessAborted(closing, this.#run(made, draft))
+      unit.activateMs = performance.now() - started
+      return unit
+    } catch (error) {
+      if (unit !== undefined) await this.discard(unit)
+      throw activationError(name, error, text => log.concealed.hide(text))
+    }
+  }
+
+  async discard(unit: Unit): Promise<void> {
+    const report = await unit.dispose(this.#inventory.configurationOf(unit.name).policy.drainTimeoutMs)
+    const log = this.#host.log.forPlugin(unit.name)
+    for (const error of report.errors) log.warn('a disposer failed', { error })
+    for (const label of report.stuck) log.error(`disposer "${label}" did not settle and was left behind`)
+  }
+
+  /** Settings of a plugin with its secrets, which from then on appear in no log. */
+  async settings(record: PluginRecord, services: ServiceContainer): Promise<unknown> {
+    const { concealed } = this.#host.log
+    const resolve = secretLookup(services)
+    const settings = await this.#inventory.configurationOf(record.name).settings(async reference => {
+      const secret = await resolve(reference)
+      concealed.add(secret)
+      return secret
+    })
+    for (const secret of secretsIn(record.manifest?.config ?? {}, settings)) concealed.add(secret)
+    return settings
+  }
+
+  async #make(name: string, draft: ServiceContainer): Promise<Unit> {
+    const { log, current, onState } = this.#host
+    const record = this.#record(name)
+    const { manifest } = record.code ?? {}
+    if (manifest === undefined) throw new Error(`${name} has no code`)
+    return new Unit(manifest, await this.settings(record, draft), {
+      log: log.forPlugin(name),
+      stats: record.stats,
+      failed: this.#failed,
+      successor: id => current().operations.get(id),
+      stateChanged: state => onState?.(name, state)
+    })
+  }
+
+  async #run(unit: Unit, draft: ServiceContainer): Promise<void> {
+    const { keep, projectRoot, dataRoot, current, invoke, onUncaught, onCrash } = this.#host
+    const { code, source } = this.#record(unit.name)
+    if (code === null) throw new Error(`${unit.name} has no code`)
+    const { policy } = this.#inventory.configurationOf(unit.name)
+    const activate = policy.isolation === 'in-process' ? activateInProcess : activateIsolated
+    await activate(unit, code, source.location, policy, {
+      keep,
+      projectRoot,
+      dataRoot,
+      draft,
+      log: unit.log,
+      current: () => current().services,
+      invoke: (id, input, { caller, ...call }) =>
+        invoke(id, input, { surface: 'internal', principal: pluginPrincipal(caller), ...call }),
+      trigger: (id, args) => current().hooks.trigger(id, args),
+      onUncaught,
+      onCrash
+    })
+  }
+
+  #record(name: string): PluginRecord {
+    const record = this.#inventory.records.get(name)
+    if (record === undefined) throw new Error(`${name} is not known`)
+    return record
+  }
+
+  /** What callers are not told, and what they are told is not theirs to mend. */
+  readonly #failed = (unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void => {
+    if (!isSvcError(error) || !LOGGED.has(error.code)) return
+    unit.log.error(error.message, {
+      operation: operation.descriptor.id,
+      surface: call.surface,
+      request_id: call.requestId,
+      trace_id: call.traceId,
+      error
+    })
+  }
+}
+
+const LOGGED: ReadonlySet<string> = new Set(['OPR_FAILED', 'OPR_OUTPUT_INVALID', 'OPR_TIMEOUT'])
+
+function pluginPrincipal(name: string): Invocation['principal'] {
+  return { id: `plugin:${name}`, role: 'plugin', scopes: ['*'] }
+}
+
+/** Rejects with the signal's reason as soon as it is aborted. */
+async function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  let stop: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+  })
+  try {
+    await Promise.race([work, aborted])
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
+  }
+}
