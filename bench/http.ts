@@ -96,7 +96,7 @@ async function startFastify() {
     const response = { 200: kind === 'ping' ? t.object({ ok: t.boolean() }) : output }
     if (kind === 'ping') app.get(url, { schema: { response } }, async () => ({ ok: true }))
     else if (kind === 'read') {
-      const { id, limit } = input['properties'] as Record<string, object>
+      const { id, limit } = input.properties as Record<string, object>
       const schema = {
         params: { type: 'object', properties: { id } },
         querystring: { type: 'object', properties: { limit } },
@@ -238,7 +238,7 @@ async function measure(lives: number, rounds: number, requests: number): Promise
   rmSync(compiled)
   return Object.entries(least).map(([name, microseconds]) => {
     const ratio = (peer: string): number =>
-      Number(((microseconds['svc'] as number) / (microseconds[peer] as number)).toFixed(3))
+      Number(((microseconds.svc as number) / (microseconds[peer] as number)).toFixed(3))
     return { case: name, microseconds, toFastify: ratio('plain Fastify'), toBare: ratio('bare node:http') }
   })
 }

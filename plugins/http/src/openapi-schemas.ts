@@ -10,7 +10,7 @@ export class SchemaBook {
   /** The schema, or the part of `root` that it is, as it may stand anywhere in the document. */
   place(schema: JsonSchema, root: JsonSchema, name: string): JsonSchema {
     if (!JSON.stringify(schema).includes('"$ref":"#')) return schema
-    const definitions = (root['$defs'] ?? {}) as Readonly<Record<string, JsonSchema>>
+    const definitions = (root.$defs ?? {}) as Readonly<Record<string, JsonSchema>>
     for (const [key, definition] of Object.entries(definitions)) {
       this.#add(`${name}.${key.replace(/[^\w.-]/g, '_')}`, definition, name)
     }

@@ -49,7 +49,7 @@ async function answer(
 function writeResult(response: ServerResponse, exchange: Exchange, status: number, output: unknown): void {
   if (response.destroyed) return
   const headers: Record<string, string | number> = { 'x-request-id': exchange.requestId }
-  if (exchange.traceparent !== undefined) headers['traceparent'] = exchange.traceparent
+  if (exchange.traceparent !== undefined) headers.traceparent = exchange.traceparent
   if (status === 204) {
     response.writeHead(204, headers).end()
     return

@@ -101,7 +101,7 @@ tap.test('/metrics counts requests by plugin, route and status', async tap => {
   tap.match(text, /^nodejs_eventloop_lag_p99_seconds /m)
   tap.match(text, /^process_resident_memory_bytes \d/m)
   tap.equal(text.split('# TYPE svc_generation ').length, 2, 'no family appears twice')
-  tap.ok(world.kernel.log.some(line => line.message === 'metrics failed' && line.fields['plugin'] === 'hand'))
+  tap.ok(world.kernel.log.some(line => line.message === 'metrics failed' && line.fields.plugin === 'hand'))
 
   await world.reloadHttp()
   text = await scrape()
