@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { daemonStatePath } from '@svc/contracts'
+import t from 'tap'
+import { examineInstallation, examinePlugins, examineRuntime, type Finding } from '../src/doctor.ts'
+import { fakeAdmin, pluginReport } from './fake-admin.ts'
+
+const statusOf = (findings: readonly Finding[], subject: string): string | undefined =>
+  findings.find(finding => finding.subject === subject)?.status
+
+t.test('states are judged by whether somebody has to do something', async t => {
+  const states = [
+    'active',
+    'resolved',
+    'disabled',
+    'waiting',
+    'degraded',
+    'invalid',
+    'failed',
+    'quarantined',
+    'stuck'
+  ] as const
+  const findings = await examinePlugins(
+    fakeAdmin(states.map(state => pluginReport(state, { state, why: 'so' }))),
+    false
+  )
+  t.same(
+    findings.map(({ status }) => status),
+    ['ok', 'ok', 'ok', 'warning', 'warning', 'error', 'error', 'error', 'error']
+  )
+  t.match(findings.at(-1), { detail: 'stuck: so', hint: 'svc plugins why stuck' })
+})
+
+t.test('health checks are findings, too', async t => {
+  const health = [
+    { plugin: 'a', label: 'socket', status: 'ok' },
+    { plugin: 'a', label: 'disk', status: 'degraded', detail: 'nearly full' },
+    { plugin: 'b', label: 'peer', status: 'failed', detail: 'gone' }
+  ] as const
+  t.match(await examinePlugins(fakeAdmin([], { health: async () => health }), false), [
+    { subject: 'a: socket', status: 'ok' },
+    { subject: 'a: disk', status: 'warning', detail: 'nearly full' },
+    { subject: 'b: peer', status: 'error', detail: 'gone' }
+  ])
+})
+
+t.test('a runtime that is too old is an error, an ageing one a warning', async t => {
+  t.equal(examineRuntime('18.20.0').status, 'error')
+  t.equal(examineRuntime('20.20.2').status, 'warning')
+  t.equal(examineRuntime('24.1.0').status, 'ok')
+})
+
+t.test('an installation is examined from the runtime to the plugins', async t => {
+  const projectRoot = t.testdir({})
+  const installation = {
+    admin: fakeAdmin([pluginReport('a')]),
+    projectRoot,
+    openState: async () => join(projectRoot, '.vox', 'x')
+  }
+  const findings = await examineInstallation(installation, true)
+  t.equal(statusOf(findings, 'state folder'), 'error', 'a folder that is not there cannot be written')
+  t.equal(statusOf(findings, 'daemon'), 'ok')
+  t.equal(statusOf(findings, 'configuration'), 'ok')
+  t.match(
+    findings.at(-1),
+    { subject: 'plugin a', detail: 'resolved' },
+    'what is active for this command alone is at rest'
+  )
+})
+
+t.test('a daemon that does not answer is found', async t => {
+  const projectRoot = t.testdir({})
+  const file = daemonStatePath(projectRoot)
+  mkdirSync(dirname(file), { recursive: true })
+  const state = {
+    pid: process.pid,
+    started_at: 'x',
+    socket: join(projectRoot, 'no.sock'),
+    version: '1',
+    repository_id: 'r'
+  }
+  writeFileSync(file, JSON.stringify(state))
+  const findings = await examineInstallation(
+    { admin: fakeAdmin([]), projectRoot, openState: async () => projectRoot },
+    true
+  )
+  t.equal(statusOf(findings, 'daemon'), 'warning')
+  t.equal(statusOf(findings, 'state folder'), 'ok')
+})

@@ -1,0 +1,62 @@
+import type { KernelAdmin, KernelChange, PluginReport } from '@svc/contracts'
+import { SvcError } from '@svc/plugin-sdk'
+
+export function pluginReport(name: string, change: Partial<PluginReport> = {}): PluginReport {
+  return {
+    name,
+    version: '1.0.0',
+    summary: '',
+    state: 'active',
+    generation: 1,
+    isolation: 'in-process',
+    operations: 1,
+    hooks: 0,
+    inFlight: 0,
+    activateMs: 2,
+    why: null,
+    location: `/plugins/${name}`,
+    ...change
+  }
+}
+
+export interface FakeAdmin extends KernelAdmin {
+  /** What was asked for with `apply`. */
+  readonly changes: { readonly change: KernelChange; readonly dryRun: boolean }[]
+}
+
+/** A kernel's management over plugins that are data. */
+export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<KernelAdmin> = {}): FakeAdmin {
+  const changes: FakeAdmin['changes'][number][] = []
+  const expect = (name: string): void => {
+    if (!plugins.some(plugin => plugin.name === name))
+      throw new SvcError('KRN_PLUGIN_UNKNOWN', `no plugin named ${name}`, { status: 404 })
+  }
+  return {
+    changes,
+    plugins: () => plugins,
+    manifest: () => undefined,
+    graph: () => [{ from: 'a', token: 'demo.clock@1', to: 'b', kind: 'requires' }],
+    why: subject => [`${subject} is active`],
+    effects: name => {
+      expect(name)
+      return { label: name, children: [{ label: 'operations', children: [] }] }
+    },
+    top: async () => [{ plugin: 'a', cpuMs: 1.5, share: 0.1, calls: 3 }],
+    health: async () => [],
+    apply: async (wanted, { dryRun = false } = {}) => {
+      for (const name of [...(wanted.enable ?? []), ...(wanted.disable ?? []), ...(wanted.reload ?? [])]) expect(name)
+      changes.push({ change: wanted, dryRun })
+      const steps = (wanted.reload ?? []).map(name => `replace ${name}: asked for`)
+      return { applied: !dryRun, generation: 2, add: [], replace: wanted.reload ?? [], remove: [], keep: [], steps }
+    },
+    build: async directory => ({ name: 'built', version: '1.0.0', files: [`${directory}/dist/plugin.cjs`] }),
+    settings: () => [],
+    explain: key => {
+      throw new SvcError('CFG_SETTING_UNKNOWN', `there is no setting "${key}"`, { status: 404 })
+    },
+    validate: async () => [],
+    configSchema: () => ({ type: 'object' }),
+    stop: () => {},
+    ...change
+  }
+}

@@ -1,0 +1,20 @@
+import t from 'tap'
+import { templateFiles } from '../src/template.ts'
+
+t.test('a new package is named, versioned and wired by its name', async t => {
+  const files = templateFiles('my-plugin', name => (name === '@svc/kernel' ? '^0.1.0' : 'file:../sdk'))
+  t.same(
+    [...files.keys()],
+    ['package.json', 'tsconfig.json', 'src/plugin.ts', 'test/plugin.test.mjs', 'README.md', '.gitignore']
+  )
+  const manifest = JSON.parse(files.get('package.json') ?? '')
+  t.match(manifest, {
+    name: 'svc-plugin-my-plugin',
+    svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts' },
+    devDependencies: { '@svc/kernel': '^0.1.0', '@svc/plugin-sdk': 'file:../sdk' }
+  })
+  t.equal(manifest.dependencies, undefined)
+  t.match(files.get('src/plugin.ts'), /export const myPluginGreet = [\s\S]*id: 'my-plugin\.greet'/)
+  t.doesNotThrow(() => JSON.parse(files.get('tsconfig.json') ?? ''))
+  for (const [path, text] of files) t.ok(text.endsWith('\n'), `${path} ends with a line break`)
+})
