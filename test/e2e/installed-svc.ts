@@ -49,19 +49,22 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
       // npm tells the scripts that it runs about itself; this one is started by none.
       env: { ...withoutNpm(process.env), NODE_OPTIONS: '', NO_COLOR: '1' }
     })
-  const pack = (folder: string): string => {
-    const [packed] = JSON.parse(
-      npm(folder, 'pack', '--json', '--silent', '--foreground-scripts=false', '--pack-destination', root)
-    ) as {
-      filename: string
-    }[]
-    return join(root, packed!.filename.replace('@', '').replace('/', '-'))
+  /** Tarballs of the packages in some folders; npm is started once for all of them. */
+  const packAll = (folder: string, packed: readonly string[]): string[] => {
+    const argv = ['--json', '--silent', '--foreground-scripts=false', '--pack-destination', root]
+    const report = JSON.parse(npm(folder, 'pack', ...packed, ...argv)) as { filename: string }[]
+    return report.map(({ filename }) => join(root, filename.replace('@', '').replace('/', '-')))
   }
-  for (const [name, folder] of Object.entries(packages)) {
+  const folders = Object.values(packages)
+  const tarballs = packAll(
+    ROOT,
+    folders.map(folder => `./${folder}`)
+  )
+  for (const [index, name] of Object.keys(packages).entries()) {
     const place = join(modules, ...name.split('/'))
     mkdirSync(place, { recursive: true })
-    execFileSync('tar', ['-xzf', pack(join(ROOT, folder)), '-C', place, '--strip-components=1'])
-    const nested = join(ROOT, folder, 'node_modules')
+    execFileSync('tar', ['-xzf', tarballs[index]!, '-C', place, '--strip-components=1'])
+    const nested = join(ROOT, folders[index]!, 'node_modules')
     if (existsSync(nested)) symlinkSync(nested, join(place, 'node_modules'))
   }
   const svc = join(modules, '@svc', 'kernel', 'bin', 'svc.mjs')
@@ -69,7 +72,7 @@ export function installSvc(t: Test, packages: Readonly<Record<string, string>>):
   return {
     root,
     svc,
-    pack,
+    pack: folder => packAll(folder, [])[0]!,
     npm,
     project(name) {
       const folder = join(root, name)
