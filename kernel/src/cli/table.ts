@@ -5,8 +5,9 @@ type Row = Readonly<Record<string, unknown>>
 
 const GAP = '  '
 const EMPTY = '–'
-/** A wrapped cell narrower than this reads worse than a note under the table. */
-const NARROWEST = 24
+/** Widths down to which cells wrap: what reads well, and what is still better than nothing. */
+const COMFORTABLE = 24
+const NARROWEST = 12
 
 const GOOD = new Set(['active', 'ok', 'ready'])
 const BAD = new Set(['error', 'failed', 'invalid', 'quarantined', 'stuck'])
@@ -14,23 +15,28 @@ const DUBIOUS = new Set(['degraded', 'draining', 'waiting', 'warning'])
 const STATE_COLUMNS = new Set(['state', 'status', 'severity'])
 
 /**
- * Columns that are empty in every row are left out. On a terminal long cells wrap; where they would become too narrow, the
- * widest column moves below the table, each of its texts under the first cell of its row. Elsewhere a row is one line.
+ * Columns that are empty in every row are left out. On a terminal long cells wrap; where they would become too narrow, columns
+ * that few rows have something to say in move below the table. Elsewhere a row is one line.
  */
 export function renderTable(rows: readonly Row[], columns: readonly string[], terminal: Terminal): string {
   if (rows.length === 0) return '(none)'
   let used = columns.filter((column, index) => index === 0 || rows.some(row => cellText(row[column]) !== EMPTY))
   const below: string[] = []
-  let widths = fit(rows, used, terminal.columns)
-  while (widths === undefined && used.length > 1) {
-    const widest = widestOf(rows, used.slice(1))
+  let widths = fit(rows, used, terminal.columns, COMFORTABLE)
+  while (widths === undefined) {
+    const widest = widestOf(
+      rows,
+      used.slice(1).filter(column => isSparse(rows, column))
+    )
+    if (widest === undefined) break
     below.unshift(widest)
     used = used.filter(column => column !== widest)
-    widths = fit(rows, used, terminal.columns)
+    widths = fit(rows, used, terminal.columns, COMFORTABLE)
   }
+  widths ??= fit(rows, used, terminal.columns, NARROWEST)
   const layout = { used, widths: widths ?? used.map(column => naturalWidth(rows, column)), terminal }
   const lines = [headingLine(rows, layout), ...rows.flatMap(row => rowLines(row, rows, layout))]
-  return [...lines, ...notes(rows, used[0] ?? '', below, terminal)].join('\n')
+  return [...lines, ...notes(rows, titleColumn(used), below, terminal)].join('\n')
 }
 
 interface Layout {
@@ -39,16 +45,15 @@ interface Layout {
   readonly terminal: Terminal
 }
 
-/** Widths that fit, the widest columns shrunk first; undefined when one would have to become too narrow. */
-function fit(rows: readonly Row[], used: readonly string[], available: number): number[] | undefined {
+/** Widths that fit, the widest columns shrunk first; undefined when one would become narrower than `least`. */
+function fit(rows: readonly Row[], used: readonly string[], available: number, least: number): number[] | undefined {
   const widths = used.map(column => naturalWidth(rows, column))
   const total = (): number => widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1))
   while (total() > available) {
     const widest = Math.max(...widths)
-    if (widest <= NARROWEST) return undefined
-    const second = Math.max(NARROWEST, ...widths.filter(width => width < widest))
-    const index = widths.indexOf(widest)
-    widths[index] = Math.max(second, widest - (total() - available), NARROWEST)
+    if (widest <= least) return undefined
+    const second = Math.max(least, ...widths.filter(width => width < widest))
+    widths[widths.indexOf(widest)] = Math.max(second, widest - (total() - available))
   }
   return widths
 }
@@ -58,8 +63,20 @@ function naturalWidth(rows: readonly Row[], column: string): number {
   return Math.max(...[heading(column), ...cells].map(textWidth))
 }
 
-function widestOf(rows: readonly Row[], columns: readonly string[]): string {
-  return columns.reduce((best, column) => (naturalWidth(rows, column) > naturalWidth(rows, best) ? column : best))
+function widestOf(rows: readonly Row[], columns: readonly string[]): string | undefined {
+  const [first, ...others] = columns
+  if (first === undefined) return undefined
+  return others.reduce((best, each) => (naturalWidth(rows, each) > naturalWidth(rows, best) ? each : best), first)
+}
+
+/** Whether more rows are silent than speak. */
+function isSparse(rows: readonly Row[], column: string): boolean {
+  return rows.filter(row => cellText(row[column]) !== EMPTY).length * 2 <= rows.length
+}
+
+/** What a row is called below the table. */
+function titleColumn(used: readonly string[]): string {
+  return used.find(column => !STATE_COLUMNS.has(column)) ?? ''
 }
 
 function headingLine(rows: readonly Row[], { used, widths, terminal }: Layout): string {
@@ -86,12 +103,12 @@ function rowLines(row: Row, rows: readonly Row[], { used, widths, terminal }: La
   )
 }
 
-function notes(rows: readonly Row[], first: string, below: readonly string[], terminal: Terminal): string[] {
+function notes(rows: readonly Row[], titles: string, below: readonly string[], terminal: Terminal): string[] {
   return below.flatMap(column => {
     const told = rows.filter(row => cellText(row[column]) !== EMPTY)
     return told.flatMap((row, index) => {
       const text = wrapText(cellText(row[column]), terminal.columns - GAP.length).map(line => `${GAP}${line}`)
-      const title = `${cellText(row[first])} ${heading(column).toLowerCase()}:`
+      const title = `${cellText(row[titles])} ${heading(column).toLowerCase()}:`
       return [...(index === 0 ? [''] : []), terminal.paint('bold', title), ...text]
     })
   })

@@ -82,3 +82,14 @@ t.test('fractions keep three significant digits', async t => {
     ['     X', '0.0123', '  8.25', '  1235', '     2'].join('\n')
   )
 })
+
+t.test('a column that every row fills stays in the table, as narrow as it must be', async t => {
+  const rows = [
+    { name: 'one', detail: 'short enough', hint: 'do this' },
+    { name: 'two', detail: 'a sentence that is too long to stand beside others', hint: null }
+  ]
+  const text = renderTable(rows, ['name', 'detail', 'hint'], paper(30))
+  t.match(text, /^NAME +DETAIL/)
+  t.match(text, '\n\none hint:\n  do this')
+  t.ok(text.split('\n').every(line => textWidth(line) <= 30))
+})
