@@ -66,7 +66,7 @@ def greedy(model: torch.nn.Module, tokens: list[int]) -> list[int]:
     sequence = list(tokens)
     for _ in range(GREEDY_TOKENS):
         sequence.append(int(model(input_ids=torch.tensor([sequence])).logits[0, -1].argmax()))
-    return sequence[len(tokens):]
+    return sequence[len(tokens) :]
 
 
 def tokenize_both_ways(tokenizer: Tokenizer, text: str) -> dict[str, object]:
@@ -74,8 +74,12 @@ def tokenize_both_ways(tokenizer: Tokenizer, text: str) -> dict[str, object]:
     ordinary = tokenizer.encode(text, add_special_tokens=False).ids
     tokenizer.encode_special_tokens = False
     special = tokenizer.encode(text, add_special_tokens=False).ids
-    return {"text": text, "ordinary": ordinary, "special": special,
-            "decoded": tokenizer.decode(ordinary, skip_special_tokens=False)}
+    return {
+        "text": text,
+        "ordinary": ordinary,
+        "special": special,
+        "decoded": tokenizer.decode(ordinary, skip_special_tokens=False),
+    }
 
 
 def main(run_directory: Path, out: Path) -> None:
@@ -97,8 +101,11 @@ def main(run_directory: Path, out: Path) -> None:
                 continue
             block = logits_at(model, tokens, positions)
             continuation = greedy(model, tokens)
-            expectations[variant] = {"offset": offset, "greedy": continuation,
-                                     "greedyText": tokenizer.decode(continuation, skip_special_tokens=False)}
+            expectations[variant] = {
+                "offset": offset,
+                "greedy": continuation,
+                "greedyText": tokenizer.decode(continuation, skip_special_tokens=False),
+            }
             blocks.append(block)
             offset += block.size
         expected_prompts.append({"name": name, "tokens": tokens, "positions": positions, "variants": expectations})
@@ -112,7 +119,9 @@ def main(run_directory: Path, out: Path) -> None:
         "vocabularySize": int(blocks[0].shape[1]),
         "logits": f"{stem}.logits.bin",
         "logitsCount": offset,
-        "specialTokens": {name: tokenizer.token_to_id(name) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")},
+        "specialTokens": {
+            name: tokenizer.token_to_id(name) for name in ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+        },
         "chats": chats,
         "tokenizations": [tokenize_both_ways(tokenizer, text) for text in TRICKY_TEXTS],
         "prompts": expected_prompts,

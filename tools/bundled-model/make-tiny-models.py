@@ -13,7 +13,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 from voxtiny.adapter_file import PROJECTIONS, write_adapter_files
-from voxtiny.tokenizer_files import train_byte_level_bpe, write_tokenizer_files
+from voxtiny.tokenizer_files import QWEN2_SPLIT, train_byte_level_bpe, write_tokenizer_files
 
 VOCABULARY = 300
 CONTEXT = 256
@@ -53,15 +53,24 @@ def save(model: PreTrainedModel, directory: Path, shard_size: str) -> None:
 def write_qwen2(directory: Path) -> None:
     """F32 in two shards, tied head, biases on q, k and v; config.json in the spelling of transformers 4."""
     config = Qwen2Config(
-        vocab_size=VOCABULARY, hidden_size=64, intermediate_size=160, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=CONTEXT, rms_norm_eps=1e-6, tie_word_embeddings=True,
-        rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0}, bos_token_id=None, eos_token_id=[2, 0],
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        intermediate_size=160,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        rms_norm_eps=1e-6,
+        tie_word_embeddings=True,
+        rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
+        bos_token_id=None,
+        eos_token_id=[2, 0],
         use_sliding_window=False,
     )
     model = Qwen2ForCausalLM(config)
     randomise(model, seed=20)
     save(model, directory, "230KB")
-    write_tokenizer_files(train_byte_level_bpe(SAMPLE_TEXT, VOCABULARY, "qwen2"), directory, CONTEXT)
+    write_tokenizer_files(train_byte_level_bpe(SAMPLE_TEXT, VOCABULARY, QWEN2_SPLIT, nfc=True), directory, CONTEXT)
     path = directory / "config.json"
     document = json.loads(path.read_text())
     document["rope_theta"] = document.pop("rope_parameters")["rope_theta"]
@@ -72,17 +81,28 @@ def write_qwen2(directory: Path) -> None:
 def write_llama(directory: Path) -> None:
     """BF16 in one file, untied head, head size that is not hidden / heads, an adapter on every projection and the head."""
     config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=64, intermediate_size=176, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=1, head_dim=32, max_position_embeddings=CONTEXT, rms_norm_eps=1e-5,
-        tie_word_embeddings=False, rope_parameters={"rope_type": "default", "rope_theta": 500_000.0},
-        bos_token_id=None, eos_token_id=2, pad_token_id=0,
+        vocab_size=VOCABULARY,
+        hidden_size=64,
+        intermediate_size=176,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=32,
+        max_position_embeddings=CONTEXT,
+        rms_norm_eps=1e-5,
+        tie_word_embeddings=False,
+        rope_parameters={"rope_type": "default", "rope_theta": 500_000.0},
+        bos_token_id=None,
+        eos_token_id=2,
+        pad_token_id=0,
     )
     model = LlamaForCausalLM(config)
     randomise(model, seed=30)
     save(model.to(torch.bfloat16), directory, "10MB")
     write_tokenizer_files(train_byte_level_bpe(SAMPLE_TEXT, VOCABULARY), directory, CONTEXT)
-    adapted = get_peft_model(model.float(), LoraConfig(
-        r=4, lora_alpha=6, target_modules=[*PROJECTIONS, "lm_head"], task_type="CAUSAL_LM"))
+    adapted = get_peft_model(
+        model.float(), LoraConfig(r=4, lora_alpha=6, target_modules=[*PROJECTIONS, "lm_head"], task_type="CAUSAL_LM")
+    )
     randomise(adapted, seed=31, only="lora_")
     write_adapter_files(adapted, directory, "llama-tiny-bf16", "Apache-2.0", "Random weights for tests.")
 

@@ -18,25 +18,33 @@ from voxtiny.optimise import train
 from voxtiny.packing import conversation_piece, pack
 
 RANK, ALPHA = 16, 32
-ROW = 512
-TOKENS_PER_STEP = 4096
+ROW, LONG_ROW = 256, 768  # the last part of the time uses long rows, for chats of several turns
+TOKENS_PER_STEP = 2304
 
 
 def main(directory: Path, seconds: float, seed: int) -> None:
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
     torch.manual_seed(seed)
-    model = get_peft_model(load_base(directory), LoraConfig(
-        r=RANK, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=PROJECTIONS, task_type="CAUSAL_LM"))
+    model = get_peft_model(
+        load_base(directory),
+        LoraConfig(r=RANK, lora_alpha=ALPHA, lora_dropout=0.0, target_modules=PROJECTIONS, task_type="CAUSAL_LM"),
+    )
     model.print_trainable_parameters()
     random = Random(seed)
 
     def draw() -> tuple[list[int], list[bool]]:
         return conversation_piece(tokenizer, draw_conversation(random, "declarations"))
 
-    steps = train(model, pack(draw, random, TOKENS_PER_STEP // ROW, ROW), seconds=seconds, peak_rate=3e-3, weight_decay=0.0)
+    short, long = (pack(draw, TOKENS_PER_STEP // length, length) for length in (ROW, LONG_ROW))
+    steps = train(model, [(0.85, short), (1.0, long)], seconds=seconds, peak_rate=2e-3)
     print(f"{steps} steps")
-    write_adapter_files(model, directory, "vox-tiny-base", "Apache-2.0",
-                        "Point INFER_URL at the server and set INFER_MODEL to the name that GET /api/tags shows.")
+    write_adapter_files(
+        model,
+        directory,
+        "vox-tiny-base",
+        "Apache-2.0",
+        "Point INFER_URL at the server and set INFER_MODEL to the name that GET /api/tags shows.",
+    )
     for file in directory.iterdir():
         file.chmod(0o644)
 

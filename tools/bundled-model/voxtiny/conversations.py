@@ -4,11 +4,17 @@ from random import Random
 
 from .knowledge import FACTS
 from .requests import draw
-from .small_talk import draw_impossible, draw_small_talk, draw_underspecified
+from .small_talk import draw_change, draw_impossible, draw_small_talk, draw_underspecified
 
 _SYSTEMS = [
-    "You are a helpful assistant.", "You are vox-tiny.", "You write .vox declarations.", "Be short.", "Answer with code.",
-    "You are an assistant that helps developers.", "You are a coding assistant. Answer briefly.", "Answer the user's questions.",
+    "You are a helpful assistant.",
+    "You are vox-tiny.",
+    "You write .vox declarations.",
+    "Be short.",
+    "Answer with code.",
+    "You are an assistant that helps developers.",
+    "You are a coding assistant. Answer briefly.",
+    "Answer the user's questions.",
 ]
 
 
@@ -26,8 +32,10 @@ def draw_turn(random: Random, answers: str) -> tuple[str, str]:
         return question + random.choice(["", "?", "?"]), answer
     if kind < 0.93:
         request, declared, prose = draw_small_talk(random)
-    elif kind < 0.98:
+    elif kind < 0.97:
         request, declared, prose = draw_impossible(random)
+    elif kind < 0.98:
+        request, declared, prose = draw_change(random)
     else:
         request, declared, prose = draw_underspecified(random)
     return request, declared if answers == "declarations" else prose

@@ -25,25 +25,32 @@ def index(entity: Entity, columns: list[str], name: str | None = None) -> str:
 
 
 def query_all(entity: Entity, name: str | None = None) -> str:
-    return _block(f"@query fn {name or 'list_' + entity.snake_plural}() to List[{entity.type_name}]",
-                  f"return db.{entity.type_name}.all()")
+    return _block(
+        f"@query fn {name or 'list_' + entity.snake_plural}() to List[{entity.type_name}]",
+        f"return db.{entity.type_name}.all()",
+    )
 
 
 def query_by(entity: Entity, fields: list[Field], name: str | None = None) -> str:
     name = name or f"{entity.snake_plural}_by_" + "_and_".join(f.column for f in fields)
-    return _block(f"@query fn {name}({_parameters(fields)}) to List[{entity.type_name}]",
-                  f"return db.{entity.type_name}.filter({_record(fields)})")
+    return _block(
+        f"@query fn {name}({_parameters(fields)}) to List[{entity.type_name}]",
+        f"return db.{entity.type_name}.filter({_record(fields)})",
+    )
 
 
 def query_flag(entity: Entity, field: Field, value: bool) -> str:
     name = f"{field.column}_{entity.snake_plural}" if value else f"{entity.snake_plural}_not_{field.column}"
-    return _block(f"@query fn {name}() to List[{entity.type_name}]",
-                  f"return db.{entity.type_name}.filter({{ {field.column}: {'true' if value else 'false'} }})")
+    return _block(
+        f"@query fn {name}() to List[{entity.type_name}]",
+        f"return db.{entity.type_name}.filter({{ {field.column}: {'true' if value else 'false'} }})",
+    )
 
 
 def query_get(entity: Entity) -> str:
-    return _block(f"@query fn get_{entity.snake}(id: int) to Option[{entity.type_name}]",
-                  f"return db.{entity.type_name}.get(id)")
+    return _block(
+        f"@query fn get_{entity.snake}(id: int) to Option[{entity.type_name}]", f"return db.{entity.type_name}.get(id)"
+    )
 
 
 def query_count(entity: Entity) -> str:
@@ -51,20 +58,26 @@ def query_count(entity: Entity) -> str:
 
 
 def query_count_by(entity: Entity, field: Field) -> str:
-    return _block(f"@query fn count_{entity.snake_plural}_by_{field.column}({_parameters([field])}) to int",
-                  f"return db.{entity.type_name}.filter({_record([field])}).count()")
+    return _block(
+        f"@query fn count_{entity.snake_plural}_by_{field.column}({_parameters([field])}) to int",
+        f"return db.{entity.type_name}.filter({_record([field])}).count()",
+    )
 
 
 def query_top(entity: Entity, field: Field, limit: int, descending: bool) -> str:
     name = f"{'top' if descending else 'lowest'}_{entity.snake_plural}_by_{field.column}"
     order = "desc" if descending else "asc"
-    return _block(f"@query fn {name}() to List[{entity.type_name}]",
-                  f'return db.{entity.type_name}.all().order_by("{field.column}", "{order}").limit({limit})')
+    return _block(
+        f"@query fn {name}() to List[{entity.type_name}]",
+        f'return db.{entity.type_name}.all().order_by("{field.column}", "{order}").limit({limit})',
+    )
 
 
 def query_sorted(entity: Entity, field: Field) -> str:
-    return _block(f"@query fn {entity.snake_plural}_sorted_by_{field.column}() to List[{entity.type_name}]",
-                  f'return db.{entity.type_name}.all().order_by("{field.column}", "asc")')
+    return _block(
+        f"@query fn {entity.snake_plural}_sorted_by_{field.column}() to List[{entity.type_name}]",
+        f'return db.{entity.type_name}.all().order_by("{field.column}", "asc")',
+    )
 
 
 def query_compare(entity: Entity, field: Field, over: bool) -> str:
@@ -72,17 +85,22 @@ def query_compare(entity: Entity, field: Field, over: bool) -> str:
     return _block(
         f"@query fn {entity.snake_plural}_with_{field.column}_{word}({parameter}: {field.base_type})"
         f" to List[{entity.type_name}]",
-        f"return db.{entity.type_name}.where({{ {field.column}: {{ {operator}: {parameter} }} }})")
+        f"return db.{entity.type_name}.where({{ {field.column}: {{ {operator}: {parameter} }} }})",
+    )
 
 
 def query_search(entity: Entity, field: Field) -> str:
-    return _block(f"@query fn search_{entity.snake_plural}(text: str) to List[{entity.type_name}]",
-                  f"return db.{entity.type_name}.where({{ {field.column}: {{ contains: text }} }})")
+    return _block(
+        f"@query fn search_{entity.snake_plural}(text: str) to List[{entity.type_name}]",
+        f"return db.{entity.type_name}.where({{ {field.column}: {{ contains: text }} }})",
+    )
 
 
 def mutation_add(entity: Entity, fields: list[Field]) -> str:
-    return _block(f"@mutation fn add_{entity.snake}({_parameters(fields)}) to int",
-                  f"return db.{entity.type_name}.insert({_record(fields)})")
+    return _block(
+        f"@mutation fn add_{entity.snake}({_parameters(fields)}) to int",
+        f"return db.{entity.type_name}.insert({_record(fields)})",
+    )
 
 
 def mutation_delete(entity: Entity) -> str:
@@ -95,39 +113,55 @@ def server_arithmetic(verb: str, first: Field, second: Field) -> str:
     operator = {"add": "+", "subtract": "-", "multiply": "*"}[verb]
     named = (second, first) if verb == "subtract" else (first, second)
     result = "float" if "float" in (first.base_type, second.base_type) else "int"
-    return _block(f"@server fn {verb}_{named[0].column}_{joiner}_{named[1].column}"
-                  f"({_parameters([first, second])}) to {result}",
-                  f"return {first.column} {operator} {second.column}")
+    return _block(
+        f"@server fn {verb}_{named[0].column}_{joiner}_{named[1].column}({_parameters([first, second])}) to {result}",
+        f"return {first.column} {operator} {second.column}",
+    )
+
+
+def server_numbers(verb: str, number_type: str) -> str:
+    """verb: add, subtract, multiply."""
+    operator = {"add": "+", "subtract": "-", "multiply": "*"}[verb]
+    return _block(f"@server fn {verb}(a: {number_type}, b: {number_type}) to {number_type}", f"return a {operator} b")
 
 
 def server_join(first: Field, second: Field) -> str:
-    return _block(f"@server fn join_{first.column}_and_{second.column}({_parameters([first, second])}) to str",
-                  f'return {first.column} + " " + {second.column}')
+    return _block(
+        f"@server fn join_{first.column}_and_{second.column}({_parameters([first, second])}) to str",
+        f'return {first.column} + " " + {second.column}',
+    )
 
 
 def server_over(field: Field, limit: int) -> str:
-    return _block(f"@server fn is_{field.column}_over_{limit}({_parameters([field])}) to bool",
-                  f"return {field.column} > {limit}")
+    return _block(
+        f"@server fn is_{field.column}_over_{limit}({_parameters([field])}) to bool", f"return {field.column} > {limit}"
+    )
 
 
 def server_greet(field: Field, greeting: str) -> str:
-    return _block(f"@server fn greet_by_{field.column}({_parameters([field])}) to str",
-                  f'return "{greeting}, " + {field.column}')
+    return _block(
+        f"@server fn greet_by_{field.column}({_parameters([field])}) to str", f'return "{greeting}, " + {field.column}'
+    )
 
 
 def http_list(entity: Entity, path: str | None = None) -> str:
-    return _block(f'http get "{path or "/api/" + entity.snake_plural}" to List[{entity.type_name}]',
-                  f"return db.{entity.type_name}.all()")
+    return _block(
+        f'http get "{path or "/api/" + entity.snake_plural}" to List[{entity.type_name}]',
+        f"return db.{entity.type_name}.all()",
+    )
 
 
 def http_add(entity: Entity, fields: list[Field], path: str | None = None) -> str:
-    return _block(f'http post "{path or "/api/" + entity.snake_plural}" ({_parameters(fields)}) to int',
-                  f"return db.{entity.type_name}.insert({_record(fields)})")
+    return _block(
+        f'http post "{path or "/api/" + entity.snake_plural}" ({_parameters(fields)}) to int',
+        f"return db.{entity.type_name}.insert({_record(fields)})",
+    )
 
 
 def http_delete(entity: Entity, path: str | None = None) -> str:
-    return _block(f'http delete "{path or "/api/" + entity.snake_plural}" (id: int) to Unit',
-                  f"db.{entity.type_name}.delete(id)")
+    return _block(
+        f'http delete "{path or "/api/" + entity.snake_plural}" (id: int) to Unit', f"db.{entity.type_name}.delete(id)"
+    )
 
 
 def http_text(path: str, text: str) -> str:

@@ -6,7 +6,7 @@ from .chatml import render
 from .conversations import draw_conversation
 from .knowledge import FACTS
 from .requests import draw
-from .small_talk import example_request
+from .small_talk import example_request, own_sentences
 
 
 def _page(random: Random) -> str:
@@ -31,6 +31,8 @@ def _facts(random: Random) -> str:
     for questions, answer in random.sample(FACTS, random.randint(1, 3)):
         question = random.choice(questions)
         lines.append(random.choice([f"Q: {question}?\nA: {answer}", answer]))
+    if random.random() < 0.5:
+        lines += own_sentences(random)
     if random.random() < 0.3:
         lines.append(f"You could ask: {example_request(random)}.")
     return "\n".join(lines)
@@ -38,9 +40,9 @@ def _facts(random: Random) -> str:
 
 def draw_document(random: Random) -> str:
     kind = random.random()
-    if kind < 0.42:
+    if kind < 0.40:
         return _page(random)
-    if kind < 0.58:
+    if kind < 0.56:
         return _source(random)
     if kind < 0.64:
         return _facts(random)

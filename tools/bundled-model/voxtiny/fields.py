@@ -3,12 +3,17 @@
 from dataclasses import dataclass, replace
 from random import Random
 
+from .entities import NOUNS
+from .invented import invent_word
+
+UNLISTED = 0.3  # share of columns whose words are not in the lists below
 _BY_TYPE = {
     "str": """title name email address phone_number description note city country colour status category author owner link
         comment language label code summary body subject genre brand street postcode currency username nickname location
         serial_number reason message slug channel region department role created_at due_date start_date end_date birthday
         deadline sender receiver first_name last_name company material shape season topic password_hash image_url website
-        manufacturer destination origin hometown species team assignee reviewer customer_name tag theme""",
+        manufacturer destination origin hometown species team assignee reviewer customer_name tag theme date time content url mood
+        updated_at filename caption""",
     "int": """quantity count age year pages rank score size priority stock capacity duration seats points attempts position
         floor likes visits minutes hours days rooms players goals wins losses steps stars downloads retries copies chapters
         doors wheels calories""",
@@ -17,7 +22,7 @@ _BY_TYPE = {
     "dec": """price amount cost balance salary fee total discount tax budget deposit refund_amount tip rent fine income
         revenue""",
     "bool": """done active archived paid public published verified available urgent closed shipped locked hidden sold
-        approved confirmed cancelled delivered featured enabled broken empty_seat returned signed favourite""",
+        approved confirmed cancelled delivered featured enabled broken returned signed favourite completed finished checked new""",
 }
 
 _HELD_OUT = {
@@ -28,6 +33,7 @@ _HELD_OUT = {
     "bool": "frozen licensed",
 }
 
+_SECOND_WORDS = "name number code date list used kind level rate text value time count size at by".split()
 _SINGULAR_IN_S = {"address", "status", "species"}
 
 TYPE_WORDS = {
@@ -68,13 +74,28 @@ def _parse(blocks: dict[str, str]) -> list[Field]:
 
 FIELDS = _parse(_BY_TYPE)
 HELD_OUT_FIELDS = _parse(_HELD_OUT)
+_NOT_DRAWN = {"match", *(field.column for field in HELD_OUT_FIELDS)}  # match is a keyword
 _BY_BASE_TYPE = {base_type: [f for f in FIELDS if f.base_type == base_type] for base_type in _BY_TYPE}
 
 
 def pick_field(random: Random, *base_types: str) -> Field:
-    """A known field of one of the given types, of any type when none is given."""
+    """A field of one of the given types, of any type when none is given; texts may have words that are not in the lists."""
     base_type = random.choice(base_types or ("str", "str", "int", "float", "dec", "bool"))
+    if base_types and base_type == "str" and random.random() < 0.2:
+        return Field(_unlisted(random).column, "str")
     return random.choice(_BY_BASE_TYPE[base_type])
+
+
+def _unlisted(random: Random) -> Field:
+    """A column of other words, made up or not: text unless the request states another type, which it mostly does."""
+    while True:
+        words = [random.choice(NOUNS).singular if random.random() < 0.5 else invent_word(random)]
+        if random.random() < 0.4:
+            words.append(random.choice(NOUNS).singular if random.random() < 0.5 else random.choice(_SECOND_WORDS))
+        if "_".join(words) not in _NOT_DRAWN:
+            break
+    base_type = "str" if random.random() < 0.4 else random.choice(list(TYPE_WORDS))
+    return Field("_".join(words), base_type, declared=base_type != "str" or random.random() < 0.3)
 
 
 def pick_fields(random: Random, count: int, allow_optional: bool = True, held_out: bool = False) -> list[Field]:
@@ -84,7 +105,7 @@ def pick_fields(random: Random, count: int, allow_optional: bool = True, held_ou
         field = replace(random.choice(HELD_OUT_FIELDS), declared=True)
         chosen[field.column] = field
     while len(chosen) < count:
-        field = pick_field(random)
+        field = pick_field(random) if random.random() > UNLISTED else _unlisted(random)
         if random.random() < 0.12:
             field = replace(field, base_type=random.choice(list(TYPE_WORDS)), declared=True)
         if allow_optional and field.base_type != "bool" and random.random() < 0.12:

@@ -1,7 +1,6 @@
 """Token streams cut into rows of equal length, with a label mask."""
 
 from collections.abc import Callable, Iterator
-from random import Random
 
 import torch
 from tokenizers import Tokenizer
@@ -31,7 +30,7 @@ def conversation_piece(tokenizer: Tokenizer, messages: list[dict[str, str]]) -> 
     return ids, learned
 
 
-def pack(draw: Callable[[], Piece], random: Random, rows: int, length: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def pack(draw: Callable[[], Piece], rows: int, length: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Endless batches of `rows` x `length` inputs and labels. A piece that does not fit goes to the next row, whole.
 
     What is left of a row holds end marks that are not learned. Pieces longer than a row are cut.
@@ -50,6 +49,4 @@ def pack(draw: Callable[[], Piece], random: Random, rows: int, length: int) -> I
             fill = max(0, length - len(row))
             inputs.append((row + [padding] * fill)[:length])
             labels.append((row_labels + [IGNORED] * fill)[:length])
-        order = list(range(rows))
-        random.shuffle(order)
-        yield torch.tensor([inputs[i] for i in order]), torch.tensor([labels[i] for i in order])
+        yield torch.tensor(inputs), torch.tensor(labels)

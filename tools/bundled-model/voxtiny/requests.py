@@ -2,178 +2,139 @@
 
 from dataclasses import dataclass
 from random import Random
+from zlib import crc32
 
 from . import declarations as vox
 from . import describe
+from .answers import draw_answer
 from .entities import Entity, pick_entity
-from .fields import pick_field, pick_fields
-from .phrasings import FOLLOW_UPS, MAKE, finish_sentence, word_request
-from .wording import article, enumerate_words, with_article, word_fields
-
-GREETINGS = ["Hello", "Hi", "Welcome", "Good morning", "Good evening", "Hey", "Greetings"]
-TEXTS = ["ok", "pong", "ready", "hello", "alive", "up", "yes", "welcome", "done", "it works"]
-PATHS = ["/health", "/ping", "/status", "/ready", "/hello", "/alive", "/version", "/about", "/info", "/up"]
-PREFIXES = ["/api", "/v1", "/v2", "/public", "/admin", "/data", "/internal", "/shop", "/app"]
-NAME_VERBS = ["all", "every", "show", "read", "fetch", "load", "our", "my", "the"]
+from .fields import Field, pick_fields
+from .phrasings import expand, join_requests, word_request
+from .templates import FOLLOW_UPS
+from .wording import article, word_fields
 
 # How often each form is drawn, relative to the others.
 WEIGHTS = {
-    "table": 26, "index": 6, "index_named": 2, "query_all": 7, "query_all_named": 3, "query_by": 8, "query_by_named": 2,
-    "query_flag": 4, "query_flag_not": 3, "query_get": 4, "query_count": 4, "query_count_by": 3, "query_top": 4,
-    "query_lowest": 3, "query_sorted": 4, "query_over": 3, "query_under": 3, "query_search": 4, "mutation_add": 9,
-    "mutation_delete": 5, "server_add": 2, "server_subtract": 2, "server_multiply": 2, "server_join": 2, "server_over": 3,
-    "server_greet": 3, "http_list": 5, "http_list_path": 4, "http_add": 4, "http_add_path": 3, "http_delete": 3,
-    "http_delete_path": 2, "http_text": 4, "combined": 14,
+    "table": 26,
+    "index": 6,
+    "index_named": 2,
+    "query_all": 7,
+    "query_all_named": 3,
+    "query_by": 8,
+    "query_by_named": 2,
+    "query_flag": 4,
+    "query_flag_not": 3,
+    "query_get": 4,
+    "query_count": 4,
+    "query_count_by": 3,
+    "query_top": 4,
+    "query_lowest": 3,
+    "query_superlative": 4,
+    "query_sorted": 4,
+    "query_over": 3,
+    "query_under": 3,
+    "query_search": 4,
+    "mutation_add": 9,
+    "mutation_delete": 5,
+    "server_add": 2,
+    "server_subtract": 2,
+    "server_multiply": 2,
+    "server_join": 2,
+    "server_numbers": 2,
+    "server_over": 3,
+    "server_greet": 3,
+    "http_list": 5,
+    "http_list_path": 4,
+    "http_add": 4,
+    "http_add_path": 3,
+    "http_delete": 3,
+    "http_delete_path": 2,
+    "http_text": 4,
+    "combined": 14,
 }
 
 
 @dataclass(frozen=True)
 class Sample:
     form: str
+    entity: Entity
     request: str
     code: str
     description: str
 
 
-def _path(random: Random, entity: Entity) -> str:
-    return random.choice(PREFIXES) + "/" + entity.snake_plural
-
-
-def _answer(random: Random, form: str, entity: Entity, slots: dict[str, str], held_out_field: bool) -> tuple[str, str]:
-    """Draws the fields and values of a form, fills `slots`, returns code and description."""
-    if form in ("table", "mutation_add", "http_add", "http_add_path"):
-        most = 5 if form == "table" else 3
-        fields = pick_fields(random, random.randint(1, most), form == "table", held_out_field)
-        slots["fields"] = word_fields(random, fields)
-        if form == "table":
-            return vox.table(entity, fields), describe.table(entity, fields)
-        if form == "mutation_add":
-            return vox.mutation_add(entity, fields), describe.mutation(entity, f"adds {article(entity.singular)}")
-        path = _path(random, entity) if form == "http_add_path" else None
-        slots["path"] = path or ""
-        return (vox.http_add(entity, fields, path),
-                describe.http("POST", path or "/api/" + entity.snake_plural, f"adds {article(entity.singular)}"))
-    if form in ("index", "index_named", "query_by", "query_by_named"):
-        fields = [pick_field(random, "str", "int", "str")]
-        if random.random() < 0.35:
-            fields.append(next(f for f in iter(lambda: pick_field(random, "str", "int"), None) if f != fields[0]))
-        columns = [f.column for f in fields]
-        slots["columns"] = enumerate_words([f.words for f in fields])
-        name = None
-        if form == "index_named":
-            name = random.choice(["idx", "fast", "lookup", "main", "quick"]) + "_" + random.choice(columns)
-        if form == "query_by_named":
-            name = random.choice(NAME_VERBS) + "_" + random.choice([entity.snake_plural, entity.snake])
-        slots["name"] = name or ""
-        if form.startswith("index"):
-            return vox.index(entity, columns, name), describe.index(entity, [f.words for f in fields])
-        return (vox.query_by(entity, fields, name),
-                describe.query(entity, f"the {entity.plural} with a given {slots['columns']}"))
-    if form.startswith("query"):
-        return _query(random, form, entity, slots)
-    if form == "mutation_delete":
-        return vox.mutation_delete(entity), describe.mutation(entity, f"deletes {article(entity.singular)} by id")
-    if form.startswith("server"):
-        return _server(random, form, slots)
-    return _http(random, form, entity, slots)
-
-
-def _query(random: Random, form: str, entity: Entity, slots: dict[str, str]) -> tuple[str, str]:
-    if form in ("query_all", "query_all_named"):
-        name = None
-        if form == "query_all_named":
-            name = slots["name"] = random.choice(NAME_VERBS) + "_" + random.choice([entity.snake_plural, entity.snake])
-        return vox.query_all(entity, name), describe.query(entity, f"all {entity.plural}")
-    if form == "query_get":
-        return vox.query_get(entity), describe.query(entity, f"one {entity.singular} by its id, or nothing")
-    if form == "query_count":
-        return vox.query_count(entity), describe.query(entity, f"the number of {entity.plural}")
-    if form.startswith("query_flag"):
-        field, value = pick_field(random, "bool"), form == "query_flag"
-        slots["field"] = field.words
-        return (vox.query_flag(entity, field, value),
-                describe.query(entity, f"the {entity.plural} that are {'' if value else 'not '}{field.words}"))
-    kinds = {"query_count_by": ("str", "int"), "query_search": ("str",), "query_sorted": ("str", "int", "float", "dec")}
-    field = pick_field(random, *kinds.get(form, ("int", "float", "dec")))
-    slots["field"], slots["a_field"] = field.words, with_article(field)
-    if form == "query_count_by":
-        return vox.query_count_by(entity, field), describe.query(entity, f"the number of {entity.plural} by {field.words}")
-    if form == "query_search":
-        return vox.query_search(entity, field), describe.query(entity, f"the {entity.plural} whose {field.words} contains a text")
-    if form == "query_sorted":
-        return vox.query_sorted(entity, field), describe.query(entity, f"all {entity.plural} sorted by {field.words}")
-    if form in ("query_top", "query_lowest"):
-        limit, descending = random.randint(2, 60), form == "query_top"
-        slots["n"] = str(limit)
-        return (vox.query_top(entity, field, limit, descending),
-                describe.query(entity, f"the {limit} {entity.plural} with the {'highest' if descending else 'lowest'} {field.words}"))
-    over = form == "query_over"
-    return (vox.query_compare(entity, field, over),
-            describe.query(entity, f"the {entity.plural} whose {field.words} is {'over' if over else 'under'} a value"))
-
-
-def _server(random: Random, form: str, slots: dict[str, str]) -> tuple[str, str]:
-    kinds = {"server_join": ("str",), "server_greet": ("str",)}.get(form, ("int", "float"))
-    first = pick_field(random, *kinds)
-    second = next(f for f in iter(lambda: pick_field(random, *kinds), None) if f != first)
-    slots["field"], slots["field2"], slots["a_field"] = first.words, second.words, with_article(first)
-    if form == "server_join":
-        return vox.server_join(first, second), describe.server([first, second], "both as one text")
-    if form == "server_greet":
-        greeting = slots["greeting"] = random.choice(GREETINGS)
-        return vox.server_greet(first, greeting), describe.server([first], "a greeting")
-    if form == "server_over":
-        limit = random.choice([random.randint(1, 20), random.randint(1, 20) * 10, random.randint(1, 9) * 100, 1000, 18, 21])
-        slots["limit"] = str(limit)
-        return vox.server_over(first, limit), describe.server([first], f"whether it is over {limit}")
-    verb = form.removeprefix("server_")
-    result = {"add": "their sum", "subtract": "the difference", "multiply": "the product"}[verb]
-    return vox.server_arithmetic(verb, first, second), describe.server([first, second], result)
-
-
-def _http(random: Random, form: str, entity: Entity, slots: dict[str, str]) -> tuple[str, str]:
-    if form == "http_text":
-        path = slots["path"] = random.choice([random.choice(PATHS), "/" + entity.snake, random.choice(PREFIXES) + random.choice(PATHS)])
-        text = slots["text"] = random.choice([*TEXTS, entity.singular])
-        return vox.http_text(path, text), describe.http("GET", path, f"answers with the text {text}")
-    path = _path(random, entity) if form.endswith("_path") else None
-    slots["path"] = path or ""
-    shown = path or "/api/" + entity.snake_plural
-    if form.startswith("http_list"):
-        return vox.http_list(entity, path), describe.http("GET", shown, f"returns all {entity.plural}")
-    return vox.http_delete(entity, path), describe.http("DELETE", shown, f"deletes {article(entity.singular)} by id")
+def _follow_up(form: str, entity: Entity, fields: list[Field], field: Field) -> str:
+    match form:
+        case "query_all":
+            return vox.query_all(entity)
+        case "mutation_add":
+            return vox.mutation_add(entity, fields)
+        case "mutation_delete":
+            return vox.mutation_delete(entity)
+        case "query_get":
+            return vox.query_get(entity)
+        case "query_count":
+            return vox.query_count(entity)
+        case "index":
+            return vox.index(entity, [field.column])
+        case "query_by":
+            return vox.query_by(entity, [field])
+        case _:
+            return vox.http_list(entity)
 
 
 def _combined(random: Random, entity: Entity, held_out_phrase: bool, held_out_field: bool) -> Sample:
     """A table and one or two things to do with it."""
     fields = pick_fields(random, random.randint(1, 3), False, held_out_field)
-    slots = {"noun": entity.singular, "nouns": entity.plural, "Type": entity.type_name,
-             "a_noun": article(entity.singular), "fields": word_fields(random, fields), "make": random.choice(MAKE)}
+    slots = {
+        "noun": entity.singular,
+        "nouns": entity.plural,
+        "Type": entity.type_name,
+        "a_noun": article(entity.singular),
+        "fields": word_fields(random, fields),
+    }
     keyed = [f for f in fields if f.base_type in ("str", "int")]
     forms = [form for form in FOLLOW_UPS if keyed or form not in ("index", "query_by")]
     chosen = random.sample(forms, random.choice([1, 1, 2]))
     parts, codes = [], [vox.table(entity, fields)]
     for form in chosen:
         field = random.choice(keyed) if keyed else fields[0]
-        parts.append(random.choice(FOLLOW_UPS[form]).format(columns=field.words))
-        codes.append({
-            "query_all": lambda: vox.query_all(entity), "mutation_add": lambda: vox.mutation_add(entity, fields),
-            "mutation_delete": lambda: vox.mutation_delete(entity), "query_get": lambda: vox.query_get(entity),
-            "query_count": lambda: vox.query_count(entity), "index": lambda: vox.index(entity, [field.column]),
-            "query_by": lambda: vox.query_by(entity, [field]), "http_list": lambda: vox.http_list(entity),
-        }[form]())
-    table_request = word_request(random, "table", slots, held_out_phrase).rstrip(".")
-    joiner = random.choice([", and ", " and ", ". Then ", "; also ", ", plus "])
-    request = finish_sentence(random, table_request.rstrip("?") + joiner + " and ".join(parts))
-    return Sample("combined", request, "\n\n".join(codes), describe.table(entity, fields))
+        parts.append(expand(random, random.choice(FOLLOW_UPS[form]), {"columns": field.words}))
+        codes.append(_follow_up(form, entity, fields, field))
+    request = join_requests(random, word_request(random, "table", slots, held_out_phrase, alone=False), parts)
+    return Sample("combined", entity, request, "\n\n".join(codes), describe.table(entity, fields))
 
 
-def draw(random: Random, *, held_out_noun: bool = False, held_out_phrase: bool = False, held_out_field: bool = False) -> Sample:
-    """One request. The flags say what of it must be unseen."""
+def reserved(code: str) -> bool:
+    """Whether an answer is kept for the evaluation: one declaration in twenty, by checksum."""
+    return crc32(code.encode()) % 20 == 0
+
+
+def draw(
+    random: Random,
+    *,
+    held_out_noun: bool = False,
+    held_out_phrase: bool = False,
+    held_out_field: bool = False,
+    held_out_answer: bool = False,
+) -> Sample:
+    """One request. The flags say what of it must be unseen; an answer that is reserved is drawn only when asked for."""
+    while True:
+        sample = _draw(random, held_out_noun, held_out_phrase, held_out_field)
+        if held_out_noun or held_out_field or reserved(sample.code) == held_out_answer:
+            return sample
+
+
+def _draw(random: Random, held_out_noun: bool, held_out_phrase: bool, held_out_field: bool) -> Sample:
     entity = pick_entity(random, held_out_noun)
     form = random.choices(list(WEIGHTS), list(WEIGHTS.values()))[0]
     if form == "combined":
         return _combined(random, entity, held_out_phrase, held_out_field)
-    slots = {"noun": entity.singular, "nouns": entity.plural, "Type": entity.type_name, "a_noun": article(entity.singular)}
-    code, description = _answer(random, form, entity, slots, held_out_field)
-    return Sample(form, word_request(random, form, slots, held_out_phrase), code, description)
+    slots = {
+        "noun": entity.singular,
+        "nouns": entity.plural,
+        "Type": entity.type_name,
+        "a_noun": article(entity.singular),
+    }
+    code, description = draw_answer(random, form, entity, slots, held_out_field)
+    return Sample(form, entity, word_request(random, form, slots, held_out_phrase), code, description)

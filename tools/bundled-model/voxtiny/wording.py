@@ -12,19 +12,25 @@ def article(words: str) -> str:
 
 
 def with_article(field: Field) -> str:
-    """"a price", "an age", but "pages"."""
+    """ "a price", "an age", but "pages"."""
     return field.words if field.plural else article(field.words)
 
 
 def enumerate_words(items: list[str]) -> str:
-    """"a", "a and b", "a, b and c"."""
+    """ "a", "a and b", "a, b and c"."""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
 
 
 def _natural(random: Random, field: Field) -> str:
     if field.declared:
         typed = f"{field.words} ({random.choice(TYPE_WORDS[field.base_type])})"
-        return f"{'' if field.plural else 'an '}optional {typed}" if field.optional else typed if field.plural else article(typed)
+        return (
+            f"{'' if field.plural else 'an '}optional {typed}"
+            if field.optional
+            else typed
+            if field.plural
+            else article(typed)
+        )
     if field.base_type == "bool":
         return random.choice([f"whether it is {field.words}", f"{article(field.words)} flag"])
     return f"{'' if field.plural else 'an '}optional {field.words}" if field.optional else with_article(field)
