@@ -291,7 +291,7 @@ t.test('any options inside their ranges generate something', async t => {
 })
 
 t.test('the event loop turns while a prompt is read and while tokens are computed', async t => {
-  const model = await loadModel(t, { name: '../../../../models/vox-tiny' })
+  const model = await loadModel(t, { name: '../../../model-server/models/vox-tiny' })
   const long = Array.from({ length: 256 }, (_, i) => 10 + i)
   const reading = await turnsUntil(collect(model.generate(greedy(long, 1))))
   t.ok(reading > 20, `${reading} turns during one run`)
