@@ -154,6 +154,7 @@ t.test('a plugin that owns the terminal reads it, writes it and chooses its exit
 const failures: [argv: string[], exit: number, code: string, message: RegExp, hint?: RegExp][] = [
   [['plugns'], 2, 'CLI_COMMAND_UNKNOWN', /svc has no command "plugns"/, /did you mean svc plugins\?/],
   [['plugins', 'list', '--jso'], 2, 'CLI_ARGUMENT_INVALID', /has no flag --jso/, /did you mean --json\?/],
+  [['plugins', 'list', '--project', '/no/such/folder'], 2, 'CLI_ARGUMENT_INVALID', /names \/no\/such\/folder/],
   [['plugins'], 2, 'CLI_COMMAND_MISSING', /svc plugins needs a command/, /list/],
   [['trap', 'spring', '4'], 2, 'OPR_INPUT_INVALID', /trap\.spring: times must be/, /svc call trap\.spring --help/],
   [['call', 'trap.spring', '{times'], 2, 'CLI_INPUT_NOT_JSON', /not JSON/, /quote it/],

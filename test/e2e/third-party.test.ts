@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -43,6 +44,20 @@ t.test('what is packed is what is needed to run, and no more', async t => {
     { code: 0 },
     'profiles ship'
   )
+})
+
+t.test('an installation serves projects that know nothing of it', async t => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-elsewhere-')))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  writeFileSync(join(folder, 'svc.toml'), '')
+  const list = await svc(folder, ['plugins', 'list'])
+  for (const name of ['cli', 'daemon', 'http']) t.match(list.stdout, new RegExp(`^${name} +\\S+ +resolved`, 'm'))
+  const made = await svc(folder, ['plugins', 'new', 'hello'])
+  t.match(made.stdout, 'npm install --prefix plugins/hello', 'the SDK has to be fetched')
+  const { devDependencies } = JSON.parse(readFileSync(join(folder, 'plugins', 'hello', 'package.json'), 'utf8'))
+  for (const [name, spec] of Object.entries<string>(devDependencies))
+    t.ok(existsSync(join(folder, 'plugins', 'hello', spec.replace('file:', ''), 'package.json')), `${name} is ${spec}`)
+  t.match(await svc(folder, ['hello', 'greet', 'Ada']), { code: 0, stdout: 'Hello, Ada!\n' }, 'it runs all the same')
 })
 
 t.test('a plugin of a third party is packed, installed, used, changed and removed', async t => {

@@ -1,6 +1,8 @@
+import { statSync } from 'node:fs'
 import type { OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
 import { version } from '../version.ts'
 import { commandTree } from './commands.ts'
+import { cliErrors } from './errors.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { catalogChoices, commandWords, type GlobalFlags, readGlobalFlags } from './flags.ts'
 import { errorJson, renderError } from './render.ts'
@@ -30,6 +32,10 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 async function run(given: readonly string[], flags: GlobalFlags): Promise<number> {
   const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+  const { project } = flags
+  if (project !== undefined && statSync(project, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is no folder`)
+  }
   const { readCatalog } = await import('../catalog.ts')
   const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...catalogChoices(flags) })
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>

@@ -67,5 +67,7 @@ function report(owner: Settled, setting: Declared): SettingReport {
 }
 
 function masked({ secret }: Declared, value: unknown): unknown {
-  return secret && value !== undefined && value !== UNSET ? MASK : value === undefined ? null : value
+  // An empty text is no secret, and a mask would claim that there is one.
+  const hidden = secret && value !== undefined && value !== '' && value !== UNSET
+  return hidden ? MASK : value === undefined ? null : value
 }
