@@ -1,5 +1,6 @@
 import type { ChangeReport } from '@svc/contracts'
 import { isSvcError, type ServiceId } from '@svc/plugin-sdk'
+import { activationError } from './activate.ts'
 import type { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import type { FailurePolicy } from './failure-policy.ts'
@@ -96,7 +97,7 @@ export class Change {
     for (const [name, error] of problems) {
       const record = inventory.records.get(name)
       if (record === undefined) continue
-      if (record.unit !== null || this.#insisted.has(name)) throw error
+      if (record.unit !== null || this.#insisted.has(name)) throw activationError(name, error)
       if (this.#request.dryRun !== true) failures.unreadable(record, error)
     }
     return problems
