@@ -70,6 +70,8 @@ t.test('a plugin of a third party is packed, installed, used, changed and remove
     'it knows the SDK alone'
   )
 
+  t.match(installation.npm(WORD_COUNT, 'test'), /pass 3/, 'its own tests pass')
+
   const folder = installation.project('user')
   t.notMatch((await svc(folder, ['plugins', 'list'])).stdout, 'word-count')
   installation.npm(folder, 'install', installation.pack(WORD_COUNT))
