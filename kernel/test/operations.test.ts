@@ -189,7 +189,13 @@ t.test('a caller that leaves aborts the call', async t => {
   const call = kernel.call(
     slow,
     {},
-    { signal: controller.signal, onEvent: event => (seen.push(String(event)), controller.abort()) }
+    {
+      signal: controller.signal,
+      onEvent: event => {
+        seen.push(String(event))
+        controller.abort()
+      }
+    }
   )
   await t.rejects(call, { code: 'OPR_CANCELLED' })
   t.same(seen, ['begun'])
