@@ -36,7 +36,6 @@ export interface ActivationHost {
   readonly dataRoot: string
   /** Services of the units activated so far, and of those that stay. */
   readonly draft: ServiceContainer
-  current(): ServiceContainer
   log: Logger
   invoke: ContextHost['invoke']
   trigger: ContextHost['trigger']
@@ -72,7 +71,7 @@ export async function activateInProcess(
     adopt: open => instance.adopt(open)
   })
   const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }
-  const dependencies = resolveDependencies({ ...requires, ...optional }, host)
+  const dependencies = resolveDependencies({ ...requires, ...optional }, unit, host)
   const run = async (): Promise<void> => {
     const disposer = await instance.plugin.activate(context, dependencies as never)
     if (typeof disposer !== 'function') return
@@ -80,20 +79,24 @@ export async function activateInProcess(
     if (!unit.scope.closed) unit.scope.effect('activate', disposer)
     else await Promise.resolve(disposer()).catch(error => host.log.warn('a disposer failed', { error }))
   }
-  await withTimeout(run, policy.activateTimeoutMs, unit.name)
+  await withTimeout(run, policy.activateTimeoutMs, unit)
   assertComplete(unit)
 }
 
-function resolveDependencies(declared: Dependencies, host: ActivationHost): Record<string, unknown> {
+function resolveDependencies(declared: Dependencies, unit: Unit, host: ActivationHost): Record<string, unknown> {
   const resolve = (dependency: Dependency): unknown =>
-    dependency.kind === 'ref' ? liveRef(dependency.id, host.current) : host.draft.resolve(dependency.id)
+    dependency.kind === 'ref' ? liveRef(dependency.id, token => unit.lookup(token)) : host.draft.resolve(dependency.id)
   return Object.fromEntries(Object.entries(declared).map(([key, dependency]) => [key, resolve(dependency)]))
 }
 
-/** Rejects when activation takes too long; the unit is then disposed, which aborts `ctx.signal`. */
-export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number, plugin: string): Promise<A> {
+/** Rejects when activation takes too long; the unit is then disposed. So it does when it is disposed while it activates. */
+export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number, unit: Unit): Promise<A> {
+  const { name: plugin, signal } = unit
   let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | undefined
   const late = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop)
     timer = setTimeout(() => {
       const message = `${plugin} did not finish activate within ${milliseconds} ms`
       reject(
@@ -108,6 +111,7 @@ export async function withTimeout<A>(run: () => Promise<A>, milliseconds: number
     return await Promise.race([run(), late])
   } finally {
     clearTimeout(timer)
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
   }
 }
 

@@ -23,11 +23,11 @@ export class ServiceContainer {
   }
 }
 
-/** A live reference: looks the service up in the generation that serves at that moment. */
-export function liveRef(token: ServiceId, current: () => ServiceContainer): Ref<unknown> {
+/** A live reference: looks the service up each time. */
+export function liveRef(token: ServiceId, lookup: (token: ServiceId) => unknown): Ref<unknown> {
   return {
     get current() {
-      const value = current().resolve(token)
+      const value = lookup(token)
       if (value !== undefined) return value
       throw kernelErrors.create('KRN_SERVICE_GONE', `nothing provides ${token} now`, {
         hint: `svc plugins why ${token}`

@@ -211,7 +211,9 @@ export class Kernel implements KernelPort {
     this.#inventory.note(next, desired)
     for (const { unit, error } of failed) this.uncaught(unit, error)
     this.#announce(previous, next, fresh)
-    void this.#retirement.retire([...previous.units.values()].filter(unit => next.units.get(unit.name) !== unit))
+    const leaving = [...previous.units.values()].filter(unit => next.units.get(unit.name) !== unit)
+    for (const unit of leaving) unit.leave(previous.services)
+    void this.#retirement.retire(leaving)
   }
 
   /** A surface that throws here breaks its word: nothing can be refused any more, so its plugin pays by its policy. */

@@ -81,6 +81,7 @@ export class UnitFactory {
       stats: record.stats,
       failed: this.#failed,
       successor: id => current().operations.get(id),
+      lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state)
     })
   }
@@ -97,7 +98,6 @@ export class UnitFactory {
       dataRoot,
       draft,
       log: unit.log,
-      current: () => current().services,
       invoke: (id, input, { caller, ...call }) =>
         invoke(id, input, { surface: 'internal', principal: pluginPrincipal(caller), ...call }),
       trigger: (id, args) => current().hooks.trigger(id, args),

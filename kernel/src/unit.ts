@@ -1,6 +1,7 @@
 import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
 import type { CommandHandler, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
+import type { ServiceContainer } from './container.ts'
 import type { RegisteredTap } from './hooks.ts'
 import { Lifecycle, SERVING } from './lifecycle.ts'
 import type { BoundOperation, OperationOwner } from './operations.ts'
@@ -32,6 +33,8 @@ export interface UnitHost {
   failed?(unit: Unit, operation: BoundOperation, error: unknown, call: CallState): void
   /** What answers to an operation in the generation that serves. */
   successor?(operationId: string): OperationEntry | undefined
+  /** What provides a service in the generation that serves. */
+  lookup?(token: ServiceId): unknown
   stateChanged?(state: PluginState): void
 }
 
@@ -79,6 +82,7 @@ export class Unit implements UnitView, OperationOwner {
   #suspect = false
   #inFlight = 0
   readonly #idle: (() => void)[] = []
+  #services: ServiceContainer | undefined
 
   constructor(manifest: PluginManifest, config: unknown, host: UnitHost) {
     instances += 1
@@ -140,6 +144,11 @@ export class Unit implements UnitView, OperationOwner {
     this.#host.failed?.(this, operation, error, call)
   }
 
+  /** A service for a reference: who leaves may go on with what served when it did, until it is gone. */
+  lookup(token: ServiceId): unknown {
+    return this.#host.lookup?.(token) ?? this.#services?.resolve(token)
+  }
+
   successor(operationId: string): OperationEntry | undefined {
     return this.#host.successor?.(operationId)
   }
@@ -192,8 +201,12 @@ export class Unit implements UnitView, OperationOwner {
     return this.#inFlight === 0 || settleBefore(this.#untilIdle(), deadlineMs)
   }
 
-  /** It no longer serves: calls go to its successor, where there is one. Those that use it may go on doing so. */
-  leave(): void {
+  /**
+   * It no longer serves: calls go to its successor, where there is one. Those that use it may go on doing so. `services` are
+   * those that it leaves with.
+   */
+  leave(services?: ServiceContainer): void {
+    this.#services ??= services
     this.#retired = true
     if (SERVING.has(this.state) || this.state === 'failed') this.lifecycle.to('draining')
   }
@@ -210,6 +223,7 @@ export class Unit implements UnitView, OperationOwner {
     this.#retired = true
     this.#retiring.abort()
     const report = await this.scope.dispose(deadlineMs)
+    this.#services = undefined
     if (this.state === 'draining') this.lifecycle.to(report.stuck.length > 0 ? 'stuck' : 'disposed')
     else if (this.state !== 'failed') this.lifecycle.to('disposed')
     return report

@@ -71,7 +71,7 @@ export async function activateIsolated(
     }
   })
   const isolated = new IsolatedUnit(unit, farSide, policy, host, lastLines)
-  await withTimeout(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit.name)
+  await withTimeout(() => isolated.activate(bundle, packageRoot), policy.activateTimeoutMs, unit)
 }
 
 /** This side of an isolated plugin. */
