@@ -23,7 +23,7 @@ import { writeRandomModel } from './inference/random-model.ts'
 
 const PEER = '@huggingface/transformers@4.3.1'
 const root = resolve(import.meta.dirname, '..')
-const bundled = join(root, 'models', 'vox-tiny')
+const bundled = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
 
 const cases = [
   { model: 'vox-tiny', prompt: 256, decoded: 128 },

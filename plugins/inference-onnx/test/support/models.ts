@@ -6,7 +6,7 @@ import { OnnxEngine, type OnnxEngineOptions } from '../../src/engine.ts'
 
 export const fixtures = resolve(import.meta.dirname, '../fixtures')
 /** Models that come with the project. */
-export const models = resolve(import.meta.dirname, '../../../../models')
+export const models = resolve(import.meta.dirname, '../../../model-server/models')
 
 interface Teardown {
   teardown(run: () => Promise<void>): void
