@@ -16,7 +16,7 @@ export function documents(): Document[] {
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.md'))
     .map(name => join('docs', name))
-  return [...readmes, ...below('plugins'), ...below('examples'), ...below('models'), ...docs.sort()]
+  return [...readmes, ...below('plugins'), ...below('examples'), ...docs.sort()]
     .filter(path => existsSync(join(ROOT, path)))
     .map(path => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }))
 }
