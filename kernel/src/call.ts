@@ -95,12 +95,22 @@ export class CallState implements Call, RunningCall {
 
   /** Settles with the work, or rejects when the caller leaves or the deadline passes, whichever is first. */
   race<A>(work: PromiseLike<A>): Promise<A> {
-    this.#enlist()
     return new Promise<A>((resolve, reject) => {
-      if (this.#verdict !== undefined) reject(this.#verdict)
-      else this.#reject = reject
       work.then(resolve, reject)
+      if (this.#verdict !== undefined) {
+        reject(this.#verdict)
+        return
+      }
+      this.#reject = reject
+      if (!this.#enlisted) enlistLater(this)
     })
+  }
+
+  /** Called for a call that has outlived the turn in which it began. */
+  outlive(): void {
+    if (this.#ended) return
+    this.#enlist()
+    if (this.#verdict !== undefined) this.#reject?.(this.#verdict)
   }
 
   fail(code: string, message?: string, data?: unknown): never {
@@ -179,6 +189,21 @@ export class CallState implements Call, RunningCall {
   #cancelledError(how = 'was cancelled', cause?: unknown): SvcError {
     return kernelErrors.create('OPR_CANCELLED', `${this.#descriptor.id} ${how}`, cause === undefined ? {} : { cause })
   }
+}
+
+let begun: CallState[] = []
+
+/**
+ * Most calls are over before the turn of the event loop in which they began: they need no deadline and nobody who could
+ * cancel them. The others take their place among the running calls when the turn ends.
+ */
+function enlistLater(call: CallState): void {
+  if (begun.push(call) > 1) return
+  setImmediate(() => {
+    const calls = begun
+    begun = []
+    for (const each of calls) each.outlive()
+  })
 }
 
 function withFields(log: Logger, own: Readonly<Record<string, unknown>>): Logger {
