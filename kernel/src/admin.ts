@@ -12,13 +12,15 @@ import type {
   SettingExplanation,
   SettingReport
 } from '@svc/contracts'
-import type { PluginManifest } from '@svc/plugin-sdk'
+import type { Health, PluginManifest } from '@svc/plugin-sdk'
 import type { ResolvedConfig } from './config/resolve.ts'
 import { kernelErrors } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import { sampleCpu } from './profile.ts'
 import type { PluginRecord } from './record.ts'
+import { settleBefore } from './scope.ts'
 import { closest } from './suggest.ts'
+import type { HealthCheck } from './unit.ts'
 
 /** What the admin service needs from whoever owns the files. */
 export interface AdminHost {
@@ -30,6 +32,8 @@ export interface AdminHost {
   configSchema(): Record<string, unknown>
   stop(reason: string): void
   ownerOf(file: string): string | undefined
+  /** How long a health check may take; milliseconds, default 5,000. */
+  readonly healthTimeoutMs?: number
 }
 
 export function createAdmin(host: AdminHost): KernelAdmin {
@@ -48,8 +52,8 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     why: subject => (subject.includes('@') ? whyToken(host.kernel, subject) : whyPlugin(record(subject), host.kernel)),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
-    health: () => healthOf(host.kernel),
-    apply: (change, options) => {
+    health: () => healthOf(host.kernel, host.healthTimeoutMs ?? 5_000),
+    apply: async (change, options) => {
       for (const name of [...(change.enable ?? []), ...(change.disable ?? []), ...(change.reload ?? [])]) record(name)
       return host.apply(change, options?.dryRun ?? false)
     },
@@ -156,7 +160,7 @@ function effectsOf(each: PluginRecord): EffectNode {
 
 async function cpuShares(host: AdminHost, milliseconds: number, signal?: AbortSignal): Promise<CpuShare[]> {
   const calls = (): Map<string, number> =>
-    new Map([...host.kernel.current.units.values()].map(unit => [unit.name, unit.stats.calls]))
+    new Map([...host.kernel.records.values()].map(({ name, stats }) => [name, stats.calls]))
   const before = calls()
   const cpu = await sampleCpu(milliseconds, host.ownerOf, signal)
   const after = calls()
@@ -169,26 +173,25 @@ async function cpuShares(host: AdminHost, milliseconds: number, signal?: AbortSi
         plugin,
         cpuMs,
         share: cpuMs / milliseconds,
-        calls: Math.max((after.get(plugin) ?? 0) - (before.get(plugin) ?? 0), 0)
+        calls: (after.get(plugin) ?? 0) - (before.get(plugin) ?? 0)
       }
     })
     .sort((a, b) => b.cpuMs - a.cpuMs)
 }
 
-async function healthOf(kernel: Kernel): Promise<HealthReport[]> {
+async function healthOf(kernel: Kernel, limitMs: number): Promise<HealthReport[]> {
   const checks = [...kernel.current.units.values()].flatMap(unit => unit.healthChecks.map(check => ({ unit, check })))
   return Promise.all(
-    checks.map(async ({ unit, check }): Promise<HealthReport> => {
-      try {
-        return { plugin: unit.name, label: check.label, ...(await check.check()) }
-      } catch (error) {
-        return {
-          plugin: unit.name,
-          label: check.label,
-          status: 'failed',
-          detail: error instanceof Error ? error.message : String(error)
-        }
-      }
-    })
+    checks.map(async ({ unit, check }) => ({ plugin: unit.name, label: check.label, ...(await ask(check, limitMs)) }))
   )
+}
+
+async function ask({ check }: HealthCheck, limitMs: number): Promise<Health> {
+  try {
+    const answer = (async () => check())()
+    if (await settleBefore(answer, limitMs)) return await answer
+    return { status: 'failed', detail: `no answer within ${limitMs} ms` }
+  } catch (error) {
+    return { status: 'failed', detail: error instanceof Error ? error.message : String(error) }
+  }
 }

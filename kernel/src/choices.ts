@@ -20,24 +20,36 @@ export class Choices {
     this.#options = options
   }
 
-  /** Switches plugins for this run, over the configuration; undefined leaves it to the configuration. Returns the undo. */
-  switch(names: Iterable<string>, on: boolean | undefined): () => void {
+  /** Switches plugins for this run, over the configuration. Returns how to take it back. */
+  switch(names: Iterable<string>, on: boolean): () => void {
+    return this.#replace(new Map([...this.#switches, ...[...names].map(name => [name, on] as const)]))
+  }
+
+  /** Takes the configuration's word for plugins that it switched after a person did. Returns how to take it back. */
+  defer(names: readonly string[], config: ResolvedConfig): () => void {
+    // Where plugins were chosen by name, what the configuration says of them does not count.
+    if (this.#only(config) !== undefined) return () => {}
+    return this.#replace(new Map([...this.#switches].filter(([name]) => !names.includes(name))))
+  }
+
+  #replace(switches: ReadonlyMap<string, boolean>): () => void {
     const before = this.#switches
-    const after = new Map(before)
-    for (const name of names) {
-      if (on === undefined) after.delete(name)
-      else after.set(name, on)
-    }
-    this.#switches = after
+    this.#switches = switches
     return () => {
       this.#switches = before
     }
   }
 
+  #only(config: ResolvedConfig): readonly string[] | undefined {
+    return this.#options.only ?? (this.#options.activate === undefined ? config.kernel.only : undefined)
+  }
+
   configure(config: ResolvedConfig, catalog: Catalog): Configure {
-    const { only = this.#options.activate === undefined ? config.kernel.only : undefined } = this.#options
-    const chosen = only === undefined ? undefined : closure(only, config, catalog)
+    const only = this.#only(config)
     const switches = this.#switches
+    // Who is switched on by hand comes with what it requires, as if it had been named.
+    const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
+    const chosen = only === undefined ? undefined : closure([...only, ...switchedOn], config, catalog)
     return name => {
       const plugin = config.plugins.get(name)
       if (plugin === undefined) return unconfigured(name, config)

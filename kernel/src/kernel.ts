@@ -231,8 +231,9 @@ export class Kernel implements KernelPort {
     const diff = diffGenerations(previous.id === 0 ? undefined : previous, next)
     const { added, replaced, removed } = diff
     this.log.info(`generation ${next.id}`, { units: next.units.size, added, replaced, removed })
-    const manifests = [...this.records.values()].flatMap(({ manifest }) => manifest ?? [])
-    for (const { name, taps } of fresh) {
+    const tapping = fresh.filter(({ taps }) => taps.length > 0)
+    const manifests = tapping.length === 0 ? [] : [...this.records.values()].flatMap(({ manifest }) => manifest ?? [])
+    for (const { name, taps } of tapping) {
       for (const id of undeclaredHooks(taps, manifests))
         this.log.forPlugin(name).warn(`it taps ${id}, a hook that no known plugin declares`)
     }

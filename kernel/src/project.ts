@@ -179,7 +179,7 @@ export class Project {
     this.#config = config
     // The file has the last word: it was changed after the switch.
     const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
-    const undo = this.#choices.switch(switched, undefined)
+    const undo = this.#choices.defer(switched, config)
     try {
       const live = [...diff.plugins].filter(([, { settings }]) => settings.live.length > 0).map(([name]) => name)
       await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale, live })

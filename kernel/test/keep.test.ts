@@ -99,3 +99,61 @@ t.test('releasing twice releases once', async t => {
   await b.release()
   t.equal(closed, 1)
 })
+
+t.test('what is opened again waits until it is closed', async t => {
+  const keep = new Keep()
+  const events: string[] = []
+  let closed: () => void = () => {}
+  const closing = new Promise<void>(resolve => (closed = resolve))
+  const first = await keep.acquire(
+    'port',
+    () => void events.push('open'),
+    async () => {
+      await closing
+      events.push('closed')
+    }
+  )
+  const released = first.release()
+  const second = keep.acquire(
+    'port',
+    () => void events.push('open'),
+    () => {}
+  )
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(events, ['open'])
+  closed()
+  await Promise.all([released, second])
+  t.same(events, ['open', 'closed', 'open'])
+})
+
+t.test('a resource that fails to close can be opened again', async t => {
+  const keep = new Keep()
+  const first = await keep.acquire(
+    'port',
+    () => 1,
+    () => Promise.reject(new Error('busy'))
+  )
+  await t.rejects(first.release(), { message: 'busy' })
+  const second = await keep.acquire(
+    'port',
+    () => 2,
+    () => {}
+  )
+  t.equal(second.value, 2)
+})
+
+t.test('a holder that came to nothing closes nothing: its code is not used', async t => {
+  const keep = new Keep()
+  const closed: string[] = []
+  const acquire = (name: string) =>
+    keep.acquire(
+      'k',
+      () => 1,
+      () => void closed.push(name)
+    )
+  const serving = await acquire('serving')
+  const refused = await acquire('refused')
+  await refused.release()
+  await serving.release()
+  t.same(closed, ['serving'])
+})

@@ -125,3 +125,19 @@ t.test(
     t.end()
   }
 )
+
+t.test('an optional reference does not tie its holder to the provider', t => {
+  const stats = { ...manifest('stats', [], [], ['db@1']), optional: ['db@1'] as ServiceId[] }
+  const { graph, desired, running } = world([manifest('db', [], ['db@1']), stats])
+  t.same(planChange(running, desired, graph, new Set(['db'])).keep, ['stats'])
+  t.end()
+})
+
+t.test('a provider that is known and not activated is as if it were not there', t => {
+  const user = { ...manifest('user'), optional: ['db@1'] as ServiceId[] }
+  const { graph, desired, running } = world([manifest('db', [], ['db@1']), user])
+  const alone = new Map([...desired].filter(([name]) => name === 'user'))
+  const now = new Map([['user', { ...running.get('user')!, bindings: new Map() }]])
+  t.same(planChange(now, alone, graph, new Set()).steps, [])
+  t.end()
+})

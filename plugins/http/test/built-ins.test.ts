@@ -108,6 +108,22 @@ tap.test('/metrics counts requests by plugin, route and status', async tap => {
   has(`svc_http_requests_total{${labels},status="200"} 2`)
 })
 
+tap.test('/metrics shows what the kernel counts of every plugin, and goes on counting when it reloads', async tap => {
+  const world = await openWorld([things])
+  tap.teardown(() => world.close())
+  const scrape = async (): Promise<string> => (await fetch(world.url('/metrics'))).text()
+  for (const path of ['/v1/things/1', '/v1/things/2?limit=x']) await (await fetch(world.url(path))).text()
+  await world.kernel.replace(things)
+  await (await fetch(world.url('/v1/things/3'))).text()
+  const text = await scrape()
+  const value = (name: string): number => Number(new RegExp(`^${name}\\{plugin="things"\\} (.*)$`, 'm').exec(text)?.[1])
+  tap.equal(value('svc_plugin_calls_total'), 3)
+  tap.equal(value('svc_plugin_call_failures_total'), 1)
+  tap.ok(value('svc_plugin_call_seconds_total') > 0)
+  tap.equal(value('svc_plugin_in_flight'), 0)
+  tap.equal(value('svc_plugin_degraded'), 0)
+})
+
 const stream = defineOperation({
   id: 'jobs.watch',
   summary: 'Watches a job',

@@ -4,10 +4,11 @@ import type { Report } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { joinExpositions } from '../exposition.ts'
 import type { BuiltIn } from './built-in.ts'
+import { pluginMetrics } from './plugin-metrics.ts'
 
 const RENDER_TIMEOUT_MS = 2_000
 
-/** This plugin's registry and what other plugins add. One that fails costs its own lines only. */
+/** This plugin's registry, what the kernel counts of every plugin, and what other plugins add. One that fails costs its own lines only. */
 export function metricsRoute(generation: GenerationView, registry: Registry, report: Report): BuiltIn {
   const others = generation.items(metricsText)
   const own = `# HELP svc_generation Generation that serves.\n# TYPE svc_generation gauge\nsvc_generation ${generation.id}\n`
@@ -28,7 +29,10 @@ export function metricsRoute(generation: GenerationView, registry: Registry, rep
           }
         })
       )
-      return { type: registry.contentType, body: joinExpositions([await registry.metrics(), own, ...texts]) }
+      return {
+        type: registry.contentType,
+        body: joinExpositions([await registry.metrics(), own, pluginMetrics(generation), ...texts])
+      }
     }
   }
 }

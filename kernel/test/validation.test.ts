@@ -1,0 +1,95 @@
+import { type JsonSchema, t as s } from '@svc/plugin-sdk'
+import fc from 'fast-check'
+import t from 'tap'
+import { renderProblems, Validator } from '../src/validation.ts'
+
+const explain = (schema: JsonSchema, value: unknown, coerce = false) => {
+  const validator = new Validator()
+  const validate = validator.compile(schema, coerce)
+  return validate(value) ? [] : validator.explain(schema, value, validate.errors, coerce)
+}
+
+t.test('every problem is told in words, with its path', t => {
+  const schema = s.object({
+    name: s.string({ minLength: 2 }),
+    mode: s.enum(['fast', 'safe']),
+    size: s.integer({ minimum: 1 }),
+    list: s.array(s.object({ 'a/b': s.boolean() })),
+    free: s.record(s.integer())
+  })
+  const problems = explain(schema, {
+    name: 'x',
+    mode: 'slow',
+    list: [{ 'a/b': true }, { 'a/b': 'no' }, { c: 1 }],
+    free: { n: 'x' },
+    extra: 1
+  })
+  t.same(
+    new Set(problems.map(({ path, message }) => `${path}: ${message}`)),
+    new Set([
+      'name: must NOT have fewer than 2 characters',
+      'mode: must be one of "fast", "safe"',
+      'size: is missing',
+      'list.1.a/b: must be boolean',
+      'list.2.a/b: is missing',
+      'list.2.c: unknown key; known keys: a/b',
+      'free.n: must be integer',
+      'extra: unknown key; known keys: name, mode, size, list, free'
+    ])
+  )
+  t.match(renderProblems(problems), /mode must be one of "fast", "safe"; /)
+  t.end()
+})
+
+t.test('a problem of the value itself has no path', t => {
+  t.equal(renderProblems(explain(s.integer(), 'x')), 'must be integer')
+  t.end()
+})
+
+t.test('a large value is explained by its first problem, and long keys are cut', t => {
+  const items = s.object({ items: s.array(s.integer()) })
+  t.equal(explain(items, { items: Array(5).fill('x') }).length, 5)
+  t.equal(explain(items, { items: Array(100_000).fill('x') }).length, 1)
+  t.equal(explain(items, { items: Array(50).fill('x') }).length, 20, 'nor are more than twenty told')
+  const [long] = explain(s.object({}), { ['k'.repeat(1e6)]: 1 })
+  t.ok((long?.path.length ?? 0) < 300)
+  t.end()
+})
+
+t.test('text becomes what the schema asks for only where the surface wants that', t => {
+  const schema = s.object({ n: s.integer(), on: s.boolean(), list: s.array(s.string()) })
+  const value = { n: '7', on: 'true', list: 'one' }
+  t.equal(explain(schema, { ...value }).length, 3)
+  const coerced = structuredClone(value)
+  t.same(explain(schema, coerced, true), [])
+  t.same(coerced, { n: 7, on: true, list: ['one'] })
+  t.ok(explain(schema, { ...value, n: '' }, true).length > 0, 'nothing is not 0')
+  t.end()
+})
+
+t.test('for any schema and value: no problem repeats what was given', t => {
+  const secret = fc.string({ minLength: 12, maxLength: 20 }).map(text => `S3CR3T${text}`)
+  const schemas = [
+    s.object({ value: s.secret({ pattern: '^[0-9]+$' }) }),
+    s.object({ value: s.secret({ maxLength: 3 }) }),
+    s.object({ value: s.secret({ format: 'uuid' }) }),
+    s.object({ value: s.integer() }),
+    s.object({ value: s.enum(['a', 'b']) }),
+    s.object({ value: s.nullable(s.boolean()) }),
+    s.object({ value: s.union([s.integer(), s.array(s.integer())]) }),
+    s.object({ other: s.integer() }),
+    { type: 'object', properties: { value: { const: 'x' } } },
+    { type: 'object', properties: { value: { not: {} } } },
+    { type: 'object', properties: { value: { type: 'array', uniqueItems: true } } }
+  ]
+  fc.assert(
+    fc.property(fc.constantFrom(...schemas), secret, fc.boolean(), (schema, text, coerce) => {
+      for (const value of [text, [text], [text, text]]) {
+        const problems = explain(schema, { value }, coerce)
+        if (JSON.stringify(problems).includes('S3CR3T')) return false
+      }
+      return true
+    })
+  )
+  t.end()
+})
