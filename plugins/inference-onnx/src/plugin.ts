@@ -19,7 +19,7 @@ export default definePlugin({
         minimum: 1
       })
     ),
-    cacheDirectory: t.string({
+    cache_directory: t.string({
       description: 'Folder for converted weights, relative to the project. It may be emptied at any time.',
       minLength: 1,
       default: '.vox/cache/models'
@@ -29,13 +29,13 @@ export default definePlugin({
         'How ONNX Runtime is called: natively, or in a worker thread, which is slower. auto prefers the former.',
       default: 'auto'
     }),
-    promptChunk: t.integer({
+    prompt_chunk: t.integer({
       description: 'Tokens of a prompt that are read at once; other sequences take their turn between chunks.',
       minimum: 1,
       maximum: 4096,
       default: 256
     }),
-    maxWaiting: t.integer({
+    max_waiting: t.integer({
       description: 'Requests that may wait for a slot of one model before further ones are refused.',
       minimum: 0,
       default: 64
@@ -44,11 +44,14 @@ export default definePlugin({
   provides: [inferenceEngine],
   permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models'], nativeAddons: true, worker: true },
   activate(ctx) {
-    const { threads, cacheDirectory, ...settings } = ctx.config
+    const { config } = ctx
     const engine = new OnnxEngine({
-      ...settings,
-      ...(threads === undefined ? {} : { threads }),
-      cacheDirectory: resolve(ctx.projectRoot, cacheDirectory),
+      device: config.device,
+      runtime: config.runtime,
+      ...(config.threads === undefined ? {} : { threads: config.threads }),
+      cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
+      promptChunk: config.prompt_chunk,
+      maxWaiting: config.max_waiting,
       onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
     })
     ctx.provide(inferenceEngine, engine)

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { inferenceEngine, type LoadedModel } from '@svc/contracts'
@@ -42,6 +43,19 @@ t.test('settings outside their ranges are refused', async t => {
   for (const settings of [{ device: 'abacus' }, { threads: 0 }, { runtime: 'magic' }, { unknown: 1 }]) {
     await t.rejects(testKernel([plugin], { settings: { 'inference-onnx': settings } }), JSON.stringify(settings))
   }
+})
+
+t.test('settings are named in snake_case and reach the engine', async t => {
+  const cache = join(await temporaryFolder(t), 'weights')
+  const models: LoadedModel[] = []
+  const kernel = await testKernel([plugin, consumer(model => models.push(model))], {
+    settings: { 'inference-onnx': { threads: 1, cache_directory: cache, prompt_chunk: 2, max_waiting: 0 } }
+  })
+  t.teardown(() => kernel.close())
+  t.ok((await readdir(cache)).length, 'the cache is where the setting says')
+  const held = collect(models[0]!.generate(greedy([9, 8, 7], 50)))
+  await t.rejects(collect(models[0]!.generate(greedy([9], 1))), { code: 'INF_BUSY' })
+  t.equal((await held).tokens.length, 50)
 })
 
 for (const [runtime, minify] of [
