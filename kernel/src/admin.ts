@@ -1,20 +1,20 @@
-import type {
-  BuildReport,
-  ChangeReport,
-  ConfigProblem,
-  CpuShare,
-  EffectNode,
-  GraphEdge,
-  HealthReport,
-  KernelAdmin,
-  KernelChange,
-  PluginReport,
-  SettingExplanation,
-  SettingReport
+import {
+  adminErrors,
+  type BuildReport,
+  type ChangeReport,
+  type ConfigProblem,
+  type CpuShare,
+  type EffectNode,
+  type GraphEdge,
+  type HealthReport,
+  type KernelAdmin,
+  type KernelChange,
+  type PluginReport,
+  type SettingExplanation,
+  type SettingReport
 } from '@svc/contracts'
 import type { Health, PluginManifest } from '@svc/plugin-sdk'
 import type { ResolvedConfig } from './config/resolve.ts'
-import { kernelErrors } from './errors.ts'
 import type { Kernel } from './kernel.ts'
 import { sampleCpu } from './profile.ts'
 import type { PluginRecord } from './record.ts'
@@ -41,7 +41,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     const found = host.kernel.records.get(name)
     if (found !== undefined) return found
     const near = closest(name, [...host.kernel.records.keys()])
-    throw kernelErrors.create('KRN_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`, {
+    throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `no plugin named ${name} was discovered`, {
       hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
     })
   }

@@ -9,7 +9,6 @@ export const kernelErrors = errorTable({
   KRN_IMPLEMENTATION_MISSING: { message: 'A plugin declared an operation, command or service and did not supply it.' },
   KRN_ISOLATION_CRASHED: { message: 'The worker or process of an isolated plugin ended unexpectedly.', status: 503 },
   KRN_NOT_REMOTABLE: { message: 'An isolated plugin used something that cannot cross the boundary.' },
-  KRN_PLUGIN_UNKNOWN: { message: 'No plugin of that name was discovered.', status: 404 },
   KRN_SCOPE_CLOSED: { message: 'A disposed plugin tried to register or use something.' },
   KRN_SERVICE_GONE: { message: 'A reference was used while nothing provides its service.', status: 503 },
   KRN_SETTINGS_REFUSED: { message: 'A plugin that serves did not accept a change of its live settings.' },

@@ -5,8 +5,9 @@ import type { ErrorSpec, Operation } from '@svc/plugin-sdk'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
 
-export interface DefinedCode extends ErrorSpec {
+export interface DefinedCode {
   readonly code: string
+  readonly spec: ErrorSpec
   /** Name of the package whose table, or whose operation, has it. */
   readonly owner: string
   /** Path from the root, for messages. */
@@ -47,15 +48,16 @@ export async function definedCodes(): Promise<DefinedCode[]> {
     const sources = sourcesOf(each)
     const tables = sources.filter(path => path.endsWith('/errors.ts'))
     const codes = (specs: Readonly<Record<string, ErrorSpec>>, file: string): DefinedCode[] =>
-      Object.entries(specs).map(([code, spec]) => ({ ...spec, code, owner: each.name, file }))
+      Object.entries(specs).map(([code, spec]) => ({ code, spec, owner: each.name, file }))
     for (const file of tables) {
       for (const specs of (await exportsOf(file)).filter(hasSpecs)) found.push(...codes(specs.specs, file))
     }
-    const known = new Set(found.map(({ code }) => code))
+    // An operation may declare what a table has; it takes the entry from there and does not write its own.
+    const known = new Map(found.map(({ code, spec }) => [code, spec]))
     for (const file of sources.filter(path => readFileSync(join(ROOT, path), 'utf8').includes('defineOperation({'))) {
       for (const { errors } of (await exportsOf(file)).filter(isOperation)) {
-        found.push(...codes(errors, file).filter(({ code }) => !known.has(code)))
-        for (const code of Object.keys(errors)) known.add(code)
+        found.push(...codes(errors, file).filter(({ code, spec }) => known.get(code) !== spec))
+        for (const { code, spec } of codes(errors, file)) known.set(code, spec)
       }
     }
   }

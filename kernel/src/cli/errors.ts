@@ -8,6 +8,5 @@ export const cliErrors = errorTable({
   },
   CLI_COMMAND_MISSING: { message: 'A group of commands was given without a command.', status: 400 },
   CLI_COMMAND_UNKNOWN: { message: 'No plugin contributes a command of that name.', status: 400 },
-  CLI_INPUT_NOT_JSON: { message: 'Input that has to be JSON is not.', status: 400 },
-  CLI_NO_DAEMON: { message: 'What was asked for needs a running daemon, and none runs for the project.', status: 503 }
+  CLI_INPUT_NOT_JSON: { message: 'Input that has to be JSON is not.', status: 400 }
 })

@@ -1,6 +1,6 @@
+import { adminErrors } from '@svc/contracts'
 import type { Session } from './commands.ts'
 import { findDaemon } from './daemon.ts'
-import { cliErrors } from './errors.ts'
 import { interruptible } from './interrupt.ts'
 import { readJson } from './json-input.ts'
 import { Output } from './output.ts'
@@ -9,7 +9,7 @@ import { Output } from './output.ts'
 export async function callMethod(session: Session, method: string, json: string | undefined): Promise<number> {
   const daemon = await findDaemon(session)
   if (daemon === null) {
-    throw cliErrors.create('CLI_NO_DAEMON', `no daemon runs for ${session.catalog.projectRoot}`, {
+    throw adminErrors.create('CLI_NO_DAEMON', `no daemon runs for ${session.catalog.projectRoot}`, {
       hint: 'start one: svc serve'
     })
   }

@@ -1,6 +1,5 @@
-import { reservedStdout } from '@svc/contracts'
+import { adminErrors, reservedStdout } from '@svc/contracts'
 import { readCatalog } from '../catalog.ts'
-import { kernelErrors } from '../errors.ts'
 import { openProject } from '../project.ts'
 import type { PluginSource } from '../source.ts'
 import { closest } from '../suggest.ts'
@@ -55,13 +54,9 @@ function chosen(only: string, plugins: readonly PluginSource[]): string[] {
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return names
   const near = closest(unknown, known)
-  throw kernelErrors.create(
-    'KRN_PLUGIN_UNKNOWN',
-    `--only names ${unknown}, and no plugin of that name was discovered`,
-    {
-      hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
-    }
-  )
+  throw adminErrors.create('KRN_PLUGIN_UNKNOWN', `--only names ${unknown}, and no plugin of that name was discovered`, {
+    hint: near === undefined ? 'svc plugins list shows what there is' : `did you mean ${near}?`
+  })
 }
 
 function ended(signal: AbortSignal): Promise<void> {

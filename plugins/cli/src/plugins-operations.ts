@@ -1,3 +1,4 @@
+import { adminErrors } from '@svc/contracts'
 import { defineOperation, t } from '@svc/plugin-sdk'
 
 const name = t.string({ minLength: 1, description: 'Plugin name', 'x-complete': 'plugins' })
@@ -6,10 +7,7 @@ const dryRun = t.boolean({ default: false, description: 'Only say what would hap
 
 const ADMIN = ['kernel.admin']
 
-const notFound = { KRN_PLUGIN_UNKNOWN: { status: 404, message: 'No plugin of that name was discovered.' } } as const
-const noDaemon = {
-  CLI_NO_DAEMON: { status: 503, message: 'What was asked for needs a running daemon, and none runs for the project.' }
-} as const
+const { KRN_PLUGIN_UNKNOWN, CLI_NO_DAEMON } = adminErrors.specs
 
 export const pluginReport = t.object({
   name: t.string(),
@@ -96,7 +94,7 @@ export const pluginsEffects = defineOperation({
   summary: 'Print everything that a plugin has registered, as a tree',
   input: t.object({ name }),
   output: t.object({ text: t.string(), tree: t.unknown() }),
-  errors: notFound,
+  errors: { KRN_PLUGIN_UNKNOWN },
   effect: 'read',
   expose: { rpc: true, cli: { command: 'plugins effects', args: ['name'], view: { text: 'text' } } }
 })
@@ -110,7 +108,7 @@ export const pluginsTop = defineOperation({
   output: t.object({
     plugins: t.array(t.object({ plugin: t.string(), cpuMs: t.number(), share: t.number(), calls: t.integer() }))
   }),
-  errors: noDaemon,
+  errors: { CLI_NO_DAEMON },
   effect: 'read',
   timeoutMs: 90_000,
   expose: {
@@ -132,7 +130,7 @@ const changeReport = t.object({
 
 const change = {
   output: changeReport,
-  errors: { ...notFound, ...noDaemon },
+  errors: { KRN_PLUGIN_UNKNOWN, CLI_NO_DAEMON },
   scopes: ADMIN,
   timeoutMs: 120_000
 } as const
