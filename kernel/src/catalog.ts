@@ -24,6 +24,8 @@ export interface Catalog {
   readonly state: string
   readonly found: Discovered
   readonly manifests: readonly PluginManifest[]
+  /** What broken plugins declared when they last made sense; a daemon may still run them. */
+  readonly lapsed: readonly PluginManifest[]
   /** What the files say of plugins, before anything is validated. */
   readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
@@ -62,6 +64,7 @@ async function catalog(options: CatalogOptions, discovery: Discovery, state: str
     found,
     peek,
     manifests: found.sources.flatMap(source => source.manifest ?? []),
+    lapsed: found.sources.flatMap(source => source.lapsed ?? []),
     again: () => catalog(options, discovery, state),
     close: () => discovery.close()
   }

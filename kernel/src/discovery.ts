@@ -2,7 +2,7 @@ import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'no
 import { createRequire } from 'node:module'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
 import { Bundler } from './loader/bundle.ts'
 import { loaderErrors } from './loader/errors.ts'
 import type { EvaluateOptions } from './loader/evaluate.ts'
@@ -98,7 +98,7 @@ export class Discovery {
       return source
     } catch (error) {
       if (!isSvcError(error)) throw error
-      if (known === undefined) return new BrokenSource(root, this.#loader.index.last(root)?.manifest.name, error)
+      if (known === undefined) return new BrokenSource(root, this.#loader.index.last(root)?.manifest ?? null, error)
       problems.push({ location: root, error })
       return known
     }
@@ -205,11 +205,13 @@ class BrokenSource implements PluginSource {
   readonly version = '0.0.0'
   readonly manifest = null
   readonly problem: SvcError
+  readonly lapsed: PluginManifest | null
 
-  constructor(root: string, name: string | undefined, problem: SvcError) {
-    this.name = name ?? nameFor(basename(root))
+  constructor(root: string, lapsed: PluginManifest | null, problem: SvcError) {
+    this.name = lapsed?.name ?? nameFor(basename(root))
     this.location = root
     this.problem = problem
+    this.lapsed = lapsed
   }
 
   async prepare(): Promise<never> {

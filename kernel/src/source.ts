@@ -36,6 +36,8 @@ export interface PluginSource {
   /** Null when the package is broken; then `problem` says how. */
   readonly manifest: PluginManifest | null
   readonly problem: SvcError | null
+  /** While it is broken: what it declared when it last made sense, as far as that is remembered. */
+  readonly lapsed: PluginManifest | null
   /** Reads and builds the code as it is on disk now; runs nothing but the plugin's module body. */
   prepare(): Promise<PreparedCode>
   close(): Promise<void>
@@ -57,6 +59,7 @@ export function inlineSource(plugin: Plugin, version = '0.0.0', location = proce
     version,
     manifest,
     problem: null,
+    lapsed: null,
     prepare: async () => code,
     close: async () => {}
   }

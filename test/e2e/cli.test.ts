@@ -85,6 +85,41 @@ t.test('help, completion, lists and explanations load no plugin code', async t =
   t.ok(existsSync(mark), 'running its command does load it')
 })
 
+t.test('commands of a plugin whose source is broken stay in help, with a note, and say what is wrong', async t => {
+  const plugin = (body: string): string => `
+import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+const hello = defineOperation({
+  id: 'greeter.hello', summary: 'Greet', input: t.object({}), output: t.object({}), effect: 'read',
+  expose: { cli: { command: 'greeter hello' } }
+})
+export default definePlugin({
+  name: 'greeter', summary: 'Greets', operations: [hello], activate(ctx) { ${body} }
+})
+`
+  const project = makeProject(t, {
+    'plugins/greeter/package.json': pluginPackage('greeter'),
+    'plugins/greeter/src/plugin.ts': plugin('ctx.implement(hello, () => ({}))')
+  })
+  const run = (...argv: string[]): Promise<Ran> => runSvc(project, argv)
+  t.match(await run('greeter', '--help'), { code: 0, stdout: /svc greeter hello +Greet$/m })
+
+  writeFileSync(join(project, 'plugins/greeter/src/plugin.ts'), plugin('const = 1'))
+  t.match(await run('--help'), { code: 0, stdout: /svc greeter +hello/ })
+  t.match(await run('greeter', '--help'), {
+    code: 0,
+    stdout: /svc greeter hello +Greet \(the plugin greeter is broken/
+  })
+  t.match(await run('call', 'greeter.hello', '--help'), { code: 0, stdout: /Greet/ })
+  for (const argv of [
+    ['greeter', 'hello'],
+    ['call', 'greeter.hello']
+  ]) {
+    const ran = await run(...argv)
+    t.match(ran, { code: 7, stderr: /OPR_UNAVAILABLE/ }, argv.join(' '))
+    t.match(ran.stderr, /plugins\/greeter\/src\/plugin\.ts:\d+:\d+/, 'where the source is wrong')
+  }
+})
+
 t.test('help starts without anything that only running needs', t => {
   const heavy = /node_modules\/(ajv|awilix|pino|pino-pretty|esbuild|chokidar|tapable|toml-eslint-parser|yargs)\//
   const program = `

@@ -61,7 +61,7 @@ export async function runPluginCommand(
 
 /** `svc call ID JSON`. */
 export async function callById(session: Session, id: string, json: string | undefined): Promise<number> {
-  const { manifests } = session.catalog
+  const manifests = [...session.catalog.manifests, ...session.catalog.lapsed]
   const owner = manifests.find(manifest => manifest.operations.some(each => each.id === id))
   const descriptor = owner?.operations.find(each => each.id === id)
   if (owner === undefined || descriptor === undefined) {

@@ -30,10 +30,14 @@ export interface CommandNode {
   command?: CliCommand
 }
 
-/** Commands of plugins by words; of two with the same words the first counts, and the kernel's own before all. */
-export function commandTree(manifests: readonly PluginManifest[]): CommandNode {
+/**
+ * Commands of plugins by words; of two with the same words the first counts, and the kernel's own before all. Those of
+ * broken plugins are there as they last were, since a daemon may still run them, and say so.
+ */
+export function commandTree(manifests: readonly PluginManifest[], broken: readonly PluginManifest[] = []): CommandNode {
   const root: CommandNode = { children: new Map() }
-  for (const command of [...BUILT_IN, ...manifests.flatMap(contributed)]) {
+  const noted = broken.flatMap(contributed).map(each => ({ ...each, summary: brokenSummary(each) }))
+  for (const command of [...BUILT_IN, ...manifests.flatMap(contributed), ...noted]) {
     let node = root
     for (const word of command.command.split(' ')) {
       const child = node.children.get(word) ?? { children: new Map() }
@@ -59,6 +63,10 @@ export function walk(
     node = child
   }
   return { node, path }
+}
+
+function brokenSummary({ summary, plugin }: CliCommand): string {
+  return `${summary} (the plugin ${plugin} is broken: svc plugins why ${plugin})`
 }
 
 function contributed(manifest: PluginManifest): CliCommand[] {

@@ -40,12 +40,13 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
   const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...catalogChoices(flags) })
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
     catalog.peek.enabled(name) ?? enabledByDefault
-  const root = commandTree(catalog.manifests.filter(isEnabled))
+  const { manifests, lapsed } = catalog
+  const root = commandTree(manifests.filter(isEnabled), lapsed.filter(isEnabled))
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./complete.ts')
     return complete(argv.slice(1), root, catalog)
   }
-  const operation = operationToExplain(argv, catalog.manifests)
+  const operation = operationToExplain(argv, [...manifests, ...lapsed])
   if (operation !== undefined) {
     const { describeOperation } = await import('./describe-operation.ts')
     const { plugin, descriptor } = operation
@@ -56,7 +57,7 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
     return EXIT.ok
   }
   const { parse } = await import('./parser.ts')
-  const parsed = await parse(argv, root, commandTree(catalog.manifests.filter(each => !isEnabled(each))))
+  const parsed = await parse(argv, root, commandTree([...manifests, ...lapsed].filter(each => !isEnabled(each))))
   switch (parsed.kind) {
     case 'command':
       return parsed.command.run({ catalog, flags }, parsed.input)

@@ -59,6 +59,9 @@ export class FileSource implements PluginSource {
   get problem(): SvcError | null {
     return this.#problem
   }
+  get lapsed(): PluginManifest | null {
+    return this.#problem === null ? null : (this.#loader.index.last(this.package.root)?.manifest ?? null)
+  }
 
   /** Files whose change may change the plugin or mend its problem; absolute. */
   get watch(): readonly string[] {

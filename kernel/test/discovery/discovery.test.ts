@@ -225,6 +225,23 @@ t.test('a typo in a plugin that made sense before does not take it down', async 
   t.match(third.problems, [{ location: join(root, 'all/one'), error: { code: 'LDR_PACKAGE_INVALID' } }])
 })
 
+t.test('of a plugin that is broken the last good manifest is remembered', async t => {
+  const root = folder(t, { ...plugin('all/one', 'one'), ...plugin('all/two', 'two') })
+  const directories = [join(root, 'all')]
+  const good = await discovery(t, root).discover(directories)
+  t.same(
+    good.sources.map(({ lapsed }) => lapsed),
+    [null, null]
+  )
+  const remembered = source(good, 'one').manifest
+  write(root, { 'all/one/src/plugin.ts': 'const = 1', 'all/two/package.json': '{ "na' })
+  const broken = await discovery(t, root).discover(directories)
+  t.match(source(broken, 'one'), { manifest: null, problem: { code: 'LDR_BUILD_FAILED' }, lapsed: remembered })
+  t.match(source(broken, 'two'), { problem: { code: 'LDR_PACKAGE_INVALID' }, lapsed: { name: 'two' } })
+  write(root, plugin('all/one', 'one'))
+  t.match(source(await discovery(t, root).discover(directories), 'one'), { problem: null, lapsed: null })
+})
+
 t.test('code is always what is on disk, and compiled only if that changed', async t => {
   const root = folder(
     t,

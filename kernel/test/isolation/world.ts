@@ -208,6 +208,7 @@ async function bundled(root: string, plugin: Plugin): Promise<PluginSource> {
     version: '1.0.0',
     manifest,
     problem: null,
+    lapsed: null,
     prepare: async () => ({ manifest, fingerprint: '1', inputs: [], bundle, instantiate }),
     close: async () => {}
   }
