@@ -23,8 +23,8 @@ export interface Connected {
   readonly close: () => Promise<void>
 }
 
-export function serveMcp(t: Test, folder: string): Promise<Served> {
-  return serve(t, folder, ['--watch'])
+export function serveMcp(t: Test, folder: string, argv: readonly string[] = []): Promise<Served> {
+  return serve(t, folder, ['--watch', ...argv])
 }
 
 export async function overHttp(url: string, era: Era, options: ClientOptions = {}): Promise<Client> {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import type { Client, ClientOptions, Progress } from '@modelcontextprotocol/client'
 import t, { type Test } from 'tap'
@@ -153,7 +154,8 @@ async function newTool(t: Test, connect: Connect, era: Era, folder: string): Pro
 
 t.test('over HTTP', async t => {
   const folder = mcpProject(t, files)
-  const server = await serveMcp(t, folder)
+  // So long that a wait for any client would be complained about.
+  const server = await serveMcp(t, folder, ['--set', 'plugins.http.drain_ms=3600000'])
   const connect: Connect = (era, options) => overHttp(server.url, era, options)
 
   for (const era of ERAS) {
@@ -183,11 +185,17 @@ t.test('over HTTP', async t => {
 
   for (const era of ERAS) t.test(`a saved plugin is announced (${era})`, t => newTool(t, connect, era, folder))
 
-  t.test('stopping does not wait for clients that only listen', async t => {
+  t.test('stopping does not wait for clients that only listen, nor for idle connections', async t => {
+    const idle = connectSocket(Number(new URL(server.url).port), '127.0.0.1')
+    await once(idle, 'connect')
     const listening = await Promise.all(
       ERAS.map(era => connect(era, { listChanged: { tools: { onChanged: () => undefined } } }))
     )
     t.equal(await server.stop(), 0)
+    t.same(
+      server.lines.filter(line => line.includes('did not stop')),
+      []
+    )
     await Promise.allSettled(listening.map(client => client.close()))
   })
 })

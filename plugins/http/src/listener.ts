@@ -7,7 +7,7 @@ import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
 import { withoutUpgrade } from './ignore-upgrade.ts'
 import { requestIdOf } from './request-id.ts'
-import { rememberResponse, responseOf } from './socket-response.ts'
+import { hasCarriedRequest, rememberResponse, responseOf } from './socket-response.ts'
 import { writeError } from './write-error.ts'
 
 /** What a server does with what arrives; replaced on every flip. */
@@ -117,8 +117,8 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   server.close()
   for (const socket of sockets) {
     const response = responseOf(socket)
-    // Node takes a connection that has not said anything yet for a busy one.
-    if (socket.bytesRead === 0) socket.destroy()
+    // Node takes a connection without a request, or with the beginning of one, for a busy one.
+    if (!hasCarriedRequest(socket)) socket.destroy()
     if (response === null) continue
     if (!response.headersSent) response.setHeader('connection', 'close')
     response.once('close', () => socket.end())

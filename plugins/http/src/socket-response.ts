@@ -17,6 +17,11 @@ export function forgetResponse(response: ServerResponse): void {
   if (socket[RESPONSE] === response) socket[RESPONSE] = null
 }
 
+/** Whether a request has ever arrived on the socket, the whole of its head at least. */
+export function hasCarriedRequest(socket: Duplex): boolean {
+  return RESPONSE in socket
+}
+
 export function responseOf(socket: Duplex): ServerResponse | null {
   return (socket as Remembering)[RESPONSE] ?? null
 }

@@ -150,7 +150,7 @@ tap.test('the main listener can stay closed', async tap => {
   tap.equal(await text(world, '/answer', 'side'), 'side')
 })
 
-tap.test('closing drains', async tap => {
+tap.test('closing drains what is in flight, and waits for no connection without a request', async tap => {
   const wait = defineOperation({
     id: 'wait.long',
     summary: 'Waits',
@@ -172,9 +172,14 @@ tap.test('closing drains', async tap => {
   const answer = sendBytes(port, request)
   const idle = connect(port, '127.0.0.1')
   await once(idle, 'connect')
+  const stammering = connect(port, '127.0.0.1')
+  stammering.on('error', () => {}).write('GET /health HT')
   await begun.opened
+  // What was sent before has been read by the time that this is answered.
+  await fetch(`http://127.0.0.1:${port}/health`)
+  const gone = [once(idle, 'close'), once(stammering, 'close')]
   const closed = world.close()
-  await once(idle, 'close')
+  await Promise.all(gone)
   await tap.rejects(fetch(`http://127.0.0.1:${port}/health`), 'nothing new is accepted')
   held.open()
   const text = await answer
