@@ -46,6 +46,10 @@ export async function streamEvents(
 /** Streams that are kept open by a comment now and then; one timer for all of them. */
 export type Heartbeat = Set<EventStream>
 
+export function newHeartbeat(): Heartbeat {
+  return new Set()
+}
+
 export function beat(streams: Heartbeat): void {
   for (const stream of streams) stream.comment()
 }

@@ -2,7 +2,7 @@ import { httpServer, kernelPort, surfaces } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { Registry } from 'prom-client'
 import { docsRoutes } from './builtin/docs.ts'
-import { beat, type Heartbeat } from './event-stream.ts'
+import { beat, type Heartbeat, newHeartbeat } from './event-stream.ts'
 import { isLoopback } from './guard.ts'
 import { drain, openServer } from './listener.ts'
 import { operationServer } from './operations.ts'
@@ -35,7 +35,8 @@ export default definePlugin({
     ctx.effect('process metrics', collectProcessMetrics(registry))
     const counts = await ctx.keep('request counts', newRequestCounts, () => {})
     exposeRequestCounts(registry, counts)
-    const heartbeat: Heartbeat = new Set()
+    // Streams outlive a reload of this plugin, and are then kept open by the next timer.
+    const heartbeat: Heartbeat = await ctx.keep('event streams', newHeartbeat, () => {})
     const timer = setInterval(beat, config.heartbeat_ms, heartbeat).unref()
     ctx.effect('heartbeat', () => clearInterval(timer))
     const operations = operationServer({

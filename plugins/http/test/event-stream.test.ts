@@ -106,6 +106,19 @@ tap.test('operations with events', async tap => {
     tap.match(rest, /event: result\ndata: {"last":0}\n\n$/)
   })
 
+  tap.test('are kept alive after the http plugin is reloaded', { timeout: 10_000 }, async tap => {
+    const reader = ((await ask({ to: 0, how: 'wait' })).body as ReadableStream<Uint8Array>).getReader()
+    await reader.read()
+    await world.reloadHttp()
+    // More than can have been under way when the timer of the old instance ended.
+    for (let beats = 0; beats < 20; beats++) {
+      const { value } = await reader.read()
+      tap.match(Buffer.from(value as Uint8Array).toString(), ': still at work\n\n')
+    }
+    release.open()
+    await reader.cancel()
+  })
+
   tap.test('stop when the client goes away', async tap => {
     const controller = new AbortController()
     const response = await ask({ to: 1, how: 'wait' }, 'text/event-stream', controller.signal)
