@@ -77,7 +77,7 @@ takes out what lower layers say.
 - Booleans in the environment: \`1\`, \`true\`, \`yes\`, \`y\`, \`on\` and \`0\`, \`false\`, \`no\`, \`n\`, \`off\` in any case, or
   \`true\` and \`false\` alone where the setting is strict. Lists are JSON or separated by commas.
 - In place of a value of a plugin, \`secret://env/NAME\` takes it from the environment variable \`NAME\` when the plugin
-  is activated. Secrets are masked wherever settings are shown.
+  is activated. Secrets are masked wherever settings are shown; references are not.
 - A setting named \`breaker.failures\` stands in the table \`[plugins.NAME.breaker]\`.`
 
 const VARIABLES_INTRODUCTION = `These set settings. A variable that begins with \`SVC_\` and resembles one of them is warned about; variables of parts

@@ -20,7 +20,7 @@ export interface KernelAdmin {
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
   /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */
   build(directory: string): Promise<BuildReport>
-  /** Every setting with value (secrets masked), layer and place. */
+  /** Every setting with value (secrets masked; a reference to one shown as it was written), layer and place. */
   settings(prefix?: string): readonly SettingReport[]
   /** One setting with everything that it overrides. */
   explain(key: string): SettingExplanation

@@ -1,6 +1,6 @@
-import type { SettingExplanation, SettingReport } from '@svc/contracts'
+import { parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/contracts'
 import { configErrors } from './errors.ts'
-import { lookup, mentions, UNSET } from './layers.ts'
+import { isTable, lookup, mentions, UNSET } from './layers.ts'
 import type { Settled } from './owner.ts'
 import { didYouMean } from './problem.ts'
 import { type Declared, MASK } from './schema.ts'
@@ -67,7 +67,15 @@ function report(owner: Settled, setting: Declared): SettingReport {
 }
 
 function masked({ secret }: Declared, value: unknown): unknown {
-  // An empty text is no secret, and a mask would claim that there is one.
-  const hidden = secret && value !== undefined && value !== '' && value !== UNSET
-  return hidden ? MASK : value === undefined ? null : value
+  if (value === undefined) return null
+  // An empty text is no secret, and a mask would claim that there is one. A reference only says where to find one.
+  const open = !secret || value === '' || value === UNSET || refers(value)
+  return open ? value : MASK
+}
+
+/** Whether a value is made of references to secrets alone. */
+function refers(value: unknown): boolean {
+  if (typeof value === 'string') return parseSecretReference(value) !== null
+  const inner = Array.isArray(value) ? value : isTable(value) ? Object.values(value) : []
+  return inner.length > 0 && inner.every(refers)
 }

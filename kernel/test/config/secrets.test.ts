@@ -99,6 +99,29 @@ t.test('a masked setting still tells where it comes from', async t => {
   t.match(project(t).resolve([web]).explain('web.token'), { value: null }, 'and that there is none')
 })
 
+t.test('of a secret that came as a reference the reference is shown', t => {
+  const here = project(t, {
+    'svc.toml': [
+      '[plugins.vault]',
+      'token = "secret://env/TOKEN"',
+      'keys = { a = "secret://env/A", b = "secret://env/B" }',
+      'accounts = [{ user = "u", password = "secret://env/PASSWORD" }]'
+    ].join('\n')
+  })
+  const config = here.resolve([vault], { set: ['plugins.vault.token=secret://env/OTHER'] })
+  t.match(config.explain('vault.token'), {
+    value: 'secret://env/OTHER',
+    secret: true,
+    overrides: [{ layer: 'project', value: 'secret://env/TOKEN' }]
+  })
+  t.same(config.explain('vault.keys').value, { a: 'secret://env/A', b: 'secret://env/B' })
+  t.equal(config.explain('vault.accounts').value, MASK, 'what is no reference may be a secret')
+  const listed = config.settings('plugins.vault').map(({ key, value }) => [key, value])
+  t.equal(Object.fromEntries(listed)['plugins.vault.token'], 'secret://env/OTHER')
+  t.equal(here.resolve([vault], { set: ['plugins.vault.token=secret://env'] }).explain('vault.token').value, MASK)
+  t.end()
+})
+
 t.test('a schema behind a reference is treated as a secret', async t => {
   const foreign = plugin('foreign', {
     type: 'object',
