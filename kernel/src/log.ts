@@ -1,6 +1,7 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
 import { Concealed } from './concealed.ts'
+import { prettyLine } from './pretty-line.ts'
 
 export interface LogOptions {
   readonly level: string
@@ -46,8 +47,8 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
       ? (await import('pino-pretty')).default({
           destination: descriptor,
           sync: true,
-          ignore: 'pid,hostname,plugin',
-          messageFormat: '{if plugin}[{plugin}] {end}{msg}'
+          hideObject: true,
+          messageFormat: prettyLine
         })
       : pino.destination({ dest: descriptor, sync: true })
   const root = pino(
@@ -106,7 +107,8 @@ function shown(key: string, value: unknown, depth: number): unknown {
 /** Message, code and hint; of causes likewise. Data may hold a caller's input and stays out. */
 function serializeError(error: unknown, depth: number): unknown {
   if (!(error instanceof Error) && !isSvcError(error)) return String(error)
-  const { message, cause } = error as Error
+  const { message } = error as Error
+  const cause = deeperCause(error)
   // A foreseen error says what is wrong and where; a stack is for the others.
   const details = isForeseen(error)
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
@@ -116,7 +118,7 @@ function serializeError(error: unknown, depth: number): unknown {
   return {
     message,
     ...details,
-    ...(cause === undefined || isRepetition(error as Error, cause) ? {} : { cause: serializeError(cause, depth + 1) }),
+    ...(cause === undefined ? {} : { cause: serializeError(cause, depth + 1) }),
     ...(Array.isArray(errors) ? { errors: errors.map(each => serializeError(each, depth + 1)) } : {})
   }
 }
@@ -126,12 +128,9 @@ function isForeseen(error: unknown): error is { readonly code: string } {
   return isSvcError(error) || (error instanceof Error && 'syscall' in error)
 }
 
-/** An error with its plugin's name put before it. */
-function isRepetition(error: Error, cause: unknown): boolean {
-  return (
-    isSvcError(error) &&
-    isSvcError(cause, error.code) &&
-    error.message.endsWith(cause.message) &&
-    cause.cause === undefined
-  )
+/** The cause; where that is the same error without its plugin's name put before it, what caused that one. */
+function deeperCause(error: object): unknown {
+  const { cause } = error as Error
+  if (!isSvcError(error) || !isSvcError(cause, error.code) || !error.message.endsWith(cause.message)) return cause
+  return cause.cause
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { withoutColour } from '../src/cli/text.ts'
 import { Concealed, secretsIn } from '../src/concealed.ts'
 import { createLogger, type KernelLogger } from '../src/log.ts'
 
@@ -142,6 +143,37 @@ t.test('in words for people as well', async t => {
   )
   t.match(text, /\[web\] password is \*\*\*/)
   t.notMatch(text, /hunter22/)
+})
+
+t.test('a line for people is one line, and below it is what an error adds', async t => {
+  const reason = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', syscall: 'listen' })
+  const inner = new SvcError('DMN_PORT_IN_USE', 'port 1 is in use', { hint: 'take another', cause: reason })
+  const outer = new SvcError('DMN_PORT_IN_USE', 'web: port 1 is in use', { ...inner, plugin: 'web', cause: inner })
+  const text = await logged(
+    t,
+    log => {
+      log.info('generation 1', { units: 2, added: ['web', 'bank'], replaced: [], removed: [], note: 'two words' })
+      log.forPlugin('web').error(outer.message, { error: outer })
+      log.warn('careful', { hint: 'look', url: '/x\u001b[2J' })
+      log.error('it failed', { error: new Error('oh', { cause: 'so it is' }) })
+    },
+    'pretty'
+  )
+  const lines = withoutColour(text)
+    .replace(/^\[[\d:.]+\] /gm, '')
+    .split('\n')
+  t.same(lines.slice(0, 7), [
+    'INFO: generation 1  units=2  added=web,bank  note="two words"',
+    'ERROR: [web] port 1 is in use  code=DMN_PORT_IN_USE',
+    '    hint: take another',
+    '    caused by: listen EADDRINUSE (EADDRINUSE)',
+    'WARN: careful  url=/x[2J',
+    '    hint: look',
+    'ERROR: it failed'
+  ])
+  t.match(lines[7], /^ {4}Error: oh$/)
+  t.match(lines[8], /^ +at .*log\.test/)
+  t.ok(lines.includes('    caused by: so it is'))
 })
 
 t.test('short words are left alone, and one secret may be part of another', t => {

@@ -1,0 +1,70 @@
+/** An error as the log writes it. */
+interface LoggedError {
+  readonly message: string
+  readonly code?: string
+  readonly hint?: string
+  readonly stack?: string
+  readonly cause?: unknown
+  readonly errors?: readonly unknown[]
+}
+
+// Tabs and line breaks stay: stacks have them.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers a terminal may come from a client
+const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+
+/**
+ * A log line for a person: what happened, and with what, on one line; below it the next step, and what an error adds to the
+ * message. Nothing is said twice.
+ */
+export function prettyLine(line: Readonly<Record<string, unknown>>): string {
+  const { level: _level, time: _time, plugin, msg, hint, ...fields } = line
+  const text = String(msg ?? '')
+  const said = [text]
+  const behind: string[] = []
+  const below: string[] = []
+  for (const [key, value] of Object.entries(fields)) {
+    if (!isError(value)) behind.push(...field(key, value))
+    else {
+      if (text.includes(value.message)) behind.push(...field('code', value.code))
+      below.push(...additions(value, said))
+    }
+  }
+  if (hint !== undefined) below.push(...news(`hint: ${hint}`, said))
+  const owner = plugin === undefined ? '' : `[${plugin}] `
+  // Errors of a plugin name it, as this line has done already.
+  const head = `${owner}${text.startsWith(`${plugin}: `) ? text.slice(`${plugin}: `.length) : text}`
+  return [[head, ...behind].join('  '), ...below].join('\n    ').replace(CONTROL, '')
+}
+
+function field(key: string, value: unknown): string[] {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return []
+  const words = Array.isArray(value) && value.every(isWord) ? value.join(',') : value
+  return [`${key}=${isWord(words) ? words : JSON.stringify(words)}`]
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value)
+}
+
+function isError(value: unknown): value is LoggedError {
+  return typeof value === 'object' && value !== null && typeof (value as LoggedError).message === 'string'
+}
+
+function additions(error: unknown, said: string[], lead = ''): string[] {
+  if (!isError(error)) return news(`${lead}${String(error)}`, said)
+  const { message, code, hint, stack, cause, errors = [] } = error
+  const own = stack ?? (code === undefined ? message : `${message} (${code})`)
+  return [
+    ...(stack === undefined && said.some(each => each.includes(message)) ? [] : news(`${lead}${own}`, said)),
+    ...(hint === undefined ? [] : news(`hint: ${hint}`, said)),
+    ...(cause === undefined ? [] : additions(cause, said, 'caused by: ')),
+    ...errors.flatMap(each => additions(each, said, 'and: '))
+  ]
+}
+
+/** A text, if it was not said before. */
+function news(text: string, said: string[]): string[] {
+  if (said.includes(text)) return []
+  said.push(text)
+  return text.split('\n')
+}
