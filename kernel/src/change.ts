@@ -128,7 +128,7 @@ export class Change {
         this.#host.flip(shadow, desired)
         return { applied: true, generation: this.#host.current.id, ...plan }
       } catch (error) {
-        const left = this.#host.failures.leftOut(error, plan, this.#insisted)
+        const left = this.#host.failures.leftOut(error, plan, this.#request)
         if (left === undefined) throw error
         this.#tried.delete(left)
         this.#pardoned.delete(left)

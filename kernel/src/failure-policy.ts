@@ -3,7 +3,7 @@ import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Inventory } from './inventory.ts'
 import type { KernelLogger } from './log.ts'
 import type { Plan } from './plan.ts'
-import type { PluginRecord } from './record.ts'
+import { type PluginRecord, QUARANTINE_RULE } from './record.ts'
 import type { Unit } from './unit.ts'
 
 /** What a failure may lead to. */
@@ -61,21 +61,28 @@ export class FailurePolicy {
 
   /**
    * Whether a change can go on without the plugin that failed: it does not run, nobody insists on it, and at the start its
-   * policy is not to abort. Returns its name.
+   * policy is not to abort. Returns its name. Of `retried` plugins, which nobody touched, the same end is not told twice.
    */
-  leftOut(error: unknown, plan: Plan, insisted: ReadonlySet<string>): string | undefined {
+  leftOut(
+    error: unknown,
+    plan: Plan,
+    { insisted = [], retried = [] }: { readonly insisted?: readonly string[]; readonly retried?: readonly string[] }
+  ): string | undefined {
     const { inventory, booting, closing } = this.#host
     if (closing) return undefined
     const name = suspects(error).find(
       each =>
         plan.add.includes(each) &&
-        !insisted.has(each) &&
+        !insisted.includes(each) &&
         !(booting && inventory.configurationOf(each).policy.onBootFailure === 'abort')
     )
     const record = name === undefined ? undefined : inventory.records.get(name)
     if (record === undefined) return undefined
-    this.#host.log.forPlugin(record.name).error(this.#text(error), { error })
-    this.#fail(record, this.#text(error))
+    const text = this.#text(error)
+    if (record.fault === text && retried.includes(record.name))
+      this.#host.log.forPlugin(record.name).info('failed again')
+    else this.#host.log.forPlugin(record.name).error(text, { error })
+    this.#fail(record, text)
     return record.name
   }
 
@@ -102,7 +109,7 @@ export class FailurePolicy {
     const log = this.#host.log.forPlugin(record.name)
     if (record.fail(why)) {
       record.cancelRetry()
-      log.error(`quarantined: ${why}`)
+      log.error(...this.#quarantined(record))
       return
     }
     if (!retry || this.#host.closing) return
@@ -122,7 +129,7 @@ export class FailurePolicy {
     if (record.count()) {
       const why = record.fault ?? 'uncaught errors'
       record.fail(why)
-      log.error(`quarantined: ${why}`)
+      log.error(...this.#quarantined(record))
       void this.#host.change({}).catch(() => {})
       return
     }
@@ -133,6 +140,11 @@ export class FailurePolicy {
         .catch((cause: unknown) => log.error('restart failed', { error: cause }))
     })
     log.info(`restart in ${delay} ms`)
+  }
+
+  /** The failures themselves have been told one by one. */
+  #quarantined({ name }: PluginRecord): [message: string, fields: Readonly<Record<string, unknown>>] {
+    return [`quarantined after ${QUARANTINE_RULE}`, { hint: `svc plugins enable ${name} gives it another try` }]
   }
 
   #text(error: unknown): string {

@@ -7,6 +7,7 @@ import { newCallStats, type Unit } from './unit.ts'
 
 const QUARANTINE_AFTER = 5
 const FAILURE_WINDOW_MS = 10 * 60_000
+export const QUARANTINE_RULE = `${QUARANTINE_AFTER} failures in ${FAILURE_WINDOW_MS / 60_000} minutes`
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 5 * 60_000
 
@@ -82,7 +83,7 @@ export class PluginRecord {
     this.fault = why
     if (!this.count(now)) return false
     this.lifecycle.to('quarantined')
-    this.fault = `${why} (${QUARANTINE_AFTER} failures in 10 minutes; run: svc plugins enable ${this.name})`
+    this.fault = `${why} (${QUARANTINE_RULE}; run: svc plugins enable ${this.name})`
     return true
   }
 

@@ -105,6 +105,23 @@ for (const [what, change] of [
   })
 }
 
+t.test('what ends every try is told once, with what to do; a try that somebody asked for is told again', async t => {
+  const { plugin } = moody()
+  const world = await quarantined(t, plugin)
+  const told = () => world.lines.filter(({ plugin }) => plugin === 'demo').map(({ message }) => message)
+  t.match(told(), [
+    /demo failed to activate: not today/,
+    'failed again',
+    'failed again',
+    'failed again',
+    'failed again',
+    'quarantined after 5 failures in 10 minutes'
+  ])
+  t.match(world.lines.at(-1), { level: 'error', fields: { hint: /svc plugins enable demo/ } })
+  await world.apply({ stale: ['demo'] })
+  t.match(told()[6], /not today/, 'new code that fails likewise')
+})
+
 t.test('who fails in quarantine once more stays in it', async t => {
   const { plugin } = moody()
   const world = await quarantined(t, plugin)

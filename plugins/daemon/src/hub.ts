@@ -109,7 +109,7 @@ function inUse(address: Address, cause: Error): Error {
     'DMN_PORT_IN_USE',
     `${where} is in use by another process; the daemon takes it from ${SOCKET_SETTING}`,
     {
-      hint: `stop the other process, or choose another address: ${SOCKET_VARIABLE}=127.0.0.1:0 svc serve`,
+      hint: `stop the other process (svc serve of another project?), or choose another address: socket = "127.0.0.1:0" under [plugins.daemon] in svc.toml takes a free port, and so does ${SOCKET_VARIABLE}=127.0.0.1:0`,
       at: { path: 'plugins.daemon.socket' },
       cause
     }
