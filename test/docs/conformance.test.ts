@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as conformance from '@svc/contracts/conformance'
+import t from 'tap'
+import { ROOT } from './error-codes.ts'
+
+t.test('every conformance suite of the contracts is in the page about testing', t => {
+  const page = readFileSync(join(ROOT, 'docs/authoring/testing.md'), 'utf8')
+  const suites = Object.keys(conformance)
+  t.not(suites.length, 0)
+  t.same(
+    suites.filter(name => !page.includes(`| \`${name}(`)),
+    []
+  )
+  t.end()
+})
