@@ -1,9 +1,11 @@
 /**
- * Tokens per second on CPU: this engine against transformers.js, the same weights in F32 and the same graph.
+ * Tokens per second on CPU: this engine against transformers.js, the same weights in F32 and the same operators. As exports
+ * for it do, the peer's graph computes logits of every position; this engine's those of the last alone.
  *
  * Each engine runs in a process of its own, and they take turns. Reading the prompt is timed as the generation of one
  * token, decoding as what further tokens add to that; the least time of all rounds counts, since other work on the
- * machine can only add.
+ * machine can only add. Before each measurement all threads come to rest: the peer's go on for tens of milliseconds after
+ * an answer, and would take the cores from the engine whose turn is next.
  * transformers.js is installed on the first run into .vox/bench, without its install scripts (it is no dependency).
  *
  *   node --import tsx --conditions=svc-source bench/inference.ts [--json] [--rounds N] [--threads N] [--only vox-tiny]
@@ -14,6 +16,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
@@ -21,6 +24,8 @@ import { engines, type Measured, type OpenOptions } from './inference/engines.ts
 import { exportForPeer } from './inference/export.ts'
 import { writeRandomModel } from './inference/random-model.ts'
 
+/** Milliseconds before a measurement; the peer's threads were seen to spin for up to 50 after an answer. */
+const REST = 150
 const PEER = '@huggingface/transformers@4.3.1'
 const root = resolve(import.meta.dirname, '..')
 const bundled = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
@@ -97,6 +102,7 @@ async function start(name: string, options: OpenOptions): Promise<Engine> {
   return {
     name,
     async measure(request) {
+      await pause(REST)
       child.send(request)
       return (await reply()) as Measured
     },

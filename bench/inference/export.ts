@@ -29,7 +29,7 @@ const peerSurface: DecoderSurface = {
       total: graph.node('Cast', [size], 'total_length', { to: elementType.int32 })
     }
   },
-  select: (_, hidden) => hidden,
+  selector: () => states => states,
   logitsShape: ['batch', 'sequence', 'vocabulary']
 }
 

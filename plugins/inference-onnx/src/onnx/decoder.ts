@@ -36,8 +36,8 @@ export interface DecoderSurface {
   readonly pastDimensions: { readonly batch: string; readonly length: string }
   /** Declares the inputs that tell lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
   lengths(graph: OnnxGraph): { readonly lastPositions: string; readonly total: string }
-  /** From hidden states `[batch, sequence, hidden]` to those that get logits. */
-  select(graph: OnnxGraph, hidden: string): string
+  /** Declares the inputs that tell which positions get logits; the result takes their rows out of `[batch, sequence, n]`. */
+  selector(graph: OnnxGraph): (states: string) => string
   readonly logitsShape: readonly Dimension[]
 }
 
@@ -59,10 +59,12 @@ export const engineSurface: DecoderSurface = {
       total: graph.input('total_length', 'int32', [])
     }
   },
-  select(graph, hidden) {
+  selector(graph) {
     const positions = graph.input('logit_positions', 'int64', ['logits'])
-    const rows = graph.node('Flatten', [hidden], 'hidden.rows', { axis: 2 })
-    return graph.node('Gather', [rows, positions], 'hidden.selected', { axis: 0 })
+    return states => {
+      const rows = graph.node('Flatten', [states], `${states}.rows`, { axis: 2 })
+      return graph.node('Gather', [rows, positions], `${states}.selected`, { axis: 0 })
+    }
   },
   logitsShape: ['logits', 'vocabulary']
 }
@@ -82,6 +84,7 @@ export function buildDecoder(
   const graph = new OnnxGraph('decoder')
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
   const lengths = surface.lengths(graph)
+  const select = surface.selector(graph)
   addConstants(graph, config, positions)
   const epsilon = { float: config.normEpsilon }
 
@@ -96,7 +99,12 @@ export function buildDecoder(
         stash_type: 1
       })
     }
-    const attended = attention(graph, config, surface, index, layer, hidden, lengths)
+    let attended = attention(graph, config, surface, index, layer, hidden, lengths)
+    if (index === weights.layers.length - 1) {
+      // Nothing attends to what follows the last attention, so only positions that get logits go on from there.
+      attended = select(attended)
+      residual = select(residual)
+    }
     const projected = linear(graph, name('o'), attended, layer.output)
     const middle = graph.contrib(
       'SkipSimplifiedLayerNormalization',
@@ -114,8 +122,7 @@ export function buildDecoder(
     )
     residual = name('residual')
   }
-  const selected = surface.select(graph, hidden)
-  graph.contrib('FusedMatMul', [selected, graph.external(weights.head)], ['logits'], { transB: 1 })
+  graph.contrib('FusedMatMul', [hidden, graph.external(weights.head)], ['logits'], { transB: 1 })
   graph.output('logits', 'float32', surface.logitsShape)
   return graph.toBytes()
 }
