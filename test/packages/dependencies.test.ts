@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter(
+      path => /(?<!\.d)\.(ts|mjs)$/.test(path) && !/(^|[\\/])(node_modules|dist|fixtures|\.[^\\/]*)[\\/]/.test(path)
+    )
+    .map(path => join(folder, path))
+}
+
+/** The folder of the package that a file belongs to; `.` for the repository's own. */
+function packageOf(file: string): string {
+  const folder = dirname(file)
+  return existsSync(join(ROOT, folder, 'package.json')) ? folder : packageOf(folder)
+}
+
+/** The package's own name is among them: a package may import itself. */
+function declared(folder: string): string[] {
+  const manifest = JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Record<string, unknown>
+  const fields = ['dependencies', 'peerDependencies', 'optionalDependencies', 'devDependencies']
+  return [String(manifest.name), ...fields.flatMap(field => Object.keys((manifest[field] ?? {}) as object))]
+}
+
+t.test('what a file imports is declared by its package or, for tests and tools, by the repository', async t => {
+  const { metafile } = await build({
+    entryPoints: ['bench', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test', 'tools'].flatMap(sourcesIn),
+    absWorkingDir: ROOT,
+    outdir: 'out',
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    write: false,
+    metafile: true
+  })
+  const shared = [...declared('.'), '@svc/plugin-sdk', '@svc/contracts', '@svc/kernel']
+  const undeclared = Object.entries(metafile.inputs).flatMap(([file, { imports }]) => {
+    const folder = packageOf(file)
+    const own = declared(folder)
+    const allowed = file.startsWith(join(folder, 'src/')) ? own : [...own, ...shared]
+    return imports
+      .filter(({ path, external }) => external === true && !isBuiltin(path) && !path.startsWith('#'))
+      .map(({ path }) => path.split('/', path.startsWith('@') ? 2 : 1).join('/'))
+      .filter(name => !allowed.includes(name))
+      .map(name => `${file}: ${name}`)
+  })
+  t.same(undeclared, [])
+})
