@@ -23,8 +23,9 @@ export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #token: BearerToken | null
-  /** The last Host header that was found good: nearly every request repeats it. */
+  /** The last Host header that was found good, and whether it is a known name: nearly every request repeats it. */
   #lastHost: string | undefined
+  #lastKnown = false
 
   constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings) {
     this.#loopback = isLoopback(host)
@@ -49,7 +50,9 @@ export class Guard {
     if (this.#token !== null) return this.#token.matches(request.headers.authorization) ? BEARER : null
     // What a proxy passes on is not local, wherever the proxy runs.
     const proxied = request.headers['x-forwarded-for'] !== undefined || request.headers.forwarded !== undefined
-    if (proxied || !this.#isKnown(hostName(request.headers.host ?? ''))) return ANONYMOUS
+    const { host = '' } = request.headers
+    const known = host === this.#lastHost ? this.#lastKnown : this.#isKnown(hostName(host))
+    if (proxied || !known) return ANONYMOUS
     return this.#loopback || isLoopbackAddress(request.socket.remoteAddress) ? LOCAL : ANONYMOUS
   }
 
@@ -57,12 +60,14 @@ export class Guard {
     if (host === undefined) throw httpErrors.create('HTTP_MALFORMED', 'the request has no Host header')
     const name = hostName(host)
     const open = !this.#loopback && this.#hosts.size === 1
-    if (!open && !this.#isKnown(name)) {
+    const known = this.#isKnown(name)
+    if (!open && !known) {
       throw httpErrors.create('HTTP_HOST_FORBIDDEN', `this server does not answer for the host "${name}"`, {
         hint: 'add the name to allowed_hosts in [plugins.http]'
       })
     }
     this.#lastHost = host
+    this.#lastKnown = known
   }
 
   /** A name that a page elsewhere cannot have for its own: DNS may point any other name at this machine. */

@@ -48,16 +48,16 @@ async function answer(
 
 function writeResult(response: ServerResponse, exchange: Exchange, status: number, output: unknown): void {
   if (response.destroyed) return
-  const headers: Record<string, string | number> = { 'x-request-id': exchange.requestId }
-  if (exchange.traceparent !== undefined) headers.traceparent = exchange.traceparent
+  const { requestId, traceparent } = exchange
+  if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
   if (status === 204) {
-    response.writeHead(204, headers).end()
+    response.writeHead(204, { 'x-request-id': requestId }).end()
     return
   }
   const text = output === undefined ? 'null' : JSON.stringify(output)
-  headers['content-type'] = JSON_TYPE
-  headers['content-length'] = Buffer.byteLength(text)
-  response.writeHead(status, headers).end(text)
+  const length = Buffer.byteLength(text)
+  response.writeHead(status, { 'content-type': JSON_TYPE, 'content-length': length, 'x-request-id': requestId })
+  response.end(text)
 }
 
 function fail(
