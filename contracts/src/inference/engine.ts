@@ -1,4 +1,5 @@
 import { service } from '@svc/plugin-sdk'
+import type { OutputConstraint } from './constraint.ts'
 
 /**
  * What stands between a model server and whatever computes tokens.
@@ -46,12 +47,17 @@ export interface LoadOptions {
   readonly maxContext?: number
   /** Sequences that may be generated at once; default 1. */
   readonly slots?: number
+  /** How weights are held; default `auto`, which chooses by device, memory and size of the model. */
+  readonly quantization?: 'auto' | Quantization
   /** Whether the adapter is merged into the weights; `false` serves the base model. Default true. */
   readonly adapter?: boolean
   readonly signal?: AbortSignal
   /** Called with 0..1 and the name of the step under way. */
   onProgress?(fraction: number, step: string): void
 }
+
+/** `none`: as the checkpoint stores them. `q8`, `q4`: 8 or 4 bits a weight, made at load and cached. */
+export type Quantization = 'none' | 'q8' | 'q4'
 
 export interface ModelInfo {
   /** Model family as its configuration names it, for example `llama`. */
@@ -63,6 +69,7 @@ export interface ModelInfo {
   readonly vocabularySize: number
   /** `F32`, `BF16`, `F16`, or the quantisation in use. */
   readonly precision: string
+  readonly quantization: Quantization
   /** Bytes on disk of everything that was read. */
   readonly sizeBytes: number
   /** SHA-256 over the names, sizes and contents of the files, hex. */
@@ -83,12 +90,49 @@ export interface AdapterInfo {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly content: string
+  /** What an assistant thought before it answered, where its template keeps that apart. */
+  readonly thinking?: string
+  /** Calls that an assistant made. */
+  readonly toolCalls?: readonly ChatToolCall[]
+  /** Which call a tool's message answers, and the tool's name. */
+  readonly toolCallId?: string
+  readonly name?: string
+}
+
+export interface ChatToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+/** A function that the model may call. */
+export interface ChatTool {
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of its arguments. */
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+export interface RenderChatOptions {
+  readonly tools?: readonly ChatTool[]
+  /** Whether the model is to think first, where its template knows a switch for that. */
+  readonly thinking?: boolean
+  /** Jinja source that takes the place of the model's own template. */
+  readonly template?: string
+}
+
+/** What a model's template can express; false where it would drop what it is given. */
+export interface ChatAbilities {
+  readonly tools: boolean
+  readonly thinking: boolean
 }
 
 export interface LoadedModel {
   readonly info: ModelInfo
   /** Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on. */
-  renderChat(messages: readonly ChatMessage[]): string
+  renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
+  /** What {@link LoadedModel.renderChat} can express with the model's own template. */
+  readonly chatAbilities: ChatAbilities
   /** Token ids of a text. `special`: whether names of special tokens in the text become those tokens. */
   tokenize(text: string, options?: { readonly special?: boolean }): number[]
   /** Text of token ids; bytes that do not form UTF-8 become U+FFFD. */
@@ -104,6 +148,10 @@ export interface LoadedModel {
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
   /** What is free now. */
   capacity(): ModelCapacity
+  /** What has been counted since the model was loaded. */
+  statistics(): ModelStatistics
+  /** Adapters that requests may name beside the one that was loaded with the model; absent where the engine has none. */
+  readonly adapters?: ModelAdapters
   /** Logits of the last position of every prefix asked for: test and evaluation use. Shape: `[positions][vocabulary]`. */
   logits(tokens: readonly number[]): Promise<Float32Array[]>
   close(): Promise<void>
@@ -115,6 +163,49 @@ export interface ModelCapacity {
   readonly waiting: number
 }
 
+export interface ModelStatistics {
+  /** Tokens of prompts that were computed, and that a kept prefix saved. */
+  readonly promptTokens: number
+  readonly cachedPromptTokens: number
+  readonly completionTokens: number
+  /** Runs of the decoder for completions, and the sequences that they advanced: their quotient is the mean batch. */
+  readonly decodeRuns: number
+  readonly decodedSequences: number
+  /** Tokens that were guessed from the text so far, and those of them that were right. */
+  readonly draftedTokens: number
+  readonly acceptedTokens: number
+  /** Positions of all slots, and those of them that hold a token that can be reused or is in use. */
+  readonly cachePositions: number
+  readonly cachePositionsUsed: number
+  /** Bytes that weights and caches take. */
+  readonly weightBytes: number
+  readonly cacheBytes: number
+}
+
+/** Adapters over one base model, each under a name of its own. They come and go while the model serves. */
+export interface ModelAdapters {
+  list(): readonly NamedAdapter[]
+  /**
+   * Reads an adapter from a folder: the tensors of a run directory, or a Hugging Face PEFT directory.
+   *
+   * Throws `INF_ADAPTER_INVALID` when it does not fit the model, `INF_ADAPTER_EXISTS` when the name is taken.
+   */
+  add(options: {
+    readonly name: string
+    readonly directory: string
+    readonly signal?: AbortSignal
+  }): Promise<NamedAdapter>
+  /** New requests no longer find it; it is freed when the sequences that use it have ended. Throws `INF_ADAPTER_UNKNOWN`. */
+  remove(name: string): Promise<void>
+}
+
+export interface NamedAdapter extends AdapterInfo {
+  readonly name: string
+  readonly directory: string
+  /** Bytes of its factors in memory. */
+  readonly sizeBytes: number
+}
+
 export interface SamplingOptions {
   /** 0 is greedy. Default 0.7. */
   readonly temperature?: number
@@ -122,6 +213,8 @@ export interface SamplingOptions {
   readonly topK?: number
   readonly topP?: number
   readonly minP?: number
+  /** Locally typical sampling (https://arxiv.org/abs/2202.00666): share of the whole that is kept; 1 keeps everything. */
+  readonly typicalP?: number
   readonly repeatPenalty?: number
   readonly presencePenalty?: number
   readonly frequencyPenalty?: number
@@ -144,6 +237,14 @@ export interface GenerateRequest {
   readonly ignoreEos?: boolean
   /** Number of most likely alternatives to report per token; 0 reports the chosen token alone; absent reports nothing. */
   readonly logprobs?: number
+  /** What the answer must look like. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
+  readonly constraint?: OutputConstraint
+  /** Name of one of {@link LoadedModel.adapters}; `null` computes without any. Default: what was loaded with the model. */
+  readonly adapter?: string | null
+  /** Who asks: requests of one client do not push those of another out of the waiting room's order. Any text. */
+  readonly client?: string
+  /** Whether a prefix that an earlier request left behind may be reused; default true. */
+  readonly reusePrefix?: boolean
   readonly signal?: AbortSignal
 }
 
@@ -170,6 +271,8 @@ export type GenerateEvent =
 
 export interface GenerateUsage {
   readonly promptTokens: number
+  /** Those of the prompt's tokens that did not have to be computed, since an earlier request left them behind. */
+  readonly cachedTokens: number
   readonly completionTokens: number
   /** Waiting for a slot, nanoseconds. */
   readonly queueNs: number

@@ -1,5 +1,5 @@
 import { Template } from '@huggingface/jinja'
-import type { ChatMessage } from '@svc/contracts'
+import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 
 const START = '<|im_start|>'
@@ -17,6 +17,8 @@ export interface ChatTemplateOptions {
 /** Renders conversations into prompts that end where the assistant's answer begins. */
 export class ChatTemplate {
   readonly source: string | null
+  /** Told by the names that the source reads: a template says nothing else of itself. */
+  readonly abilities: ChatAbilities
   readonly #template: Template | null
   readonly #variables: Readonly<Record<string, string>>
   readonly #markers: readonly string[]
@@ -24,6 +26,10 @@ export class ChatTemplate {
   /** Throws `INF_CHAT_TEMPLATE_FAILED` when the source is not a template. */
   constructor(options: ChatTemplateOptions) {
     this.source = options.source
+    this.abilities = {
+      tools: /\btools\b/.test(options.source ?? ''),
+      thinking: /\benable_thinking\b/.test(options.source ?? '')
+    }
     this.#variables = options.variables
     this.#markers = [...new Set([START, END, ...options.specialNames])].filter(name => /^<\|.*\|>$/.test(name))
     this.#template = options.source === null ? null : guard(() => new Template(options.source as string))
@@ -35,13 +41,37 @@ export class ChatTemplate {
    *
    * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's own words, for example about the order of roles.
    */
-  render(messages: readonly ChatMessage[]): string {
+  render(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
     const [only] = messages
     if (messages.length === 1 && only?.role === 'user' && isChatMl(only.content)) return openTurn(only.content)
-    const safe = messages.map(({ role, content }) => ({ role, content: this.#neutralise(content) }))
-    const template = this.#template
-    if (template === null) return openTurn(safe.map(({ role, content }) => turn(role, content)).join(''))
-    return guard(() => template.render({ ...this.#variables, messages: safe, add_generation_prompt: true }))
+    const { tools = [], thinking } = options
+    const template = options.template === undefined ? this.#template : guard(() => new Template(`${options.template}`))
+    if (template === null) {
+      return openTurn(messages.map(({ role, content }) => turn(role, this.#neutralise(content))).join(''))
+    }
+    return guard(() =>
+      template.render({
+        ...this.#variables,
+        messages: messages.map(message => this.#forTemplate(message)),
+        add_generation_prompt: true,
+        ...(tools.length === 0 ? {} : { tools: tools.map(toolForTemplate) }),
+        ...(thinking === undefined ? {} : { enable_thinking: thinking })
+      })
+    )
+  }
+
+  /** A message with the field names that templates of public models read. */
+  #forTemplate({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage): Record<string, unknown> {
+    return {
+      role,
+      content: this.#neutralise(content),
+      ...(thinking === undefined ? {} : { reasoning_content: this.#neutralise(thinking) }),
+      ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+      ...(name === undefined ? {} : { name }),
+      ...(toolCalls === undefined
+        ? {}
+        : { tool_calls: toolCalls.map(call => ({ id: call.id, type: 'function', function: { ...call } })) })
+    }
   }
 
   #neutralise(content: string): string {
@@ -49,6 +79,10 @@ export class ChatTemplate {
     for (const marker of this.#markers) text = text.replaceAll(marker, `[${marker.slice(2, -2)}]`)
     return text
   }
+}
+
+function toolForTemplate(tool: ChatTool): Record<string, unknown> {
+  return { type: 'function', function: { ...tool } }
 }
 
 function isChatMl(text: string): boolean {

@@ -34,6 +34,15 @@ export class DecoderSession {
     return this.#options.chunk
   }
 
+  /** Positions of the slots that have been used so far. */
+  get cachePositions(): number {
+    return this.#slots.size * this.#options.capacity
+  }
+
+  get cacheBytes(): number {
+    return this.#slots.size * slotBytes(this.#options)
+  }
+
   /**
    * Reads `tokens` at `position` (tokens already in the slot) and returns logits: `[vocabulary]` of the last token, or
    * `[tokens, vocabulary]` of all. The array is valid until the next step of this slot.
@@ -162,6 +171,10 @@ function cacheNames(config: DecoderConfig): { key: string; past: string; present
   ).flat()
 }
 
+function slotBytes({ config, capacity }: Pick<DecoderSessionOptions, 'config' | 'capacity'>): number {
+  return 4 * 2 * config.layers * config.keyValueHeads * capacity * config.headSize
+}
+
 function allocateCache({ runtime, config, capacity }: DecoderSessionOptions): Record<string, Tensor> {
   const shape = [1, config.keyValueHeads, capacity, config.headSize]
   const cache: Record<string, Tensor> = {}
@@ -169,7 +182,7 @@ function allocateCache({ runtime, config, capacity }: DecoderSessionOptions): Re
     for (const { key } of cacheNames(config)) cache[key] = runtime.state(shape)
   } catch (cause) {
     for (const tensor of Object.values(cache)) tensor.release()
-    const bytes = 4 * 2 * config.layers * config.keyValueHeads * capacity * config.headSize
+    const bytes = slotBytes({ config, capacity })
     throw inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
       `No memory for the ${bytes} bytes that a context of ${capacity} tokens takes`,

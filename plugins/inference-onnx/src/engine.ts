@@ -150,6 +150,7 @@ export class OnnxEngine implements InferenceEngine {
       contextLength,
       vocabularySize: config.vocabularySize,
       precision: prepared.precision,
+      quantization: 'none',
       sizeBytes,
       digest,
       device: 'cpu',

@@ -3,9 +3,14 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Codes of the inference engine. */
 export const inferenceErrors = errorTable({
   INF_ADAPTER_INVALID: { message: "The adapter's file or metadata does not fit itself or the model." },
+  INF_ADAPTER_UNKNOWN: { message: 'The model has no adapter of that name.', status: 404 },
   INF_ARCHITECTURE_UNSUPPORTED: { message: 'The engine cannot build a model of this family or with this setting.' },
   INF_BUSY: { message: 'Every slot of the model is taken and the waiting room is full.', status: 503 },
   INF_CHAT_TEMPLATE_FAILED: { message: "The model's chat template could not render the conversation.", status: 400 },
+  INF_CONSTRAINT_UNSUPPORTED: {
+    message: 'The constraint on the answer uses something that the engine cannot enforce.',
+    status: 400
+  },
   INF_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
   INF_DEVICE_UNAVAILABLE: { message: 'The device that was asked for by name is not available.', status: 400 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the loading of a model.', status: 499 },

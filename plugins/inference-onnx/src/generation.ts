@@ -155,7 +155,7 @@ class StopWatch {
   }
 
   done(finishReason: FinishReason, promptTokens: number, completionTokens: number): GenerateEvent {
-    const usage: GenerateUsage = { promptTokens, completionTokens, ...this.#times }
+    const usage: GenerateUsage = { promptTokens, cachedTokens: 0, completionTokens, ...this.#times }
     return { type: 'done', finishReason, usage }
   }
 }

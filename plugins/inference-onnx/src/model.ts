@@ -1,4 +1,14 @@
-import type { ChatMessage, GenerateEvent, GenerateRequest, LoadedModel, ModelCapacity, ModelInfo } from '@svc/contracts'
+import type {
+  ChatAbilities,
+  ChatMessage,
+  GenerateEvent,
+  GenerateRequest,
+  LoadedModel,
+  ModelCapacity,
+  ModelInfo,
+  ModelStatistics,
+  RenderChatOptions
+} from '@svc/contracts'
 import type { ChatTemplate } from './chat-template.ts'
 import { inferenceErrors } from './errors.ts'
 import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
@@ -29,8 +39,12 @@ export class OnnxModel implements LoadedModel {
     this.#options = options
   }
 
-  renderChat(messages: readonly ChatMessage[]): string {
-    return this.#options.template.render(messages)
+  get chatAbilities(): ChatAbilities {
+    return this.#options.template.abilities
+  }
+
+  renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string {
+    return this.#options.template.render(messages, options)
   }
 
   tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {
@@ -62,6 +76,10 @@ export class OnnxModel implements LoadedModel {
   capacity(): ModelCapacity {
     const { size, active, waiting } = this.#options.scheduler.slots
     return { slots: size, active, waiting }
+  }
+
+  statistics(): ModelStatistics {
+    return { ...this.#options.scheduler.statistics(), weightBytes: this.info.sizeBytes }
   }
 
   async logits(tokens: readonly number[]): Promise<Float32Array[]> {

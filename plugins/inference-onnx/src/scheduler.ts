@@ -1,3 +1,4 @@
+import type { ModelStatistics } from '@svc/contracts'
 import type { DecoderSession, Wanted } from './decoder-session.ts'
 import { SlotPool } from './slots.ts'
 import { Turnstile } from './turnstile.ts'
@@ -12,6 +13,8 @@ export class Scheduler {
   readonly #session: DecoderSession
   readonly #turnstile = new Turnstile()
   readonly slots: SlotPool
+  #promptTokens = 0
+  #completionTokens = 0
 
   constructor(session: DecoderSession, slots: number, maxWaiting: number) {
     this.#session = session
@@ -34,12 +37,31 @@ export class Scheduler {
     return this.#turnstile.run(async () => {
       if (signal.aborted) return null
       try {
-        return await this.#session.step(slot, tokens, position, wanted, signal)
+        const logits = await this.#session.step(slot, tokens, position, wanted, signal)
+        if (tokens.length === 1 && position > 0) this.#completionTokens += 1
+        else this.#promptTokens += tokens.length
+        return logits
       } catch (error) {
         if (signal.aborted) return null
         throw error
       }
     })
+  }
+
+  statistics(): Omit<ModelStatistics, 'weightBytes'> {
+    const { cacheBytes, cachePositions } = this.#session
+    return {
+      promptTokens: this.#promptTokens,
+      cachedPromptTokens: 0,
+      completionTokens: this.#completionTokens,
+      decodeRuns: this.#completionTokens,
+      decodedSequences: this.#completionTokens,
+      draftedTokens: 0,
+      acceptedTokens: 0,
+      cachePositions,
+      cachePositionsUsed: 0,
+      cacheBytes
+    }
   }
 
   /** Waits for the step under way, then frees the session. Callers have aborted their signals before. */

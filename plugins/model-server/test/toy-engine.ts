@@ -45,6 +45,7 @@ export class ToyEngine implements InferenceEngine {
 
 export class ToyModel implements LoadedModel {
   readonly info: ModelInfo
+  readonly chatAbilities = { tools: false, thinking: false }
   /** Tokens generated so far, over all sequences. */
   generated = 0
   /** Sequences that ended, by how. */
@@ -64,6 +65,7 @@ export class ToyModel implements LoadedModel {
       contextLength: Math.min(options.contextLength ?? 512, load.maxContext ?? Number.POSITIVE_INFINITY),
       vocabularySize: VOCABULARY_SIZE,
       precision: 'F32',
+      quantization: 'none',
       sizeBytes: 12_800_000,
       digest: 'ab'.repeat(32),
       device: options.device ?? 'cpu',
@@ -94,6 +96,22 @@ export class ToyModel implements LoadedModel {
     return { slots: this.#slots, active: this.#active, waiting: this.#waiting.length }
   }
 
+  statistics() {
+    return {
+      promptTokens: 0,
+      cachedPromptTokens: 0,
+      completionTokens: this.generated,
+      decodeRuns: this.generated,
+      decodedSequences: this.generated,
+      draftedTokens: 0,
+      acceptedTokens: 0,
+      cachePositions: this.#slots * this.info.contextLength,
+      cachePositionsUsed: 0,
+      weightBytes: this.info.sizeBytes,
+      cacheBytes: 0
+    }
+  }
+
   async close(): Promise<void> {
     this.closed = true
   }
@@ -110,7 +128,14 @@ export class ToyModel implements LoadedModel {
     }
     const queuedAt = process.hrtime.bigint()
     if (!(await this.#enter(signal))) {
-      const usage = { promptTokens: tokens.length, completionTokens: 0, queueNs: 0, promptNs: 0, completionNs: 0 }
+      const usage = {
+        promptTokens: tokens.length,
+        cachedTokens: 0,
+        completionTokens: 0,
+        queueNs: 0,
+        promptNs: 0,
+        completionNs: 0
+      }
       yield { type: 'done', finishReason: 'cancelled', usage }
       return
     }
@@ -167,6 +192,7 @@ export class ToyModel implements LoadedModel {
       const endedAt = process.hrtime.bigint()
       const usage = {
         promptTokens: tokens.length,
+        cachedTokens: 0,
         completionTokens: generated.length,
         queueNs: Number(startedAt - queuedAt),
         promptNs: 1000,

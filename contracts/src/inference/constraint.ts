@@ -1,0 +1,46 @@
+import { point } from '@svc/plugin-sdk'
+
+/**
+ * What an answer must look like. Enforced token by token: whatever comes out is a text that the constraint accepts,
+ * unless the sequence ends early because `maxTokens` are used up or it is cancelled.
+ */
+export type OutputConstraint =
+  /** Any JSON value that is an object. */
+  | { readonly type: 'json-object' }
+  /** JSON that is valid against a JSON Schema; keywords outside the supported subset are refused by name. */
+  | { readonly type: 'json-schema'; readonly schema: Readonly<Record<string, unknown>> }
+  /** Text that a regular expression matches as a whole: ECMAScript syntax without look-around and back-references. */
+  | { readonly type: 'regex'; readonly pattern: string }
+  /** Text of a grammar that the caller brings. */
+  | { readonly type: 'grammar'; readonly grammar: TextGrammar }
+
+/**
+ * A language over bytes of UTF-8, read from left to right.
+ *
+ * States are values: `advance` makes a new one and leaves the old one as it was. Two states with the same `key` accept the
+ * same continuations, which lets an engine reuse what it worked out for one of them.
+ */
+export interface TextGrammar {
+  /** The state before the first byte. */
+  start(): TextGrammarState
+}
+
+export interface TextGrammarState {
+  /** Equal for states that accept the same continuations. */
+  readonly key: string
+  /** Whether the text may end here. */
+  readonly accepting: boolean
+  /** The state after one more byte, 0 to 255; null when no text of the language goes on so. */
+  advance(byte: number): TextGrammarState | null
+}
+
+/** A grammar that requests can name, contributed by a plugin: the compiler of a language offers the language's own. */
+export interface NamedGrammar {
+  /** How requests call it, for example `vox`. Lower case, digits and dashes. */
+  readonly name: string
+  /** One line for people. */
+  readonly summary: string
+  open(): TextGrammar
+}
+
+export const inferenceGrammars = point<NamedGrammar>('inference.grammars', { keys: ({ name }) => [name] })
