@@ -1,12 +1,7 @@
 import type { DecoderConfig } from '../model-config.ts'
 import { rotaryTables } from '../rope.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph } from './graph.ts'
-
-/** A projection: weight `[out, in]` as checkpoints store it, bias `[out]`. */
-export interface Linear {
-  readonly weight: ExternalTensor
-  readonly bias: ExternalTensor | null
-}
+import { embed, type Linear, type LinearWeight, linear } from './linear.ts'
 
 export interface LayerWeights {
   readonly inputNorm: ExternalTensor
@@ -21,11 +16,11 @@ export interface LayerWeights {
 
 export interface DecoderWeights {
   /** `[vocabulary, hidden]`. */
-  readonly embedding: ExternalTensor
+  readonly embedding: LinearWeight
   readonly layers: readonly LayerWeights[]
   readonly finalNorm: ExternalTensor
-  /** `[vocabulary, hidden]`; the embedding itself where the two are tied. */
-  readonly head: ExternalTensor
+  /** To `[vocabulary]`; its weight is the embedding itself where the two are tied. */
+  readonly head: Linear
 }
 
 /** How a graph meets its caller: names of the cache tensors, where lengths come from, which positions get logits. */
@@ -88,7 +83,7 @@ export function buildDecoder(
   addConstants(graph, config, positions)
   const epsilon = { float: config.normEpsilon }
 
-  let residual = graph.node('Gather', [graph.external(weights.embedding), tokens], 'embedded', { axis: 0 })
+  let residual = embed(graph, 'embedded', tokens, weights.embedding)
   let hidden = ''
   for (const [index, layer] of weights.layers.entries()) {
     const name = (part: string) => `layer.${index}.${part}`
@@ -122,7 +117,7 @@ export function buildDecoder(
     )
     residual = name('residual')
   }
-  graph.contrib('FusedMatMul', [hidden, graph.external(weights.head)], ['logits'], { transB: 1 })
+  linear(graph, 'logits', hidden, weights.head)
   graph.output('logits', 'float32', surface.logitsShape)
   return graph.toBytes()
 }
@@ -183,10 +178,4 @@ function feedForward(graph: OnnxGraph, layer: number, weights: LayerWeights, hid
   const opened = graph.contrib('QuickGelu', [gate], [name('gate.silu')], { alpha: { float: 1 } })
   const product = graph.node('Mul', [opened, up], name('gated'))
   return linear(graph, name('down'), product, weights.down)
-}
-
-function linear(graph: OnnxGraph, name: string, input: string, source: Linear): string {
-  const output = source.bias === null ? name : `${name}.product`
-  graph.contrib('FusedMatMul', [input, graph.external(source.weight)], [output], { transB: 1 })
-  return source.bias === null ? name : graph.node('Add', [output, graph.external(source.bias)], name)
 }

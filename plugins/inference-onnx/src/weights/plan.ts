@@ -1,8 +1,9 @@
 import type { Adapter, LowRankFactors } from '../adapter.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
-import type { DecoderWeights, LayerWeights, Linear } from '../onnx/decoder.ts'
+import type { DecoderWeights, LayerWeights } from '../onnx/decoder.ts'
 import type { ExternalTensor } from '../onnx/graph.ts'
+import type { Linear, LinearWeight } from '../onnx/linear.ts'
 import { elementCount } from '../ort/runtime.ts'
 import type { Dtype, TensorEntry } from '../safetensors.ts'
 import { hasBias, type LayerLinear, linearShape, TensorNames } from './tensor-names.ts'
@@ -78,12 +79,12 @@ class Planner {
   plan(): WeightPlan {
     const config = this.#config
     const source = this.#source(this.#names.embedding, [config.vocabularySize, config.hiddenSize])
-    const embedding = this.#place(this.#names.embedding, [source])
+    const embedding = this.#weight(this.#names.embedding, [source])
     const weights = {
       embedding,
       layers: Array.from({ length: config.layers }, (_, layer) => this.#layer(layer)),
       finalNorm: this.#vector(this.#names.finalNorm),
-      head: this.#head(source, embedding)
+      head: { weight: this.#head(source, embedding), bias: null }
     }
     return {
       weights,
@@ -107,15 +108,15 @@ class Planner {
     }
   }
 
-  #head(embeddingSource: WeightSource, embedding: ExternalTensor): ExternalTensor {
+  #head(embeddingSource: WeightSource, embedding: LinearWeight): LinearWeight {
     const { head } = this.#names
     const present = this.#options.tensors.has(head)
     if (present && this.#config.tiedHead !== true) {
-      return this.#place(head, [this.#source(head, [this.#config.vocabularySize, this.#config.hiddenSize])])
+      return this.#weight(head, [this.#source(head, [this.#config.vocabularySize, this.#config.hiddenSize])])
     }
     // An update of a tied head must not change the embedding: here the two part.
     const update = this.#updates.get(head)
-    return update === undefined ? embedding : this.#place(head, [{ entry: embeddingSource.entry, update }])
+    return update === undefined ? embedding : this.#weight(head, [{ entry: embeddingSource.entry, update }])
   }
 
   #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
@@ -130,9 +131,13 @@ class Planner {
       .filter(kind => hasBias(this.#config, kind))
       .map(kind => this.#source(this.#names.bias(layer, kind), [linearShape(this.#config, kind)[0]]))
     return {
-      weight: this.#place(`${name}.weight`, weights),
+      weight: this.#weight(`${name}.weight`, weights),
       bias: biases.length > 0 ? this.#place(`${name}.bias`, biases) : null
     }
+  }
+
+  #weight(name: string, sources: readonly WeightSource[]): LinearWeight {
+    return { form: 'float', values: this.#place(name, sources) }
   }
 
   #linearSource(layer: number, kind: LayerLinear): WeightSource {
