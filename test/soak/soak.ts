@@ -38,6 +38,9 @@ export default definePlugin({
 })
 `
 
+/** Machine code comes with use, up to a limit, and bytecode goes without; neither is what a reload leaves behind. */
+const STEADY = ['--no-opt', '--no-maglev', '--no-flush-bytecode']
+
 /** Reloads the careless plugin in a process of its own, and reports what that process held. */
 export async function soak(reloads: number): Promise<SoakReport> {
   const folder = temporaryProject({
@@ -49,6 +52,7 @@ export async function soak(reloads: number): Promise<SoakReport> {
       process.execPath,
       [
         '--expose-gc',
+        ...STEADY,
         `--import=${import.meta.resolve('tsx')}`,
         '--conditions=svc-source',
         fileURLToPath(new URL('./reload-child.ts', import.meta.url)),
