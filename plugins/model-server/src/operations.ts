@@ -20,7 +20,7 @@ const modelSummary = t.object({
 
 export const modelList = defineOperation({
   id: 'model.list',
-  summary: 'Lists the models that are served here',
+  summary: 'Tells which models are served here and how they are',
   input: t.object({}),
   output: t.object({ models: t.array(modelSummary) }),
   effect: 'read',
@@ -29,7 +29,7 @@ export const modelList = defineOperation({
     mcp: { name: 'svc_model_list' },
     rpc: true,
     cli: {
-      command: 'model list',
+      command: 'model status',
       view: { rows: 'models', columns: ['name', 'status', 'device', 'parameters', 'precision', 'context', 'directory'] }
     }
   }

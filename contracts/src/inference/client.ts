@@ -1,0 +1,97 @@
+import { service } from '@svc/plugin-sdk'
+import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
+
+/**
+ * The model server that this project uses, wherever it runs: here, on another machine, or as a hosted service. What needs
+ * a language model asks this and need not know where the model is or which of the two common formats its server speaks.
+ */
+export const inferenceClient = service<InferenceClient>('inference.client@1')
+
+export interface InferenceClient {
+  /** Model that is asked when a request names none. */
+  readonly model: string
+  /**
+   * The server in use. Found on first need, and looked for again after a failure.
+   *
+   * Throws `ICL_UNREACHABLE`, naming every address that was tried and the setting behind it.
+   */
+  endpoint(signal?: AbortSignal): Promise<InferenceEndpoint>
+  /** Models that the server offers. Throws as {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
+  models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
+  /** Whether the server answers and has the model; never throws for what it finds. */
+  check(options?: { readonly model?: string; readonly signal?: AbortSignal }): Promise<ModelCheck>
+  /**
+   * Has the model answer a conversation. The last event is always `done`; aborting the signal throws its reason.
+   *
+   * Throws `ICL_MODEL_UNKNOWN` (naming the asked and the offered models), `ICL_UNAUTHORIZED`, `ICL_BUSY` (data:
+   * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` when the answer ended half-way.
+   */
+  chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
+}
+
+export interface InferenceEndpoint {
+  /** Base URL without a slash at its end. */
+  readonly url: string
+  /** Format that is spoken with it. */
+  readonly api: 'ollama' | 'openai'
+  /** Setting that named it; `default` for an address that nobody had to name. */
+  readonly setting: string
+}
+
+export interface RemoteModel {
+  readonly name: string
+  /** Bytes; null where the server does not say. */
+  readonly sizeBytes: number | null
+  /** ISO 8601; null where the server does not say. */
+  readonly modifiedAt: string | null
+  readonly digest: string | null
+  readonly family: string | null
+  /** As the server writes it, for example `3.2M`. */
+  readonly parameters: string | null
+  readonly quantization: string | null
+}
+
+export interface ModelCheck {
+  readonly ok: boolean
+  readonly model: string
+  readonly endpoint: InferenceEndpoint | null
+  /** Names that the server offers. */
+  readonly offered: readonly string[]
+  /** What is wrong and what to do, for a person; null when nothing is. */
+  readonly problem: string | null
+}
+
+export interface InferenceChatRequest {
+  readonly messages: readonly ChatMessage[]
+  readonly model?: string
+  /** 0 to 2; default: the setting `temperature`. */
+  readonly temperature?: number
+  readonly topP?: number
+  /** Default: the setting `max_tokens`. */
+  readonly maxTokens?: number
+  readonly seed?: number
+  readonly stop?: readonly string[]
+  /** `json`: any JSON object; a JSON Schema: JSON that is valid against it. */
+  readonly format?: 'json' | Readonly<Record<string, unknown>>
+  readonly tools?: readonly ChatTool[]
+  readonly signal?: AbortSignal
+}
+
+export type InferenceChatEvent =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thinking'; readonly text: string }
+  | { readonly type: 'tool-call'; readonly call: ChatToolCall }
+  | {
+      readonly type: 'done'
+      readonly finishReason: 'stop' | 'length' | 'tool-calls'
+      readonly model: string
+      readonly usage: InferenceChatUsage
+    }
+
+export interface InferenceChatUsage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** Milliseconds that the server took to read the prompt and to write the answer; null where it does not say. */
+  readonly promptMs: number | null
+  readonly completionMs: number | null
+}

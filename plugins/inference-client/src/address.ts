@@ -1,0 +1,63 @@
+import { clientErrors } from './errors.ts'
+import type { Settings } from './settings.ts'
+
+/** An address that may be a model server's, and the setting that says so. */
+export interface Candidate {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly setting: string
+}
+
+/** Where a model server is when nobody says so: this project's own, then the one that most people have. */
+const DEFAULTS: readonly Candidate[] = [
+  { url: 'http://127.0.0.1:11435', setting: 'default' },
+  { url: 'http://127.0.0.1:11434', setting: 'default' }
+]
+/** Port of a host that is named without one, as the clients of that format have it. */
+const DEFAULT_PORT = '11434'
+
+type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
+
+/**
+ * Addresses to try, in order. A server that was named is the only one: another that happens to answer may be anybody's.
+ * Throws `ICL_ADDRESS_INVALID`.
+ */
+export function candidates({ url, alternate_url, alternate_host }: Addresses): readonly Candidate[] {
+  if (url !== undefined) return [fromUrl('url', url)]
+  if (alternate_url !== undefined) return [fromUrl('alternate_url', alternate_url)]
+  if (alternate_host !== undefined) return [fromHost('alternate_host', alternate_host)]
+  return DEFAULTS
+}
+
+function fromUrl(setting: string, text: string): Candidate {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) throw invalid(setting, text)
+  // The format's own version prefix belongs to the paths.
+  const path = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')
+  return { url: `${url.protocol}//${url.host}${path}`, setting }
+}
+
+/** A URL, `HOST:PORT`, or a host alone; an address that a server binds everywhere means this machine to a client. */
+function fromHost(setting: string, text: string): Candidate {
+  if (text.includes('://')) return fromUrl(setting, text)
+  const address = `http://${text}`
+  if (!URL.canParse(address)) throw invalid(setting, text)
+  const url = new URL(address)
+  if (url.port === '' && !/:80$/.test(text)) url.port = DEFAULT_PORT
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url.hostname === '[::]') url.hostname = '[::1]'
+  return fromUrl(setting, url.href)
+}
+
+function invalid(setting: string, text: string): Error {
+  const path = `plugins.inference-client.${setting}`
+  return clientErrors.create('ICL_ADDRESS_INVALID', `${path} is "${withoutUserInfo(text)}", which is no http address`, {
+    at: { path },
+    hint: 'write it as http://HOST:PORT'
+  })
+}
+
+/** Whoever writes a password into an address should not find it in a log. */
+function withoutUserInfo(text: string): string {
+  return text.replace(/\/\/[^/@]*@/, '//…@')
+}

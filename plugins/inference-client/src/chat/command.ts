@@ -1,0 +1,152 @@
+import { text } from 'node:stream/consumers'
+import type { InferenceClient } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
+import { isOffered } from '../client.ts'
+import { NO_MODEL } from '../settings.ts'
+import { Conversation, type ConversationOptions, describeSpeed, type Turn } from './conversation.ts'
+import { Lines } from './lines.ts'
+
+export const chatCommand: CommandDescriptor = {
+  command: 'model chat',
+  summary: 'Talks with a model; reads one question from the standard input where that is no terminal',
+  input: t.object({
+    prompt: t.optional(t.string({ minLength: 1, description: 'One question; without it a conversation.' })),
+    model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: that of INFER_MODEL.' })),
+    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
+    temperature: t.optional(t.number({ minimum: 0, maximum: 2, description: '0 always takes the likeliest token.' })),
+    max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens of one answer at most.' }))
+  }),
+  args: ['prompt'],
+  aliases: { model: 'm', temperature: 't', max_tokens: 'n' }
+}
+
+interface ChatInput {
+  readonly prompt?: string
+  readonly model?: string
+  readonly system?: string
+  readonly temperature?: number
+  readonly max_tokens?: number
+}
+
+const HELP = `/system TEXT   tells the model how to behave
+/model NAME    goes on with another model
+/models        lists the models of the server
+/reset         forgets what was said
+/exit          leaves, as Ctrl-D does
+Ctrl-C stops an answer. """ begins and ends a question of several lines.
+`
+
+/** Exit codes: 0, 1 for a question that failed, 130 when Ctrl-C ended the one question that was asked. */
+export function runChat(client: InferenceClient): CommandHandler {
+  return async (given, io) => {
+    const input = given as ChatInput
+    const { system, temperature, max_tokens } = input
+    const options: ConversationOptions = {
+      model: await modelFor(client, input.model, io),
+      ...(system === undefined ? {} : { system }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(max_tokens === undefined ? {} : { maxTokens: max_tokens })
+    }
+    const conversation = new Conversation(client, options)
+    const interactive = input.prompt === undefined && io.stdin.isTTY === true && !io.json
+    if (interactive) return talk(client, conversation, io)
+    const question = input.prompt ?? (await text(io.stdin)).trim()
+    if (question === '') {
+      io.stderr.write('svc model chat: there is no question; give one as an argument or on the standard input\n')
+      return 2
+    }
+    const turn = await conversation.ask(question, io.signal, part => {
+      if (io.json) io.stdout.write(`${JSON.stringify(part)}\n`)
+      else if (part.type === 'text') io.stdout.write(part.text)
+    })
+    finishOne(turn, conversation.options.model, io)
+    return turn.stopped ? 130 : 0
+  }
+}
+
+function finishOne(turn: Turn, model: string, io: CommandIo): void {
+  if (!io.json) {
+    io.stdout.write('\n')
+    return
+  }
+  const { finishReason, usage, stopped, firstMs } = turn
+  const counts =
+    usage === null ? null : { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens }
+  io.stdout.write(
+    `${JSON.stringify({ type: 'done', model, finish_reason: finishReason, stopped, usage: counts, first_ms: firstMs })}\n`
+  )
+}
+
+/** Who has chosen no model wants the one that is there. */
+async function modelFor(client: InferenceClient, asked: string | undefined, io: CommandIo): Promise<string> {
+  if (asked !== undefined) return asked
+  if (client.model !== NO_MODEL) return client.model
+  const offered = (await client.models(io.signal)).map(({ name }) => name)
+  return isOffered(client.model, offered) ? client.model : (offered[0] ?? client.model)
+}
+
+async function talk(client: InferenceClient, conversation: Conversation, io: CommandIo): Promise<number> {
+  const { url } = await client.endpoint(io.signal)
+  io.stdout.write(`${conversation.options.model} at ${url}; /help lists what else can be typed\n`)
+  const lines = new Lines(io)
+  try {
+    for (let line = await lines.next(); line !== null; line = await lines.next()) {
+      const typed = line.trim()
+      if (typed === '/exit' || typed === '/quit' || typed === '/bye') break
+      if (typed === '') continue
+      try {
+        if (typed.startsWith('/')) await obey(typed, client, conversation, io)
+        else await answer(typed, conversation, lines, io)
+      } catch (error) {
+        if (!isSvcError(error)) throw error
+        io.stdout.write(`error: ${error.message}${error.hint === undefined ? '' : `\n  hint: ${error.hint}`}\n`)
+      }
+    }
+  } finally {
+    lines.close()
+  }
+  return 0
+}
+
+async function answer(question: string, conversation: Conversation, lines: Lines, io: CommandIo): Promise<void> {
+  const controller = new AbortController()
+  lines.interrupt = () => controller.abort()
+  let thinking = false
+  try {
+    const turn = await conversation.ask(question, controller.signal, part => {
+      if (part.type === 'thinking' && !thinking) io.stdout.write(dim(io, 'thinking…\n'))
+      if (part.type === 'text' && thinking) io.stdout.write('\n')
+      thinking = part.type === 'thinking'
+      io.stdout.write(thinking ? dim(io, part.text) : part.text)
+    })
+    const cut = turn.finishReason === 'length' ? ' (cut at the limit; raise it with --max-tokens)' : ''
+    io.stdout.write(`\n${dim(io, turn.stopped ? '[stopped]' : `[${describeSpeed(turn)}]${cut}`)}\n`)
+  } finally {
+    lines.interrupt = null
+  }
+}
+
+async function obey(typed: string, client: InferenceClient, conversation: Conversation, io: CommandIo): Promise<void> {
+  const [command = '', ...words] = typed.split(/\s+/)
+  const rest = words.join(' ')
+  const { system: _, ...others } = conversation.options
+  if (command === '/help' || command === '/?') io.stdout.write(HELP)
+  else if (command === '/reset' || command === '/clear') {
+    conversation.reset()
+    io.stdout.write('forgotten\n')
+  } else if (command === '/models') {
+    for (const { name } of await client.models(io.signal)) io.stdout.write(`${name}\n`)
+  } else if (command === '/model' && rest !== '') {
+    const { problem } = await client.check({ model: rest, signal: io.signal })
+    if (problem === null) conversation.options = { ...conversation.options, model: rest }
+    io.stdout.write(`${problem ?? `goes on with ${rest}`}\n`)
+  } else if (command === '/system') {
+    conversation.options = rest === '' ? others : { ...others, system: rest }
+    io.stdout.write(rest === '' ? 'without instructions\n' : 'understood\n')
+  } else io.stdout.write(`${command} is none of these:\n${HELP}`)
+}
+
+/** Fainter than the answer, where the terminal shows it. */
+function dim(io: CommandIo, shown: string): string {
+  return io.stdout.isTTY === true && process.env.NO_COLOR === undefined ? `\u001b[2m${shown}\u001b[22m` : shown
+}

@@ -1,0 +1,83 @@
+import { createInterface, type Interface } from 'node:readline'
+import type { CommandIo } from '@svc/plugin-sdk'
+
+const FENCE = '"""'
+
+/** Questions of a person at a terminal, one by one; Ctrl-C and Ctrl-D as people expect them of a prompt. */
+export class Lines {
+  readonly #readline: Interface
+  readonly #arrived: string[] = []
+  #waiting: ((line: string | null) => void) | undefined
+  #closed = false
+  /** Whether the last key was Ctrl-C on an empty line: the next one leaves. */
+  #leaving = false
+  /** Set while an answer is written: what Ctrl-C ends then. */
+  interrupt: (() => void) | null = null
+
+  constructor({ stdin, stdout, signal }: CommandIo) {
+    this.#readline = createInterface({ input: stdin, output: stdout, terminal: true, prompt: '>>> ', historySize: 500 })
+    this.#readline.on('line', line => this.#take(line))
+    this.#readline.on('SIGINT', () => this.#onInterrupt(stdout))
+    this.#readline.on('close', () => this.#close())
+    signal.addEventListener('abort', () => this.close(), { once: true })
+  }
+
+  /** The next question, lines between two {@link FENCE} as one; null when there is none to come. */
+  async next(): Promise<string | null> {
+    const line = await this.#line('>>> ')
+    if (line === null || !line.startsWith(FENCE)) return line
+    const lines = [line.slice(FENCE.length)]
+    while (!(lines.at(-1) as string).endsWith(FENCE)) {
+      const more = await this.#line('... ')
+      if (more === null) break
+      lines.push(more)
+    }
+    return lines.join('\n').replace(/"""$/, '').trim()
+  }
+
+  close(): void {
+    this.#readline.close()
+  }
+
+  async #line(prompt: string): Promise<string | null> {
+    const arrived = this.#arrived.shift()
+    if (arrived !== undefined) return arrived
+    if (this.#closed) return null
+    this.#readline.setPrompt(prompt)
+    this.#readline.prompt()
+    return new Promise(resolve => {
+      this.#waiting = resolve
+    })
+  }
+
+  #take(line: string): void {
+    this.#leaving = false
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if (waiting === undefined) this.#arrived.push(line)
+    else waiting(line)
+  }
+
+  #close(): void {
+    this.#closed = true
+    this.interrupt?.()
+    this.#waiting?.(null)
+    this.#waiting = undefined
+  }
+
+  #onInterrupt(stdout: NodeJS.WritableStream): void {
+    if (this.interrupt !== null) {
+      this.interrupt()
+      return
+    }
+    if (this.#leaving && this.#readline.line === '') {
+      this.close()
+      return
+    }
+    this.#leaving = true
+    stdout.write('\n(Ctrl-C once more, Ctrl-D or /exit to leave)\n')
+    // Nothing in the interface says "drop what was typed" but the key for it.
+    this.#readline.write(null, { ctrl: true, name: 'u' })
+    this.#readline.prompt()
+  }
+}

@@ -1,0 +1,150 @@
+import type {
+  InferenceChatEvent,
+  InferenceChatRequest,
+  InferenceClient,
+  InferenceEndpoint,
+  ModelCheck,
+  RemoteModel
+} from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { type Connection, Connector, unauthorized } from './connection.ts'
+import { clientErrors } from './errors.ts'
+import type { Settings } from './settings.ts'
+import { type FilledRequest, WireFailure } from './wire.ts'
+
+/** How long to wait before another try where a busy server does not say. */
+const DEFAULT_RETRY_MS = 1_000
+
+export class ModelServerClient implements InferenceClient {
+  readonly #settings: () => Settings
+  readonly #connector: Connector
+
+  /** `settings` is asked at every use, since some of them change while the client lives. */
+  constructor(settings: () => Settings) {
+    this.#settings = settings
+    this.#connector = new Connector(settings)
+  }
+
+  get model(): string {
+    return this.#settings().model
+  }
+
+  async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {
+    return (await this.#connector.connect(signal)).endpoint
+  }
+
+  models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
+    return this.#connector.models(signal)
+  }
+
+  async check({ model = this.model, signal }: { model?: string; signal?: AbortSignal } = {}): Promise<ModelCheck> {
+    try {
+      this.#connector.forget()
+      const offered = (await this.#connector.models(signal)).map(({ name }) => name)
+      const endpoint = await this.endpoint(signal)
+      const problem = isOffered(model, offered) ? null : mismatch(model, offered, endpoint, this.model)
+      return { ok: problem === null, model, endpoint, offered, problem }
+    } catch (error) {
+      if (!isSvcError(error)) throw error
+      const problem = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
+      return { ok: false, model, endpoint: null, offered: [], problem }
+    }
+  }
+
+  async *chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
+    const { temperature, max_tokens, model } = this.#settings()
+    const filled = { model, temperature, maxTokens: max_tokens, ...withoutUndefined(request) } as FilledRequest
+    const controller = new AbortController()
+    const abort = (): void => controller.abort(request.signal?.reason)
+    if (request.signal?.aborted) abort()
+    request.signal?.addEventListener('abort', abort)
+    let began = false
+    try {
+      const connection = await this.#connector.connect(controller.signal)
+      await this.#requireModel(filled.model, connection.endpoint, controller.signal)
+      try {
+        for await (const event of connection.wire.chat(filled, controller.signal)) {
+          began = true
+          yield event
+          if (event.type === 'done') return
+        }
+        throw new WireFailure(502, 'the answer ended without its last line')
+      } catch (error) {
+        request.signal?.throwIfAborted()
+        throw await this.#explain(error, connection, filled.model, began)
+      }
+    } finally {
+      // Whoever stops reading wants the server to stop writing.
+      controller.abort()
+      request.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** A list that is a little old may lack a model, so that only a fresh one refuses. */
+  async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<void> {
+    const names = async () => (await this.#connector.models(signal)).map(({ name }) => name)
+    if (isOffered(model, await names())) return
+    this.#connector.forget()
+    const offered = await names()
+    if (!isOffered(model, offered)) throw this.#unknown(model, offered, endpoint)
+  }
+
+  async #explain(error: unknown, { endpoint }: Connection, model: string, began: boolean): Promise<unknown> {
+    const { url } = endpoint
+    if (!(error instanceof WireFailure)) {
+      this.#connector.forget()
+      if (isSvcError(error)) return error
+      const why = error instanceof Error ? error.message : String(error)
+      return began
+        ? clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} broke off: ${why}`, { cause: error })
+        : clientErrors.create('ICL_UNREACHABLE', `the model server at ${url} does not answer: ${why}`, { cause: error })
+    }
+    const { status, message, retryAfterMs } = error
+    if (began) return clientErrors.create('ICL_BROKEN_OFF', `the answer of ${url} broke off: ${message}`)
+    if (status === 401 || status === 403) return unauthorized(url, error, this.#settings().api_key !== undefined)
+    if (status === 404) {
+      this.#connector.forget()
+      return this.#unknown(
+        model,
+        (await this.#connector.models().catch(() => [])).map(({ name }) => name),
+        endpoint
+      )
+    }
+    if (status === 429 || status === 503) {
+      return clientErrors.create('ICL_BUSY', `the model server at ${url} is busy: ${message}`, {
+        data: { retryAfterMs: retryAfterMs ?? DEFAULT_RETRY_MS }
+      })
+    }
+    return clientErrors.create(
+      'ICL_REFUSED',
+      `the model server at ${url} refused the request (${status}): ${message}`,
+      {
+        data: { status }
+      }
+    )
+  }
+
+  #unknown(model: string, offered: readonly string[], endpoint: InferenceEndpoint): Error {
+    return clientErrors.create('ICL_MODEL_UNKNOWN', mismatch(model, offered, endpoint, this.model), {
+      at: { path: 'plugins.inference-client.model' },
+      data: { model, offered, url: endpoint.url }
+    })
+  }
+}
+
+/** A name without a tag means the tag `latest`, on both sides. */
+export function isOffered(model: string, offered: readonly string[]): boolean {
+  const tagged = (name: string): string => (name.includes(':') ? name : `${name}:latest`)
+  return offered.some(name => name === model || tagged(name) === tagged(model))
+}
+
+function mismatch(model: string, offered: readonly string[], { url }: InferenceEndpoint, configured: string): string {
+  const asker = model === configured ? 'INFER_MODEL asks for' : 'the request asks for'
+  const has = offered.length === 0 ? 'no model at all' : offered.map(name => `"${name}"`).join(', ')
+  const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or give the server that --model-name`
+  return `${asker} "${model}", but the model server at ${url} offers ${has}${remedy}`
+}
+
+function withoutUndefined(request: InferenceChatRequest): Partial<InferenceChatRequest> {
+  return Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined))
+}

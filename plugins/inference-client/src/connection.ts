@@ -1,0 +1,136 @@
+import type { InferenceEndpoint, RemoteModel } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { type Candidate, candidates } from './address.ts'
+import { clientErrors } from './errors.ts'
+import { OllamaWire } from './ollama-wire.ts'
+import { OpenAiWire } from './openai-wire.ts'
+import type { Settings } from './settings.ts'
+import { type Wire, WireFailure } from './wire.ts'
+
+export interface Connection {
+  readonly endpoint: InferenceEndpoint
+  readonly wire: Wire
+}
+
+/** How long an answer to "which models are there" is good for, in milliseconds. */
+const FRESH_MS = 30_000
+
+interface Found extends Connection {
+  readonly models: readonly RemoteModel[]
+  /** On the clock of `performance.now()`. */
+  readonly at: number
+}
+
+/** Finds the server and the format that it speaks, and remembers them until something goes wrong. */
+export class Connector {
+  readonly #settings: () => Settings
+  #found: Found | undefined
+  #looking: Promise<Found> | undefined
+
+  constructor(settings: () => Settings) {
+    this.#settings = settings
+  }
+
+  /** Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
+  async connect(signal?: AbortSignal): Promise<Connection> {
+    return this.#found ?? this.#look(signal)
+  }
+
+  /** Models that the server offers, at most half a minute old. Throws as {@link Connector.connect}. */
+  async models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
+    const found = this.#found
+    if (found !== undefined && performance.now() - found.at < FRESH_MS) return found.models
+    return (await this.#look(signal)).models
+  }
+
+  /** Looks again before the next request. */
+  forget(): void {
+    this.#found = undefined
+  }
+
+  /** Those who ask at the same time share one search, which no single one of them ends. */
+  async #look(signal: AbortSignal | undefined): Promise<Found> {
+    this.#looking ??= this.#search().finally(() => {
+      this.#looking = undefined
+    })
+    const found = await unlessAborted(this.#looking, signal)
+    this.#found = found
+    return found
+  }
+
+  async #search(): Promise<Found> {
+    const settings = this.#settings()
+    const failures: string[] = []
+    for (const candidate of candidates(settings)) {
+      try {
+        return await this.#probe(candidate, settings)
+      } catch (error) {
+        if (isSvcError(error)) throw error
+        failures.push(`${candidate.url} (${origin(candidate.setting)}): ${reasonOf(error, settings.probe_timeout_ms)}`)
+      }
+    }
+    throw clientErrors.create('ICL_UNREACHABLE', `no model server answers: ${failures.join('; ')}`, {
+      data: { tried: failures },
+      hint: 'start one with `svc serve` or `svc model serve --model DIR`, or set INFER_URL to the address of another'
+    })
+  }
+
+  async #probe({ url, setting }: Candidate, settings: Settings): Promise<Found> {
+    const options = { url, apiKey: settings.api_key }
+    const wires: readonly Wire[] = [new OllamaWire(options), new OpenAiWire(options)].filter(
+      ({ api }) => settings.api === 'auto' || settings.api === api
+    )
+    let failure: unknown
+    for (const wire of wires) {
+      try {
+        const models = await wire.models(AbortSignal.timeout(settings.probe_timeout_ms))
+        return { endpoint: { url, api: wire.api, setting }, wire, models, at: performance.now() }
+      } catch (error) {
+        if (error instanceof WireFailure && (error.status === 401 || error.status === 403)) {
+          throw unauthorized(url, error, settings.api_key !== undefined)
+        }
+        failure ??= error
+        // Whoever does not answer at all will not in another format either.
+        if (!(error instanceof WireFailure) && !(error instanceof SyntaxError)) break
+      }
+    }
+    throw failure
+  }
+}
+
+export function unauthorized(url: string, failure: WireFailure, hasKey: boolean): Error {
+  const what = hasKey ? 'does not take the key of INFER_API_KEY' : 'wants a key'
+  return clientErrors.create('ICL_UNAUTHORIZED', `the model server at ${url} ${what}: ${failure.message}`, {
+    at: { path: 'plugins.inference-client.api_key' },
+    hint: 'set INFER_API_KEY, or api_key in [plugins.inference-client], to a key that the server knows'
+  })
+}
+
+function origin(setting: string): string {
+  return setting === 'default' ? 'default address' : `plugins.inference-client.${setting}`
+}
+
+/** One line for a person: what `fetch` throws hides the reason in its cause. */
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs} ms`
+  const { cause } = error
+  const code = (cause as { code?: unknown } | undefined)?.code
+  if (code === 'ECONNREFUSED') return 'nothing listens there'
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message
+}
+
+async function unlessAborted<A>(work: Promise<A>, signal: AbortSignal | undefined): Promise<A> {
+  if (signal === undefined) return work
+  signal.throwIfAborted()
+  let abort: (() => void) | undefined
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort as () => void)
+  }
+}

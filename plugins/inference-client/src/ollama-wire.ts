@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto'
+import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
+import { type ChatResponse, type Message, type ModelResponse, Ollama, type Options, type Tool } from 'ollama/browser'
+import { type FilledRequest, retryAfter, type Wire, WireFailure, type WireOptions } from './wire.ts'
+
+/** The format of Ollama, through its own client: `GET /api/tags`, `POST /api/chat`. */
+export class OllamaWire implements Wire {
+  readonly api = 'ollama'
+  readonly #options: WireOptions
+
+  constructor(options: WireOptions) {
+    this.#options = options
+  }
+
+  async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
+    const { models } = await failing(this.#client(signal).list())
+    return models.map(remoteModel)
+  }
+
+  async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
+    const { model, messages, tools, format } = request
+    const stream = await failing(
+      this.#client(signal).chat({
+        model,
+        messages: messages.map(toMessage),
+        stream: true,
+        options: toOptions(request),
+        ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
+        ...(format === undefined ? {} : { format })
+      })
+    )
+    let called = false
+    const parts = stream[Symbol.asyncIterator]()
+    for (;;) {
+      const { value: part, done } = await failing(parts.next())
+      if (done === true) return
+      const { thinking, content, tool_calls } = part.message
+      if (thinking) yield { type: 'thinking', text: thinking }
+      if (content) yield { type: 'text', text: content }
+      for (const call of tool_calls ?? []) {
+        called = true
+        yield {
+          type: 'tool-call',
+          call: { id: `call_${randomUUID()}`, name: call.function.name, arguments: call.function.arguments }
+        }
+      }
+      if (part.done) yield ended(part, called)
+    }
+  }
+
+  /** One for every request, since its own abort ends all that it has under way. */
+  #client(signal: AbortSignal): Ollama {
+    const { url, apiKey } = this.#options
+    return new Ollama({
+      host: url,
+      ...(apiKey === undefined ? {} : { headers: { authorization: `Bearer ${apiKey}` } }),
+      fetch: async (input, init = {}) => {
+        const response = await fetch(input, {
+          ...init,
+          signal: init.signal == null ? signal : AbortSignal.any([init.signal, signal])
+        })
+        if (response.ok) return response
+        throw new WireFailure(response.status, await reason(response), retryAfter(response.headers))
+      }
+    })
+  }
+}
+
+/** What the server reports in the middle of an answer is its words too. */
+async function failing<A>(work: Promise<A>): Promise<A> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Error && error.name === 'ResponseError') throw new WireFailure(500, error.message)
+    throw error
+  }
+}
+
+async function reason(response: Response): Promise<string> {
+  const text = await response.text()
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown }
+    if (typeof error === 'string') return error
+  } catch {
+    // Not its usual shape: then as it is.
+  }
+  return text.trim().slice(0, 500) || response.statusText
+}
+
+function remoteModel({ name, size, modified_at, digest, details }: ModelResponse): RemoteModel {
+  const text = (value: string | undefined): string | null => value || null
+  return {
+    name,
+    sizeBytes: size ?? null,
+    modifiedAt: modified_at === undefined ? null : String(modified_at),
+    digest: text(digest),
+    family: text(details?.family),
+    parameters: text(details?.parameter_size),
+    quantization: text(details?.quantization_level)
+  }
+}
+
+function toMessage({ role, content, thinking, toolCalls, name }: ChatMessage): Message {
+  return {
+    role,
+    content,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(name === undefined ? {} : { tool_name: name }),
+    ...(toolCalls === undefined
+      ? {}
+      : { tool_calls: toolCalls.map(call => ({ function: { name: call.name, arguments: { ...call.arguments } } })) })
+  }
+}
+
+function toTool({ name, description, parameters }: ChatTool): Tool {
+  return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters } }
+}
+
+function toOptions({ temperature, topP, maxTokens, seed, stop }: FilledRequest): Partial<Options> {
+  return {
+    temperature,
+    num_predict: maxTokens,
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(stop === undefined ? {} : { stop: [...stop] })
+  }
+}
+
+function ended(part: ChatResponse, called: boolean): InferenceChatEvent {
+  const milliseconds = (nanoseconds: number | undefined) => (nanoseconds === undefined ? null : nanoseconds / 1e6)
+  return {
+    type: 'done',
+    finishReason: called ? 'tool-calls' : part.done_reason === 'length' ? 'length' : 'stop',
+    model: part.model,
+    usage: {
+      promptTokens: part.prompt_eval_count ?? 0,
+      completionTokens: part.eval_count ?? 0,
+      promptMs: milliseconds(part.prompt_eval_duration),
+      completionMs: milliseconds(part.eval_duration)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { type FilledRequest, retryAfter, type Wire, WireFailure, type WireOptions } from './wire.ts'
+
+/** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` with server-sent events. */
+export class OpenAiWire implements Wire {
+  readonly api = 'openai'
+  readonly #options: WireOptions
+
+  constructor(options: WireOptions) {
+    this.#options = options
+  }
+
+  async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
+    const response = await this.#fetch('/v1/models', { signal })
+    const { data } = (await response.json()) as { data?: { id: string; created?: number }[] }
+    if (!Array.isArray(data)) throw new WireFailure(502, 'the answer of GET /v1/models holds no list')
+    return data.map(({ id, created }) => ({
+      name: id,
+      sizeBytes: null,
+      modifiedAt: created === undefined ? null : new Date(created * 1000).toISOString(),
+      digest: null,
+      family: null,
+      parameters: null,
+      quantization: null
+    }))
+  }
+
+  async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
+    const response = await this.#fetch('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(toBody(request)),
+      signal
+    })
+    const answer = new Answer()
+    const texts = (response.body as ReadableStream).pipeThrough(new TextDecoderStream())
+    const events: AsyncIterable<{ data: string }> = texts.pipeThrough(new EventSourceParserStream())
+    for await (const { data } of events) {
+      if (data === '[DONE]') break
+      yield* answer.take(JSON.parse(data) as Chunk)
+    }
+    yield* answer.end(request.model)
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const { url, apiKey } = this.#options
+    const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+    const response = await fetch(`${url}${path}`, { ...init, headers: { ...init.headers, ...authorization } })
+    if (response.ok) return response
+    throw new WireFailure(response.status, await reason(response), retryAfter(response.headers))
+  }
+}
+
+interface Chunk {
+  readonly model?: string
+  readonly error?: { readonly message?: string; readonly code?: unknown }
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null } & {
+      readonly tool_calls?: readonly {
+        readonly index: number
+        readonly id?: string
+        readonly function?: { readonly name?: string; readonly arguments?: string }
+      }[]
+    }
+    readonly finish_reason?: string | null
+  }[]
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
+}
+
+/** Puts an answer together from its chunks: the arguments of a call come in pieces, the counts after the last text. */
+class Answer {
+  readonly #calls: { id: string; name: string; arguments: string }[] = []
+  #finish: string | null = null
+  #model: string | undefined
+  #usage: Chunk['usage'];
+
+  *take({ model, error, choices = [], usage }: Chunk): Generator<InferenceChatEvent> {
+    if (error !== undefined) throw new WireFailure(500, error.message ?? 'the server reports an error without words')
+    this.#model ??= model
+    this.#usage = usage ?? this.#usage
+    const [choice] = choices
+    if (choice === undefined) return
+    const { content, reasoning_content, tool_calls = [] } = choice.delta ?? {}
+    if (reasoning_content) yield { type: 'thinking', text: reasoning_content }
+    if (content) yield { type: 'text', text: content }
+    for (const { index, id, function: called } of tool_calls) {
+      const call = (this.#calls[index] ??= { id: id ?? `call_${index}`, name: '', arguments: '' })
+      call.name += called?.name ?? ''
+      call.arguments += called?.arguments ?? ''
+    }
+    this.#finish = choice.finish_reason ?? this.#finish
+  }
+
+  *end(asked: string): Generator<InferenceChatEvent> {
+    if (this.#finish === null) throw new WireFailure(502, 'the answer ended without a finish_reason')
+    for (const { id, name, arguments: text } of this.#calls) {
+      yield { type: 'tool-call', call: { id, name, arguments: parseArguments(name, text) } }
+    }
+    const called = this.#calls.length > 0
+    yield {
+      type: 'done',
+      finishReason: called ? 'tool-calls' : this.#finish === 'length' ? 'length' : 'stop',
+      model: this.#model ?? asked,
+      usage: {
+        promptTokens: this.#usage?.prompt_tokens ?? 0,
+        completionTokens: this.#usage?.completion_tokens ?? 0,
+        promptMs: null,
+        completionMs: null
+      }
+    }
+  }
+}
+
+function parseArguments(name: string, text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text === '' ? '{}' : text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // Answered below, as any other value that is no object.
+  }
+  throw new WireFailure(502, `the model calls ${name} with arguments that are no JSON object: ${text.slice(0, 200)}`)
+}
+
+async function reason(response: Response): Promise<string> {
+  const text = await response.text()
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string }
+    if (typeof error === 'string') return error
+    if (typeof error?.message === 'string') return error.message
+  } catch {
+    // Not its usual shape: then as it is.
+  }
+  return text.trim().slice(0, 500) || response.statusText
+}
+
+function toBody(request: FilledRequest): Record<string, unknown> {
+  const { model, messages, temperature, topP, maxTokens, seed, stop, tools, format } = request
+  return {
+    model,
+    messages: messages.map(toMessage),
+    temperature,
+    max_tokens: maxTokens,
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(topP === undefined ? {} : { top_p: topP }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(stop === undefined ? {} : { stop }),
+    ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
+    ...(format === undefined ? {} : { response_format: toResponseFormat(format) })
+  }
+}
+
+function toMessage({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage): Record<string, unknown> {
+  return {
+    role,
+    content,
+    ...(thinking === undefined ? {} : { reasoning_content: thinking }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(name === undefined ? {} : { name }),
+    ...(toolCalls === undefined
+      ? {}
+      : {
+          tool_calls: toolCalls.map(call => ({
+            id: call.id,
+            type: 'function',
+            function: { name: call.name, arguments: JSON.stringify(call.arguments) }
+          }))
+        })
+  }
+}
+
+function toTool(tool: ChatTool): Record<string, unknown> {
+  return { type: 'function', function: { ...tool } }
+}
+
+function toResponseFormat(format: NonNullable<FilledRequest['format']>): Record<string, unknown> {
+  if (format === 'json') return { type: 'json_object' }
+  return { type: 'json_schema', json_schema: { name: 'answer', schema: format, strict: true } }
+}

@@ -1,0 +1,179 @@
+import type { InferenceClient, RemoteModel } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { clientErrors } from './errors.ts'
+
+const { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_MODEL_UNKNOWN, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE } =
+  clientErrors.specs
+const ERRORS = { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE }
+
+const endpoint = t.object({
+  url: t.string({ description: 'Base URL of the server.' }),
+  api: t.enum(['ollama', 'openai'], { description: 'Format that it speaks.' }),
+  setting: t.string({ description: 'Setting that names it; default where none does.' })
+})
+
+const remoteModel = t.object({
+  name: t.string(),
+  size_bytes: t.nullable(t.integer()),
+  modified_at: t.nullable(t.string()),
+  digest: t.nullable(t.string()),
+  family: t.nullable(t.string()),
+  parameters: t.nullable(t.string()),
+  quantization: t.nullable(t.string())
+})
+
+export const listModels = defineOperation({
+  id: 'inference.models',
+  summary: 'Lists the models of the model server that this project uses',
+  input: t.object({}),
+  output: t.object({ endpoint, models: t.array(remoteModel) }),
+  errors: ERRORS,
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/inference/models' },
+    mcp: { name: 'svc_inference_models' },
+    rpc: true,
+    cli: {
+      command: 'model list',
+      view: { rows: 'models', columns: ['name', 'parameters', 'quantization', 'size_bytes', 'modified_at'] }
+    }
+  }
+})
+
+export const showModel = defineOperation({
+  id: 'inference.model',
+  summary: 'Tells what the model server says of one model',
+  input: t.object({
+    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
+  }),
+  output: t.object({ endpoint, model: remoteModel }),
+  errors: { ...ERRORS, ICL_MODEL_UNKNOWN },
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/inference/model' },
+    rpc: true,
+    cli: { command: 'model show', args: ['model'] }
+  }
+})
+
+export const checkModel = defineOperation({
+  id: 'inference.check',
+  summary: 'Tells whether the model server answers and has the model that is asked of it',
+  input: t.object({
+    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
+  }),
+  output: t.object({
+    healthy: t.boolean({ description: 'Whether a request for the model would be served.' }),
+    model: t.string(),
+    endpoint: t.nullable(endpoint),
+    offered: t.array(t.string(), { description: 'Names that the server offers.' }),
+    text: t.string({ description: 'How it is; where something is wrong, what to do.' })
+  }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/inference/check' },
+    mcp: { name: 'svc_inference_check' },
+    rpc: true,
+    cli: { command: 'model pull-check', args: ['model'], view: { text: 'text' } }
+  }
+})
+
+export const askModel = defineOperation({
+  id: 'inference.chat',
+  summary: 'Has the model server that this project uses answer a question',
+  input: t.object({
+    prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
+    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
+    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' })),
+    temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
+    max_tokens: t.optional(t.integer({ minimum: 1 }))
+  }),
+  output: t.object({
+    text: t.string(),
+    model: t.string(),
+    finish_reason: t.enum(['stop', 'length', 'tool-calls']),
+    prompt_tokens: t.integer(),
+    completion_tokens: t.integer()
+  }),
+  events: t.string({ description: 'The next piece of the answer.' }),
+  errors: { ...ERRORS, ICL_MODEL_UNKNOWN, ICL_BROKEN_OFF: clientErrors.specs.ICL_BROKEN_OFF },
+  effect: 'read',
+  idempotent: false,
+  timeoutMs: 600_000,
+  expose: { http: { method: 'POST', path: '/api/inference/chat' }, mcp: { name: 'svc_inference_chat' }, rpc: true }
+})
+
+export function listHandler(client: InferenceClient): Handler<typeof listModels> {
+  return async (_, call) => {
+    const models = await client.models(call.signal)
+    return { endpoint: { ...(await client.endpoint(call.signal)) }, models: models.map(shown) }
+  }
+}
+
+export function showHandler(client: InferenceClient): Handler<typeof showModel> {
+  return async ({ model = client.model }, call) => {
+    const found = (await client.models(call.signal)).find(({ name }) => name === model || name === `${model}:latest`)
+    if (found !== undefined) return { endpoint: { ...(await client.endpoint(call.signal)) }, model: shown(found) }
+    const { problem, offered } = await client.check({ model, signal: call.signal })
+    return call.fail('ICL_MODEL_UNKNOWN', problem ?? `the model server does not offer "${model}"`, { model, offered })
+  }
+}
+
+export function checkHandler(client: InferenceClient): Handler<typeof checkModel> {
+  return async ({ model }, call) => {
+    const { ok, problem, endpoint, offered, ...check } = await client.check({
+      ...(model === undefined ? {} : { model }),
+      signal: call.signal
+    })
+    return {
+      healthy: ok,
+      model: check.model,
+      endpoint: endpoint === null ? null : { ...endpoint },
+      offered: [...offered],
+      text: problem ?? `the model server at ${endpoint?.url} offers "${check.model}"`
+    }
+  }
+}
+
+export function askHandler(client: InferenceClient): Handler<typeof askModel> {
+  return async ({ prompt, system, model, temperature, max_tokens }, call) => {
+    const parts: string[] = []
+    const request = {
+      messages: [
+        ...(system === undefined ? [] : [{ role: 'system', content: system } as const]),
+        { role: 'user', content: prompt } as const
+      ],
+      ...(model === undefined ? {} : { model }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(max_tokens === undefined ? {} : { maxTokens: max_tokens }),
+      signal: call.signal
+    }
+    for await (const event of client.chat(request)) {
+      if (event.type === 'text') {
+        parts.push(event.text)
+        call.emit(event.text)
+      } else if (event.type === 'done') {
+        return {
+          text: parts.join(''),
+          model: event.model,
+          finish_reason: event.finishReason,
+          prompt_tokens: event.usage.promptTokens,
+          completion_tokens: event.usage.completionTokens
+        }
+      }
+    }
+    return call.fail('ICL_BROKEN_OFF')
+  }
+}
+
+function shown(model: RemoteModel) {
+  return {
+    name: model.name,
+    size_bytes: model.sizeBytes,
+    modified_at: model.modifiedAt,
+    digest: model.digest,
+    family: model.family,
+    parameters: model.parameters,
+    quantization: model.quantization
+  }
+}

@@ -1,0 +1,33 @@
+import { inferenceClient } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { chatCommand, runChat } from './chat/command.ts'
+import { ModelServerClient } from './client.ts'
+import {
+  askHandler,
+  askModel,
+  checkHandler,
+  checkModel,
+  listHandler,
+  listModels,
+  showHandler,
+  showModel
+} from './operations.ts'
+import { settings } from './settings.ts'
+
+export default definePlugin({
+  name: 'inference-client',
+  summary: 'The model server that this project uses, for other plugins and for people',
+  config: settings,
+  provides: [inferenceClient],
+  operations: [listModels, showModel, checkModel, askModel],
+  commands: [chatCommand],
+  activate(ctx) {
+    const client = new ModelServerClient(() => ctx.config)
+    ctx.provide(inferenceClient, client)
+    ctx.implement(listModels, listHandler(client))
+    ctx.implement(showModel, showHandler(client))
+    ctx.implement(checkModel, checkHandler(client))
+    ctx.implement(askModel, askHandler(client))
+    ctx.command(chatCommand.command, runChat(client))
+  }
+})

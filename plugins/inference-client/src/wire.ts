@@ -1,0 +1,38 @@
+import type { InferenceChatEvent, InferenceChatRequest, RemoteModel } from '@svc/contracts'
+
+/** A request with everything that the settings fill in. */
+export type FilledRequest = InferenceChatRequest &
+  Required<Pick<InferenceChatRequest, 'model' | 'temperature' | 'maxTokens'>>
+
+/** One format, spoken with one server. Failures are {@link WireFailure}, or what `fetch` throws. */
+export interface Wire {
+  readonly api: 'ollama' | 'openai'
+  models(signal: AbortSignal): Promise<readonly RemoteModel[]>
+  chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent>
+}
+
+export interface WireOptions {
+  /** Base URL without a slash at its end. */
+  readonly url: string
+  readonly apiKey: string | undefined
+}
+
+/** The server's own words for a request that it did not serve. */
+export class WireFailure extends Error {
+  override readonly name = 'WireFailure'
+  readonly status: number
+  /** Milliseconds after which it may be tried again, where the server says so. */
+  readonly retryAfterMs: number | null
+
+  constructor(status: number, message: string, retryAfterMs: number | null = null) {
+    super(message)
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3); dates are not worth the trouble. */
+export function retryAfter(headers: Headers): number | null {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null
+}

@@ -1,0 +1,201 @@
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandIo } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+import { runChat } from '../src/chat/command.ts'
+import { ModelServerClient } from '../src/client.ts'
+import { type FakeOptions, type FakeServer, fakeServer } from './fake-server.ts'
+
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
+
+interface Terminal {
+  readonly server: FakeServer
+  readonly exit: Promise<unknown>
+  readonly controller: AbortController
+  type(text: string): void
+  /** Resolves when the output since the last call matches. */
+  shows(pattern: RegExp): Promise<string>
+}
+
+interface Options extends FakeOptions {
+  readonly model?: string
+  readonly input?: Record<string, unknown>
+  readonly tty?: boolean
+  readonly json?: boolean
+}
+
+async function open(t: Test, options: Options = {}): Promise<Terminal & { stdin: PassThrough; stdout: PassThrough }> {
+  const { model = 'toy', input = {}, tty = true, json = false } = options
+  const server = await fakeServer(t, options)
+  const client = new ModelServerClient(() => ({
+    url: server.url,
+    api: 'auto',
+    model,
+    temperature: 0.7,
+    max_tokens: 100,
+    probe_timeout_ms: 5_000
+  }))
+  const stdin = Object.assign(new PassThrough(), { isTTY: tty })
+  const stdout = Object.assign(new PassThrough(), { isTTY: false, columns: 80 })
+  const stderr = new PassThrough()
+  const controller = new AbortController()
+  const io: CommandIo = { stdin, stdout, stderr, json, signal: controller.signal }
+  let seen = ''
+  const wake = new Set<() => void>()
+  if (tty) {
+    stdout.on('data', (chunk: Buffer) => {
+      seen += chunk.toString()
+      for (const each of wake) each()
+    })
+  }
+  const exit = Promise.resolve(runChat(client)(input, io)).finally(() => stdout.end())
+  exit.catch(() => undefined)
+  t.teardown(() => stdin.end())
+  return {
+    server,
+    exit,
+    controller,
+    stdin,
+    stdout,
+    type: typed => void stdin.write(typed),
+    shows: pattern =>
+      new Promise(resolve => {
+        const look = (): void => {
+          if (!pattern.test(seen)) return
+          wake.delete(look)
+          const all = seen
+          seen = ''
+          resolve(all)
+        }
+        wake.add(look)
+        look()
+      })
+  }
+}
+
+t.test('streams answers with their speed, and remembers what was said', async t => {
+  const { type, shows, server, exit } = await open(t)
+  await shows(/toy at http:\/\/127.*\/help/)
+  type('hello there\n')
+  await shows(/hello there\n\[3 tokens in 0\.01 s, 500 tokens\/s, first after \d+\.\d\d s\]/)
+  type('and more\n')
+  await shows(/and more\n\[3 tokens/)
+  t.match(server.seen.at(-1)?.body.messages, [{ role: 'user' }, { role: 'assistant' }, { role: 'user' }])
+  type(CTRL_D)
+  t.equal(await exit, 0)
+})
+
+t.test('Ctrl-C stops the answer and not the program', async t => {
+  const { type, shows, server, exit } = await open(t, {
+    chat: (_, response) => {
+      response.write('{"model":"toy","message":{"role":"assistant","content":"begun"},"done":false}\n')
+    }
+  })
+  type('go on for ever\n')
+  await shows(/begun/)
+  type(CTRL_C)
+  await shows(/\[stopped\]/)
+  while (server.left === 0) await new Promise(setImmediate)
+  type('/help\n')
+  await shows(/Ctrl-C stops an answer/)
+  type('/exit\n')
+  t.equal(await exit, 0)
+})
+
+t.test('Ctrl-C at the prompt leaves the second time, and drops what was typed the first time', async t => {
+  const { type, shows, exit, server } = await open(t)
+  await shows(/>>> /)
+  type(`half a question${CTRL_C}`)
+  await shows(/once more/)
+  type(CTRL_C)
+  t.equal(await exit, 0)
+  t.notOk(server.seen.some(({ path }) => path === '/api/chat'))
+})
+
+t.test('takes several lines between fences as one question', async t => {
+  const { type, shows, server, exit } = await open(t)
+  type('"""first\nsecond"""\n')
+  await shows(/\[3 tokens/)
+  t.match(server.seen.at(-1)?.body.messages, [{ content: 'first\nsecond' }])
+  type(CTRL_D)
+  await exit
+})
+
+t.test('obeys its commands and says which there are', async t => {
+  const { type, shows, server, exit } = await open(t, { models: ['toy', 'other'] })
+  type('/system be brief\n')
+  await shows(/understood/)
+  type('/models\n')
+  await shows(/toy\r?\nother/)
+  type('/model nope\n')
+  await shows(/"nope".*offers "toy", "other"/)
+  type('/model other\n')
+  await shows(/goes on with other/)
+  type('hi\n')
+  await shows(/\[3 tokens/)
+  t.match(server.seen.at(-1)?.body, {
+    model: 'other',
+    messages: [{ role: 'system', content: 'be brief' }, { content: 'hi' }]
+  })
+  type('/reset\n/unknown\n')
+  await shows(/forgotten[\s\S]*\/unknown is none of these/)
+  type(CTRL_D)
+  await exit
+})
+
+t.test('a failed question is told, and is no part of the conversation', async t => {
+  const { type, shows, server, exit } = await open(t)
+  await shows(/>>> /)
+  await server.close()
+  type('hello\n')
+  await shows(/error: .*does not answer|error: no model server answers/)
+  type(CTRL_D)
+  t.equal(await exit, 0)
+})
+
+t.test('whoever has chosen no model gets the one that is there', async t => {
+  const { shows, type, exit } = await open(t, { model: 'default-model', models: ['only'] })
+  await shows(/only at http/)
+  type(CTRL_D)
+  await exit
+})
+
+t.test('without a terminal it answers one question from the standard input', async t => {
+  const { stdin, stdout, exit } = await open(t, { tty: false })
+  stdin.end('what is it\n')
+  t.equal(await text(stdout), 'what is it\n')
+  t.equal(await exit, 0)
+})
+
+t.test('--json prints every piece and the counts as lines of JSON', async t => {
+  const { stdout, exit } = await open(t, { tty: false, json: true, input: { prompt: 'a b' } })
+  const lines = (await text(stdout)).trim().split('\n')
+  t.match(
+    lines.map(line => JSON.parse(line)),
+    [
+      { type: 'thinking', text: 'hm' },
+      { type: 'text', text: 'a ' },
+      { type: 'text', text: 'b' },
+      { type: 'done', model: 'toy', stopped: false, usage: { prompt_tokens: 7, completion_tokens: 3 } }
+    ]
+  )
+  t.equal(await exit, 0)
+})
+
+t.test('a Ctrl-C during the one question that was asked is exit code 130', async t => {
+  const { controller, exit, shows } = await open(t, {
+    input: { prompt: 'go' },
+    chat: (_, response) =>
+      void response.write('{"model":"toy","message":{"role":"assistant","content":"begun"},"done":false}\n')
+  })
+  await shows(/begun/)
+  controller.abort()
+  t.equal(await exit, 130)
+})
+
+t.test('no question at all is a usage error', async t => {
+  const { stdin, exit } = await open(t, { tty: false })
+  stdin.end('  \n')
+  t.equal(await exit, 2)
+})
