@@ -4,10 +4,28 @@ import { inferenceErrors } from './errors.ts'
 export class ConfigFields {
   readonly file: string
   readonly values: Record<string, unknown>
+  readonly #section: string
 
-  constructor(file: string, values: Record<string, unknown>) {
+  /** `section`: where in the file the values are, for example `text_config.`; empty for the file itself. */
+  constructor(file: string, values: Record<string, unknown>, section = '') {
     this.file = file
     this.values = values
+    this.#section = section
+  }
+
+  /** The fields of an object inside of this one; null when there is none of that name. */
+  section(name: string): ConfigFields | null {
+    const value = this.values[name] ?? null
+    if (value === null) return null
+    if (typeof value !== 'object' || Array.isArray(value)) {
+      throw this.refuse(name, `${JSON.stringify(value)} is not an object`)
+    }
+    return new ConfigFields(this.file, value as Record<string, unknown>, `${this.#section}${name}.`)
+  }
+
+  /** The same fields, and values for those that are not there. */
+  withDefaults(defaults: Readonly<Record<string, unknown>>): ConfigFields {
+    return new ConfigFields(this.file, { ...defaults, ...this.values }, this.#section)
   }
 
   count(name: string, fallback?: number): number {
@@ -16,10 +34,15 @@ export class ConfigFields {
     throw this.refuse(name, `${JSON.stringify(value)} is not a whole number above 0`)
   }
 
-  number(name: string, fallback: number): number {
+  number(name: string, fallback?: number): number {
     const value = this.values[name] ?? fallback
     if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value
     throw this.refuse(name, `${JSON.stringify(value)} is not a number above 0`)
+  }
+
+  /** Null where the field is null or absent. */
+  optionalNumber(name: string): number | null {
+    return (this.values[name] ?? null) === null ? null : this.number(name)
   }
 
   boolean(name: string, fallback: boolean): boolean {
@@ -29,17 +52,19 @@ export class ConfigFields {
   }
 
   refuse(name: string, reason: string) {
-    return inferenceErrors.create('INF_RUN_DIR_MALFORMED', `${this.file}: ${name}: ${reason}`, {
-      at: { file: this.file, path: name },
+    const path = `${this.#section}${name}`
+    return inferenceErrors.create('INF_RUN_DIR_MALFORMED', `${this.file}: ${path}: ${reason}`, {
+      at: { file: this.file, path },
       data: { file: this.file, offset: 0 }
     })
   }
 
   unsupported(name: string, value: unknown, supported: string) {
+    const path = `${this.#section}${name}`
     return inferenceErrors.create(
       'INF_ARCHITECTURE_UNSUPPORTED',
-      `${this.file}: ${name} ${JSON.stringify(value)} is not supported; supported: ${supported}`,
-      { at: { file: this.file, path: name }, data: { field: name, value, supported } }
+      `${this.file}: ${path} ${JSON.stringify(value)} is not supported; supported: ${supported}`,
+      { at: { file: this.file, path }, data: { field: path, value, supported } }
     )
   }
 }

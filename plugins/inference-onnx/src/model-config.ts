@@ -1,10 +1,13 @@
+import { attentionWindows } from './attention-windows.ts'
 import { ConfigFields } from './config-fields.ts'
+import { type Biases, type Family, type FamilyTraits, familyOf } from './model-families.ts'
 import { parseRope, type Rope } from './rope.ts'
 
-const families = ['llama', 'qwen2', 'mistral'] as const
 /** Ten times what the deepest public models have: more comes from a broken file. */
 const MAX_LAYERS = 2000
-export type Family = (typeof families)[number]
+
+/** What opens the gate of a feed-forward part: x * sigmoid(x), or GELU in its approximation by tanh. */
+export type Activation = 'silu' | 'gelu-tanh'
 
 /** What a decoder-only transformer of a supported family needs to be built. */
 export interface DecoderConfig {
@@ -20,20 +23,41 @@ export interface DecoderConfig {
   /** Positions that the model was made for. */
   readonly contextLength: number
   readonly normEpsilon: number
+  /** Whether norms multiply by 1 + weight. */
+  readonly zeroCentredNorms: boolean
+  /** Whether each head's query and key are normalised before they are rotated. */
+  readonly headNorms: boolean
+  /** Whether what attention and feed-forward add to the residual is normalised as well. */
+  readonly outputNorms: boolean
+  /** Embeddings are multiplied by it. */
+  readonly embeddingScale: number
+  readonly activation: Activation
+  /** Products of query and key are multiplied by it. */
+  readonly attentionScale: number
+  /** What c * tanh(x / c) keeps products of query and key, and logits, within; null where nothing does. */
+  readonly attentionSoftcap: number | null
+  readonly logitSoftcap: number | null
+  /** Per layer: how many positions each position attends to, itself included; null for all. */
+  readonly windows: readonly (number | null)[]
   readonly rope: Rope
+  /** Of layers with a window. */
+  readonly windowRope: Rope
   /** Whether the projections to query, key and value have biases. */
   readonly queryKeyValueBias: boolean
   /** Whether the projection after attention has a bias. */
   readonly outputBias: boolean
   /** Whether gate, up and down have biases. */
   readonly mlpBias: boolean
+  /** Whether the checkpoint holds query, key and value, and gate and up, as one projection each. */
+  readonly joinedProjections: boolean
   /** Whether the head shares the embedding's weights; null when the configuration does not say. */
   readonly tiedHead: boolean | null
   readonly endTokens: readonly number[]
 }
 
 /**
- * Reads `config.json` (and the end tokens of `generation_config.json`).
+ * Reads `config.json` (and the end tokens of `generation_config.json`). Of a model that also sees, the part in
+ * `text_config` counts.
  *
  * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a family or setting that cannot be built and `INF_RUN_DIR_MALFORMED` for a
  * value that makes no sense, both naming the field. `file` is the path shown in messages.
@@ -43,57 +67,92 @@ export function parseModelConfig(
   configuration: Record<string, unknown>,
   generation: Record<string, unknown> | null
 ): DecoderConfig {
-  const fields = new ConfigFields(file, configuration)
-  const family = familyOf(fields)
+  const outer = new ConfigFields(file, configuration)
+  const stated = outer.section('text_config') ?? outer
+  const { family, traits } = familyOf(stated)
+  const fields = stated.withDefaults(traits.defaults)
+  refuseOtherModels(outer, fields)
   const hiddenSize = fields.count('hidden_size')
   const heads = fields.count('num_attention_heads')
-  const keyValueHeads = fields.count('num_key_value_heads', heads)
   const headSize = fields.count('head_dim', Math.floor(hiddenSize / heads))
-  if (heads % keyValueHeads !== 0) {
-    throw fields.refuse('num_key_value_heads', `${heads} attention heads cannot share ${keyValueHeads}`)
-  }
-  if (headSize % 8 !== 0) throw fields.unsupported('head_dim', headSize, 'a multiple of 8')
+  if (headSize % 16 !== 0) throw fields.unsupported('head_dim', headSize, 'a multiple of 16')
   const layers = fields.count('num_hidden_layers')
   if (layers > MAX_LAYERS) throw fields.unsupported('num_hidden_layers', layers, `up to ${MAX_LAYERS}`)
-  const activation = configuration.hidden_act ?? 'silu'
-  if (activation !== 'silu') throw fields.unsupported('hidden_act', activation, 'silu')
-  const attentionBias = fields.boolean('attention_bias', false)
+  const biases = biasesOf(fields, traits)
+  const { rope, windowRope, contextLength } = parseRope(fields, traits, headSize)
   return {
     family,
     hiddenSize,
     intermediateSize: fields.count('intermediate_size'),
     layers,
     heads,
-    keyValueHeads,
+    keyValueHeads: keyValueHeads(fields, heads),
     headSize,
     vocabularySize: fields.count('vocab_size'),
-    contextLength: contextLength(fields, family),
+    contextLength,
     normEpsilon: fields.number('rms_norm_eps', 1e-6),
-    rope: parseRope(fields, headSize),
-    queryKeyValueBias: family === 'qwen2' || attentionBias,
-    outputBias: family === 'llama' && attentionBias,
-    mlpBias: family === 'llama' && fields.boolean('mlp_bias', false),
-    tiedHead: configuration.tie_word_embeddings === undefined ? null : fields.boolean('tie_word_embeddings', false),
-    endTokens: [...new Set([...tokenIds(configuration.eos_token_id), ...tokenIds(generation?.eos_token_id)])]
+    zeroCentredNorms: traits.zeroCentredNorms,
+    headNorms: traits.headNorms,
+    outputNorms: traits.outputNorms,
+    embeddingScale: traits.scaledEmbedding ? Math.sqrt(hiddenSize) : 1,
+    activation: activation(fields),
+    attentionScale: 1 / Math.sqrt(fields.number('query_pre_attn_scalar', headSize)),
+    attentionSoftcap: fields.optionalNumber('attn_logit_softcapping'),
+    logitSoftcap: fields.optionalNumber('final_logit_softcapping'),
+    windows: attentionWindows(fields, traits, layers),
+    rope,
+    windowRope,
+    queryKeyValueBias: biases.queryKeyValue,
+    outputBias: biases.output,
+    mlpBias: biases.mlp,
+    joinedProjections: traits.joinedProjections,
+    tiedHead: tiedHead(outer, fields),
+    endTokens: [outer.values.eos_token_id, fields.values.eos_token_id, generation?.eos_token_id]
+      .flatMap(tokenIds)
+      .filter((id, index, all) => all.indexOf(id) === index)
   }
 }
 
-function familyOf(fields: ConfigFields): Family {
-  const type = fields.values.model_type
-  const family = families.find(name => name === type)
-  if (family !== undefined) return family
-  throw fields.unsupported('model_type', type, families.join(', '))
+/** Settings that make another model of a supported one. */
+function refuseOtherModels(outer: ConfigFields, fields: ConfigFields): void {
+  const quantization = outer.section('quantization_config')
+  if (quantization !== null) {
+    throw quantization.unsupported('quant_method', quantization.values.quant_method, 'weights in F32, BF16 or F16')
+  }
+  if (fields.boolean('use_bidirectional_attention', false)) {
+    throw fields.unsupported('use_bidirectional_attention', true, 'false')
+  }
 }
 
-/**
- * Attention over a sliding window is not built: where a model uses one, its context ends at the window, within which
- * both are the same.
- */
-function contextLength(fields: ConfigFields, family: Family): number {
-  const positions = fields.count('max_position_embeddings')
-  const window = fields.values.sliding_window
-  const slides = family === 'mistral' || (family === 'qwen2' && fields.boolean('use_sliding_window', false))
-  return slides && typeof window === 'number' ? Math.min(positions, fields.count('sliding_window')) : positions
+function biasesOf(fields: ConfigFields, traits: FamilyTraits): Biases {
+  const biases = typeof traits.biases === 'function' ? traits.biases(fields) : traits.biases
+  for (const [name, has] of [
+    ['attention_bias', biases.queryKeyValue],
+    ['mlp_bias', biases.mlp]
+  ] as const) {
+    if (!has && fields.boolean(name, false)) throw fields.unsupported(name, true, 'false')
+  }
+  return biases
+}
+
+function keyValueHeads(fields: ConfigFields, heads: number): number {
+  const count = fields.count('num_key_value_heads', heads)
+  if (heads % count === 0) return count
+  throw fields.refuse('num_key_value_heads', `${heads} attention heads cannot share ${count}`)
+}
+
+/** Gemma calls the field `hidden_activation`, and keeps `hidden_act` from times when it meant something else. */
+function activation(fields: ConfigFields): Activation {
+  const name = (fields.values.hidden_activation ?? null) === null ? 'hidden_act' : 'hidden_activation'
+  const value = fields.values[name] ?? 'silu'
+  if (value === 'silu') return 'silu'
+  if (value === 'gelu_pytorch_tanh') return 'gelu-tanh'
+  throw fields.unsupported(name, value, 'silu, gelu_pytorch_tanh')
+}
+
+function tiedHead(outer: ConfigFields, fields: ConfigFields): boolean | null {
+  const from = outer.values.tie_word_embeddings === undefined ? fields : outer
+  return from.values.tie_word_embeddings === undefined ? null : from.boolean('tie_word_embeddings', false)
 }
 
 function tokenIds(value: unknown): number[] {

@@ -1,57 +1,93 @@
 import type { ConfigFields } from './config-fields.ts'
 import { inferenceErrors } from './errors.ts'
+import type { FamilyTraits } from './model-families.ts'
+import { type RopeScaling, scalings } from './rope-scaling.ts'
 
 /** Elements of one table: both lie inside of the model, which protobuf limits to 2 GiB. */
 const MAX_TABLE = 2 ** 27
 
 /** Rotary position embedding. */
 export interface Rope {
-  /** Inverse frequencies, one per pair of dimensions, scaling applied. */
+  /** Inverse frequencies, scaling applied, one per pair of rotated dimensions: what they leave of a head is not rotated. */
   readonly inverseFrequencies: readonly number[]
+  /** Cosines and sines are multiplied by it. */
+  readonly magnitude: number
+  /** What takes the place of the frequencies where a context has more positions than `beyond`. */
+  readonly long: { readonly beyond: number; readonly inverseFrequencies: readonly number[] } | null
+}
+
+export interface Ropes {
+  readonly rope: Rope
+  /** Of layers with a window; the same where they have none of their own. */
+  readonly windowRope: Rope
+  /** Positions that the model was made for, scaling counted. */
+  readonly contextLength: number
 }
 
 /**
- * Reads `rope_theta` with `rope_scaling`, or the newer `rope_parameters` that holds both.
+ * Reads `rope_theta` with `rope_scaling`, or the newer `rope_parameters` that holds both, for each kind of layer where
+ * the family has two.
  *
- * Known kinds: `default`, `linear` (positions divided by `factor`) and `llama3` (low frequencies divided by `factor`,
- * with a smooth passage between `low_freq_factor` and `high_freq_factor`; Llama 3.1 model card).
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a kind of scaling that is not known.
  */
-export function parseRope(fields: ConfigFields, headSize: number): Rope {
-  const parameters = object(fields.values.rope_parameters) ?? object(fields.values.rope_scaling) ?? {}
-  const theta = positive(fields, 'rope_theta', parameters.rope_theta ?? fields.values.rope_theta ?? 10000)
-  const partial = parameters.partial_rotary_factor ?? fields.values.partial_rotary_factor ?? 1
-  if (partial !== 1) throw fields.unsupported('partial_rotary_factor', partial, '1')
-  const frequencies = Array.from({ length: headSize / 2 }, (_, pair) => theta ** ((-2 * pair) / headSize))
-  const kind = parameters.rope_type ?? parameters.type ?? 'default'
-  if (kind === 'default') return { inverseFrequencies: frequencies }
-  const get = (name: string) => positive(fields, `rope_parameters.${name}`, parameters[name])
-  if (kind === 'linear') {
-    const factor = get('factor')
-    return { inverseFrequencies: frequencies.map(frequency => frequency / factor) }
+export function parseRope(fields: ConfigFields, traits: FamilyTraits, headSize: number): Ropes {
+  const stated = fields.section('rope_parameters') ?? fields.section('rope_scaling')
+  const perLayerType = stated?.section('full_attention') ?? null
+  if (perLayerType !== null && !traits.windowRope) {
+    throw fields.unsupported('rope_parameters', Object.keys(stated?.values ?? {}), 'one set for all layers')
   }
-  if (kind !== 'llama3') throw fields.unsupported('rope_type', kind, 'default, linear, llama3')
-  return { inverseFrequencies: scaleLlama3(frequencies, get) }
+  const main = readRope(fields, perLayerType ?? stated, traits, headSize, fields.values.rope_theta)
+  if (!traits.windowRope) return { ...main, windowRope: main.rope }
+  const windowed = stated?.section('sliding_attention') ?? null
+  const local = readRope(fields, windowed, traits, headSize, fields.values.rope_local_base_freq)
+  return { ...main, windowRope: local.rope }
 }
 
-function scaleLlama3(frequencies: readonly number[], get: (name: string) => number): number[] {
-  const [factor, low, high] = [get('factor'), get('low_freq_factor'), get('high_freq_factor')]
-  const original = get('original_max_position_embeddings')
-  return frequencies.map(frequency => {
-    const turns = (original * frequency) / (2 * Math.PI)
-    if (turns < low) return frequency / factor
-    if (turns > high) return frequency
-    const smooth = (turns - low) / (high - low)
-    return (1 - smooth) * (frequency / factor) + smooth * frequency
+function readRope(
+  fields: ConfigFields,
+  stated: ConfigFields | null,
+  traits: FamilyTraits,
+  headSize: number,
+  theta: unknown
+): { readonly rope: Rope; readonly contextLength: number } {
+  const base = positive(stated ?? fields, 'rope_theta', stated?.values.rope_theta ?? theta ?? 10_000)
+  const share = stated?.optionalNumber('partial_rotary_factor') ?? fields.number('partial_rotary_factor', 1)
+  const rotated = Math.floor(headSize * share)
+  if (share > 1 || rotated % 16 !== 0) {
+    throw fields.unsupported('partial_rotary_factor', share, `a part of head_dim ${headSize} that 16 divides`)
+  }
+  const frequencies = Array.from({ length: rotated / 2 }, (_, pair) => base ** ((-2 * pair) / rotated))
+  const positions = fields.count('max_position_embeddings')
+  const kind = stated?.values.rope_type ?? stated?.values.type ?? 'default'
+  if (stated === null || kind === 'default') {
+    return { rope: { inverseFrequencies: frequencies, magnitude: 1, long: null }, contextLength: positions }
+  }
+  const name = traits.ropeAliases[`${kind}`] ?? `${kind}`
+  const scale: RopeScaling | undefined = Object.hasOwn(scalings, name) ? scalings[name] : undefined
+  if (scale === undefined) {
+    throw stated.unsupported('rope_type', kind, ['default', ...Object.keys(scalings)].join(', '))
+  }
+  const original =
+    fields.values.original_max_position_embeddings ?? stated.values.original_max_position_embeddings ?? positions
+  return scale({
+    parameters: stated,
+    base,
+    frequencies,
+    positions,
+    original: positive(stated, 'original_max_position_embeddings', original)
   })
 }
 
 /**
- * Cosines and sines of every position: two tables of shape `[positions, headSize / 2]`.
+ * Cosines and sines of every position: two tables of shape `[positions, pairs]`.
  *
- * Throws `INF_OUT_OF_MEMORY` when they would not fit into a model. Frequencies and angles are rounded to single precision first, since that is what the models were trained with.
+ * Throws `INF_OUT_OF_MEMORY` when they would not fit into a model. Frequencies and angles are rounded to single precision
+ * first, since that is what the models were trained with.
  */
 export function rotaryTables(rope: Rope, positions: number): { cos: Float32Array; sin: Float32Array } {
-  const pairs = rope.inverseFrequencies.length
+  const long = rope.long !== null && positions > rope.long.beyond
+  const frequencies = (long ? rope.long : rope).inverseFrequencies.map(Math.fround)
+  const pairs = frequencies.length
   if (positions * pairs > MAX_TABLE) {
     throw inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
@@ -63,18 +99,12 @@ export function rotaryTables(rope: Rope, positions: number): { cos: Float32Array
   const sin = new Float32Array(positions * pairs)
   for (let position = 0; position < positions; position++) {
     for (let pair = 0; pair < pairs; pair++) {
-      const angle = Math.fround(position * Math.fround(rope.inverseFrequencies[pair] as number))
-      cos[position * pairs + pair] = Math.cos(angle)
-      sin[position * pairs + pair] = Math.sin(angle)
+      const angle = Math.fround(position * (frequencies[pair] as number))
+      cos[position * pairs + pair] = Math.cos(angle) * rope.magnitude
+      sin[position * pairs + pair] = Math.sin(angle) * rope.magnitude
     }
   }
   return { cos, sin }
-}
-
-function object(value: unknown): Record<string, unknown> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : null
 }
 
 function positive(fields: ConfigFields, name: string, value: unknown): number {

@@ -35,27 +35,69 @@ t.test('end tokens come from both configuration files', async t => {
   t.same(parse({ eos_token_id: null }, { eos_token_id: 3 }).endTokens, [3])
 })
 
-t.test('a context ends at the sliding window where the model has one', async t => {
-  t.equal(parse({ model_type: 'mistral', sliding_window: 512 }).contextLength, 512)
-  t.equal(parse({ model_type: 'mistral', sliding_window: null }).contextLength, 2048)
-  t.equal(parse({ model_type: 'qwen2', sliding_window: 512 }).contextLength, 2048)
-  t.equal(parse({ model_type: 'qwen2', sliding_window: 512, use_sliding_window: true }).contextLength, 512)
+t.test('a sliding window counts for the layers that the family lets slide', async t => {
+  const windows = (change: object) => parse({ num_hidden_layers: 4, sliding_window: 512, ...change }).windows
+  const [all, none] = [Array(4).fill(512), Array(4).fill(null)]
+  t.same(windows({ model_type: 'llama' }), none)
+  t.same(windows({ model_type: 'mistral' }), all)
+  t.same(windows({ model_type: 'mistral', sliding_window: null }), none)
+  t.same(windows({ model_type: 'phi3' }), all)
+  t.same(windows({ model_type: 'qwen2' }), none)
+  t.same(windows({ model_type: 'qwen2', use_sliding_window: true }), none, 'layers below max_window_layers do not')
+  const late = { use_sliding_window: true, max_window_layers: 3 }
+  t.same(windows({ model_type: 'qwen3', ...late }), [null, null, null, 512])
+  t.same(windows({ model_type: 'gemma2' }), [512, null, 512, null])
+  t.same(windows({ model_type: 'gemma3_text', sliding_window_pattern: 3 }), [512, 512, null, 512])
+  const types = ['full_attention', 'sliding_attention', 'full_attention', 'full_attention']
+  t.same(windows({ model_type: 'gemma3_text', layer_types: types }), [null, 512, null, null])
+  t.equal(parse({ model_type: 'mistral', sliding_window: 512 }).contextLength, 2048, 'and the context is longer')
+})
+
+t.test('each family has its own norms, scales, caps and biases', async t => {
+  t.match(parse({ model_type: 'qwen3' }), { headSize: 128, headNorms: true, outputNorms: false, activation: 'silu' })
+  t.match(parse({ model_type: 'gemma2' }), {
+    headSize: 256,
+    zeroCentredNorms: true,
+    outputNorms: true,
+    headNorms: false,
+    embeddingScale: 8,
+    attentionScale: 1 / 16,
+    attentionSoftcap: 50,
+    logitSoftcap: 30,
+    activation: 'gelu-tanh'
+  })
+  t.match(parse({ model_type: 'gemma3_text', query_pre_attn_scalar: 64 }), {
+    headNorms: true,
+    outputNorms: true,
+    attentionScale: 1 / 8,
+    attentionSoftcap: null,
+    logitSoftcap: null
+  })
+  t.match(parse({ model_type: 'phi3' }), { joinedProjections: true, normEpsilon: 1e-5, queryKeyValueBias: false })
+})
+
+t.test('of a model that also sees, the part that reads text counts', async t => {
+  const text = { ...base, model_type: 'gemma3_text', eos_token_id: 5 }
+  const config = parseModelConfig('config.json', { model_type: 'gemma3', text_config: text, eos_token_id: [1] }, null)
+  t.match(config, { family: 'gemma3_text', hiddenSize: 64, endTokens: [1, 5] })
+  t.throws(() => parseModelConfig('config.json', { text_config: { ...text, head_dim: 24 } }, null), {
+    code: 'INF_ARCHITECTURE_UNSUPPORTED',
+    message: /text_config\.head_dim 24/
+  })
 })
 
 t.test('rotary frequencies follow theta, wherever it is written', async t => {
-  const expected = [1, 1000 ** (-2 / 4)]
   for (const change of [
     { rope_theta: 1000 },
     { rope_parameters: { rope_theta: 1000 } },
     { rope_theta: 1000, rope_scaling: null },
     { rope_theta: 1000, rope_scaling: { type: 'linear', factor: 1 } }
   ]) {
-    const { rope } = parse({ ...change, head_dim: 8 })
+    const { rope } = parse({ ...change, head_dim: 16 })
     t.ok(
-      rope.inverseFrequencies.every((value, i) => Math.abs(value - 1000 ** (-i / 4)) < 1e-12),
+      rope.inverseFrequencies.every((value, i) => Math.abs(value - 1000 ** (-i / 8)) < 1e-12),
       JSON.stringify(change)
     )
-    t.equal(rope.inverseFrequencies[0], expected[0])
   }
 })
 
@@ -82,7 +124,7 @@ t.test('linear scaling divides all frequencies, llama3 scaling the low ones', as
 })
 
 t.test('rotary tables hold cosine and sine of position times frequency', async t => {
-  const { cos, sin } = rotaryTables({ inverseFrequencies: [1, 0.5] }, 3)
+  const { cos, sin } = rotaryTables({ inverseFrequencies: [1, 0.5], magnitude: 1, long: null }, 3)
   t.same(
     [...cos],
     [0, 0, 1, 0.5, 2, 1].map(angle => Math.fround(Math.cos(angle)))
@@ -98,16 +140,82 @@ t.test('a context whose tables no model file can hold is refused with a way out'
   t.throws(() => rotaryTables(rope, 100_000_000), { code: 'INF_OUT_OF_MEMORY', hint: /maxContext/ })
 })
 
+t.test('layers with a window have a rotary base of their own in Gemma 3, in either spelling', async t => {
+  const older = { model_type: 'gemma3_text', rope_theta: 1e6, rope_local_base_freq: 1e4 }
+  const newer = {
+    model_type: 'gemma3_text',
+    rope_parameters: {
+      full_attention: { rope_type: 'linear', factor: 8, rope_theta: 1e6 },
+      sliding_attention: { rope_type: 'default', rope_theta: 1e4 }
+    }
+  }
+  const scaled = { ...older, rope_scaling: { rope_type: 'linear', factor: 8 } }
+  t.same(parse(scaled), parse(newer))
+  const { rope, windowRope } = parse({ ...older, head_dim: 16 })
+  t.equal(rope.inverseFrequencies[4], 1e6 ** -0.5)
+  t.equal(windowRope.inverseFrequencies[4], 1e4 ** -0.5)
+})
+
+t.test('a part of each head is rotated where the configuration says so', async t => {
+  t.equal(parse({ head_dim: 128, partial_rotary_factor: 0.75 }).rope.inverseFrequencies.length, 48)
+})
+
+t.test('yarn keeps fast frequencies, divides slow ones, and makes the context longer', async t => {
+  const plain = parse({ head_dim: 128 }).rope.inverseFrequencies
+  const scaling = { type: 'yarn', factor: 4, original_max_position_embeddings: 2048 }
+  const { rope, contextLength } = parse({ head_dim: 128, rope_scaling: scaling })
+  t.equal(contextLength, 8192)
+  t.equal(rope.inverseFrequencies[0], plain[0])
+  t.equal(rope.inverseFrequencies[63], plain[63]! / 4)
+  t.ok(Math.abs(rope.magnitude - (0.1 * Math.log(4) + 1)) < 1e-12)
+  t.equal(parse({ rope_scaling: { ...scaling, attention_factor: 1.5 } }).rope.magnitude, 1.5)
+  t.equal(parse({ rope_scaling: { ...scaling, mscale: 1, mscale_all_dim: 1 } }).rope.magnitude, 1)
+})
+
+t.test('longrope takes its long factors where the context is longer than the original one', async t => {
+  const short_factor = Array(8).fill(1)
+  const long_factor = Array(8).fill(4)
+  const rope_scaling = { type: 'su', short_factor, long_factor }
+  const change = { model_type: 'phi3', head_dim: 16, original_max_position_embeddings: 4, rope_scaling }
+  const { rope } = parse({ ...change, max_position_embeddings: 16 })
+  t.same(rotaryTables(rope, 5).cos[8], Math.fround(Math.cos(0.25) * rope.magnitude))
+  t.same(rotaryTables(rope, 4).cos[8], Math.fround(Math.cos(1) * rope.magnitude))
+  t.equal(rope.magnitude, Math.sqrt(2), 'and both grow by sqrt(1 + ln(extension) / ln(original))')
+})
+
 for (const [change, code, path] of [
   [{ model_type: undefined }, 'INF_ARCHITECTURE_UNSUPPORTED', 'model_type'],
   [{ model_type: 'llama', partial_rotary_factor: 0.5 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'partial_rotary_factor'],
   [{ num_hidden_layers: 1e9 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'num_hidden_layers'],
-  [{ head_dim: 12 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'head_dim'],
+  [{ head_dim: 24 }, 'INF_ARCHITECTURE_UNSUPPORTED', 'head_dim'],
+  [{ model_type: 'qwen2_moe' }, 'INF_ARCHITECTURE_UNSUPPORTED', 'model_type'],
+  [{ model_type: 'constructor' }, 'INF_ARCHITECTURE_UNSUPPORTED', 'model_type'],
+  [{ hidden_act: 'relu' }, 'INF_ARCHITECTURE_UNSUPPORTED', 'hidden_act'],
+  [{ model_type: 'gemma2', hidden_activation: 'gelu' }, 'INF_ARCHITECTURE_UNSUPPORTED', 'hidden_activation'],
+  [{ model_type: 'mistral', attention_bias: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'attention_bias'],
+  [{ model_type: 'qwen3', mlp_bias: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'mlp_bias'],
+  [{ use_bidirectional_attention: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'use_bidirectional_attention'],
+  [
+    { quantization_config: { quant_method: 'awq' } },
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    'quantization_config.quant_method'
+  ],
+  [{ rope_scaling: { rope_type: 'mrope' } }, 'INF_ARCHITECTURE_UNSUPPORTED', 'rope_scaling.rope_type'],
+  [{ rope_parameters: { full_attention: {} } }, 'INF_ARCHITECTURE_UNSUPPORTED', 'rope_parameters'],
+  [{ layer_types: ['full_attention', 'linear_attention'] }, 'INF_ARCHITECTURE_UNSUPPORTED', 'layer_types'],
+  [{ layer_types: ['full_attention', 'sliding_attention'] }, 'INF_ARCHITECTURE_UNSUPPORTED', 'layer_types'],
+  [{ layer_types: ['full_attention'] }, 'INF_RUN_DIR_MALFORMED', 'layer_types'],
+  [{ rope_scaling: 4 }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling'],
+  [
+    { model_type: 'phi3', rope_scaling: { type: 'longrope', short_factor: [1], long_factor: [1] } },
+    'INF_RUN_DIR_MALFORMED',
+    'rope_scaling.short_factor'
+  ],
   [{ hidden_size: '64' }, 'INF_RUN_DIR_MALFORMED', 'hidden_size'],
   [{ rms_norm_eps: -1 }, 'INF_RUN_DIR_MALFORMED', 'rms_norm_eps'],
   [{ tie_word_embeddings: 'yes' }, 'INF_RUN_DIR_MALFORMED', 'tie_word_embeddings'],
   [{ rope_theta: 0 }, 'INF_RUN_DIR_MALFORMED', 'rope_theta'],
-  [{ rope_scaling: { type: 'linear' } }, 'INF_RUN_DIR_MALFORMED', 'rope_parameters.factor']
+  [{ rope_scaling: { type: 'linear' } }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling.factor']
 ] as const) {
   t.test(`${JSON.stringify(change)} is refused at ${path}`, async t => {
     t.throws(() => parse(change), { code, at: { file: 'config.json', path } })

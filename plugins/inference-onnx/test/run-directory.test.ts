@@ -275,14 +275,14 @@ for (const [what, edit, code, says] of [
     'an unknown family',
     (c: any) => (c.model_type = 'gpt2'),
     'INF_ARCHITECTURE_UNSUPPORTED',
-    /"gpt2".*llama, qwen2, mistral/
+    /"gpt2".*llama, mistral, qwen2/
   ],
   ['another activation', (c: any) => (c.hidden_act = 'gelu'), 'INF_ARCHITECTURE_UNSUPPORTED', /hidden_act "gelu"/],
   [
     'an unknown rotary scaling',
-    (c: any) => (c.rope_parameters.rope_type = 'yarn'),
+    (c: any) => (c.rope_parameters.rope_type = 'mrope'),
     'INF_ARCHITECTURE_UNSUPPORTED',
-    /rope_type "yarn"/
+    /rope_type "mrope"/
   ],
   ['no layers', (c: any) => delete c.num_hidden_layers, 'INF_RUN_DIR_MALFORMED', /num_hidden_layers/],
   [

@@ -1,11 +1,23 @@
-import type { DecoderConfig } from '../model-config.ts'
-import { rotaryTables } from '../rope.ts'
+import type { Activation, DecoderConfig } from '../model-config.ts'
+import { Attention } from './attention.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph } from './graph.ts'
 import { embed, type Linear, type LinearWeight, linear } from './linear.ts'
+import { Norms } from './norms.ts'
+
+/** Of those that are null the family has none. */
+export interface LayerNorms {
+  readonly attention: ExternalTensor
+  /** Of what attention adds to the residual. */
+  readonly attentionOutput: ExternalTensor | null
+  /** Of every head's query and key. */
+  readonly heads: { readonly query: ExternalTensor; readonly key: ExternalTensor } | null
+  readonly feedForward: ExternalTensor
+  /** Of what the feed-forward part adds to the residual. */
+  readonly feedForwardOutput: ExternalTensor | null
+}
 
 export interface LayerWeights {
-  readonly inputNorm: ExternalTensor
-  readonly postAttentionNorm: ExternalTensor
+  readonly norms: LayerNorms
   /** One projection with the rows of query, key and value after each other, or three. */
   readonly queryKeyValue: Linear | readonly [query: Linear, key: Linear, value: Linear]
   readonly output: Linear
@@ -65,8 +77,8 @@ export const engineSurface: DecoderSurface = {
 }
 
 /**
- * The ONNX model of a decoder in float32, with ten operators per layer: packed projections, attention with rotary
- * embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context.
+ * The ONNX model of a decoder in float32, with ten operators per layer in a plain family: packed projections, attention
+ * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -78,104 +90,80 @@ export function buildDecoder(
 ): Uint8Array {
   const graph = new OnnxGraph('decoder')
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
-  const lengths = surface.lengths(graph)
   const select = surface.selector(graph)
-  addConstants(graph, config, positions)
-  const epsilon = { float: config.normEpsilon }
+  const norms = new Norms(graph, config)
+  const attention = new Attention(graph, config, surface, norms, positions)
 
   let residual = embed(graph, 'embedded', tokens, weights.embedding)
+  if (config.embeddingScale !== 1) {
+    residual = graph.node('Mul', [residual, graph.scalar('embedding.scale', config.embeddingScale)], 'embedded.scaled')
+  }
   let hidden = ''
   for (const [index, layer] of weights.layers.entries()) {
     const name = (part: string) => `layer.${index}.${part}`
-    if (index === 0) {
-      hidden = graph.node('SimplifiedLayerNormalization', [residual, graph.external(layer.inputNorm)], 'normed', {
-        epsilon,
-        axis: -1,
-        stash_type: 1
-      })
-    }
-    let attended = attention(graph, config, surface, index, layer, hidden, lengths)
+    if (index === 0) hidden = norms.add('normed', residual, layer.norms.attention)
+    let attended = attention.add(index, layer, hidden)
     if (index === weights.layers.length - 1) {
       // Nothing attends to what follows the last attention, so only positions that get logits go on from there.
       attended = select(attended)
       residual = select(residual)
     }
-    const projected = linear(graph, name('o'), attended, layer.output)
-    const middle = graph.contrib(
-      'SkipSimplifiedLayerNormalization',
-      [projected, residual, graph.external(layer.postAttentionNorm)],
-      [name('mlp.normed'), '', '', name('attention.residual')],
-      { epsilon }
-    )
-    const fed = feedForward(graph, index, layer, middle)
-    const nextNorm = weights.layers[index + 1]?.inputNorm ?? weights.finalNorm
-    hidden = graph.contrib(
-      'SkipSimplifiedLayerNormalization',
-      [fed, name('attention.residual'), graph.external(nextNorm)],
-      [name('normed'), '', '', name('residual')],
-      { epsilon }
-    )
+    let projected = linear(graph, name('o'), attended, layer.output)
+    if (layer.norms.attentionOutput !== null) {
+      projected = norms.add(name('o.normed'), projected, layer.norms.attentionOutput)
+    }
+    const between = name('attention.residual')
+    const middle = norms.addToSum(name('mlp.normed'), between, [projected, residual], layer.norms.feedForward)
+    let fed = feedForward(graph, config, index, layer, middle)
+    if (layer.norms.feedForwardOutput !== null) {
+      fed = norms.add(name('down.normed'), fed, layer.norms.feedForwardOutput)
+    }
+    const nextNorm = weights.layers[index + 1]?.norms.attention ?? weights.finalNorm
+    hidden = norms.addToSum(name('normed'), name('residual'), [fed, between], nextNorm)
     residual = name('residual')
   }
-  linear(graph, 'logits', hidden, weights.head)
+  addLogits(graph, config, hidden, weights.head)
   graph.output('logits', 'float32', surface.logitsShape)
   return graph.toBytes()
 }
 
-function addConstants(graph: OnnxGraph, config: DecoderConfig, positions: number): void {
-  const { cos, sin } = rotaryTables(config.rope, positions)
-  const shape = [positions, config.headSize / 2]
-  graph.constant('rotary.cos', 'float32', shape, new Uint8Array(cos.buffer))
-  graph.constant('rotary.sin', 'float32', shape, new Uint8Array(sin.buffer))
-  graph.integers('gate_up.sizes', [config.intermediateSize, config.intermediateSize])
+/** Logits, kept within the soft cap where the model has one. */
+function addLogits(graph: OnnxGraph, { logitSoftcap }: DecoderConfig, hidden: string, head: Linear): void {
+  if (logitSoftcap === null) {
+    linear(graph, 'logits', hidden, head)
+    return
+  }
+  const cap = graph.scalar('logits.cap', logitSoftcap)
+  const scaled = graph.node('Div', [linear(graph, 'logits.open', hidden, head), cap], 'logits.scaled')
+  graph.node('Mul', [graph.node('Tanh', [scaled], 'logits.bent'), cap], 'logits')
 }
 
-const halves = ['key', 'value'] as const
-
-function attention(
+/** down(activation(gate) * up) */
+function feedForward(
   graph: OnnxGraph,
   config: DecoderConfig,
-  surface: DecoderSurface,
   layer: number,
   weights: LayerWeights,
-  hidden: string,
-  lengths: { readonly lastPositions: string; readonly total: string }
+  hidden: string
 ): string {
-  const name = (part: string) => `layer.${layer}.${part}`
-  const source = weights.queryKeyValue
-  const projections =
-    'weight' in source
-      ? [linear(graph, name('qkv'), hidden, source), '', '']
-      : source.map((part, index) => linear(graph, name('qkv'[index] as string), hidden, part))
-  const { batch, length } = surface.pastDimensions
-  const shape = (size: string) => [batch, config.keyValueHeads, size, config.headSize]
-  const past = halves.map(half => graph.input(surface.pastName(layer, half), 'float32', shape(length)))
-  const present = halves.map(half => graph.output(surface.presentName(layer, half), 'float32', shape('present_length')))
-  return graph.contrib(
-    'GroupQueryAttention',
-    [...projections, ...past, lengths.lastPositions, lengths.total, 'rotary.cos', 'rotary.sin'],
-    [name('attention'), ...present],
-    {
-      num_heads: config.heads,
-      kv_num_heads: config.keyValueHeads,
-      do_rotary: 1,
-      scale: { float: 1 / Math.sqrt(config.headSize) }
-    }
-  )
-}
-
-/** down(silu(gate) * up); `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. */
-function feedForward(graph: OnnxGraph, layer: number, weights: LayerWeights, hidden: string): string {
   const name = (part: string) => `layer.${layer}.${part}`
   let [gate, up] = [name('gate'), name('up')]
   if ('weight' in weights.gateUp) {
     const both = linear(graph, name('gate_up'), hidden, weights.gateUp)
-    graph.nodeWithOutputs('Split', [both, 'gate_up.sizes'], [gate, up], { axis: -1 })
+    const sizes = graph.integers('gate_up.sizes', [config.intermediateSize, config.intermediateSize])
+    graph.nodeWithOutputs('Split', [both, sizes], [gate, up], { axis: -1 })
   } else {
     gate = linear(graph, gate, hidden, weights.gateUp[0])
     up = linear(graph, up, hidden, weights.gateUp[1])
   }
-  const opened = graph.contrib('QuickGelu', [gate], [name('gate.silu')], { alpha: { float: 1 } })
+  const opened = activate(graph, config.activation, name('gate.open'), gate)
   const product = graph.node('Mul', [opened, up], name('gated'))
   return linear(graph, name('down'), product, weights.down)
+}
+
+/** `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. */
+function activate(graph: OnnxGraph, activation: Activation, name: string, input: string): string {
+  return activation === 'silu'
+    ? graph.contrib('QuickGelu', [input], [name], { alpha: { float: 1 } })
+    : graph.node('Gelu', [input], name, { approximate: 'tanh' })
 }

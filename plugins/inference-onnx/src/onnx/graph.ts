@@ -55,6 +55,10 @@ export class OnnxGraph {
     return this.constant(name, 'int64', [values.length], new Uint8Array(data.buffer))
   }
 
+  scalar(name: string, value: number): string {
+    return this.constant(name, 'float32', [], new Uint8Array(Float32Array.of(value).buffer))
+  }
+
   /** A float32 tensor in a file. Naming the same tensor twice is one initializer, so tied weights are stored once. */
   external(tensor: ExternalTensor): string {
     const entry = (key: string, value: string) => new ProtoWriter().string(1, key).string(2, value)

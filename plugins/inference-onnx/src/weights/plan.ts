@@ -1,12 +1,12 @@
 import type { Adapter, LowRankFactors } from '../adapter.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
-import type { DecoderWeights, LayerWeights } from '../onnx/decoder.ts'
+import type { DecoderWeights, LayerNorms, LayerWeights } from '../onnx/decoder.ts'
 import type { ExternalTensor } from '../onnx/graph.ts'
 import type { Linear, LinearWeight } from '../onnx/linear.ts'
 import { elementCount } from '../ort/runtime.ts'
 import type { Dtype, TensorEntry } from '../safetensors.ts'
-import { hasBias, type LayerLinear, linearShape, TensorNames } from './tensor-names.ts'
+import { hasBias, type LayerLinear, type LayerNorm, linearShape, TensorNames } from './tensor-names.ts'
 import { assignUpdates } from './updates.ts'
 
 /** Element types that weights may have; everything is computed in F32. */
@@ -83,7 +83,7 @@ class Planner {
     const weights = {
       embedding,
       layers: Array.from({ length: config.layers }, (_, layer) => this.#layer(layer)),
-      finalNorm: this.#vector(this.#names.finalNorm),
+      finalNorm: this.#vector(this.#names.finalNorm, config.hiddenSize),
       head: { weight: this.#head(source, embedding), bias: null }
     }
     return {
@@ -96,15 +96,27 @@ class Planner {
   }
 
   #layer(layer: number): LayerWeights {
-    const [q, k, v] = this.#group(layer, ['q', 'k', 'v'])
-    const [gate, up] = this.#group(layer, ['gate', 'up'])
+    const joined = this.#config.joinedProjections
+    const [q, k, v] = this.#group(layer, joined ? ['qkv'] : ['q', 'k', 'v'])
+    const [gate, up] = this.#group(layer, joined ? ['gate_up'] : ['gate', 'up'])
     return {
-      inputNorm: this.#vector(this.#names.inputNorm(layer)),
-      postAttentionNorm: this.#vector(this.#names.postAttentionNorm(layer)),
+      norms: this.#norms(layer),
       queryKeyValue: k === undefined || v === undefined ? (q as Linear) : [q as Linear, k, v],
       output: this.#linear(layer, ['o']),
       gateUp: up === undefined ? (gate as Linear) : [gate as Linear, up],
       down: this.#linear(layer, ['down'])
+    }
+  }
+
+  #norms(layer: number): LayerNorms {
+    const { hiddenSize, headSize, headNorms, outputNorms } = this.#config
+    const norm = (kind: LayerNorm, size = hiddenSize) => this.#vector(this.#names.norm(this.#config, layer, kind), size)
+    return {
+      attention: norm('attention'),
+      attentionOutput: outputNorms ? norm('attentionOutput') : null,
+      heads: headNorms ? { query: norm('query', headSize), key: norm('key', headSize) } : null,
+      feedForward: norm('feedForward'),
+      feedForwardOutput: outputNorms ? norm('feedForwardOutput') : null
     }
   }
 
@@ -144,8 +156,8 @@ class Planner {
     return this.#source(this.#names.linear(layer, kind), linearShape(this.#config, kind))
   }
 
-  #vector(name: string): ExternalTensor {
-    return this.#place(name, [this.#source(name, [this.#config.hiddenSize])])
+  #vector(name: string, size: number): ExternalTensor {
+    return this.#place(name, [this.#source(name, [size])])
   }
 
   #source(name: string, shape: readonly number[]): WeightSource {

@@ -1,21 +1,46 @@
 import type { DecoderConfig } from '../model-config.ts'
 
-export const layerLinears = ['q', 'k', 'v', 'o', 'gate', 'up', 'down'] as const
-export type LayerLinear = (typeof layerLinears)[number]
-
-/** Module paths inside a layer, as the public checkpoints of all supported families name them. */
-const modules: Readonly<Record<LayerLinear, string>> = {
+/** Module paths of projections inside a layer, as the public checkpoints of all supported families name them. */
+const modules = {
   q: 'self_attn.q_proj',
   k: 'self_attn.k_proj',
   v: 'self_attn.v_proj',
+  qkv: 'self_attn.qkv_proj',
   o: 'self_attn.o_proj',
   gate: 'mlp.gate_proj',
   up: 'mlp.up_proj',
+  gate_up: 'mlp.gate_up_proj',
   down: 'mlp.down_proj'
-}
+} as const
+export type LayerLinear = keyof typeof modules
+
+/** Module paths of norms inside a layer. */
+export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'feedForward' | 'feedForwardOutput'
 
 /** Checkpoints of models that also see or hear keep their decoder one level deeper. */
-const prefixes = ['model.', 'model.language_model.']
+const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
+
+/** The projections that each layer of a checkpoint holds. */
+export function layerLinears(config: DecoderConfig): readonly LayerLinear[] {
+  return config.joinedProjections ? ['qkv', 'o', 'gate_up', 'down'] : ['q', 'k', 'v', 'o', 'gate', 'up', 'down']
+}
+
+function normModule({ outputNorms }: DecoderConfig, kind: LayerNorm): string {
+  switch (kind) {
+    case 'attention':
+      return 'input_layernorm'
+    case 'attentionOutput':
+      return 'post_attention_layernorm'
+    case 'query':
+      return 'self_attn.q_norm'
+    case 'key':
+      return 'self_attn.k_norm'
+    case 'feedForward':
+      return outputNorms ? 'pre_feedforward_layernorm' : 'post_attention_layernorm'
+    case 'feedForwardOutput':
+      return 'post_feedforward_layernorm'
+  }
+}
 
 /** Names of the tensors of one checkpoint. */
 export class TensorNames {
@@ -36,12 +61,8 @@ export class TensorNames {
 
   readonly head = 'lm_head.weight'
 
-  inputNorm(layer: number): string {
-    return `${this.#prefix}layers.${layer}.input_layernorm.weight`
-  }
-
-  postAttentionNorm(layer: number): string {
-    return `${this.#prefix}layers.${layer}.post_attention_layernorm.weight`
+  norm(config: DecoderConfig, layer: number, kind: LayerNorm): string {
+    return `${this.#prefix}layers.${layer}.${normModule(config, kind)}.weight`
   }
 
   linear(layer: number, kind: LayerLinear): string {
@@ -63,17 +84,30 @@ export function linearShape(config: DecoderConfig, kind: LayerLinear): readonly 
     case 'k':
     case 'v':
       return [keyValue, config.hiddenSize]
+    case 'qkv':
+      return [query + 2 * keyValue, config.hiddenSize]
     case 'o':
       return [config.hiddenSize, query]
     case 'gate':
     case 'up':
       return [config.intermediateSize, config.hiddenSize]
+    case 'gate_up':
+      return [2 * config.intermediateSize, config.hiddenSize]
     case 'down':
       return [config.hiddenSize, config.intermediateSize]
   }
 }
 
 export function hasBias(config: DecoderConfig, kind: LayerLinear): boolean {
-  if (kind === 'o') return config.outputBias
-  return kind === 'q' || kind === 'k' || kind === 'v' ? config.queryKeyValueBias : config.mlpBias
+  switch (kind) {
+    case 'q':
+    case 'k':
+    case 'v':
+    case 'qkv':
+      return config.queryKeyValueBias
+    case 'o':
+      return config.outputBias
+    default:
+      return config.mlpBias
+  }
 }

@@ -1,0 +1,38 @@
+import type { ConfigFields } from './config-fields.ts'
+import type { FamilyTraits } from './model-families.ts'
+
+/**
+ * For each layer the number of positions that each position attends to, itself included; null for all of them.
+ *
+ * `layer_types` counts where the family knows it. Throws `INF_ARCHITECTURE_UNSUPPORTED` where it says what the family does
+ * not do.
+ */
+export function attentionWindows(fields: ConfigFields, traits: FamilyTraits, layers: number): (number | null)[] {
+  const types = layerTypes(fields, layers)
+  const { window } = traits
+  if (typeof window === 'string') {
+    const slides = window === 'all layers' && fields.values.sliding_window !== null
+    const size = slides ? fields.count('sliding_window') : null
+    const other = types?.find(type => (type === 'sliding_attention') !== slides)
+    if (other !== undefined) {
+      throw fields.unsupported('layer_types', other, slides ? 'sliding_attention' : 'full_attention')
+    }
+    return Array.from({ length: layers }, () => size)
+  }
+  const enabled = window.enabled(fields) && (fields.values.sliding_window ?? null) !== null
+  return Array.from({ length: layers }, (_, layer) => {
+    const slides = types === null ? enabled && window.slides(fields, layer) : types[layer] === 'sliding_attention'
+    return slides ? fields.count('sliding_window') : null
+  })
+}
+
+function layerTypes(fields: ConfigFields, layers: number): readonly string[] | null {
+  const types = fields.values.layer_types ?? null
+  if (types === null) return null
+  if (!Array.isArray(types) || types.length !== layers) {
+    throw fields.refuse('layer_types', `${JSON.stringify(types)} is not a list of ${layers} types`)
+  }
+  const unknown = types.find(type => type !== 'full_attention' && type !== 'sliding_attention')
+  if (unknown !== undefined) throw fields.unsupported('layer_types', unknown, 'full_attention, sliding_attention')
+  return types
+}

@@ -1,0 +1,143 @@
+import type { ConfigFields } from './config-fields.ts'
+
+/** What the families differ in. */
+export interface FamilyTraits {
+  /** What the family's own configuration class assumes for fields that a `config.json` leaves out. */
+  readonly defaults: Readonly<Record<string, unknown>>
+  /** Which projections have biases. */
+  readonly biases: Biases | ((fields: ConfigFields) => Biases)
+  /**
+   * Which layers attend to `sliding_window` positions alone. `layers`: those that `layer_types` names, and where that is
+   * absent those that the function tells.
+   */
+  readonly window:
+    | 'none'
+    | 'all layers'
+    | { readonly enabled: (fields: ConfigFields) => boolean; readonly slides: (f: ConfigFields, n: number) => boolean }
+  /** Whether each head's query and key are normalised before they are rotated. */
+  readonly headNorms: boolean
+  /** Whether what attention and feed-forward add to the residual is normalised as well. */
+  readonly outputNorms: boolean
+  /** Whether norms multiply by 1 + weight. */
+  readonly zeroCentredNorms: boolean
+  /** Whether embeddings are multiplied by the square root of the hidden size. */
+  readonly scaledEmbedding: boolean
+  /** Whether checkpoints hold query, key and value, and gate and up, as one projection each. */
+  readonly joinedProjections: boolean
+  /** Whether layers with a window have a rotary base of their own. */
+  readonly windowRope: boolean
+  /** Kinds of rotary scaling that stand for others here. */
+  readonly ropeAliases: Readonly<Record<string, string>>
+}
+
+export interface Biases {
+  readonly queryKeyValue: boolean
+  readonly output: boolean
+  readonly mlp: boolean
+}
+
+const noBias: Biases = { queryKeyValue: false, output: false, mlp: false }
+
+const plain: FamilyTraits = {
+  defaults: {},
+  biases: noBias,
+  window: 'none',
+  headNorms: false,
+  outputNorms: false,
+  zeroCentredNorms: false,
+  scaledEmbedding: false,
+  joinedProjections: false,
+  windowRope: false,
+  ropeAliases: { su: 'longrope' }
+}
+
+/** Biases of all four projections of attention, by `attention_bias`. */
+function attentionBias(fields: ConfigFields): Biases {
+  const bias = fields.boolean('attention_bias', false)
+  return { queryKeyValue: bias, output: bias, mlp: false }
+}
+
+const qwenWindow: FamilyTraits['window'] = {
+  enabled: fields => fields.boolean('use_sliding_window', false),
+  slides: (fields, layer) => layer >= fields.count('max_window_layers', 28)
+}
+
+const gemmaDefaults = {
+  hidden_activation: 'gelu_pytorch_tanh',
+  num_attention_heads: 8,
+  num_key_value_heads: 4,
+  head_dim: 256,
+  query_pre_attn_scalar: 256,
+  sliding_window: 4096
+}
+
+/** Every `n`th layer attends to all positions. */
+const alternating = (period: (fields: ConfigFields) => number): FamilyTraits['window'] => ({
+  enabled: () => true,
+  slides: (fields, layer) => (layer + 1) % period(fields) !== 0
+})
+
+const families = {
+  llama: {
+    ...plain,
+    biases: fields => ({ ...attentionBias(fields), mlp: fields.boolean('mlp_bias', false) })
+  },
+  mistral: { ...plain, defaults: { sliding_window: 4096 }, window: 'all layers' },
+  qwen2: {
+    ...plain,
+    defaults: { sliding_window: 4096 },
+    biases: { ...noBias, queryKeyValue: true },
+    window: qwenWindow
+  },
+  qwen3: {
+    ...plain,
+    defaults: { head_dim: 128, sliding_window: 4096 },
+    biases: attentionBias,
+    window: qwenWindow,
+    headNorms: true
+  },
+  gemma2: {
+    ...plain,
+    defaults: {
+      ...gemmaDefaults,
+      vocab_size: 256_000,
+      max_position_embeddings: 8192,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30
+    },
+    biases: attentionBias,
+    window: alternating(() => 2),
+    outputNorms: true,
+    zeroCentredNorms: true,
+    scaledEmbedding: true
+  },
+  gemma3_text: {
+    ...plain,
+    defaults: { ...gemmaDefaults, vocab_size: 262_208, max_position_embeddings: 131_072, rope_theta: 1_000_000 },
+    biases: attentionBias,
+    window: alternating(fields => fields.count('sliding_window_pattern', 6)),
+    headNorms: true,
+    outputNorms: true,
+    zeroCentredNorms: true,
+    scaledEmbedding: true,
+    windowRope: true
+  },
+  phi3: {
+    ...plain,
+    defaults: { rms_norm_eps: 1e-5, sliding_window: null },
+    window: 'all layers',
+    joinedProjections: true,
+    ropeAliases: { su: 'longrope', yarn: 'longrope' }
+  }
+} satisfies Record<string, FamilyTraits>
+
+export type Family = keyof typeof families
+
+/** The traits of the family that `model_type` names. Throws `INF_ARCHITECTURE_UNSUPPORTED`. */
+export function familyOf(fields: ConfigFields): { readonly family: Family; readonly traits: FamilyTraits } {
+  const type = fields.values.model_type
+  if (typeof type === 'string' && Object.hasOwn(families, type)) {
+    return { family: type as Family, traits: families[type as Family] }
+  }
+  throw fields.unsupported('model_type', type, Object.keys(families).join(', '))
+}
