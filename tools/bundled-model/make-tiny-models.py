@@ -13,6 +13,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 from voxtiny.adapter_file import PROJECTIONS, write_adapter_files
+from voxtiny.random_weights import randomise
 from voxtiny.tokenizer_files import QWEN2_SPLIT, train_byte_level_bpe, write_tokenizer_files
 
 VOCABULARY = 300
@@ -22,26 +23,6 @@ SAMPLE_TEXT = [
     "@query fn list_tasks() to List[Task] {\n  return db.Task.all()\n}",
     "Make a table of tasks with a title and whether it is done. It's 2026, isn't it?",
 ]
-
-
-def randomise(model: torch.nn.Module, seed: int, only: str = "") -> None:
-    """Random values wide enough that a wrong bias, norm or rotary angle moves the logits well past 1e-3."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if only not in name:
-                continue
-            noise = torch.randn(parameter.shape, generator=generator)
-            if name.endswith("norm.weight"):
-                parameter.copy_(1 + 0.2 * noise)
-            elif name.endswith("bias"):
-                parameter.copy_(0.3 * noise)
-            elif "lora_" in name:
-                parameter.copy_(noise * 0.6 / parameter.shape[-1] ** 0.5)
-            elif "embed_tokens" in name:
-                parameter.copy_(0.2 * noise)
-            else:
-                parameter.copy_(noise * 1.5 / parameter.shape[-1] ** 0.5)
 
 
 def save(model: PreTrainedModel, directory: Path, shard_size: str) -> None:

@@ -1,0 +1,83 @@
+import t from 'tap'
+import { type FamilyPrompt, families, familyDirectory, readFamily } from './support/families.ts'
+import { collect, greedy, openEngine } from './support/models.ts'
+
+const TOLERANCE = 1e-3
+
+/** The largest difference between a prompt's reference and what a model makes of it. */
+function difference({ positions, logits: wanted }: FamilyPrompt, logits: readonly Float32Array[]): number {
+  const rows = positions.map((position, row) =>
+    wanted[row]!.map((value, id) => Math.abs(value - logits[position]![id]!))
+  )
+  return Math.max(...rows.map(row => Math.max(...row)))
+}
+
+/** Tokens that are read at once; the prompts are longer than the windows and than these. */
+const prefills = [
+  ['in one run', 64],
+  ['in several runs', 7],
+  ['token by token', 1]
+] as const
+
+for (const name of families) {
+  for (const dtype of ['BF16', 'F32'] as const) {
+    for (const [how, promptChunk] of prefills) {
+      t.test(`${name}, ${dtype}, read ${how}: logits and greedy tokens equal PyTorch's`, async t => {
+        const runDirectory = await familyDirectory(t, name, { dtype })
+        const engine = await openEngine(t, { runtime: 'native', promptChunk })
+        for (const prompt of await readFamily(name)) {
+          const { tokens, maxContext, greedy: continuation } = prompt
+          const model = await engine.load({ runDirectory, ...(maxContext === null ? {} : { maxContext }) })
+          t.teardown(() => model.close())
+          const largest = difference(prompt, await model.logits(tokens))
+          t.ok(largest < TOLERANCE, `largest difference is ${largest}`)
+          const generated = await collect(model.generate(greedy(tokens, continuation.length)))
+          t.same(generated.tokens, continuation)
+        }
+      })
+    }
+  }
+}
+
+t.test('the decoder of a model that also sees is found one level deeper', async t => {
+  const [prompt] = await readFamily('gemma3')
+  for (const prefix of ['model.language_model.', 'language_model.model.']) {
+    const runDirectory = await familyDirectory(t, 'gemma3', {
+      config: text => ({ model_type: 'gemma3', text_config: { ...text, vocab_size: 300 }, vision_config: {} }),
+      tensorName: name => name.replace(/^model\./, prefix)
+    })
+    const model = await (await openEngine(t)).load({ runDirectory })
+    const generated = await collect(model.generate(greedy(prompt!.tokens, 8)))
+    t.same(generated.tokens, prompt!.greedy.slice(0, 8))
+    t.equal(model.info.family, 'gemma3_text')
+    await model.close()
+  }
+})
+
+for (const [name, change] of [
+  ['llama3', { rope_parameters: { rope_type: 'default', rope_theta: 10_000 } }],
+  ['mistral', { sliding_window: 9 }],
+  ['mistral', { sliding_window: null }],
+  ['qwen2', { layer_types: null, max_window_layers: 3 }],
+  ['qwen2', { rope_parameters: { rope_theta: 10_000 } }],
+  ['qwen3', { rope_parameters: { rope_theta: 10_000 } }],
+  ['gemma2', { attn_logit_softcapping: null }],
+  ['gemma2', { final_logit_softcapping: null }],
+  ['gemma2', { query_pre_attn_scalar: 16 }],
+  ['gemma2', { layer_types: Array(4).fill('sliding_attention') }],
+  ['gemma3', { rope_local_base_freq: 1e6 }],
+  ['gemma3', { rope_scaling: null }],
+  ['gemma3', { sliding_window_pattern: 5 }],
+  ['phi3', { sliding_window: 7 }],
+  ['phi3-longrope', { partial_rotary_factor: 1, rope_scaling: null }],
+  ['phi3-longrope', { original_max_position_embeddings: 128 }]
+] as const) {
+  t.test(`${name} with ${JSON.stringify(change)} is another model, so the reference covers it`, async t => {
+    const runDirectory = await familyDirectory(t, name, { config: config => ({ ...config, ...change }) })
+    const model = await (await openEngine(t)).load({ runDirectory })
+    t.teardown(() => model.close())
+    const [prompt] = await readFamily(name)
+    const largest = difference(prompt!, await model.logits(prompt!.tokens))
+    t.ok(largest > 10 * TOLERANCE, `largest difference is ${largest}`)
+  })
+}

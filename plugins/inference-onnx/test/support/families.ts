@@ -1,0 +1,66 @@
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { elementCount } from '../../src/ort/runtime.ts'
+import { readSafetensors } from '../../src/safetensors.ts'
+import { TensorReader } from '../../src/weights/tensor-reader.ts'
+import { fixtures, temporaryFolder } from './models.ts'
+import { type Source, safetensors } from './safetensors.ts'
+
+export const families = ['llama3', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma3', 'phi3', 'phi3-longrope'] as const
+
+export interface FamilyPrompt {
+  readonly name: string
+  /** What the model has to be loaded with for the reference to hold; null for all that it has. */
+  readonly maxContext: number | null
+  readonly tokens: readonly number[]
+  readonly positions: readonly number[]
+  readonly greedy: readonly number[]
+  /** `[positions][vocabulary]` */
+  readonly logits: readonly Float32Array[]
+}
+
+/** What the reference implementation says about a family's fixture. */
+export async function readFamily(name: string): Promise<readonly FamilyPrompt[]> {
+  const folder = join(fixtures, 'families', name)
+  const { prompts } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'))
+  const { vocab_size } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'))
+  const values = new Float32Array(new Uint8Array(await readFile(join(folder, 'logits.bin'))).buffer)
+  let row = 0
+  return prompts.map((prompt: FamilyPrompt) => ({
+    ...prompt,
+    logits: prompt.positions.map(() => values.subarray(row * vocab_size, ++row * vocab_size))
+  }))
+}
+
+export interface Change {
+  /** Element type of the weights; F32 is used in place, BF16 is packed. */
+  readonly dtype?: 'F32' | 'BF16'
+  readonly config?: (config: Record<string, any>) => Record<string, any>
+  readonly tensorName?: (name: string) => string
+}
+
+/** A run directory made of a family's fixture. */
+export async function familyDirectory(
+  t: Parameters<typeof temporaryFolder>[0],
+  name: string,
+  { dtype = 'BF16', config = same => same, tensorName = same => same }: Change = {}
+): Promise<string> {
+  const source = join(fixtures, 'families', name)
+  const folder = join(await temporaryFolder(t), name)
+  await mkdir(folder)
+  await copyFile(join(fixtures, 'llama-tiny-bf16', 'tokenizer.json'), join(folder, 'tokenizer.json'))
+  const document = JSON.parse(await readFile(join(source, 'config.json'), 'utf8'))
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config(document)))
+  const { tensors } = await readSafetensors(join(source, 'model.safetensors'))
+  const reader = new TensorReader()
+  const rewritten: Record<string, Source> = {}
+  for (const entry of tensors.values()) {
+    const wide = new Float32Array(elementCount(entry.shape))
+    await reader.read(entry, 0, wide)
+    const data = dtype === 'F32' ? wide : Uint16Array.from(new Uint32Array(wide.buffer), bits => bits >>> 16)
+    rewritten[tensorName(entry.name)] = { dtype, shape: entry.shape, data: new Uint8Array(data.buffer) }
+  }
+  await reader.close()
+  await writeFile(join(folder, 'model.safetensors'), safetensors(rewritten))
+  return folder
+}
