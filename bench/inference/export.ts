@@ -44,6 +44,7 @@ export async function exportForPeer(runDirectory: string, target: string): Promi
     runDirectory,
     tensors: directory.tensors,
     adapter: directory.adapter,
+    quantization: 'none',
     locate: () => null,
     packedLocation: DATA
   })

@@ -48,14 +48,30 @@ export async function digestFiles(root: string, files: readonly string[], option
   return { digest: total.digest('hex'), sizeBytes }
 }
 
-async function hashFile(
+export interface PrefixOptions extends Pick<DigestOptions, 'cacheDirectory' | 'signal'> {
+  /** The digest, where the caller has just computed it: then it is remembered without reading. */
+  readonly known?: string
+}
+
+/** SHA-256 over the first `byteLength` bytes of a file, hex; they are read once, as by {@link digestFiles}. */
+export async function digestPrefix(file: string, byteLength: number, options: PrefixOptions): Promise<string> {
+  const { cacheDirectory, signal, known } = options
+  const { size, ino, mtimeNs, ctimeNs } = await stat(file, { bigint: true })
+  const identity = [file, size, ino, mtimeNs, ctimeNs, byteLength].join('\0')
+  return remembered(cacheDirectory, identity, async () => known ?? hashFile(file, signal, () => {}, byteLength))
+}
+
+/** SHA-256 over the contents of a file, or its first bytes, hex. */
+export async function hashFile(
   file: string,
   signal: AbortSignal | undefined,
-  onBytes: (bytes: number) => void
+  onBytes: (bytes: number) => void,
+  byteLength = Number.POSITIVE_INFINITY
 ): Promise<string> {
   const hash = createHash('sha256')
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: 2 ** 20, ...(signal && { signal }) })) {
+    const options = { highWaterMark: 2 ** 20, end: byteLength - 1, ...(signal && { signal }) }
+    for await (const chunk of createReadStream(file, options)) {
       hash.update(chunk as Buffer)
       onBytes((chunk as Buffer).byteLength)
     }

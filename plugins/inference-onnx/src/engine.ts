@@ -9,8 +9,9 @@ import { parseModelConfig } from './model-config.ts'
 import { buildDecoder } from './onnx/decoder.ts'
 import { ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
-import type { Runtime } from './ort/runtime.ts'
+import { elementCount, type Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
+import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
 import { Scheduler } from './scheduler.ts'
 import { physicalParallelism } from './threads.ts'
@@ -27,6 +28,8 @@ export interface OnnxEngineOptions {
   readonly device?: string
   /** Used where a load names no number of threads. */
   readonly threads?: number
+  /** Used where a load names no quantisation; default `auto`. */
+  readonly quantization?: QuantizationChoice
   /** Tokens of a prompt that are read in one run; default 256. */
   readonly promptChunk?: number
   /** Requests that may wait for a slot of one model; default 64. */
@@ -115,16 +118,25 @@ export class OnnxEngine implements InferenceEngine {
       signal,
       onProgress: report(progress.read, progress.digest, 'hashing the files')
     })
+    const quantization = chooseQuantization(options.quantization ?? this.#options.quantization ?? 'auto', {
+      parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
+      device: 'cpu'
+    })
     const runtime = this.#openRuntime()
     const prepared = await prepareWeights({
       directory,
       config,
       digest,
+      quantization,
       runtime,
       threads,
       cacheDirectory,
       signal,
-      onProgress: report(progress.digest, progress.weights, 'converting the weights'),
+      onProgress: report(
+        progress.digest,
+        progress.weights,
+        quantization === 'none' ? 'converting the weights' : 'quantising the weights'
+      ),
       onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
     })
     report(progress.weights, progress.session, 'building the session')(0)
@@ -149,8 +161,8 @@ export class OnnxEngine implements InferenceEngine {
       parameters: prepared.parameters,
       contextLength,
       vocabularySize: config.vocabularySize,
-      precision: prepared.precision,
-      quantization: 'none',
+      precision: quantization === 'none' ? prepared.precision : quantization,
+      quantization,
       sizeBytes,
       digest,
       device: 'cpu',

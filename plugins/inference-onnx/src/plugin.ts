@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { inferenceEngine } from '@svc/contracts'
 import { definePlugin, t } from '@svc/plugin-sdk'
 import { OnnxEngine } from './engine.ts'
+import { quantizationChoices } from './quantization.ts'
 
 export default definePlugin({
   name: 'inference-onnx',
@@ -29,6 +30,11 @@ export default definePlugin({
         'How ONNX Runtime is called: natively, or in a worker thread, which is slower. auto prefers the former.',
       default: 'auto'
     }),
+    quantization: t.enum(quantizationChoices, {
+      description:
+        'Bits a weight for loads that name none: none keeps what the checkpoint has, q8 and q4 take 8 or 4. auto takes q8 for models of 256 million weights and more on a processor.',
+      default: 'auto'
+    }),
     prompt_chunk: t.integer({
       description: 'Tokens of a prompt that are read at once; other sequences take their turn between chunks.',
       minimum: 1,
@@ -49,6 +55,7 @@ export default definePlugin({
       device: config.device,
       runtime: config.runtime,
       ...(config.threads === undefined ? {} : { threads: config.threads }),
+      quantization: config.quantization,
       cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
       promptChunk: config.prompt_chunk,
       maxWaiting: config.max_waiting,

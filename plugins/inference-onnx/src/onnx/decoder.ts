@@ -1,7 +1,7 @@
 import type { Activation, DecoderConfig } from '../model-config.ts'
 import { Attention } from './attention.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph } from './graph.ts'
-import { embed, type Linear, type LinearWeight, linear } from './linear.ts'
+import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
 /** Of those that are null the family has none. */
@@ -28,7 +28,7 @@ export interface LayerWeights {
 
 export interface DecoderWeights {
   /** `[vocabulary, hidden]`. */
-  readonly embedding: LinearWeight
+  readonly embedding: ExternalTensor
   readonly layers: readonly LayerWeights[]
   readonly finalNorm: ExternalTensor
   /** To `[vocabulary]`; its weight is the embedding itself where the two are tied. */

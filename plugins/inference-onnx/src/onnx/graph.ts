@@ -4,9 +4,15 @@ import { ProtoWriter } from './protobuf.ts'
 export const elementType = { float32: 1, int32: 6, int64: 7 } as const
 export type ElementType = keyof typeof elementType
 
+/** Element types of weights; some of them no caller ever sees. */
+export const storedType = { ...elementType, uint8: 2, int8: 3, float16: 10, bfloat16: 16 } as const
+export type StoredType = keyof typeof storedType
+
 /** A tensor whose bytes lie in a file: `location` is relative to the folder that the session is given. */
 export interface ExternalTensor {
   readonly name: string
+  /** Default float32. */
+  readonly type?: StoredType
   readonly shape: readonly number[]
   readonly location: string
   readonly offset: number
@@ -45,7 +51,7 @@ export class OnnxGraph {
   }
 
   /** A tensor inside the model's own bytes. */
-  constant(name: string, type: ElementType, shape: readonly number[], data: Uint8Array): string {
+  constant(name: string, type: StoredType, shape: readonly number[], data: Uint8Array): string {
     this.#initializers.set(name, tensorHeader(name, type, shape).bytes(9, data))
     return name
   }
@@ -59,12 +65,12 @@ export class OnnxGraph {
     return this.constant(name, 'float32', [], new Uint8Array(Float32Array.of(value).buffer))
   }
 
-  /** A float32 tensor in a file. Naming the same tensor twice is one initializer, so tied weights are stored once. */
+  /** A tensor in a file. Naming the same tensor twice is one initializer, so tied weights are stored once. */
   external(tensor: ExternalTensor): string {
     const entry = (key: string, value: string) => new ProtoWriter().string(1, key).string(2, value)
     this.#initializers.set(
       tensor.name,
-      tensorHeader(tensor.name, 'float32', tensor.shape)
+      tensorHeader(tensor.name, tensor.type ?? 'float32', tensor.shape)
         .message(13, entry('location', tensor.location))
         .message(13, entry('offset', String(tensor.offset)))
         .message(13, entry('length', String(tensor.byteLength)))
@@ -140,10 +146,10 @@ function attribute(name: string, value: AttributeValue): ProtoWriter {
   return writer.float(2, value.float).integer(20, 1)
 }
 
-function tensorHeader(name: string, type: ElementType, shape: readonly number[]): ProtoWriter {
+function tensorHeader(name: string, type: StoredType, shape: readonly number[]): ProtoWriter {
   const tensor = new ProtoWriter()
   for (const dimension of shape) tensor.integer(1, dimension)
-  return tensor.integer(2, elementType[type]).string(8, name)
+  return tensor.integer(2, storedType[type]).string(8, name)
 }
 
 function valueInfo(name: string, type: ElementType, shape: readonly Dimension[]): ProtoWriter {

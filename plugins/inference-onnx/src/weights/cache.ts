@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { digestPrefix, hashFile } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { PackSink } from './pack.ts'
 
@@ -13,20 +14,49 @@ export function isUnwritable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && unwritable.has(error.code as string)
 }
 
-/** Whether a complete file is there. A file is only ever given its name once it is complete. */
-export async function isCached(file: string, byteLength: number): Promise<boolean> {
-  const found = await stat(file).catch(() => null)
-  return found?.isFile() === true && found.size === byteLength
+/** What follows the contents of a cached file: this mark, and their SHA-256. */
+const MARK = Buffer.from('svc-sha2')
+const SEAL_BYTES = MARK.byteLength + 32
+
+/**
+ * Whether a complete and intact file is there. A file is only ever given its name once it is complete; whether anybody
+ * changed it since is found out by reading it, which is done once for each file, size, inode and time of change.
+ */
+export async function isCached(file: string, byteLength: number, signal?: AbortSignal): Promise<boolean> {
+  try {
+    const found = await stat(file)
+    if (!found.isFile() || found.size !== byteLength + SEAL_BYTES) return false
+    const digest = await digestPrefix(file, byteLength, { cacheDirectory: dirname(file), signal })
+    return (await readSeal(file, byteLength)).equals(seal(digest))
+  } catch {
+    signal?.throwIfAborted()
+    return false
+  }
+}
+
+function seal(digest: string): Buffer {
+  return Buffer.concat([MARK, Buffer.from(digest, 'hex')])
+}
+
+async function readSeal(file: string, position: number): Promise<Buffer> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(SEAL_BYTES), 0, SEAL_BYTES, position)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
+  }
 }
 
 /**
- * Writes a file under a temporary name and renames it. Two processes that do so at once write the same bytes to
+ * Writes a file under a temporary name, seals and renames it. Two processes that do so at once write the same bytes to
  * different temporary files; the later rename wins and neither sees half a file.
  */
 export async function writeCached(
   file: string,
   byteLength: number,
-  fill: (sink: PackSink) => Promise<void>
+  fill: (sink: PackSink) => Promise<void>,
+  signal?: AbortSignal
 ): Promise<void> {
   const folder = dirname(file)
   await mkdir(folder, { recursive: true })
@@ -37,10 +67,13 @@ export async function writeCached(
     handle = await open(temporary, 'wx')
     await fill(fileSink(handle))
     await handle.truncate(byteLength)
+    const digest = await hashFile(temporary, signal, () => {}, byteLength)
+    await handle.write(seal(digest), 0, SEAL_BYTES, byteLength)
     await handle.sync()
     await handle.close()
     handle = undefined
     await rename(temporary, file)
+    await digestPrefix(file, byteLength, { cacheDirectory: folder, known: digest })
   } finally {
     await handle?.close()
     await rm(temporary, { force: true })

@@ -1,6 +1,8 @@
 import { elementCount } from '../ort/runtime.ts'
+import { openEncoder } from './encode.ts'
+import type { PackedTensor } from './layout.ts'
 import type { LowRankMerger, LowRankUpdate } from './low-rank.ts'
-import type { PackedTensor, WeightPlan, WeightSource } from './plan.ts'
+import type { WeightPlan, WeightSource } from './plan.ts'
 import { TensorReader } from './tensor-reader.ts'
 
 /** Elements handled at once: memory stays small, and the event loop is never held for more than some milliseconds. */
@@ -17,35 +19,41 @@ export interface PackOptions {
 }
 
 /**
- * Writes the packed tensors of a plan: converted to F32, updates merged, groups joined.
+ * Writes the packed tensors of a plan: converted to F32, updates merged, groups joined, then in the form that each is to
+ * have.
  *
  * Throws what the sink throws, `INF_RUN_DIR_TRUNCATED` when a shard shrank meanwhile, and the signal's reason.
  */
 export async function packWeights(plan: WeightPlan, sink: PackSink, options: PackOptions): Promise<void> {
+  const total = plan.packed.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
+  let done = 0
+  const onElements = (count: number) => {
+    done += count
+    options.onProgress(done / total)
+  }
   const reader = new TensorReader()
   try {
-    for (const tensor of plan.packed) await packTensor(plan, tensor, reader, sink, options)
+    for (const tensor of plan.packed) await packTensor(tensor, reader, sink, options, onElements)
   } finally {
     await reader.close()
   }
 }
 
 async function packTensor(
-  plan: WeightPlan,
   tensor: PackedTensor,
   reader: TensorReader,
   sink: PackSink,
-  options: PackOptions
+  options: PackOptions,
+  onElements: (count: number) => void
 ): Promise<void> {
-  let position = tensor.offset
+  const encode = openEncoder(tensor, sink)
   for (const source of tensor.sources) {
     const update = source.update === null ? null : await options.merger.open(source.update, reader)
     try {
       for await (const tile of tiles(source, update, reader)) {
         options.signal?.throwIfAborted()
-        await sink.write(new Uint8Array(tile.buffer, tile.byteOffset, tile.byteLength), position)
-        position += tile.byteLength
-        options.onProgress(position / plan.packedByteLength)
+        await encode(tile)
+        onElements(tile.length)
       }
     } finally {
       update?.close()

@@ -1,30 +1,24 @@
+import type { Quantization } from '@svc/contracts'
 import type { Adapter, LowRankFactors } from '../adapter.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights, LayerNorms, LayerWeights } from '../onnx/decoder.ts'
-import type { ExternalTensor } from '../onnx/graph.ts'
+import type { ExternalTensor, StoredType } from '../onnx/graph.ts'
 import type { Linear, LinearWeight } from '../onnx/linear.ts'
 import { elementCount } from '../ort/runtime.ts'
 import type { Dtype, TensorEntry } from '../safetensors.ts'
+import { elementBytes } from './convert.ts'
+import { PackedLayout, type PackedTensor } from './layout.ts'
 import { hasBias, type LayerLinear, type LayerNorm, linearShape, TensorNames } from './tensor-names.ts'
 import { assignUpdates } from './updates.ts'
 
-/** Element types that weights may have; everything is computed in F32. */
-const readable: readonly Dtype[] = ['F32', 'BF16', 'F16']
-/** Tensors in a packed file start at multiples of this, so that they can be mapped. */
-const ALIGNMENT = 4096
-const FLOAT_BYTES = 4
+/** Element types that weights may have, and what the runtime calls them. */
+const readable: Readonly<Partial<Record<Dtype, StoredType>>> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' }
 
 /** One tensor of a checkpoint and the update that is added to it. */
 export interface WeightSource {
   readonly entry: TensorEntry
   readonly update: LowRankFactors | null
-}
-
-/** A tensor to be written: the rows of its sources after each other, as F32, at `offset` in the packed file. */
-export interface PackedTensor {
-  readonly sources: readonly WeightSource[]
-  readonly offset: number
 }
 
 /**
@@ -33,6 +27,9 @@ export interface PackedTensor {
  * F32 tensors that nothing is added to stay where they are, in the shards. The others are packed: converted, merged
  * with their update and joined (query, key and value; gate and up) in one new file. A group is joined as soon as one of
  * its members has to be packed anyway; where all lie in place, copying them would cost memory and win no time.
+ *
+ * Quantised, all projections are packed. The embedding is not quantised: the rows that are looked up are read where they
+ * lie, whatever their element type, and take no memory before.
  */
 export interface WeightPlan {
   readonly weights: DecoderWeights
@@ -49,6 +46,7 @@ export interface PlanOptions {
   readonly runDirectory: string
   readonly tensors: ReadonlyMap<string, TensorEntry>
   readonly adapter: Adapter | null
+  readonly quantization: Quantization
   /** What the runtime calls a file; null when it cannot reach it. */
   readonly locate: (file: string) => string | null
   /** What the runtime calls the packed file. */
@@ -65,13 +63,13 @@ class Planner {
   readonly #options: PlanOptions
   readonly #names: TensorNames
   readonly #updates: ReadonlyMap<string, LowRankFactors>
-  readonly #packed: PackedTensor[] = []
-  #packedByteLength = 0
+  readonly #layout: PackedLayout
   readonly #used = new Map<string, TensorEntry>()
 
   constructor(config: DecoderConfig, options: PlanOptions) {
     this.#config = config
     this.#options = options
+    this.#layout = new PackedLayout(options.packedLocation)
     this.#names = new TensorNames(name => options.tensors.has(name))
     this.#updates = options.adapter === null ? new Map() : assignUpdates(config, this.#names, options.adapter)
   }
@@ -79,7 +77,7 @@ class Planner {
   plan(): WeightPlan {
     const config = this.#config
     const source = this.#source(this.#names.embedding, [config.vocabularySize, config.hiddenSize])
-    const embedding = this.#weight(this.#names.embedding, [source])
+    const embedding = this.#embedding(source)
     const weights = {
       embedding,
       layers: Array.from({ length: config.layers }, (_, layer) => this.#layer(layer)),
@@ -88,8 +86,8 @@ class Planner {
     }
     return {
       weights,
-      packed: this.#packed,
-      packedByteLength: this.#packedByteLength,
+      packed: this.#layout.tensors,
+      packedByteLength: this.#layout.byteLength,
       parameters: [...this.#used.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
       precision: source.entry.dtype
     }
@@ -120,7 +118,16 @@ class Planner {
     }
   }
 
-  #head(embeddingSource: WeightSource, embedding: LinearWeight): LinearWeight {
+  #embedding(source: WeightSource): ExternalTensor {
+    const { entry } = source
+    const { embedding } = this.#names
+    const location = this.#options.quantization === 'none' ? null : this.#inPlace(source, ['F32', 'BF16', 'F16'])
+    if (location === null) return this.#place(embedding, [source])
+    const { shape, offset, byteLength } = entry
+    return { name: embedding, shape, location, offset, byteLength, type: readable[entry.dtype] ?? 'float32' }
+  }
+
+  #head(embeddingSource: WeightSource, embedding: ExternalTensor): LinearWeight {
     const { head } = this.#names
     const present = this.#options.tensors.has(head)
     if (present && this.#config.tiedHead !== true) {
@@ -128,12 +135,15 @@ class Planner {
     }
     // An update of a tied head must not change the embedding: here the two part.
     const update = this.#updates.get(head)
-    return update === undefined ? embedding : this.#weight(head, [{ entry: embeddingSource.entry, update }])
+    if (update === undefined && this.#options.quantization === 'none') return { form: 'float', values: embedding }
+    return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }])
   }
 
   #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
     const inPlace = kinds.every(kind => this.#inPlace(this.#linearSource(layer, kind)) !== null)
-    return inPlace ? kinds.map(kind => this.#linear(layer, [kind])) : [this.#linear(layer, kinds)]
+    return inPlace && this.#options.quantization === 'none'
+      ? kinds.map(kind => this.#linear(layer, [kind]))
+      : [this.#linear(layer, kinds)]
   }
 
   #linear(layer: number, kinds: readonly LayerLinear[]): Linear {
@@ -149,7 +159,9 @@ class Planner {
   }
 
   #weight(name: string, sources: readonly WeightSource[]): LinearWeight {
-    return { form: 'float', values: this.#place(name, sources) }
+    const { quantization } = this.#options
+    if (quantization === 'none') return { form: 'float', values: this.#place(name, sources) }
+    return this.#layout.weight(name, sources, quantization)
   }
 
   #linearSource(layer: number, kind: LayerLinear): WeightSource {
@@ -170,8 +182,8 @@ class Planner {
       )
     }
     const fits = entry.shape.length === shape.length && entry.shape.every((size, axis) => size === shape[axis])
-    if (!fits || !readable.includes(entry.dtype)) {
-      const wanted = fits ? readable.join(', ') : `[${shape.join(', ')}], as config.json says`
+    if (!fits || readable[entry.dtype] === undefined) {
+      const wanted = fits ? Object.keys(readable).join(', ') : `[${shape.join(', ')}], as config.json says`
       throw inferenceErrors.create(
         'INF_RUN_DIR_TENSOR_INVALID',
         `${entry.file}: ${name} at byte ${entry.offset} is ${entry.dtype} [${entry.shape.join(', ')}], not ${wanted}`,
@@ -183,21 +195,15 @@ class Planner {
   }
 
   #place(name: string, sources: readonly WeightSource[]): ExternalTensor {
-    const [first] = sources as [WeightSource]
-    const shapes = sources.map(source => source.entry.shape)
-    const shape = [shapes.reduce((rows, [count]) => rows + (count as number), 0), ...first.entry.shape.slice(1)]
-    const byteLength = elementCount(shape) * FLOAT_BYTES
-    const location = sources.length === 1 ? this.#inPlace(first) : null
-    if (location !== null) return { name, shape, location, offset: first.entry.offset, byteLength }
-    const offset = Math.ceil(this.#packedByteLength / ALIGNMENT) * ALIGNMENT
-    this.#packed.push({ sources, offset })
-    this.#packedByteLength = offset + byteLength
-    return { name, shape, location: this.#options.packedLocation, offset, byteLength }
+    const [{ entry }] = sources as [WeightSource]
+    const location = sources.length === 1 ? this.#inPlace(sources[0] as WeightSource) : null
+    if (location === null) return this.#layout.floats(name, sources)
+    return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength }
   }
 
   /** Where the runtime can read the tensor as it is, or null. */
-  #inPlace({ entry, update }: WeightSource): string | null {
-    const usable = entry.dtype === 'F32' && update === null && entry.offset % FLOAT_BYTES === 0
+  #inPlace({ entry, update }: WeightSource, dtypes: readonly Dtype[] = ['F32']): string | null {
+    const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }
 }

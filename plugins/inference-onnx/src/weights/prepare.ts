@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Quantization } from '@svc/contracts'
 import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights } from '../onnx/decoder.ts'
 import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
@@ -13,13 +14,16 @@ import { type PackSink, packWeights } from './pack.ts'
 import { planWeights } from './plan.ts'
 
 /** Part of the name of a packed file: raise it when the layout or the arithmetic changes. */
-const PACK_VERSION = 1
+const PACK_VERSION = 2
+
+const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
 
 export interface PrepareOptions {
   readonly directory: RunDirectory
   readonly config: DecoderConfig
   /** Of everything in the run directory that counts: it names the packed file. */
   readonly digest: string
+  readonly quantization: Quantization
   readonly runtime: Runtime
   readonly threads: number
   readonly cacheDirectory: string
@@ -47,15 +51,16 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     runDirectory: directory.path,
     tensors: directory.tensors,
     adapter: directory.adapter,
+    quantization: options.quantization,
     locate: file => locations.of(file),
     packedLocation
   })
   const inMemory = new Map<string, Uint8Array>()
-  if (plan.packed.length > 0 && !(await isCached(packedFile, plan.packedByteLength))) {
+  if (plan.packed.length > 0 && !(await isCached(packedFile, plan.packedByteLength, options.signal))) {
     const merger = new LowRankMerger(options.runtime, options.threads)
     const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
     try {
-      await writeCached(packedFile, plan.packedByteLength, fill)
+      await writeCached(packedFile, plan.packedByteLength, fill, options.signal)
     } catch (error) {
       if (!isUnwritable(error)) throw error
       options.onUncached(error as Error)
@@ -74,9 +79,11 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   }
 }
 
-async function packedPath({ cacheDirectory, digest, directory }: PrepareOptions): Promise<string> {
-  const key = createHash('sha256').update(`${PACK_VERSION}\0${digest}\0${directory.adapted}`).digest('hex')
+async function packedPath({ cacheDirectory, digest, directory, quantization }: PrepareOptions): Promise<string> {
+  const key = createHash('sha256')
+    .update([PACK_VERSION, digest, directory.adapted, quantization].join('\0'))
+    .digest('hex')
   await mkdir(cacheDirectory, { recursive: true }).catch(() => {})
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
-  return join(folder, `${key}.f32`)
+  return join(folder, `${key}.${extensions[quantization]}`)
 }

@@ -1,0 +1,86 @@
+import type { LinearWeight } from '../onnx/linear.ts'
+import type { PackSink } from './pack.ts'
+import { quantiseBlocks, quantiseChannels } from './quantise.ts'
+
+const TRANSPOSED_BYTES = 2 ** 25
+
+/** Where one packed tensor lies. */
+export interface PackedPlace {
+  readonly form: LinearWeight['form']
+  readonly rows: number
+  readonly columns: number
+  /** Of the values, in the packed file. */
+  readonly offset: number
+  /** Of the scales; not used by floats. */
+  readonly scalesOffset: number
+}
+
+/** Takes a tensor, some whole rows at a time from the first to the last, and writes it in its form. */
+export type Encoder = (weights: Float32Array) => Promise<void>
+
+/** `transposedBytes`: how much of a transposed tensor is gathered before it is written. */
+export function openEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number = TRANSPOSED_BYTES): Encoder {
+  switch (place.form) {
+    case 'float':
+      return floatEncoder(place, sink)
+    case 'channel-int8':
+      return channelEncoder(place, sink, transposedBytes)
+    case 'block-int4':
+      return blockEncoder(place, sink)
+  }
+}
+
+function floatEncoder({ offset }: PackedPlace, sink: PackSink): Encoder {
+  let position = offset
+  return async weights => {
+    await sink.write(bytesOf(weights), position)
+    position += weights.byteLength
+  }
+}
+
+function blockEncoder({ columns, offset, scalesOffset }: PackedPlace, sink: PackSink): Encoder {
+  let [position, scalesPosition] = [offset, scalesOffset]
+  return async weights => {
+    const { values, scales } = quantiseBlocks(weights, columns)
+    await sink.write(values, position)
+    await sink.write(bytesOf(scales), scalesPosition)
+    position += values.byteLength
+    scalesPosition += scales.byteLength
+  }
+}
+
+/** Rows become columns, so what arrives in order is written in strips; wide ones, since each strip is a write. */
+function channelEncoder(place: PackedPlace, sink: PackSink, transposedBytes: number): Encoder {
+  const { rows, columns, offset, scalesOffset } = place
+  const width = Math.min(rows, Math.max(1, Math.floor(transposedBytes / columns)))
+  const values = new Int8Array(columns * width)
+  /** Rows that are written, and those that are gathered. */
+  let [done, gathered] = [0, 0]
+  const flush = async () => {
+    if (gathered === rows) {
+      await sink.write(bytesOf(values), offset)
+    } else {
+      for (let column = 0; column < columns; column++) {
+        const strip = values.subarray(column * width, column * width + gathered)
+        await sink.write(bytesOf(strip), offset + column * rows + done)
+      }
+    }
+    done += gathered
+    gathered = 0
+  }
+  return async weights => {
+    for (let first = 0; first < weights.length; ) {
+      const count = Math.min(weights.length / columns - first / columns, width - gathered)
+      const part = weights.subarray(first, first + count * columns)
+      const scales = quantiseChannels(part, columns, { values, stride: width, first: gathered })
+      await sink.write(bytesOf(scales), scalesOffset + (done + gathered) * 4)
+      gathered += count
+      first += part.length
+      if (gathered === width || done + gathered === rows) await flush()
+    }
+  }
+}
+
+function bytesOf(array: Float32Array | Int8Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+}

@@ -1,0 +1,77 @@
+import type { Quantization } from '@svc/contracts'
+import type { ExternalTensor } from '../onnx/graph.ts'
+import { BLOCK, type LinearWeight } from '../onnx/linear.ts'
+import type { PackedPlace } from './encode.ts'
+import type { WeightSource } from './plan.ts'
+import { blocksPerRow } from './quantise.ts'
+
+/** Tensors in a packed file start at multiples of this, so that they can be mapped. */
+const ALIGNMENT = 4096
+const FLOAT_BYTES = 4
+
+/** A tensor to be written: the rows of its sources after each other. */
+export interface PackedTensor extends PackedPlace {
+  readonly sources: readonly WeightSource[]
+}
+
+/** Gives every tensor its place in the packed file. */
+export class PackedLayout {
+  readonly #location: string
+  readonly #tensors: PackedTensor[] = []
+  #byteLength = 0
+
+  /** `location` is what the runtime calls the packed file. */
+  constructor(location: string) {
+    this.#location = location
+  }
+
+  get tensors(): readonly PackedTensor[] {
+    return this.#tensors
+  }
+
+  get byteLength(): number {
+    return this.#byteLength
+  }
+
+  floats(name: string, sources: readonly WeightSource[]): ExternalTensor {
+    const { rows, columns } = sizes(sources)
+    const [first] = sources as [WeightSource]
+    const shape = first.entry.shape.length === 1 ? [rows * columns] : [rows, columns]
+    const values = this.#reserve(name, shape, FLOAT_BYTES)
+    this.#tensors.push({ form: 'float', sources, rows, columns, offset: values.offset, scalesOffset: 0 })
+    return values
+  }
+
+  weight(name: string, sources: readonly WeightSource[], quantization: Quantization): LinearWeight {
+    if (quantization === 'none') return { form: 'float', values: this.floats(name, sources) }
+    const { rows, columns } = sizes(sources)
+    const place = (form: PackedTensor['form'], values: ExternalTensor, scales: ExternalTensor) => {
+      this.#tensors.push({ form, sources, rows, columns, offset: values.offset, scalesOffset: scales.offset })
+      return { values, scales }
+    }
+    if (quantization === 'q8') {
+      const values: ExternalTensor = { ...this.#reserve(name, [columns, rows], 1), type: 'int8' }
+      const scales = this.#reserve(`${name}.scales`, [rows], FLOAT_BYTES)
+      return { form: 'channel-int8', ...place('channel-int8', values, scales) }
+    }
+    const blocks = blocksPerRow(columns)
+    const values: ExternalTensor = { ...this.#reserve(name, [rows, blocks, BLOCK / 2], 1), type: 'uint8' }
+    const scales = this.#reserve(`${name}.scales`, [rows * blocks], FLOAT_BYTES)
+    return { form: 'block-int4', inputs: columns, outputs: rows, ...place('block-int4', values, scales) }
+  }
+
+  #reserve(name: string, shape: readonly number[], elementBytes: number): ExternalTensor {
+    const offset = Math.ceil(this.#byteLength / ALIGNMENT) * ALIGNMENT
+    const byteLength = shape.reduce((product, size) => product * size, elementBytes)
+    this.#byteLength = offset + byteLength
+    return { name, shape, location: this.#location, offset, byteLength }
+  }
+}
+
+/** Vectors that are joined count as one row each. */
+function sizes(sources: readonly WeightSource[]): { readonly rows: number; readonly columns: number } {
+  const shapes = sources.map(({ entry }) => entry.shape)
+  const [first] = shapes as [readonly number[]]
+  if (first.length === 1) return { rows: 1, columns: shapes.reduce((sum, [size]) => sum + (size as number), 0) }
+  return { rows: shapes.reduce((sum, [size]) => sum + (size as number), 0), columns: first[1] as number }
+}
