@@ -10,14 +10,18 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --host ADDRESS       address to listen on (127.0.0.1)
   --model-name NAME    name that clients ask for (last part of DIR)
   --device NAME        auto, cpu, cuda, cuda:N, metal, webgpu (auto)
+  --quant NAME         bits a weight: auto, none, q8, q4 (auto)
   --max-tokens N       tokens generated at most by default (512)
   --temperature N      temperature by default, 0 is greedy (0.7)
 
 Every other setting comes from svc.toml and the environment, as for svc itself.
 `
 
-const SETTINGS = ['model', 'port', 'host', 'model-name', 'device', 'max-tokens', 'temperature']
+const OPTIONS = ['model', 'port', 'host', 'model-name', 'device', 'quant', 'max-tokens', 'temperature']
+/** Those whose setting has another name. */
+const SETTINGS = { quant: 'quantization' }
 const NUMBERS = ['port', 'max-tokens', 'temperature']
+const QUANTIZATIONS = ['auto', 'none', 'q8', 'q4']
 const USAGE_ERROR = 2
 
 process.exitCode = await run(process.argv.slice(2))
@@ -35,7 +39,7 @@ async function run(argv) {
   }
   const set = Object.entries({ ...values, model: resolve(values.model) }).flatMap(([name, value]) => {
     const toml = NUMBERS.includes(name) ? value : JSON.stringify(value)
-    return ['--set', `plugins.model-server.${name.replaceAll('-', '_')}=${toml}`]
+    return ['--set', `plugins.model-server.${SETTINGS[name] ?? name.replaceAll('-', '_')}=${toml}`]
   })
   // biome-ignore lint/style/noRestrictedImports: this is a program of its own, not the plugin, which knows no kernel
   const { main } = await import('@svc/kernel/cli')
@@ -43,7 +47,7 @@ async function run(argv) {
 }
 
 function parse(argv) {
-  const options = Object.fromEntries(SETTINGS.map(name => [name, { type: 'string' }]))
+  const options = Object.fromEntries(OPTIONS.map(name => [name, { type: 'string' }]))
   try {
     return parseArgs({
       args: argv,
@@ -61,6 +65,9 @@ function check(values, positionals) {
   if (values.model === undefined) return '--model DIR is missing'
   const number = NUMBERS.find(name => values[name] !== undefined && !/^\d+(\.\d+)?$/.test(values[name]))
   if (number !== undefined) return `--${number} must be a number, got '${values[number]}'`
+  if (values.quant !== undefined && !QUANTIZATIONS.includes(values.quant)) {
+    return `--quant must be one of ${QUANTIZATIONS.join(', ')}, got '${values.quant}'`
+  }
   const directory = resolve(values.model)
   const found = statSync(directory, { throwIfNoEntry: false })
   if (found === undefined) return `the run directory ${directory} does not exist`

@@ -90,9 +90,9 @@ export class ModelLoader {
   async #acquire(fingerprint: string): Promise<{ readonly model: LoadedModel; readonly opened: boolean }> {
     const { config, log } = this.#ctx
     const { name, directory } = this.#served
-    const { device, slots, context } = config
+    const { device, quantization, slots, context } = config
     const engine = this.#engine
-    const parts = [engine.name, engine.instance, directory, fingerprint, device, slots, context]
+    const parts = [engine.name, engine.instance, directory, fingerprint, device, quantization, slots, context]
     const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
     let opened = false
     const open = (): Promise<LoadedModel> => {
@@ -102,6 +102,7 @@ export class ModelLoader {
         runDirectory: directory,
         slots,
         ...(device === undefined ? {} : { device: device === 'best' ? 'auto' : device }),
+        ...(quantization === undefined ? {} : { quantization }),
         ...(context === undefined ? {} : { maxContext: context }),
         onProgress: this.#progressReporter()
       })

@@ -14,6 +14,7 @@ export const serveCommand: CommandDescriptor = {
     host: t.optional(t.string({ description: 'Address to listen on; default 127.0.0.1.' })),
     model_name: t.optional(t.string({ description: 'Name that clients ask for.' })),
     device: t.optional(t.string({ description: 'Device that computes: auto, cpu, cuda, cuda:N, metal, webgpu.' })),
+    quant: t.optional(t.enum(['auto', 'none', 'q8', 'q4'], { description: 'Bits a weight; default auto.' })),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens generated at most by default.' })),
     temperature: t.optional(t.number({ minimum: 0, description: 'Temperature by default.' }))
   })

@@ -27,6 +27,12 @@ export const settings = t.object({
         'Device that computes: auto (or best), cpu, cuda, cuda:N, metal, webgpu. Without it the engine decides.'
     })
   ),
+  quantization: t.optional(
+    t.enum(['auto', 'none', 'q8', 'q4'], {
+      description:
+        'Bits a weight: auto, none (as the checkpoint stores them), q8, q4. Without it the setting of the engine decides.'
+    })
+  ),
   slots: t.integer({ default: 1, minimum: 1, maximum: 256, description: 'Answers that are generated at once.' }),
   queue: t.integer({
     default: 8,

@@ -28,12 +28,19 @@ t.test('the command starts the server with its flags and ends with its exit code
      process.exit(7)`
   )
   const run = runServeCommand(folder)
-  t.equal(await run({ model: 'runs/a', port: 0, model_name: 'my model', max_tokens: 9, temperature: 0 }, terminal()), 7)
+  t.equal(
+    await run(
+      { model: 'runs/a', port: 0, model_name: 'my model', quant: 'q8', max_tokens: 9, temperature: 0 },
+      terminal()
+    ),
+    7
+  )
   t.same(JSON.parse(readFileSync(`${folder}/argv.json`, 'utf8')), [
     'serve',
     ...['--model', resolve('runs/a')],
     ...['--port', '0'],
     ...['--model-name', 'my model'],
+    ...['--quant', 'q8'],
     ...['--max-tokens', '9'],
     ...['--temperature', '0']
   ])
@@ -86,6 +93,7 @@ t.test('the program refuses arguments that it cannot use, with exit code 2', asy
   refuse(['serve', '--model', `${directory}/none`], new RegExp(`run directory ${directory}/none does not exist`))
   refuse(['serve', '--model', `${directory}/file`], /file is not a directory/)
   refuse(['serve', '--model', directory, '--port', 'high'], /--port must be a number, got 'high'/)
+  refuse(['serve', '--model', directory, '--quant', 'q5'], /--quant must be one of auto, none, q8, q4, got 'q5'/)
   refuse(['serve', '--modle', directory], /--modle/)
 })
 
