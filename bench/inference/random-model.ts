@@ -1,8 +1,19 @@
 import { cp, mkdir, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Shape of a Qwen2 model: large enough that memory, not overhead, decides. */
-const shape = {
+/** Shape of a Qwen2 model. */
+export interface RandomShape {
+  readonly hidden: number
+  readonly layers: number
+  readonly heads: number
+  readonly keyValueHeads: number
+  readonly headSize: number
+  readonly intermediate: number
+  readonly vocabulary: number
+}
+
+/** 88 million weights: enough that memory, not overhead, decides. */
+export const smallShape: RandomShape = {
   hidden: 896,
   layers: 4,
   heads: 14,
@@ -12,11 +23,19 @@ const shape = {
   vocabulary: 32_000
 }
 
+/** That of Qwen2.5-0.5B: 494 million weights. */
+export const halfBillionShape: RandomShape = { ...smallShape, layers: 24, vocabulary: 151_936 }
+
 /**
- * Writes a run directory with random F32 weights (88 million). Every tensor is different, since ONNX Runtime keeps equal
- * ones once, which would make a model look smaller than it is.
+ * Writes a run directory with random weights, F32 or BF16. Every tensor is different, since ONNX Runtime keeps equal ones
+ * once, which would make a model look smaller than it is.
  */
-export async function writeRandomModel(folder: string, tokenizerFolder: string): Promise<void> {
+export async function writeRandomModel(
+  folder: string,
+  tokenizerFolder: string,
+  shape: RandomShape = smallShape,
+  dtype: 'F32' | 'BF16' = 'F32'
+): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const name of ['tokenizer.json', 'tokenizer_config.json'])
     await cp(join(tokenizerFolder, name), join(folder, name))
@@ -38,10 +57,10 @@ export async function writeRandomModel(folder: string, tokenizerFolder: string):
       tie_word_embeddings: true
     })
   )
-  await writeWeights(join(folder, 'model.safetensors'))
+  await writeWeights(join(folder, 'model.safetensors'), tensors(shape), dtype)
 }
 
-function tensors(): Map<string, readonly number[]> {
+function tensors(shape: RandomShape): Map<string, readonly number[]> {
   const { hidden, intermediate, vocabulary } = shape
   const query = shape.heads * shape.headSize
   const keyValue = shape.keyValueHeads * shape.headSize
@@ -66,13 +85,18 @@ function tensors(): Map<string, readonly number[]> {
   return all.set('model.norm.weight', [hidden])
 }
 
-async function writeWeights(file: string): Promise<void> {
+async function writeWeights(
+  file: string,
+  tensors: ReadonlyMap<string, readonly number[]>,
+  dtype: 'F32' | 'BF16'
+): Promise<void> {
+  const size = dtype === 'F32' ? 4 : 2
   const header: Record<string, unknown> = {}
   let offset = 0
-  const counts = [...tensors()].map(([name, dimensions]) => {
+  const counts = [...tensors].map(([name, dimensions]) => {
     const count = dimensions.reduce((a, b) => a * b, 1)
-    header[name] = { dtype: 'F32', shape: dimensions, data_offsets: [offset, offset + count * 4] }
-    offset += count * 4
+    header[name] = { dtype, shape: dimensions, data_offsets: [offset, offset + count * size] }
+    offset += count * size
     return count
   })
   const json = JSON.stringify(header)
@@ -90,7 +114,15 @@ async function writeWeights(file: string): Promise<void> {
       state ^= state << 5
       values[i] = (state / 2 ** 31) * 0.05
     }
-    await handle.writeFile(new Uint8Array(values.buffer))
+    await handle.writeFile(dtype === 'F32' ? new Uint8Array(values.buffer) : upperHalves(values))
   }
   await handle.close()
+}
+
+/** The upper half of an F32 is a BF16, rounded towards zero. */
+function upperHalves(values: Float32Array): Uint8Array {
+  const halves = new Uint16Array(values.buffer)
+  const upper = new Uint16Array(values.length)
+  for (let i = 0; i < upper.length; i++) upper[i] = halves[2 * i + 1] as number
+  return new Uint8Array(upper.buffer)
 }

@@ -10,6 +10,8 @@ const NIBBLE_LARGEST = 7
  * often costs less than the coarser steps for all others.
  */
 const TRIED_SCALES = [1, 0.94, 0.88, 0.82, 0.76]
+/** Adding and taking it away again rounds a double to a whole number, faster than Math.round does. */
+const ROUNDER = 1.5 * 2 ** 52
 
 /** Where the transpose of some rows goes: row `n` of them becomes column `first + n` of `[columns, stride]`. */
 export interface Transposed {
@@ -33,7 +35,7 @@ export function quantiseChannels(weights: Float32Array, columns: number, target:
     scales[row] = largest / INT8_LARGEST
     const column = target.first + row
     for (let i = 0; i < columns; i++) {
-      values[i * stride + column] = Math.round((weights[start + i] as number) * inverse)
+      values[i * stride + column] = (weights[start + i] as number) * inverse + ROUNDER - ROUNDER
     }
   }
   return scales
@@ -100,6 +102,6 @@ function bestScale(block: Float32Array): number {
 }
 
 function nibble(value: number): number {
-  const whole = Math.round(value)
-  return whole < NIBBLE_LEAST ? NIBBLE_LEAST : whole > NIBBLE_LARGEST ? NIBBLE_LARGEST : whole
+  const bounded = value < NIBBLE_LEAST ? NIBBLE_LEAST : value > NIBBLE_LARGEST ? NIBBLE_LARGEST : value
+  return bounded + ROUNDER - ROUNDER
 }

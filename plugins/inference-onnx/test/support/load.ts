@@ -1,8 +1,12 @@
+import type { Quantization } from '@svc/contracts'
 import { OnnxEngine } from '../../src/engine.ts'
 
 /** A process that loads a run directory with a cache, tells the first tokens, and ends. */
-const [runDirectory = '', cacheDirectory = ''] = process.argv.slice(2)
-const model = await new OnnxEngine({ cacheDirectory, threads: 1 }).load({ runDirectory })
+const [runDirectory = '', cacheDirectory = '', quantization = 'none'] = process.argv.slice(2)
+const model = await new OnnxEngine({ cacheDirectory, threads: 1 }).load({
+  runDirectory,
+  quantization: quantization as Quantization
+})
 const tokens: number[] = []
 const request = { tokens: [9, 8], maxTokens: 6, ignoreEos: true, sampling: { temperature: 0 } }
 for await (const event of model.generate(request)) if (event.type === 'text') tokens.push(...event.tokens)
