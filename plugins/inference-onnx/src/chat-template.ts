@@ -1,38 +1,57 @@
-import { Template } from '@huggingface/jinja'
 import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
+import { JinjaTemplate } from './jinja.ts'
+import { TemplateMessages, toolForTemplate } from './template-messages.ts'
 
 const START = '<|im_start|>'
 const END = '<|im_end|>'
+const PROBE_TOOL: ChatTool = {
+  name: 'probe_of_abilities',
+  description: '',
+  parameters: { type: 'object', properties: {}, required: [] }
+}
+
+interface Compiled {
+  readonly template: JinjaTemplate
+  readonly messages: TemplateMessages
+}
 
 export interface ChatTemplateOptions {
   /** Jinja source; null for ChatML. */
   readonly source: string | null
+  /** Jinja source for conversations with tools, where the tokenizer has one of its own for them. */
+  readonly toolSource?: string | null
   /** `bos_token` and its like, offered to the template. */
   readonly variables: Readonly<Record<string, string>>
   /** Names of the tokenizer's special tokens, which no message may smuggle in. */
   readonly specialNames: readonly string[]
+  /** The time that templates may show; default: the present. */
+  readonly now?: () => Date
 }
 
 /** Renders conversations into prompts that end where the assistant's answer begins. */
 export class ChatTemplate {
   readonly source: string | null
-  /** Told by the names that the source reads: a template says nothing else of itself. */
+  /** Told by what the template makes of a tool, and of the two ways to think. */
   readonly abilities: ChatAbilities
-  readonly #template: Template | null
+  readonly #template: Compiled | null
+  readonly #toolTemplate: Compiled | null
   readonly #variables: Readonly<Record<string, string>>
   readonly #markers: readonly string[]
+  readonly #now: () => Date
 
   /** Throws `INF_CHAT_TEMPLATE_FAILED` when the source is not a template. */
-  constructor(options: ChatTemplateOptions) {
-    this.source = options.source
+  constructor({ source, toolSource = null, variables, specialNames, now = () => new Date() }: ChatTemplateOptions) {
+    this.source = source
+    this.#variables = variables
+    this.#markers = [...new Set([START, END, ...specialNames])].filter(name => /^<\|.*\|>$/.test(name))
+    this.#now = now
+    this.#template = source === null ? null : compile(source)
+    this.#toolTemplate = toolSource === null ? this.#template : compile(toolSource)
     this.abilities = {
-      tools: /\btools\b/.test(options.source ?? ''),
-      thinking: /\benable_thinking\b/.test(options.source ?? '')
+      tools: this.#shows(PROBE_TOOL.name, { tools: [PROBE_TOOL] }),
+      thinking: this.#differs({ thinking: true }, { thinking: false })
     }
-    this.#variables = options.variables
-    this.#markers = [...new Set([START, END, ...options.specialNames])].filter(name => /^<\|.*\|>$/.test(name))
-    this.#template = options.source === null ? null : guard(() => new Template(options.source as string))
   }
 
   /**
@@ -45,32 +64,36 @@ export class ChatTemplate {
     const [only] = messages
     if (messages.length === 1 && only?.role === 'user' && isChatMl(only.content)) return openTurn(only.content)
     const { tools = [], thinking } = options
-    const template = options.template === undefined ? this.#template : guard(() => new Template(`${options.template}`))
-    if (template === null) {
+    const own = tools.length > 0 ? this.#toolTemplate : this.#template
+    const compiled = options.template === undefined ? own : compile(options.template)
+    if (compiled === null) {
       return openTurn(messages.map(({ role, content }) => turn(role, this.#neutralise(content))).join(''))
     }
-    return guard(() =>
-      template.render({
-        ...this.#variables,
-        messages: messages.map(message => this.#forTemplate(message)),
-        add_generation_prompt: true,
-        ...(tools.length === 0 ? {} : { tools: tools.map(toolForTemplate) }),
-        ...(thinking === undefined ? {} : { enable_thinking: thinking })
-      })
-    )
+    const variables = {
+      ...this.#variables,
+      messages: compiled.messages.convert(messages, tools, text => this.#neutralise(text)),
+      add_generation_prompt: true,
+      tools: tools.length === 0 ? null : tools.map(toolForTemplate),
+      documents: null,
+      ...(thinking === undefined ? {} : { enable_thinking: thinking })
+    }
+    return guard(() => compiled.template.render(variables, this.#now()))
   }
 
-  /** A message with the field names that templates of public models read. */
-  #forTemplate({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage): Record<string, unknown> {
-    return {
-      role,
-      content: this.#neutralise(content),
-      ...(thinking === undefined ? {} : { reasoning_content: this.#neutralise(thinking) }),
-      ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
-      ...(name === undefined ? {} : { name }),
-      ...(toolCalls === undefined
-        ? {}
-        : { tool_calls: toolCalls.map(call => ({ id: call.id, type: 'function', function: { ...call } })) })
+  #shows(text: string, options: RenderChatOptions): boolean {
+    return this.#probe(options)?.includes(text) ?? false
+  }
+
+  #differs(one: RenderChatOptions, other: RenderChatOptions): boolean {
+    return this.#probe(one) !== this.#probe(other)
+  }
+
+  /** Null where the template refuses the shortest conversation. */
+  #probe(options: RenderChatOptions): string | null {
+    try {
+      return this.render([{ role: 'user', content: 'Hi' }], options)
+    } catch {
+      return null
     }
   }
 
@@ -81,8 +104,8 @@ export class ChatTemplate {
   }
 }
 
-function toolForTemplate(tool: ChatTool): Record<string, unknown> {
-  return { type: 'function', function: { ...tool } }
+function compile(source: string): Compiled {
+  return guard(() => ({ template: new JinjaTemplate(source), messages: new TemplateMessages(source) }))
 }
 
 function isChatMl(text: string): boolean {

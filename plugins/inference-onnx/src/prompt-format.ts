@@ -10,18 +10,20 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer): Cha
     const text = tokenText(value)
     return name.endsWith('_token') && text !== null ? [[name, text] as const] : []
   })
+  const stated = configuration.chat_template
   return new ChatTemplate({
-    source: directory.chatTemplate ?? templateSource(configuration.chat_template),
+    source: directory.chatTemplate ?? templateSource(stated, 'default'),
+    toolSource: directory.chatTemplate === null && Array.isArray(stated) ? templateSource(stated, 'tool_use') : null,
     variables: Object.fromEntries(variables),
     specialNames: tokenizer.specialNames
   })
 }
 
-/** One template, or several with names, of which `default` counts. */
-function templateSource(value: unknown): string | null {
+/** One template, or several with names: the one of that name, and where the default is asked for the first otherwise. */
+function templateSource(value: unknown, name: 'default' | 'tool_use'): string | null {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return null
-  const entry = value.find(({ name }) => name === 'default') ?? value[0]
+  const entry = value.find(entry => entry?.name === name) ?? (name === 'default' ? value[0] : null)
   return typeof entry?.template === 'string' ? entry.template : null
 }
 
@@ -31,9 +33,12 @@ function tokenText(value: unknown): string | null {
   return typeof text === 'string' ? text : null
 }
 
-/** Tokens that end a sequence: what the configurations say, and the end of a ChatML turn. */
+/** What ends a turn in ChatML, Llama 3, Phi and Gemma: runs of training often leave it out of their configurations. */
+const turnEnds = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>', '<|end|>', '<end_of_turn>']
+
+/** Tokens that end a sequence: what the configurations say, and the ends of turns. */
 export function endTokens(config: DecoderConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
-  const names = ['<|im_end|>', tokenText(directory.tokenizerConfiguration?.eos_token)]
+  const names = [...turnEnds, tokenText(directory.tokenizerConfiguration?.eos_token)]
   const ids = names.map(name => (name === null ? null : tokenizer.id(name)))
   return new Set([...config.endTokens, ...ids.filter(id => id !== null)])
 }

@@ -70,3 +70,31 @@ t.test('templates see the special tokens and may refuse a conversation', async t
 t.test('a template that cannot be parsed is refused', async t => {
   t.throws(() => new ChatTemplate({ ...plain, source: '{% if %}' }), { code: 'INF_CHAT_TEMPLATE_FAILED' })
 })
+
+t.test('a tokenizer with a template for tools uses it for conversations with tools, and none else', async t => {
+  const template = new ChatTemplate({
+    ...plain,
+    source: '{{ messages[0].content }}',
+    toolSource: '{{ tools[0].function.name }}: {{ messages[0].content }}'
+  })
+  const tools = [{ name: 'now', parameters: {} }]
+  t.equal(template.render([{ role: 'user', content: 'Hi' }]), 'Hi')
+  t.equal(template.render([{ role: 'user', content: 'Hi' }], { tools }), 'now: Hi')
+  t.equal(template.render([{ role: 'user', content: 'Hi' }], { tools, template: 'mine' }), 'mine')
+  t.equal(template.abilities.tools, true)
+})
+
+t.test('a template of a request cannot ask for endless numbers', async t => {
+  const template = new ChatTemplate(plain)
+  const count = (range: string) => template.render([], { template: `{{ range(${range}) | list | length }}` })
+  t.same(['3', '2, 9', '9, 2, -3', '5, 5'].map(count), ['3', '7', '3', '0'])
+  for (const range of ['1000000000', '0, 5, 0']) t.throws(() => count(range), { code: 'INF_CHAT_TEMPLATE_FAILED' })
+})
+
+t.test('dates are written as Python writes them, wherever the machine stands', async t => {
+  const now = () => new Date(2024, 0, 3, 15, 4, 5)
+  const template = new ChatTemplate({ ...plain, source: '{{ strftime_now(messages[0].content) }}', now })
+  const written = (format: string) => template.render([{ role: 'user', content: format }])
+  t.equal(written('%a %A %b %B %d %-d %j %y %Y'), 'Wed Wednesday Jan January 03 3 003 24 2024')
+  t.equal(written('%H:%M:%S %I%p %-I %m %-m 100%% %q'), '15:04:05 03PM 3 01 1 100% %q')
+})

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import type { ChatMessage, ChatTool } from '@svc/contracts'
+import { JinjaTemplate } from './jinja.ts'
+
+/** JSON with the blanks that Python puts into it, which is what models have read. */
+const asPython = new JinjaTemplate('{{ tools | tojson }}')
+
+/** What templates demand of the messages that they are given, told by how they read them. */
+export class TemplateMessages {
+  /** Some families refuse the id of a call that has not nine letters and digits. */
+  readonly #shortIds: boolean
+  /** Some read tools as text in a field of the system's message, and nowhere else. */
+  readonly #toolsInSystem: boolean
+
+  constructor(source: string) {
+    this.#shortIds = /\|\s*length\s*!=\s*9\b/.test(source)
+    this.#toolsInSystem = /message(?:\.tools\b|\[\s*['"]tools['"]\s*\])/.test(source)
+  }
+
+  /** Messages with the field names that templates of public models read. `clean` is applied to every text. */
+  convert(
+    messages: readonly ChatMessage[],
+    tools: readonly ChatTool[],
+    clean: (text: string) => string
+  ): Record<string, unknown>[] {
+    const converted = messages.map(message => this.#message(message, clean))
+    if (!this.#toolsInSystem || tools.length === 0) return converted
+    const text = asPython.render({ tools }, new Date(0))
+    const [first] = converted
+    if (first?.role === 'system') return [{ ...first, tools: text }, ...converted.slice(1)]
+    return [{ role: 'system', content: '', tools: text }, ...converted]
+  }
+
+  #message({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage, clean: (text: string) => string) {
+    const thought = thinking === undefined ? undefined : clean(thinking)
+    return {
+      role,
+      content: clean(content),
+      ...(thought === undefined ? {} : { reasoning_content: thought, thinking: thought }),
+      ...(toolCallId === undefined ? {} : { tool_call_id: this.#id(toolCallId) }),
+      ...(name === undefined ? {} : { name }),
+      ...(toolCalls === undefined
+        ? {}
+        : {
+            tool_calls: toolCalls.map(({ id, name, arguments: values }) => ({
+              id: this.#id(id),
+              type: 'function',
+              function: { name, arguments: values }
+            }))
+          })
+    }
+  }
+
+  #id(id: string): string {
+    if (!this.#shortIds || /^[A-Za-z0-9]{9}$/.test(id)) return id
+    return createHash('sha256').update(id).digest('hex').slice(0, 9)
+  }
+}
+
+export function toolForTemplate(tool: ChatTool): Record<string, unknown> {
+  return { type: 'function', function: { ...tool } }
+}
