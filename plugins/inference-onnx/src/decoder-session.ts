@@ -1,193 +1,151 @@
-import { inferenceErrors } from './errors.ts'
+import type { CachePool, CacheViews } from './batching/cache-pool.ts'
+import { Frame, type FrameShape, logitRows, type Span, type Wanted } from './batching/frame.ts'
 import type { DecoderConfig } from './model-config.ts'
-import { engineSurface } from './onnx/decoder.ts'
-import type { Binding, HostTensor, Runtime, Session, Tensor } from './ort/runtime.ts'
+import type { Binding, HostTensor, Runtime, Session } from './ort/runtime.ts'
 
 export interface DecoderSessionOptions {
   readonly runtime: Runtime
   readonly session: Session
   readonly config: DecoderConfig
-  /** Positions that each slot can hold. */
-  readonly capacity: number
+  readonly cache: CachePool
   /** Tokens of a prompt that are read in one run. */
   readonly chunk: number
+  /** Rows of logits of the runs that recur, other than whole chunks. */
+  readonly logitRows: number
 }
 
-/** Which positions of a step get logits. */
-export type Wanted = 'last' | 'all'
+export interface DecoderRun {
+  /** Row of the cache that holds the first sequence; the others follow it. */
+  readonly row: number
+  /** One per sequence. Several sequences have one token each. */
+  readonly spans: readonly Span[]
+  readonly wanted: Wanted
+  /** Aborting it makes the run fail soon, where the runtime can interrupt itself. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Windows whose bindings are kept. */
+const MAX_WINDOWS = 48
+
+/** Bindings for runs over the same rows of the cache, by the name of their shape. */
+interface Window {
+  readonly views: CacheViews
+  readonly bindings: Map<string, Binding>
+}
 
 /**
- * Runs a decoder over slots, each of which holds the key and value cache of one sequence.
+ * Runs a decoder over rows of a cache.
  *
- * A slot's cache is bound as past and present at once, so a run appends to it where it lies. Going back to an earlier
- * position needs nothing: what lies behind is overwritten. Steps of one slot must not overlap.
+ * Rows are bound as past and present at once, so a run appends to them where they lie. Going back to an earlier position
+ * needs nothing: what lies behind is overwritten. Runs must not overlap.
  */
 export class DecoderSession {
   readonly #options: DecoderSessionOptions
-  readonly #slots = new Map<number, Slot>()
+  readonly #sharedLogits: HostTensor<'float32'>
+  readonly #frames = new Map<string, Frame>()
+  /** By first row and number of rows; used ones move to the end. */
+  readonly #windows = new Map<string, Window>()
 
   constructor(options: DecoderSessionOptions) {
     this.#options = options
+    const { runtime, config } = options
+    this.#sharedLogits = runtime.host('float32', [options.logitRows, config.vocabularySize])
   }
 
   get chunk(): number {
     return this.#options.chunk
   }
 
-  /** Positions of the slots that have been used so far. */
-  get cachePositions(): number {
-    return this.#slots.size * this.#options.capacity
-  }
-
-  get cacheBytes(): number {
-    return this.#slots.size * slotBytes(this.#options)
+  get vocabularySize(): number {
+    return this.#options.config.vocabularySize
   }
 
   /**
-   * Reads `tokens` at `position` (tokens already in the slot) and returns logits: `[vocabulary]` of the last token, or
-   * `[tokens, vocabulary]` of all. The array is valid until the next step of this slot.
-   *
-   * Throws `INF_OUT_OF_MEMORY` when the slot's cache cannot be allocated on its first use.
+   * Reads the tokens of all spans and returns logits `[rows, vocabulary]`: of the last token of each span, or of all. The
+   * array is valid until the next run. The cache must have room for them: see {@link DecoderSession.reserve}.
    */
-  async step(
-    slot: number,
-    tokens: readonly number[],
-    position: number,
-    wanted: Wanted,
-    signal?: AbortSignal
-  ): Promise<Float32Array> {
-    let state = this.#slots.get(slot)
-    if (state === undefined) {
-      state = new Slot(this.#options)
-      this.#slots.set(slot, state)
-    }
-    return state.step(tokens, position, wanted, signal)
+  async run({ row, spans, wanted, signal }: DecoderRun): Promise<Float32Array> {
+    const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
+    const window = this.#window(row, spans.length)
+    const name = `${shape.batch} ${shape.length} ${wanted}`
+    if (!this.#recurs(shape)) return this.#runOnce(window, shape, spans, signal)
+    const frame = this.#frames.get(name) ?? new Frame(this.#frameOptions, shape)
+    this.#frames.set(name, frame)
+    const binding = window.bindings.get(name) ?? this.#bind(window, frame)
+    window.bindings.set(name, binding)
+    frame.write(spans)
+    await binding.run(signal)
+    return frame.logits
   }
 
-  /** Frees everything. No step may be under way. */
+  /** Makes room in the cache; see {@link CachePool.reserve}. */
+  async reserve(positions: number, lengths: readonly number[]): Promise<void> {
+    const { cache } = this.#options
+    if (cache.holds(positions)) return
+    this.#releaseWindows()
+    await cache.reserve(positions, lengths)
+  }
+
+  /** Frees everything. No run may be under way. */
   async close(): Promise<void> {
-    for (const slot of this.#slots.values()) slot.release()
-    this.#slots.clear()
+    this.#releaseWindows()
+    for (const frame of this.#frames.values()) frame.release()
+    this.#frames.clear()
+    this.#sharedLogits.release()
+    this.#options.cache.release()
     await this.#options.session.close()
   }
-}
 
-class Slot {
-  readonly #options: DecoderSessionOptions
-  readonly #cache: Readonly<Record<string, Tensor>>
-  /** Bindings for the shapes that recur: one token, and a whole chunk. */
-  readonly #steps = new Map<string, Step>()
-
-  constructor(options: DecoderSessionOptions) {
-    this.#options = options
-    this.#cache = allocateCache(options)
+  get #frameOptions() {
+    return { ...this.#options, sharedLogits: this.#sharedLogits }
   }
 
-  async step(
-    tokens: readonly number[],
-    position: number,
-    wanted: Wanted,
+  /** Single tokens, few tokens with all their logits, and whole chunks: their memory and bindings are kept. */
+  #recurs(shape: FrameShape): boolean {
+    if (logitRows(shape) > this.#options.logitRows) return false
+    return shape.length === 1 || shape.wanted === 'all' || shape.length === this.#options.chunk
+  }
+
+  async #runOnce(
+    window: Window,
+    shape: FrameShape,
+    spans: readonly Span[],
     signal: AbortSignal | undefined
   ): Promise<Float32Array> {
-    const { length } = tokens
-    const recurs = wanted === 'last' && (length === 1 || length === this.#options.chunk)
-    const key = `${length}`
-    const step = (recurs ? this.#steps.get(key) : undefined) ?? new Step(this.#options, this.#cache, length, wanted)
-    if (recurs) this.#steps.set(key, step)
+    const frame = new Frame(this.#frameOptions, shape)
+    const binding = this.#bind(window, frame)
     try {
-      return await step.run(tokens, position, signal)
+      frame.write(spans)
+      await binding.run(signal)
+      return frame.logits
     } finally {
-      if (!recurs) step.release()
+      binding.release()
+      frame.release()
     }
   }
 
-  release(): void {
-    for (const step of this.#steps.values()) step.release()
-    for (const tensor of Object.values(this.#cache)) tensor.release()
-  }
-}
-
-/** Memory and binding for one number of tokens. */
-class Step {
-  readonly #tokens: HostTensor<'int64'>
-  readonly #lastPositions: HostTensor<'int32'>
-  readonly #totalLength: HostTensor<'int32'>
-  readonly #logitPositions: HostTensor<'int64'>
-  readonly #logits: HostTensor<'float32'>
-  readonly #binding: Binding
-
-  constructor(
-    { runtime, session, config }: DecoderSessionOptions,
-    cache: Readonly<Record<string, Tensor>>,
-    length: number,
-    wanted: Wanted
-  ) {
-    const rows = wanted === 'all' ? length : 1
-    this.#tokens = runtime.host('int64', [1, length])
-    this.#lastPositions = runtime.host('int32', [1])
-    this.#totalLength = runtime.host('int32', [])
-    this.#logitPositions = runtime.host('int64', [rows])
-    this.#logits = runtime.host('float32', [rows, config.vocabularySize])
-    for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(length - rows + row)
-    const halves = cacheNames(config)
-    this.#binding = session.bind(
-      {
-        input_ids: this.#tokens,
-        last_positions: this.#lastPositions,
-        total_length: this.#totalLength,
-        logit_positions: this.#logitPositions,
-        ...Object.fromEntries(halves.map(({ past, key }) => [past, cache[key] as Tensor]))
-      },
-      {
-        logits: this.#logits,
-        ...Object.fromEntries(halves.map(({ present, key }) => [present, cache[key] as Tensor]))
-      }
-    )
+  #bind({ views }: Window, frame: Frame): Binding {
+    const inputs = { ...frame.inputs, ...views.past }
+    return this.#options.session.bind(inputs, { ...frame.outputs, ...views.present })
   }
 
-  async run(tokens: readonly number[], position: number, signal: AbortSignal | undefined): Promise<Float32Array> {
-    for (let i = 0; i < tokens.length; i++) this.#tokens.data[i] = BigInt(tokens[i] as number)
-    const length = position + tokens.length
-    this.#lastPositions.data[0] = length - 1
-    this.#totalLength.data[0] = length
-    await this.#binding.run(signal)
-    return this.#logits.data
+  #window(row: number, count: number): Window {
+    const name = `${row} ${count}`
+    const window = this.#windows.get(name) ?? { views: this.#options.cache.views(row, count), bindings: new Map() }
+    this.#windows.delete(name)
+    this.#windows.set(name, window)
+    const [oldest] = this.#windows
+    if (this.#windows.size > MAX_WINDOWS && oldest !== undefined) this.#releaseWindow(...oldest)
+    return window
   }
 
-  release(): void {
-    this.#binding.release()
-    const tensors = [this.#tokens, this.#lastPositions, this.#totalLength, this.#logitPositions, this.#logits]
-    for (const tensor of tensors) tensor.release()
+  #releaseWindows(): void {
+    for (const [name, window] of this.#windows) this.#releaseWindow(name, window)
   }
-}
 
-function cacheNames(config: DecoderConfig): { key: string; past: string; present: string }[] {
-  return Array.from({ length: config.layers }, (_, layer) =>
-    (['key', 'value'] as const).map(half => ({
-      key: `${layer}.${half}`,
-      past: engineSurface.pastName(layer, half),
-      present: engineSurface.presentName(layer, half)
-    }))
-  ).flat()
-}
-
-function slotBytes({ config, capacity }: Pick<DecoderSessionOptions, 'config' | 'capacity'>): number {
-  return 4 * 2 * config.layers * config.keyValueHeads * capacity * config.headSize
-}
-
-function allocateCache({ runtime, config, capacity }: DecoderSessionOptions): Record<string, Tensor> {
-  const shape = [1, config.keyValueHeads, capacity, config.headSize]
-  const cache: Record<string, Tensor> = {}
-  try {
-    for (const { key } of cacheNames(config)) cache[key] = runtime.state(shape)
-  } catch (cause) {
-    for (const tensor of Object.values(cache)) tensor.release()
-    const bytes = slotBytes({ config, capacity })
-    throw inferenceErrors.create(
-      'INF_OUT_OF_MEMORY',
-      `No memory for the ${bytes} bytes that a context of ${capacity} tokens takes`,
-      { cause, data: { bytes, capacity }, hint: 'Load the model with a smaller maxContext or fewer slots.' }
-    )
+  #releaseWindow(name: string, { views, bindings }: Window): void {
+    this.#windows.delete(name)
+    for (const binding of bindings.values()) binding.release()
+    views.release()
   }
-  return cache
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
+import { CachePool } from './batching/cache-pool.ts'
+import { Scheduler } from './batching/scheduler.ts'
 import { DecoderSession } from './decoder-session.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
@@ -13,7 +15,6 @@ import { elementCount, type Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
 import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
-import { Scheduler } from './scheduler.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { prepareWeights } from './weights/prepare.ts'
@@ -148,12 +149,14 @@ export class OnnxEngine implements InferenceEngine {
     })
     if (signal?.aborted) await session.close()
     signal?.throwIfAborted()
+    const cache = new CachePool({ runtime, config, slots, contextLength })
     const decoder = new DecoderSession({
       runtime,
       session,
       config,
-      capacity: contextLength,
-      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK
+      cache,
+      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
+      logitRows: slots
     })
     report(progress.weights, progress.session, 'ready')(1)
     const info: ModelInfo = {
@@ -174,7 +177,11 @@ export class OnnxEngine implements InferenceEngine {
       info,
       tokenizer,
       template,
-      scheduler: new Scheduler(decoder, slots, this.#options.maxWaiting ?? DEFAULT_MAX_WAITING),
+      scheduler: new Scheduler({
+        session: decoder,
+        cache,
+        maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING
+      }),
       endTokens: endTokens(config, directory, tokenizer),
       onClosed: () => {
         this.#openModels--

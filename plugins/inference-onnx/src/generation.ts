@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto'
 import type { GenerateEvent, GenerateRequest, GenerateUsage, TokenLogprob } from '@svc/contracts'
+import type { Job, Outcome } from './batching/job.ts'
+import type { Scheduler } from './batching/scheduler.ts'
 import { logprobs } from './logits.ts'
 import { seededRandom } from './random.ts'
 import { Sampler } from './sampling.ts'
-import type { Scheduler } from './scheduler.ts'
 import { type Piece, TextStream } from './text-stream.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
@@ -14,8 +15,8 @@ export interface GenerationOptions {
   readonly endTokens: ReadonlySet<number>
   /** Tokens of prompt and completion together. */
   readonly contextLength: number
-  /** Aborted by the caller, or because the model closes. */
-  readonly signal: AbortSignal
+  /** Aborted by the caller, because the model closes, or because nobody takes the events any more. */
+  readonly abort: AbortController
 }
 
 type FinishReason = 'stop' | 'length' | 'cancelled'
@@ -26,104 +27,145 @@ interface Reported {
   readonly logprob: ReportedLogprob | null
 }
 
+/** Events that may wait for their consumer; a sequence that is further ahead rests until all of them are taken. */
+const MAX_AHEAD = 16
+
 /** Generates one sequence: waits for a slot, reads the prompt, then samples token by token. */
 export async function* generate(options: GenerationOptions): AsyncGenerator<GenerateEvent, void, undefined> {
-  const { scheduler, signal } = options
-  const watch = new StopWatch()
-  const slot = await scheduler.slots.acquire(signal)
-  watch.lap('queueNs')
-  if (slot === null) {
-    yield watch.done('cancelled', options.request.tokens.length, 0)
-    return
-  }
+  const { scheduler, abort } = options
+  const sequence = new Sequence(options)
+  scheduler.submit(sequence)
   try {
-    yield* new Sequence(options, slot, watch).run()
+    yield* sequence.events()
   } finally {
-    scheduler.slots.release(slot)
+    abort.abort()
+    await sequence.ended
   }
 }
 
-class Sequence {
+class Sequence implements Job {
+  readonly client: string
+  readonly wanted = 'last'
+  readonly weights = null
+  readonly reusePrefix: boolean
+  readonly signal: AbortSignal
+  /** Prompt and completion. */
+  readonly tokens: number[]
+  /** Settles when the scheduler is done with it. */
+  readonly ended: Promise<void>
   readonly #options: GenerationOptions
-  readonly #slot: number
-  readonly #watch: StopWatch
+  readonly #watch = new StopWatch()
   readonly #sampler: Sampler
   readonly #stream: TextStream<Reported>
-  /** Prompt and completion. */
-  readonly #tokens: number[]
   readonly #maxTokens: number
   #completionTokens = 0
+  #cachedTokens = 0
+  #reason: FinishReason = 'length'
+  #failure: { readonly error: unknown } | null = null
+  #events: GenerateEvent[] = []
+  /** The consumer has fallen behind and has not caught up. */
+  #ahead = false
+  #wakeConsumer: () => void = () => {}
+  #settle: () => void = () => {}
 
-  constructor(options: GenerationOptions, slot: number, watch: StopWatch) {
-    const { request, contextLength } = options
+  constructor(options: GenerationOptions) {
+    const { request, contextLength, abort } = options
     this.#options = options
-    this.#slot = slot
-    this.#watch = watch
+    this.client = request.client ?? ''
+    this.reusePrefix = request.reusePrefix ?? true
+    this.signal = abort.signal
     const sampling = request.sampling ?? {}
     this.#sampler = new Sampler(sampling, seededRandom(sampling.seed ?? randomInt(2 ** 47)))
     this.#stream = new TextStream(request.stop ?? [])
-    this.#tokens = [...request.tokens]
+    this.tokens = [...request.tokens]
     const room = contextLength - request.tokens.length
     this.#maxTokens = Math.min(request.maxTokens ?? room, room)
+    this.ended = new Promise(resolve => {
+      this.#settle = resolve
+    })
   }
 
-  async *run(): AsyncGenerator<GenerateEvent, void, undefined> {
-    let logits = await this.#readPrompt()
-    this.#watch.lap('promptNs')
-    let reason: FinishReason | null = null
-    while (reason === null) {
-      if (logits === null) reason = 'cancelled'
-      else if (this.#completionTokens >= this.#maxTokens) reason = 'length'
-      else {
-        const reported = this.#sample(logits)
-        if (reported === null) {
-          reason = 'stop'
-        } else {
-          const piece = this.#stream.push({ bytes: this.#visibleBytes(reported.token), data: reported })
-          if (piece !== null) yield this.#textEvent(piece)
-          if (this.#stream.stopped) reason = 'stop'
-          else logits = await this.#advance(reported.token)
-        }
-      }
+  get ready(): boolean {
+    return !this.#ahead
+  }
+
+  start(): void {
+    this.#watch.enter('promptNs')
+  }
+
+  reuse(count: number): void {
+    this.#cachedTokens += count
+  }
+
+  take(logits: Float32Array): number | null {
+    if (this.#completionTokens === 0) this.#watch.enter('completionNs')
+    if (this.#maxTokens === 0) {
+      this.#reason = 'length'
+      return null
     }
+    const { token, reported } = this.#sample(logits)
+    if (reported === null) {
+      this.#reason = 'stop'
+      return token
+    }
+    const piece = this.#stream.push({ bytes: this.#visibleBytes(token), data: reported })
+    if (piece !== null) this.#emit(this.#textEvent(piece))
+    if (this.#stream.stopped) this.#reason = 'stop'
+    else if (this.#completionTokens >= this.#maxTokens) this.#reason = 'length'
+    else this.tokens.push(token)
+    return token
+  }
+
+  end(outcome: Outcome): void {
+    if (outcome.type === 'failed') this.#failure = outcome
+    // What was computed ahead of its consumer is not worth its while any more.
+    if (outcome.type === 'cancelled') this.#events = []
     const rest = this.#stream.finish()
-    if (rest !== null) yield this.#textEvent(rest)
-    this.#watch.lap('completionNs')
-    yield this.#watch.done(reason, this.#options.request.tokens.length, this.#completionTokens)
+    if (rest !== null) this.#emit(this.#textEvent(rest))
+    this.#watch.enter('completionNs')
+    if (outcome.type !== 'failed')
+      this.#emit(this.#doneEvent(outcome.type === 'cancelled' ? 'cancelled' : this.#reason))
+    this.#settle()
+    this.#wakeConsumer()
   }
 
-  async #readPrompt(): Promise<Float32Array | null> {
-    const { scheduler, request, signal } = this.#options
-    const { tokens } = request
-    let logits: Float32Array | null = null
-    for (let position = 0; position < tokens.length; position += scheduler.chunk) {
-      const chunk = tokens.slice(position, position + scheduler.chunk)
-      logits = await scheduler.step(this.#slot, chunk, position, 'last', signal)
-      if (logits === null) return null
+  /** For one consumer. Throws what made the sequence fail. */
+  async *events(): AsyncGenerator<GenerateEvent, void, undefined> {
+    for (;;) {
+      const event = this.#events.shift()
+      if (this.#ahead && this.#events.length === 0) {
+        this.#ahead = false
+        this.#options.scheduler.wake()
+      }
+      if (event !== undefined) yield event
+      else if (this.#failure !== null) throw this.#failure.error
+      else await this.#nextEvent()
+      if (event?.type === 'done') return
     }
-    return logits
   }
 
-  /** The next token, or null when it ends the sequence. */
-  #sample(logits: Float32Array): Reported | null {
+  #nextEvent(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wakeConsumer = resolve
+    })
+  }
+
+  #emit(event: GenerateEvent): void {
+    this.#ahead ||= this.#events.push(event) >= MAX_AHEAD
+    this.#wakeConsumer()
+  }
+
+  /** The next token, and how it is reported unless it ends the sequence. */
+  #sample(logits: Float32Array): { readonly token: number; readonly reported: Reported | null } {
     const { request, endTokens, tokenizer } = this.#options
     // The sampler changes the logits, so what is reported of them is taken from a copy.
     const unmodified = request.logprobs === undefined ? null : logits.slice()
-    const token = this.#sampler.sample(logits, this.#tokens)
+    const token = this.#sampler.sample(logits, this.tokens)
     this.#completionTokens++
-    if (request.ignoreEos !== true && endTokens.has(token)) return null
+    if (request.ignoreEos !== true && endTokens.has(token)) return { token, reported: null }
     const text = (id: number) => Buffer.from(tokenizer.bytes(id)).toString('utf8')
     const logprob = unmodified === null ? null : logprobs(unmodified, token, request.logprobs ?? 0, text)
-    return { token, logprob }
-  }
-
-  /** Appends a token and computes what follows it, unless the sequence ends there anyway. */
-  async #advance(token: number): Promise<Float32Array | null> {
-    const { scheduler, signal } = this.#options
-    const position = this.#tokens.push(token) - 1
-    if (signal.aborted) return null
-    if (this.#completionTokens >= this.#maxTokens) return NOTHING
-    return scheduler.step(this.#slot, [token], position, 'last', signal)
+    return { token, reported: { token, logprob } }
   }
 
   #visibleBytes(token: number): Uint8Array {
@@ -136,26 +178,30 @@ class Sequence {
     if (this.#options.request.logprobs === undefined) return { type: 'text', text, tokens }
     return { type: 'text', text, tokens, logprobs: data.flatMap(({ logprob }) => logprob ?? []) }
   }
-}
 
-/** Stands for logits that nobody will read. */
-const NOTHING = new Float32Array()
+  #doneEvent(finishReason: FinishReason): GenerateEvent {
+    const usage: GenerateUsage = {
+      promptTokens: this.#options.request.tokens.length,
+      cachedTokens: this.#cachedTokens,
+      completionTokens: this.#completionTokens,
+      ...this.#watch.times
+    }
+    return { type: 'done', finishReason, usage }
+  }
+}
 
 type Phase = 'queueNs' | 'promptNs' | 'completionNs'
 
 class StopWatch {
-  readonly #times: Record<Phase, number> = { queueNs: 0, promptNs: 0, completionNs: 0 }
-  #last = process.hrtime.bigint()
+  readonly times: Record<Phase, number> = { queueNs: 0, promptNs: 0, completionNs: 0 }
+  #phase: Phase = 'queueNs'
+  #since = process.hrtime.bigint()
 
-  /** Books the time since the last lap. */
-  lap(phase: Phase): void {
+  /** Books the time since the last call for the phase that it began. */
+  enter(phase: Phase): void {
     const now = process.hrtime.bigint()
-    this.#times[phase] = Number(now - this.#last)
-    this.#last = now
-  }
-
-  done(finishReason: FinishReason, promptTokens: number, completionTokens: number): GenerateEvent {
-    const usage: GenerateUsage = { promptTokens, cachedTokens: 0, completionTokens, ...this.#times }
-    return { type: 'done', finishReason, usage }
+    this.times[this.#phase] += Number(now - this.#since)
+    this.#since = now
+    this.#phase = phase
   }
 }

@@ -9,11 +9,12 @@ import type {
   ModelStatistics,
   RenderChatOptions
 } from '@svc/contracts'
+import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
 import { inferenceErrors } from './errors.ts'
+import { Evaluation } from './evaluation.ts'
 import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
 import { generate } from './generation.ts'
-import type { Scheduler } from './scheduler.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 export interface OnnxModelOptions {
@@ -66,7 +67,7 @@ export class OnnxModel implements LoadedModel {
     request.signal?.addEventListener('abort', abort)
     this.#running.add(controller)
     try {
-      yield* generate({ ...this.#options, request, contextLength, signal: controller.signal })
+      yield* generate({ ...this.#options, request, contextLength, abort: controller })
     } finally {
       this.#running.delete(controller)
       request.signal?.removeEventListener('abort', abort)
@@ -74,8 +75,8 @@ export class OnnxModel implements LoadedModel {
   }
 
   capacity(): ModelCapacity {
-    const { size, active, waiting } = this.#options.scheduler.slots
-    return { slots: size, active, waiting }
+    const { slots, active, waiting } = this.#options.scheduler
+    return { slots, active, waiting }
   }
 
   statistics(): ModelStatistics {
@@ -87,23 +88,11 @@ export class OnnxModel implements LoadedModel {
     const { vocabularySize, contextLength } = this.info
     checkTokens(tokens, vocabularySize)
     if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
-    const { scheduler } = this.#options
-    const slot = await scheduler.slots.acquire(this.#closing.signal)
-    if (slot === null) throw this.#closedError()
-    try {
-      const rows: Float32Array[] = []
-      for (let position = 0; position < tokens.length; position += scheduler.chunk) {
-        const chunk = tokens.slice(position, position + scheduler.chunk)
-        const logits = await scheduler.step(slot, chunk, position, 'all', this.#closing.signal)
-        if (logits === null) throw this.#closedError()
-        for (let row = 0; row < chunk.length; row++) {
-          rows.push(logits.slice(row * vocabularySize, (row + 1) * vocabularySize))
-        }
-      }
-      return rows
-    } finally {
-      scheduler.slots.release(slot)
-    }
+    const evaluation = new Evaluation(tokens, vocabularySize, this.#closing.signal)
+    this.#options.scheduler.submit(evaluation)
+    const rows = await evaluation.result()
+    if (rows === null) throw this.#closedError()
+    return rows
   }
 
   close(): Promise<void> {

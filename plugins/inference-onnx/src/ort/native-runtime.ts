@@ -3,6 +3,8 @@ import type { OrtApi, Pointer } from './api.ts'
 import {
   type Binding,
   type Bindings,
+  type CacheRange,
+  type CacheRow,
   type ExternalWeights,
   elementCount,
   type HostArrays,
@@ -40,6 +42,25 @@ export class NativeRuntime implements Runtime {
 
   state(shape: readonly number[]): Tensor {
     return new NativeTensor(this.#api, this.#memoryInfo, 'float32', shape)
+  }
+
+  view<T extends Tensor>(tensor: T, start: number, count: number): T {
+    const { type, shape, data } = tensor as Tensor as NativeTensor<ElementType>
+    const size = elementCount(shape.slice(1))
+    const rows = data.subarray(start * size, (start + count) * size)
+    const view: Tensor = new NativeTensor(this.#api, this.#memoryInfo, type, [count, ...shape.slice(1)], rows)
+    return view as T
+  }
+
+  copy(from: CacheRange, to: CacheRow): void {
+    const [source, target] = [from.state as NativeTensor<'float32'>, to.state as NativeTensor<'float32'>]
+    const [, heads = 0, sourcePositions = 0, size = 0] = source.shape
+    const targetPositions = target.shape[2] ?? 0
+    for (let head = 0; head < heads; head++) {
+      const start = (from.row * heads + head) * sourcePositions
+      const values = source.data.subarray((start + from.start) * size, (start + from.end) * size)
+      target.data.set(values, ((to.row * heads + head) * targetPositions + from.start) * size)
+    }
   }
 
   async createSession({ model, weights, threads, signal }: SessionOptions): Promise<Session> {
@@ -91,19 +112,31 @@ function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): re
 
 const arrays = { float32: Float32Array, int32: Int32Array, int64: BigInt64Array } as const
 
+/** A buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+function allocate<T extends ElementType>(type: T, shape: readonly number[]): HostArrays[T] {
+  const Arrays = arrays[type]
+  return new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
+}
+
 class NativeTensor<T extends ElementType> implements HostTensor<T> {
+  readonly type: T
   readonly shape: readonly number[]
   /** The library writes into this memory, so it lives as long as the tensor. */
   readonly data: HostArrays[T]
   readonly value: Pointer
   readonly #api: OrtApi
 
-  constructor(api: OrtApi, memoryInfo: Pointer, type: T, shape: readonly number[]) {
+  constructor(
+    api: OrtApi,
+    memoryInfo: Pointer,
+    type: T,
+    shape: readonly number[],
+    data: HostArrays[T] = allocate(type, shape)
+  ) {
     this.#api = api
+    this.type = type
     this.shape = shape
-    const Arrays = arrays[type]
-    // A buffer of its own: tiny typed arrays may lie on the heap, where they can move.
-    this.data = new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
+    this.data = data
     this.value = api.create(
       'CreateTensorWithDataAsOrtValue',
       memoryInfo,

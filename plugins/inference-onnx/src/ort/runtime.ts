@@ -18,6 +18,18 @@ export interface HostTensor<T extends ElementType> extends Tensor {
   readonly data: HostArrays[T]
 }
 
+/** A row of a state of shape `[rows, heads, positions, size]`. */
+export interface CacheRow {
+  readonly state: Tensor
+  readonly row: number
+}
+
+/** Positions `start` (included) to `end` (excluded) of all heads of a row. */
+export interface CacheRange extends CacheRow {
+  readonly start: number
+  readonly end: number
+}
+
 export type Bindings = Readonly<Record<string, Tensor>>
 
 /** Weights that the model's bytes only point at. */
@@ -50,6 +62,13 @@ export interface Runtime {
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
   /** Zeroed float32 memory that only sessions touch: the key and value cache. */
   state(shape: readonly number[]): Tensor
+  /** `count` rows (first dimension) from `start` as a tensor over the same memory; it is released on its own, and first. */
+  view<T extends Tensor>(tensor: T, start: number, count: number): T
+  /**
+   * Copies a range of positions of every head between states of shape `[rows, heads, positions, size]`, which may differ
+   * in rows and positions. It happens after runs that began before it, and before those that begin after it.
+   */
+  copy(from: CacheRange, to: CacheRow): void
   createSession(options: SessionOptions): Promise<Session>
   close(): Promise<void>
 }

@@ -13,6 +13,22 @@ export type WorkerMessage =
       readonly data: HostArray
     }
   | { readonly op: 'state'; readonly tensor: number; readonly shape: readonly number[] }
+  | {
+      readonly op: 'view'
+      readonly tensor: number
+      readonly of: number
+      readonly start: number
+      readonly count: number
+    }
+  | {
+      readonly op: 'copy'
+      readonly from: number
+      readonly to: number
+      readonly fromRow: number
+      readonly toRow: number
+      readonly start: number
+      readonly end: number
+    }
   | { readonly op: 'releaseTensor'; readonly tensor: number }
   | {
       readonly op: 'createSession'
@@ -68,6 +84,30 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
   const bindings = new Map<number, Bound>()
   const count = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
 
+  const view = ({ tensor, of, start, count: rows }: WorkerMessage & { op: 'view' }) => {
+    const whole = memories.get(of) as Memory
+    const shape = [rows, ...whole.tensor.dims.slice(1)]
+    const size = count(shape.slice(1))
+    const part = (array: HostArray) => array.subarray(start * size, (start + rows) * size)
+    const local = part(whole.local)
+    memories.set(tensor, {
+      tensor: new ort.Tensor(whole.tensor.type as ElementType, local as never, shape),
+      local,
+      shared: whole.shared === null ? null : part(whole.shared)
+    })
+  }
+
+  const copy = ({ from, to, fromRow, toRow, start, end }: WorkerMessage & { op: 'copy' }) => {
+    const [source, target] = [memories.get(from) as Memory, memories.get(to) as Memory]
+    const [, heads = 0, sourcePositions = 0, size = 0] = source.tensor.dims
+    const targetPositions = target.tensor.dims[2] ?? 0
+    for (let head = 0; head < heads; head++) {
+      const begin = (fromRow * heads + head) * sourcePositions
+      const values = source.local.subarray((begin + start) * size, (begin + end) * size)
+      target.local.set(values as never, ((toRow * heads + head) * targetPositions + start) * size)
+    }
+  }
+
   const createSession = async (message: WorkerMessage & { op: 'createSession' }) => {
     const folder = message.folder === null ? {} : { model_external_initializers_file_folder_path: message.folder }
     const session = await ort.InferenceSession.create(message.model, {
@@ -100,6 +140,10 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
         memories.set(message.tensor, { tensor: new ort.Tensor('float32', local, message.shape), local, shared: null })
         return
       }
+      case 'view':
+        return view(message)
+      case 'copy':
+        return copy(message)
       case 'releaseTensor':
         memories.delete(message.tensor)
         return

@@ -4,6 +4,8 @@ import type { ElementType } from '../onnx/graph.ts'
 import {
   type Binding,
   type Bindings,
+  type CacheRange,
+  type CacheRow,
   elementCount,
   type HostArrays,
   type HostTensor,
@@ -60,6 +62,23 @@ export class WorkerRuntime implements Runtime {
     const id = this.#id()
     this.#post({ op: 'state', tensor: id, shape })
     return new WorkerTensor(id, shape, null, () => this.#post({ op: 'releaseTensor', tensor: id }))
+  }
+
+  view<T extends Tensor>(tensor: T, start: number, count: number): T {
+    const whole = tensor as Tensor as WorkerTensor<HostArrays[ElementType] | null>
+    const shape = [count, ...whole.shape.slice(1)]
+    const size = elementCount(shape.slice(1))
+    const data = whole.data?.subarray(start * size, (start + count) * size) ?? null
+    const id = this.#id()
+    this.#post({ op: 'view', tensor: id, of: whole.id, start, count })
+    const view: Tensor = new WorkerTensor(id, shape, data, () => this.#post({ op: 'releaseTensor', tensor: id }))
+    return view as T
+  }
+
+  copy(from: CacheRange, to: CacheRow): void {
+    const id = ({ state }: CacheRow) => (state as WorkerTensor<unknown>).id
+    const { start, end } = from
+    this.#post({ op: 'copy', from: id(from), to: id(to), fromRow: from.row, toRow: to.row, start, end })
   }
 
   async createSession({ model, weights, threads }: SessionOptions): Promise<Session> {

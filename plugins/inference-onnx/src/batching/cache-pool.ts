@@ -1,0 +1,170 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { inferenceErrors } from '../errors.ts'
+import type { DecoderConfig } from '../model-config.ts'
+import { engineSurface } from '../onnx/decoder.ts'
+import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
+
+export interface CachePoolOptions {
+  readonly runtime: Runtime
+  readonly config: DecoderConfig
+  /** Sequences that the pool holds at once. */
+  readonly slots: number
+  /** Positions of a sequence at most. */
+  readonly contextLength: number
+}
+
+/** Positions that are reserved at first. */
+const FIRST_CAPACITY = 512
+/** Bytes that are copied before the event loop gets a turn. */
+const BYTES_PER_TURN = 2 ** 23
+const BYTES_PER_FLOAT = 4
+
+/** Bytes of keys and values that one position of one sequence takes. */
+export function bytesPerPosition({ layers, keyValueHeads, headSize }: DecoderConfig): number {
+  return BYTES_PER_FLOAT * 2 * layers * keyValueHeads * headSize
+}
+
+/**
+ * The keys and values of all sequences: per layer and half one state `[rows, kvHeads, capacity, headSize]`.
+ *
+ * Sequences in rows that follow each other can be computed in one run. The capacity doubles when a sequence outgrows it,
+ * up to the context's length, so that a long context costs nothing before it is used. A row behind the others, which no
+ * sequence lives in, lets two rows change places.
+ */
+export class CachePool {
+  readonly slots: number
+  readonly contextLength: number
+  readonly #options: CachePoolOptions
+  readonly #surface: readonly { readonly past: string; readonly present: string }[]
+  #states: Tensor[] = []
+  #capacity = 0
+  #copied = 0
+
+  constructor(options: CachePoolOptions) {
+    this.#options = options
+    this.slots = options.slots
+    this.contextLength = options.contextLength
+    this.#surface = Array.from({ length: options.config.layers }, (_, layer) =>
+      (['key', 'value'] as const).map(half => ({
+        past: engineSurface.pastName(layer, half),
+        present: engineSurface.presentName(layer, half)
+      }))
+    ).flat()
+  }
+
+  /** Positions that each row has room for now. Whoever holds {@link views} makes them anew when it changes. */
+  get capacity(): number {
+    return this.#capacity
+  }
+
+  get bytes(): number {
+    return this.#rows * this.#capacity * bytesPerPosition(this.#options.config)
+  }
+
+  get #rows(): number {
+    return this.slots === 1 ? 1 : this.slots + 1
+  }
+
+  /** Whether {@link reserve} would make new states. */
+  holds(positions: number): boolean {
+    return positions <= this.#capacity
+  }
+
+  /**
+   * Makes room for `positions` in every row and keeps the first `lengths[row]` of each. Views must have been released.
+   *
+   * Throws `INF_OUT_OF_MEMORY`, and leaves everything as it was, when there is no memory for that.
+   */
+  async reserve(positions: number, lengths: readonly number[]): Promise<void> {
+    if (this.holds(positions)) return
+    let capacity = Math.max(FIRST_CAPACITY, this.#capacity)
+    while (capacity < positions) capacity *= 2
+    const states = this.#allocate(Math.min(capacity, this.contextLength))
+    const old = this.#states
+    for (const [index, state] of old.entries()) {
+      for (const [row, end] of lengths.entries()) {
+        this.#options.runtime.copy({ state, row, start: 0, end }, { state: states[index] as Tensor, row })
+        await this.#breathe(end)
+      }
+    }
+    for (const state of old) state.release()
+    this.#states = states
+    this.#capacity = Math.min(capacity, this.contextLength)
+  }
+
+  /** Copies positions `start` to `end` from one row to another. */
+  async copy(from: number, to: number, start: number, end: number): Promise<void> {
+    for (const state of this.#states) {
+      this.#options.runtime.copy({ state, row: from, start, end }, { state, row: to })
+      await this.#breathe(end - start)
+    }
+  }
+
+  /** Lets two rows change places, the first `lengths` positions of each. */
+  async swap([a, b]: readonly [number, number], lengths: readonly [number, number]): Promise<void> {
+    const spare = this.slots
+    if (lengths[0] > 0) await this.copy(a, spare, 0, lengths[0])
+    if (lengths[1] > 0) await this.copy(b, a, 0, lengths[1])
+    if (lengths[0] > 0) await this.copy(spare, b, 0, lengths[0])
+  }
+
+  /** `count` rows from `row`, under the names that the decoder's graph has for them. */
+  views(row: number, count: number): CacheViews {
+    const { runtime } = this.#options
+    const states = this.#states.map(state => runtime.view(state, row, count))
+    const named = (name: 'past' | 'present') =>
+      Object.fromEntries(this.#surface.map((names, index) => [names[name], states[index] as Tensor]))
+    return {
+      past: named('past'),
+      present: named('present'),
+      release() {
+        for (const state of states) state.release()
+      }
+    }
+  }
+
+  release(): void {
+    for (const state of this.#states) state.release()
+    this.#states = []
+    this.#capacity = 0
+  }
+
+  #allocate(capacity: number): Tensor[] {
+    const { runtime, config } = this.#options
+    const states: Tensor[] = []
+    try {
+      for (const _ of this.#surface) {
+        states.push(runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize]))
+      }
+      return states
+    } catch (cause) {
+      for (const state of states) state.release()
+      const bytes = this.#rows * capacity * bytesPerPosition(config)
+      throw inferenceErrors.create(
+        'INF_OUT_OF_MEMORY',
+        `No memory for the ${bytes} bytes that ${this.slots} contexts of ${capacity} tokens take`,
+        {
+          cause,
+          data: { bytes, capacity, slots: this.slots },
+          hint: 'Load the model with a smaller maxContext or fewer slots.'
+        }
+      )
+    }
+  }
+
+  /** Lets the event loop turn now and then while much is copied. */
+  async #breathe(positions: number): Promise<void> {
+    const { keyValueHeads, headSize } = this.#options.config
+    this.#copied += positions * keyValueHeads * headSize * BYTES_PER_FLOAT
+    if (this.#copied < BYTES_PER_TURN) return
+    this.#copied = 0
+    await turn()
+  }
+}
+
+/** Some rows of the cache, to be bound to a run. */
+export interface CacheViews {
+  readonly past: Bindings
+  readonly present: Bindings
+  release(): void
+}

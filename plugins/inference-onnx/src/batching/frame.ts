@@ -1,0 +1,85 @@
+import type { DecoderConfig } from '../model-config.ts'
+import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
+
+/** Which positions of a run get logits. */
+export type Wanted = 'last' | 'all'
+
+/** Tokens of one sequence, and the position of the first of them. */
+export interface Span {
+  readonly tokens: readonly number[]
+  readonly position: number
+}
+
+export interface FrameShape {
+  /** Sequences. */
+  readonly batch: number
+  /** Tokens of each. */
+  readonly length: number
+  readonly wanted: Wanted
+}
+
+/** Rows of logits that a run of this shape makes. */
+export function logitRows({ batch, length, wanted }: FrameShape): number {
+  return wanted === 'all' ? batch * length : batch
+}
+
+export interface FrameOptions {
+  readonly runtime: Runtime
+  readonly config: DecoderConfig
+  /** Memory for logits that frames share, `[rows, vocabulary]`: a run's logits are read before the next begins. */
+  readonly sharedLogits: HostTensor<'float32'>
+}
+
+/** Host memory for the inputs and logits of runs of one shape. */
+export class Frame {
+  readonly inputs: Bindings
+  readonly outputs: Bindings
+  readonly #tokens: HostTensor<'int64'>
+  readonly #lastPositions: HostTensor<'int32'>
+  readonly #totalLength: HostTensor<'int32'>
+  readonly #logitPositions: HostTensor<'int64'>
+  readonly #logits: HostTensor<'float32'>
+
+  constructor({ runtime, config, sharedLogits }: FrameOptions, shape: FrameShape) {
+    const { batch, length } = shape
+    const rows = logitRows(shape)
+    this.#tokens = runtime.host('int64', [batch, length])
+    this.#lastPositions = runtime.host('int32', [batch])
+    this.#totalLength = runtime.host('int32', [])
+    this.#logitPositions = runtime.host('int64', [rows])
+    const fits = rows <= (sharedLogits.shape[0] ?? 0)
+    this.#logits = fits ? runtime.view(sharedLogits, 0, rows) : runtime.host('float32', [rows, config.vocabularySize])
+    const [first, stride] = shape.wanted === 'all' ? [0, 1] : [length - 1, length]
+    for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(first + row * stride)
+    this.inputs = {
+      input_ids: this.#tokens,
+      last_positions: this.#lastPositions,
+      total_length: this.#totalLength,
+      logit_positions: this.#logitPositions
+    }
+    this.outputs = { logits: this.#logits }
+  }
+
+  /** `[rows, vocabulary]`, valid until the next run of any frame. */
+  get logits(): Float32Array {
+    return this.#logits.data
+  }
+
+  write(spans: readonly Span[]): void {
+    let total = 0
+    for (const [row, { tokens, position }] of spans.entries()) {
+      for (let i = 0; i < tokens.length; i++) {
+        this.#tokens.data[row * tokens.length + i] = BigInt(tokens[i] as number)
+      }
+      const end = position + tokens.length
+      this.#lastPositions.data[row] = end - 1
+      if (end > total) total = end
+    }
+    this.#totalLength.data[0] = total
+  }
+
+  release(): void {
+    const tensors = [this.#tokens, this.#lastPositions, this.#totalLength, this.#logitPositions, this.#logits]
+    for (const tensor of tensors) tensor.release()
+  }
+}

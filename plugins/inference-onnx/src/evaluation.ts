@@ -1,0 +1,47 @@
+import type { Job, Outcome } from './batching/job.ts'
+
+/** Computes the logits of every position of some tokens. */
+export class Evaluation implements Job {
+  readonly client = ''
+  readonly wanted = 'all'
+  readonly weights = null
+  readonly reusePrefix = false
+  readonly ready = true
+  readonly tokens: readonly number[]
+  readonly signal: AbortSignal
+  readonly #vocabularySize: number
+  readonly #rows: Float32Array[] = []
+  readonly #ended: Promise<Outcome>
+  #end: (outcome: Outcome) => void = () => {}
+
+  constructor(tokens: readonly number[], vocabularySize: number, signal: AbortSignal) {
+    this.tokens = tokens
+    this.signal = signal
+    this.#vocabularySize = vocabularySize
+    this.#ended = new Promise(resolve => {
+      this.#end = resolve
+    })
+  }
+
+  /** One array per token; null when it was cancelled. */
+  async result(): Promise<Float32Array[] | null> {
+    const outcome = await this.#ended
+    if (outcome.type === 'failed') throw outcome.error
+    return outcome.type === 'finished' ? this.#rows : null
+  }
+
+  start(): void {}
+
+  reuse(): void {}
+
+  take(logits: Float32Array): null {
+    for (let start = 0; start < logits.length; start += this.#vocabularySize) {
+      this.#rows.push(logits.slice(start, start + this.#vocabularySize))
+    }
+    return null
+  }
+
+  end(outcome: Outcome): void {
+    this.#end(outcome)
+  }
+}
