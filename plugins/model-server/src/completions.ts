@@ -1,6 +1,7 @@
-import type { GenerateEvent, GenerateUsage, LoadedModel, SamplingOptions } from '@svc/contracts'
+import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { errors } from './errors.ts'
+import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -14,6 +15,18 @@ export interface CompletionRequest {
   readonly sampling: SamplingOptions
   readonly stop?: readonly string[]
   readonly logprobs?: number
+  readonly constraint?: FieldConstraint
+  readonly adapter?: string | null
+  /** Who asks, for a fair queue. */
+  readonly client?: string
+  /** Part of a request that has been let in already: it waits however long the queue is. */
+  readonly admitted?: boolean
+}
+
+/** What the answer must look like, and the field of the request that says so. */
+export interface FieldConstraint {
+  readonly field: string
+  readonly value: OutputConstraint
 }
 
 /** A piece of the answer, or its end. */
@@ -21,23 +34,41 @@ export type CompletionEvent =
   | Extract<GenerateEvent, { type: 'text' }>
   | { readonly type: 'done'; readonly finishReason: 'stop' | 'length'; readonly usage: GenerateUsage }
 
+/** An answer that has begun. */
+export interface Completion extends AsyncIterable<CompletionEvent> {
+  readonly promptTokens: readonly number[]
+  /** Ends the answer here, as if the model had: what follows is the end with its usage. */
+  finish(): void
+}
+
 export interface Limits {
   readonly slots: number
   readonly queue: number
   readonly maxTokens: number
   readonly temperature: number
+  /** Milliseconds that an answer may take, waiting included; 0 for no limit. */
+  readonly timeoutMs: number
 }
+
+/** Why a completion is made to end. */
+type End = 'gone' | 'finish' | 'timeout'
 
 /** Runs completions on the served model: bounds them, admits them, and ends them with the unit. */
 export class Completions {
   readonly #served: ServedModel
   readonly #limits: () => Limits
-  readonly #running = new Set<AbortController>()
+  readonly #metrics: Metrics
+  readonly #running = new Set<Ending>()
 
   /** `limits` is read on every request, so that they can change while the server runs. */
-  constructor(served: ServedModel, limits: () => Limits) {
+  constructor(served: ServedModel, limits: () => Limits, metrics: Metrics = NO_METRICS) {
     this.#served = served
     this.#limits = limits
+    this.#metrics = metrics
+  }
+
+  get limits(): Limits {
+    return this.#limits()
   }
 
   /**
@@ -46,53 +77,115 @@ export class Completions {
    * it in every case.
    *
    * Throws `MSV_MODEL_LOADING`, `MSV_MODEL_FAILED`, `MSV_CONTEXT_EXCEEDED`, `MSV_REQUEST_INVALID`, `MSV_BUSY`,
-   * `MSV_STOPPED`; the events throw `MSV_STOPPED` or what the engine throws.
+   * `MSV_CONSTRAINT_UNSUPPORTED`, `MSV_TIMEOUT`, `MSV_STOPPED`; the events throw `MSV_TIMEOUT`, `MSV_STOPPED` or what
+   * the engine throws.
    */
-  async start(request: CompletionRequest, signal: AbortSignal): Promise<AsyncIterable<CompletionEvent>> {
+  async start(request: CompletionRequest, signal: AbortSignal): Promise<Completion> {
     const { model } = this.#served.ready()
     const limits = this.#limits()
-    const context = Math.min(model.info.contextLength, request.contextLimit ?? Number.POSITIVE_INFINITY)
-    const tokens = promptTokens(model, request.prompt, context)
-    const room = context - tokens.length
-    const asked = request.maxTokens ?? limits.maxTokens
-    if (this.#running.size >= limits.slots + limits.queue) throw busy(limits)
-    const events = this.#run(model, signal, {
-      tokens,
-      maxTokens: asked === 'rest' ? room : Math.min(asked, room),
-      sampling: { ...request.sampling, temperature: request.sampling.temperature ?? limits.temperature },
-      ...(request.stop === undefined ? {} : { stop: request.stop }),
-      ...(request.logprobs === undefined ? {} : { logprobs: request.logprobs })
-    })
-    return startedWith(await events.next(), events, signal)
+    const record = this.#metrics.begin(this.#served.name, adapterLabel(model, request.adapter))
+    try {
+      const context = Math.min(model.info.contextLength, request.contextLimit ?? Number.POSITIVE_INFINITY)
+      const tokens = promptTokens(model, request.prompt, context)
+      const room = context - tokens.length
+      const asked = request.maxTokens ?? limits.maxTokens
+      if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
+      if (asked === 0) return nothing(tokens, record)
+      const ending = new Ending(signal, limits.timeoutMs)
+      const { constraint, stop, logprobs, adapter, client } = request
+      const events = this.#run(model, ending, constraint?.field, record, {
+        tokens,
+        maxTokens: asked === 'rest' ? room : Math.min(asked, room),
+        sampling: { ...request.sampling, temperature: request.sampling.temperature ?? limits.temperature },
+        ...(stop === undefined ? {} : { stop }),
+        ...(logprobs === undefined ? {} : { logprobs }),
+        ...(constraint === undefined ? {} : { constraint: constraint.value }),
+        ...(adapter === undefined ? {} : { adapter }),
+        ...(client === undefined ? {} : { client })
+      })
+      const iterator = startedWith(await events.next(), events, signal)
+      return { promptTokens: tokens, finish: () => ending.end('finish'), [Symbol.asyncIterator]: () => iterator }
+    } catch (error) {
+      record.end(outcomeOf(error))
+      throw error
+    }
   }
 
   /** Ends every completion; those who still listen get `MSV_STOPPED`. */
   stop(): void {
-    for (const controller of this.#running) controller.abort()
+    for (const ending of this.#running) ending.end('gone')
   }
 
   async *#run(
     model: LoadedModel,
-    signal: AbortSignal,
+    ending: Ending,
+    field: string | undefined,
+    record: CompletionRecord,
     request: Parameters<LoadedModel['generate']>[0]
   ): AsyncGenerator<CompletionEvent, void> {
-    const controller = new AbortController()
-    const abort = () => controller.abort()
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
-    this.#running.add(controller)
+    this.#running.add(ending)
+    let outcome = 'cancelled'
     try {
-      for await (const event of model.generate({ ...request, signal: controller.signal })) {
-        if (event.type === 'text') yield event
-        else if (event.finishReason === 'cancelled') throw stopped()
-        else yield { type: 'done', finishReason: event.finishReason, usage: event.usage }
+      for await (const event of model.generate({ ...request, signal: ending.signal })) {
+        if (event.type === 'text') {
+          record.text(event.tokens.length)
+          yield event
+          continue
+        }
+        const { usage } = event
+        record.usage(usage)
+        const finishReason = event.finishReason === 'cancelled' ? ending.reason() : event.finishReason
+        outcome = finishReason
+        yield { type: 'done', finishReason, usage }
       }
     } catch (error) {
-      throw controller.signal.aborted ? stopped() : fromEngine(error, this.#limits())
+      const told = ending.why === 'gone' ? stopped() : fromEngine(error, this.#limits(), field)
+      outcome = outcomeOf(told)
+      throw told
     } finally {
-      this.#running.delete(controller)
-      signal.removeEventListener('abort', abort)
+      record.end(outcome)
+      this.#running.delete(ending)
+      ending.close()
     }
+  }
+}
+
+/** Everything that can end one completion early: its client, the server, the clock, or that it has said enough. */
+class Ending {
+  readonly #controller = new AbortController()
+  readonly #signal: AbortSignal
+  readonly #milliseconds: number
+  readonly #gone = () => this.end('gone')
+  readonly #timer: NodeJS.Timeout | undefined
+  why: End | undefined
+
+  constructor(signal: AbortSignal, milliseconds: number) {
+    this.#signal = signal
+    this.#milliseconds = milliseconds
+    if (signal.aborted) this.#gone()
+    else signal.addEventListener('abort', this.#gone)
+    if (milliseconds > 0) this.#timer = setTimeout(() => this.end('timeout'), milliseconds)
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  end(why: End): void {
+    this.why ??= why
+    this.#controller.abort()
+  }
+
+  /** How a sequence that was cut off has ended; throws when its answer is not whole. */
+  reason(): 'stop' {
+    if (this.why === 'finish') return 'stop'
+    if (this.why === 'timeout') throw timedOut(this.#milliseconds)
+    throw stopped()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#signal.removeEventListener('abort', this.#gone)
   }
 }
 
@@ -101,13 +194,12 @@ function startedWith(
   first: IteratorResult<CompletionEvent, void>,
   rest: AsyncGenerator<CompletionEvent, void>,
   signal: AbortSignal
-): AsyncIterable<CompletionEvent> {
+): AsyncIterator<CompletionEvent> {
   const end = () => void rest.return().catch(() => undefined)
   if (signal.aborted) end()
   else signal.addEventListener('abort', end, { once: true })
   let pending: IteratorResult<CompletionEvent, void> | undefined = first
-  const iterator: AsyncIterableIterator<CompletionEvent> = {
-    [Symbol.asyncIterator]: () => iterator,
+  return {
     next: () => {
       if (pending === undefined) return rest.next()
       const result = pending
@@ -116,7 +208,39 @@ function startedWith(
     },
     return: () => rest.return().then(() => ({ done: true, value: undefined }))
   }
-  return iterator
+}
+
+/** The completion of a request that only wants its prompt to be read. */
+function nothing(promptTokens: readonly number[], record: CompletionRecord): Completion {
+  const usage = {
+    promptTokens: promptTokens.length,
+    cachedTokens: 0,
+    completionTokens: 0,
+    queueNs: 0,
+    promptNs: 0,
+    completionNs: 0
+  }
+  record.usage(usage)
+  record.end('length')
+  return {
+    promptTokens,
+    finish: () => undefined,
+    async *[Symbol.asyncIterator]() {
+      yield { type: 'done', finishReason: 'length', usage } as const
+    }
+  }
+}
+
+/** What metrics call the adapter: the one asked for, or the one that is part of the served model. */
+function adapterLabel({ info }: LoadedModel, asked: string | null | undefined): string {
+  return asked ?? (asked === undefined && info.adapter !== null ? 'merged' : 'none')
+}
+
+function outcomeOf(error: unknown): string {
+  if (isSvcError(error, 'MSV_BUSY')) return 'busy'
+  if (isSvcError(error, 'MSV_TIMEOUT')) return 'timeout'
+  if (isSvcError(error, 'MSV_STOPPED')) return 'cancelled'
+  return isSvcError(error) && error.status < 500 ? 'refused' : 'failed'
 }
 
 function busy({ slots, queue }: Limits): Error {
@@ -129,12 +253,28 @@ function stopped(): Error {
   return errors.create('MSV_STOPPED', 'the answer was cut off, since the server is stopping or its client went away')
 }
 
+function timedOut(milliseconds: number): Error {
+  return errors.create(
+    'MSV_TIMEOUT',
+    `the answer took longer than the ${milliseconds / 1000} s that a request may take`,
+    {
+      hint: 'Ask for fewer tokens; the setting plugins.model-server.request_timeout_seconds gives more time.'
+    }
+  )
+}
+
 /** The engine's refusals in this server's words; anything else passes as it is. */
-function fromEngine(error: unknown, limits: Limits): unknown {
+function fromEngine(error: unknown, limits: Limits, field: string | undefined): unknown {
   if (isSvcError(error, 'INF_BUSY')) return busy(limits)
   if (isSvcError(error, 'INF_CONTEXT_EXCEEDED')) {
     const { promptTokens, contextLength } = error.data as { promptTokens: number; contextLength: number }
     return contextExceeded(promptTokens, contextLength)
+  }
+  if (isSvcError(error, 'INF_CONSTRAINT_UNSUPPORTED')) {
+    return errors.create('MSV_CONSTRAINT_UNSUPPORTED', `'${field}': ${error.message}`, {
+      cause: error,
+      data: { param: field }
+    })
   }
   return error
 }

@@ -1,4 +1,5 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { type ChatRequest, startChat } from './chat-answer.ts'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { ModelLoader } from './model-loader.ts'
@@ -42,7 +43,8 @@ const {
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
   MSV_REQUEST_INVALID,
-  MSV_STOPPED
+  MSV_STOPPED,
+  MSV_TIMEOUT
 } = errors.specs
 const GENERATE_ERRORS = {
   MSV_BUSY,
@@ -51,7 +53,8 @@ const GENERATE_ERRORS = {
   MSV_MODEL_LOADING,
   MSV_MODEL_UNKNOWN,
   MSV_REQUEST_INVALID,
-  MSV_STOPPED
+  MSV_STOPPED,
+  MSV_TIMEOUT
 }
 const GENERATE_TIMEOUT_MS = 600_000
 
@@ -112,26 +115,29 @@ export function generateText(
     served.check(input.model)
     await loader.settled(call.signal)
     const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
-    const request = {
-      prompt: { kind: 'chat', messages: [...system, { role: 'user', content: input.prompt }] },
-      sampling: {
-        ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
-        ...(input.seed === undefined ? {} : { seed: input.seed })
-      },
-      ...(input.max_tokens === undefined ? {} : { maxTokens: input.max_tokens }),
-      ...(input.stop === undefined ? {} : { stop: input.stop })
-    } as const
+    const request: ChatRequest = {
+      intent: { messages: [...system, { role: 'user', content: input.prompt }], thinkingField: 'prompt' },
+      options: {
+        sampling: {
+          ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
+          ...(input.seed === undefined ? {} : { seed: input.seed })
+        },
+        ...(input.max_tokens === undefined ? {} : { maxTokens: input.max_tokens }),
+        ...(input.stop === undefined ? {} : { stop: input.stop })
+      }
+    }
     const text: string[] = []
-    for await (const event of await completions.start(request, call.signal)) {
+    const { events } = await startChat(served, completions, request, call.signal)
+    for await (const event of events) {
       if (event.type === 'text') {
         text.push(event.text)
         call.emit(event.text)
-      } else {
+      } else if (event.type === 'done') {
         const { promptTokens, completionTokens } = event.usage
         return {
           text: text.join(''),
           model: served.name,
-          finish_reason: event.finishReason,
+          finish_reason: event.finishReason === 'length' ? 'length' : 'stop',
           prompt_tokens: promptTokens,
           completion_tokens: completionTokens
         }

@@ -1,9 +1,21 @@
 import { basename, join, resolve } from 'node:path'
-import { httpListeners, httpRoutes, inferenceEngine, type PreparedSurface, readiness, surfaces } from '@svc/contracts'
+import {
+  type GenerationView,
+  httpListeners,
+  httpRoutes,
+  inferenceEngine,
+  inferenceGrammars,
+  metricsText,
+  type PreparedSurface,
+  readiness,
+  surfaces
+} from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import { Completions } from './completions.ts'
+import { Grammars } from './grammars.ts'
 import { isLoopback } from './guard.ts'
+import { PrometheusMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
@@ -22,6 +34,7 @@ export default definePlugin({
   requires: { engine: inferenceEngine },
   // Its routes are registered, and by that the model begins to load, before this plugin is asked whether it can serve.
   after: ['http'],
+  points: [inferenceGrammars],
   config: settings,
   operations: [modelList, modelGenerate],
   commands: [serveCommand],
@@ -29,12 +42,20 @@ export default definePlugin({
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
-    const completions = new Completions(served, () => ({
+    const metrics = await ctx.keep(
+      'metrics 1',
+      () => new PrometheusMetrics(),
+      () => undefined
+    )
+    const limits = () => ({
       slots: ctx.config.slots,
       queue: ctx.config.queue,
       maxTokens: ctx.config.max_tokens,
-      temperature: ctx.config.temperature
-    }))
+      temperature: ctx.config.temperature,
+      timeoutMs: ctx.config.request_timeout_seconds * 1000
+    })
+    const completions = new Completions(served, limits, metrics)
+    const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     ctx.effect('running completions', () => completions.stop())
 
@@ -52,6 +73,7 @@ export default definePlugin({
         return modelServerRoutes(app as FastifyInstance, {
           served,
           completions,
+          grammars,
           log: ctx.log,
           version: ctx.version,
           host,
@@ -61,8 +83,15 @@ export default definePlugin({
         })
       }
     })
-    const prepared: PreparedSurface = { commit: () => undefined, abort: () => undefined }
-    ctx.contribute(surfaces, { prepare: () => loader.beforeServing().then(() => prepared) }, 'wait for the model')
+    const prepare = async (next: GenerationView): Promise<PreparedSurface> => {
+      await loader.beforeServing()
+      const offered = next.items(inferenceGrammars).map(({ item }) => item)
+      return { commit: () => grammars.replace(offered), abort: () => undefined }
+    }
+    ctx.contribute(surfaces, { prepare }, 'wait for the model')
+    ctx.contribute(metricsText, {
+      render: () => metrics.render(served.name, served.state.status === 'ready' ? served.state.model : undefined)
+    })
     ctx.contribute(readiness, {
       name: 'model-server',
       check: () => ({ ok: served.state.status === 'ready', detail: served.describe() })

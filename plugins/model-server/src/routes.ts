@@ -1,6 +1,7 @@
 import type { HttpRoutes } from '@svc/contracts'
 import type { FastifyInstance } from 'fastify'
 import { isLoopback, requireBearer, requireLoopbackHost } from './guard.ts'
+import { ROUTES_ELSEWHERE } from './ollama/elsewhere.ts'
 import { ollamaRoutes } from './ollama/routes.ts'
 import { openAiRoutes } from './openai/routes.ts'
 import type { WireServices } from './wire-services.ts'
@@ -9,6 +10,8 @@ import type { WireServices } from './wire-services.ts'
 export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'GET', path: '/', summary: 'Says that the model server runs' },
   { method: 'POST', path: '/v1/chat/completions', summary: 'Chat in the format of OpenAI' },
+  { method: 'POST', path: '/v1/completions', summary: 'Completion in the format of OpenAI' },
+  { method: 'POST', path: '/v1/embeddings', summary: 'Answers 501' },
   { method: 'GET', path: '/v1/models', summary: 'The served model in the format of OpenAI' },
   { method: 'GET', path: '/v1/models/:id', summary: 'The served model in the format of OpenAI' },
   { method: 'GET', path: '/v1/*', summary: 'Says what is not there' },
@@ -22,6 +25,7 @@ export const MODEL_SERVER_ROUTES: HttpRoutes['routes'] = [
   { method: 'POST', path: '/api/show', summary: 'Facts about the served model in the format of Ollama' },
   { method: 'POST', path: '/api/embeddings', summary: 'Answers 501' },
   { method: 'POST', path: '/api/embed', summary: 'Answers 501' },
+  ...ROUTES_ELSEWHERE.map(route => ({ ...route, summary: 'Answers 501' })),
   { method: 'GET', path: '/api/*', summary: 'Says what is not there' },
   { method: 'POST', path: '/api/*', summary: 'Says what is not there' },
   { method: 'DELETE', path: '/api/*', summary: 'Says what is not there' }

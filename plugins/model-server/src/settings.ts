@@ -57,6 +57,20 @@ export const settings = t.object({
     'x-reload': 'live',
     description: 'Temperature when a request names none; 0 always takes the likeliest token.'
   }),
+  request_timeout_seconds: t.number({
+    default: 600,
+    minimum: 0,
+    'x-reload': 'live',
+    description: 'Seconds that an answer may take, waiting included; 0 for no limit.'
+  }),
+  grammar: t.optional(
+    t.string({
+      minLength: 1,
+      'x-reload': 'live',
+      description:
+        'Named grammar that answers follow when a request names no format and no tools. Plugins offer grammars.'
+    })
+  ),
   max_body_bytes: t.integer({
     default: 4_194_304,
     minimum: 1024,

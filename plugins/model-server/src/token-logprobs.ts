@@ -10,7 +10,9 @@ export interface LogprobEntry {
 }
 
 /** Undefined when the engine reports none. */
-export function logprobEntries(event: Extract<GenerateEvent, { type: 'text' }>): readonly LogprobEntry[] | undefined {
+export function logprobEntries(
+  event: Pick<Extract<GenerateEvent, { type: 'text' }>, 'logprobs'>
+): readonly LogprobEntry[] | undefined {
   return event.logprobs?.map(token => ({ ...entry(token), top_logprobs: token.top.map(entry) }))
 }
 

@@ -15,11 +15,16 @@ export function refuseUnsupported(object: object, fields: UnsupportedFields, wit
   }
 }
 
-export function unsupported(field: string, because = 'this server does not support it yet'): Error {
+export function unsupported(field: string, because = 'this server does not support it'): Error {
   return errors.create('MSV_UNSUPPORTED', `'${field}': ${because}`, {
     data: { param: field },
     hint: 'Leave the field out.'
   })
+}
+
+/** For a field that asks for what this model cannot do, in the words that clients of Ollama look for. */
+export function beyondModel(field: string, model: string, ability: 'tools' | 'thinking' | 'insert'): Error {
+  return errors.create('MSV_UNSUPPORTED', `${model} does not support ${ability}`, { data: { param: field } })
 }
 
 /** For fields that mean nothing when they hold one value. */

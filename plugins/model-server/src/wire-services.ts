@@ -1,11 +1,13 @@
 import type { Logger } from '@svc/plugin-sdk'
 import type { Completions } from './completions.ts'
+import type { Grammars } from './grammars.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** What the routes of every API stand on. */
 export interface WireServices {
   readonly served: ServedModel
   readonly completions: Completions
+  readonly grammars: Grammars
   readonly log: Logger
   /** Version of this plugin, shown by `/api/version`. */
   readonly version: string

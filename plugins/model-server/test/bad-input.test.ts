@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { type Serving, serve } from './serve.ts'
 import { until } from './until.ts'
 
-const CHATS = ['/v1/chat/completions', '/api/chat', '/api/generate']
+const CHATS = ['/v1/chat/completions', '/v1/completions', '/api/chat', '/api/generate']
 
 /** The message of an error in the shape of the API that the path belongs to; fails the test on any other shape. */
 async function errorOf(t: Test, path: string, reply: Response): Promise<string> {
@@ -19,6 +19,10 @@ async function errorOf(t: Test, path: string, reply: Response): Promise<string> 
   return body.error
 }
 
+function questionFor(path: string): object {
+  return path.includes('chat') ? { messages: [{ role: 'user', content: 'hi' }] } : { prompt: 'hi' }
+}
+
 for (const path of CHATS) {
   t.test(`${path} refuses bodies that are not what it defines`, async t => {
     const serving = await serve(t)
@@ -30,26 +34,26 @@ for (const path of CHATS) {
     await refuse('', 400, /missing request body/)
     await refuse('{"model": ', 400, /not JSON/)
     for (const body of ['null', '[]', '"text"', '3', 'true']) await refuse(body, 400, /must be a JSON object/)
-    await refuse({ messages: [{ role: 'user' }], model: 3 }, 400, /'model' must be a string, got 3/)
-    await refuse({ messages: [{ role: 'user' }], stream: 'yes' }, 400, /'stream' must be true or false, got "yes"/)
+    await refuse({ prompt: 'hi', messages: [{ role: 'user' }], model: 3 }, 400, /'model' must be a string, got 3/)
+    await refuse(
+      { prompt: 'hi', messages: [{ role: 'user' }], stream: 'yes' },
+      400,
+      /'stream' must be true or false, got "yes"/
+    )
     await refuse(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x7d]), 400, /not UTF-8/)
     await refuse({ prompt: 'x'.repeat(100_000) }, 413, /limit is 65536/)
     await refuse('{"prompt":"hi"}', 415, /application\/json/, {
       origin: 'http://evil.example',
       'content-type': 'text/plain'
     })
-    const healthy = await serving.post(path, {
-      model: 'toy',
-      prompt: 'hi',
-      messages: [{ role: 'user', content: 'hi' }]
-    })
+    const healthy = await serving.post(path, { model: 'toy', ...questionFor(path) })
     t.equal(healthy.status, 200)
     await healthy.text()
   })
 
   t.test(`${path} reads JSON whatever it is called`, async t => {
     const serving = await serve(t)
-    const body = { prompt: 'hi', messages: [{ role: 'user', content: 'hi' }] }
+    const body = questionFor(path)
     for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'application/octet-stream']) {
       const reply = await serving.post(path, body, { 'content-type': type })
       t.equal(reply.status, 200)
@@ -153,7 +157,8 @@ t.test('the OpenAI route names what is wrong in a field', async t => {
     [{ top_logprobs: 2 }, /'top_logprobs' is only allowed when 'logprobs' is true/],
     [{ stream_options: { include_usage: true } }, /'stream_options' is only allowed when 'stream' is true/],
     [{ stream: true, stream_options: 3 }, /'stream_options' must be an object/],
-    [{ n: 0 }, /'n' must be an integer of at least 1/]
+    [{ n: 0 }, /'n' must be an integer from 1 to 128/],
+    [{ n: 129 }, /'n' must be an integer from 1 to 128, got 129/]
   ]
   for (const [fields, message] of cases) {
     const reply = await post('/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], ...fields })
@@ -165,16 +170,13 @@ t.test('the OpenAI route names what is wrong in a field', async t => {
 t.test('fields that would change the answer are refused by name', async t => {
   const { post } = await serve(t)
   const fields = {
-    n: 2,
-    tools: [{}],
-    tool_choice: 'required',
     functions: [{}],
     function_call: { name: 'f' },
-    response_format: { type: 'json_object' },
     audio: {},
     modalities: ['audio'],
     web_search_options: {},
-    reasoning_effort: 'high',
+    prediction: {},
+    store: true,
     verbosity: 'low',
     best_of: 2,
     echo: true,
@@ -225,16 +227,33 @@ t.test('paths that are not there are answered in the shape of their API', async 
   for (const [method, path] of [
     ['GET', '/v1/files'],
     ['POST', '/v1/responses'],
-    ['POST', '/v1/embeddings'],
     ['DELETE', '/v1/models/toy'],
     ['GET', '/v1/chat/completions'],
-    ['POST', '/api/create'],
     ['GET', '/api/chat'],
-    ['DELETE', '/api/delete']
+    ['DELETE', '/api/chat']
   ] as const) {
     const reply = await fetch(`${url}${path}?x=1`, { method })
     t.equal(reply.status, 404)
     t.match(await errorOf(t, path, reply), new RegExp(`there is no ${method} ${path}\\b`))
+  }
+})
+
+t.test('routes that make no sense here say what to do instead', async t => {
+  const { url } = await serve(t)
+  for (const [method, path] of [
+    ['POST', '/api/pull'],
+    ['POST', '/api/push'],
+    ['POST', '/api/create'],
+    ['POST', '/api/copy'],
+    ['DELETE', '/api/delete'],
+    ['POST', '/api/blobs/sha256:ab'],
+    ['POST', '/api/embed'],
+    ['POST', '/api/embeddings'],
+    ['POST', '/v1/embeddings']
+  ] as const) {
+    const reply = await fetch(`${url}${path}`, { method })
+    t.equal(reply.status, 501, path)
+    t.match(await errorOf(t, path, reply), /: .* (server|model|run directory)/)
   }
 })
 

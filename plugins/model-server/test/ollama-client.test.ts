@@ -104,7 +104,7 @@ t.test('obeys options', async t => {
   t.same(await ask('aaaa', { temperature: 2, top_k: 1 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { temperature: 2, top_p: 0 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { temperature: 2, min_p: 1 }), ['aaaa', 'stop'])
-  t.same(await ask('abc', { mirostat: 'what', num_gpu: [], temperature: null }), ['abc', 'stop'], 'others are ignored')
+  t.same(await ask('abc', { mirostat: 0, num_gpu: [], temperature: null }), ['abc', 'stop'], 'others are ignored')
   t.strictNotSame(await ask('aaaa', { repeat_penalty: 1000 }), ['aaaa', 'stop'])
   t.same(await ask('aaaa', { repeat_penalty: 1000, repeat_last_n: 0 }), ['aaaa', 'stop'])
   t.strictNotSame(await ask('aaaa', { presence_penalty: 2, frequency_penalty: 2 }), ['aaaa', 'stop'])
@@ -196,9 +196,14 @@ t.test('refuses in the shape that the client knows', async t => {
     status_code: 400,
     error: /^invalid option "stop": must be a str/
   })
-  t.match(await chat({ format: 'json' }), { status_code: 400, error: /^'format': / })
-  t.match(await chat({ think: true }), { status_code: 400, error: /^'think': / })
-  t.match(await chat({ tools: [{}] }), { status_code: 400, error: /^'tools': / })
+  t.match(await chat({ options: { mirostat: 2 } }), { status_code: 400, error: /^'options\.mirostat': / })
+  t.match(await chat({ format: 'xml' }), { status_code: 400, error: /^invalid format: "xml"; expected "json" or / })
+  t.match(await chat({ think: true }), { status_code: 400, error: 'toy does not support thinking' })
+  t.match(await chat({ tools: [{}] }), { status_code: 400, error: /^'tools\[0\]\.function' must be an object/ })
+  t.match(await chat({ tools: [{ type: 'function', function: { name: 'f' } }] }), {
+    status_code: 400,
+    error: 'toy does not support tools'
+  })
   t.match(await chat({ messages: [{ role: 'user', content: 'hi', images: ['aGk='] }] }), {
     status_code: 400,
     error: /^'messages\[0\]\.images': /
@@ -207,14 +212,21 @@ t.test('refuses in the shape that the client knows', async t => {
     status_code: 400,
     error: /has \d\d tokens, the context holds 60 /
   })
-  for (const field of ['suffix', 'template']) {
-    t.match(await generate({ [field]: 'x' }), { status_code: 400, error: new RegExp(`^'${field}': `) })
+  t.match(await generate({ suffix: 'x' }), { status_code: 400, error: 'toy does not support insert' })
+  t.match(await generate({ template: '{{ .Prompt }}' }), { status_code: 400, error: /^'template': .*Jinja/ })
+  for (const fields of [{ system: 'x' }, { template: 'x' }, { context: [1] }]) {
+    t.match(await generate({ raw: true, ...fields }), {
+      status_code: 400,
+      error: 'raw mode does not support template, system, or context'
+    })
   }
-  t.match(await generate({ raw: true, system: 'x' }), { status_code: 400, error: /^'system': / })
   t.match(await refusal(client.embed({ model: 'toy', input: 'hi' })), { status_code: 501, error: /embeddings/ })
   t.match(await refusal(client.embeddings({ model: 'toy', prompt: 'hi' })), { status_code: 501, error: /embeddings/ })
   t.match(await refusal(client.show({ model: 'llama3' })), { status_code: 404 })
-  t.match(await refusal(client.pull({ model: 'llama3' })), { status_code: 404, error: /no POST \/api\/pull/ })
+  t.match(await refusal(client.pull({ model: 'llama3' })), {
+    status_code: 501,
+    error: /no POST \/api\/pull: put the run/
+  })
 })
 
 t.test('ends a stream with a row of its error', async t => {

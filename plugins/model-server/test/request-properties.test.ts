@@ -1,14 +1,19 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
+import { Grammars } from '../src/grammars.ts'
 import { readGenerateRequest, readChatRequest as readOllamaChat } from '../src/ollama/requests.ts'
 import { readChatRequest } from '../src/openai/chat-request.ts'
+import { readCompletionRequest } from '../src/openai/completion-request.ts'
 import { serve } from './serve.ts'
 
+const grammars = new Grammars()
 const FIELDS = [
   ...['model', 'messages', 'prompt', 'stream', 'stream_options', 'stop', 'seed', 'temperature', 'top_p', 'options'],
   ...['n', 'tools', 'logprobs', 'top_logprobs', 'logit_bias', 'max_tokens', 'format', 'system', 'raw', 'images'],
-  ...['role', 'content', 'type', 'text', 'num_predict', 'num_ctx', 'top_k', 'repeat_penalty', '__proto__', 'think']
+  ...['role', 'content', 'type', 'text', 'num_predict', 'num_ctx', 'top_k', 'repeat_penalty', '__proto__', 'think'],
+  ...['tools', 'tool_choice', 'function', 'name', 'parameters', 'arguments', 'tool_calls', 'tool_call_id', 'id'],
+  ...['response_format', 'json_schema', 'schema', 'grammar', 'context', 'suffix', 'template', 'keep_alive', 'echo']
 ]
 const { json } = fc.letrec(tie => ({
   json: fc.oneof(
@@ -33,11 +38,11 @@ const body = fc.oneof(
 )
 
 t.test('readers of bodies return a request or refuse it by a code with a status below 500', async t => {
-  for (const read of [readChatRequest, readOllamaChat, readGenerateRequest]) {
+  for (const read of [readChatRequest, readCompletionRequest, readOllamaChat, readGenerateRequest]) {
     fc.assert(
       fc.property(body, value => {
         try {
-          return typeof read(JSON.parse(JSON.stringify(value))).stream === 'boolean'
+          return typeof read(JSON.parse(JSON.stringify(value)), grammars).stream === 'boolean'
         } catch (error) {
           return isSvcError(error) && error.status < 500 && error.message.length > 10
         }
@@ -52,7 +57,7 @@ t.test('no body makes a route answer 500', async t => {
   const { post, errors } = await serve(t, { maxTokens: 4 })
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom('/v1/chat/completions', '/api/chat', '/api/generate'),
+      fc.constantFrom('/v1/chat/completions', '/v1/completions', '/api/chat', '/api/generate'),
       body,
       async (path, value) => {
         const reply = await post(path, JSON.stringify(value))

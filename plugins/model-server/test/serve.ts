@@ -3,6 +3,7 @@ import type { Logger } from '@svc/plugin-sdk'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { Completions, type Limits } from '../src/completions.ts'
+import { Grammars } from '../src/grammars.ts'
 import { modelServerRoutes } from '../src/routes.ts'
 import { ServedModel } from '../src/served-model.ts'
 import type { WireServices } from '../src/wire-services.ts'
@@ -27,11 +28,11 @@ export interface Serving {
 
 /** The routes on a real socket over the toy engine, until the test ends. */
 export async function serve(t: Test, options: ServeOptions = {}): Promise<Serving> {
-  const { slots = 1, queue = 8, maxTokens = 64, temperature = 0, stallMs = 60_000, ...rest } = options
+  const { slots = 1, queue = 8, maxTokens = 64, temperature = 0, timeoutMs = 0, stallMs = 60_000, ...rest } = options
   const model = new ToyModel(options, { slots })
   const served = new ServedModel('toy', '/models/toy')
   served.state = options.state ?? { status: 'ready', model, modifiedAt: new Date('2026-01-02T03:04:05Z') }
-  const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature }))
+  const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature, timeoutMs }))
   const errors: string[] = []
   const ignore = () => undefined
   const log: Logger = { debug: ignore, info: ignore, warn: ignore, error: message => void errors.push(message) }
@@ -39,6 +40,7 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   await modelServerRoutes(app, {
     served,
     completions,
+    grammars: new Grammars(),
     log,
     version: '1.2.3',
     host: '127.0.0.1',

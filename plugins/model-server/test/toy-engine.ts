@@ -1,12 +1,16 @@
 import type {
+  ChatAbilities,
+  ChatMessage,
   GenerateEvent,
   GenerateRequest,
   InferenceEngine,
   LoadedModel,
   LoadOptions,
-  ModelInfo
+  ModelInfo,
+  RenderChatOptions
 } from '@svc/contracts'
 import { SvcError } from '@svc/plugin-sdk'
+import { ToyMask } from './toy-constraint.ts'
 import { echoModel } from './toy-model.ts'
 import { logprobsOf, pick, random } from './toy-sampler.ts'
 import { detokenize, END_OF_TEXT, IM_END, tokenize, VOCABULARY_SIZE } from './toy-tokenizer.ts'
@@ -14,6 +18,11 @@ import { detokenize, END_OF_TEXT, IM_END, tokenize, VOCABULARY_SIZE } from './to
 export interface ToyOptions {
   readonly contextLength?: number
   readonly device?: string
+  /** What the model says of its template, which is ChatML whatever this names. */
+  readonly chatTemplate?: string
+  readonly abilities?: Partial<ChatAbilities>
+  /** Tokens of every prompt that were there already. */
+  readonly cachedTokens?: number
   /** Runs before every token: a place to wait or to throw. `generated` counts from 0; `signal` is the request's. */
   beforeToken?(generated: number, signal: AbortSignal | undefined): void | Promise<void>
   /** Runs before a load is over: a place to wait or to throw. */
@@ -45,7 +54,10 @@ export class ToyEngine implements InferenceEngine {
 
 export class ToyModel implements LoadedModel {
   readonly info: ModelInfo
-  readonly chatAbilities = { tools: false, thinking: false }
+  readonly chatAbilities: ChatAbilities
+  /** What it was asked to generate, and to render. */
+  readonly requests: GenerateRequest[] = []
+  readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
   /** Tokens generated so far, over all sequences. */
   generated = 0
   /** Sequences that ended, by how. */
@@ -59,6 +71,7 @@ export class ToyModel implements LoadedModel {
   constructor(options: ToyOptions, load: Pick<LoadOptions, 'slots' | 'maxContext'> = {}) {
     this.#options = options
     this.#slots = load.slots ?? 1
+    this.chatAbilities = { tools: false, thinking: false, ...options.abilities }
     this.info = {
       family: 'llama',
       parameters: 3_200_000,
@@ -70,14 +83,17 @@ export class ToyModel implements LoadedModel {
       digest: 'ab'.repeat(32),
       device: options.device ?? 'cpu',
       adapter: { rank: 8, alpha: 16, targets: ['q_proj'] },
-      chatTemplate: null
+      chatTemplate: options.chatTemplate ?? null
     }
   }
 
-  renderChat(messages: readonly { readonly role: string; readonly content: string }[]): string {
+  /** A thought that the request wants or that the name of the template begins is opened in the answer. */
+  renderChat(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
+    this.rendered.push({ messages, options })
     if (messages.some(({ role }, at) => role === 'system' && at > 0)) throw new Error('system message must come first')
     const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
-    return `${turns.join('')}<|im_start|>assistant\n`
+    const thought = options.thinking === true ? '<think>\n' : ''
+    return `${turns.join('')}<|im_start|>assistant\n${thought}`
   }
 
   tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {
@@ -118,6 +134,8 @@ export class ToyModel implements LoadedModel {
 
   async *generate(request: GenerateRequest): AsyncGenerator<GenerateEvent, void> {
     const { tokens, signal, stop = [], logprobs, sampling = {} } = request
+    this.requests.push(request)
+    const mask = request.constraint === undefined ? null : new ToyMask(request.constraint)
     if (this.closed) throw new SvcError('INF_MODEL_CLOSED', 'closed', { status: 503 })
     const room = this.info.contextLength - tokens.length
     if (room <= 0) {
@@ -164,15 +182,18 @@ export class ToyModel implements LoadedModel {
           break
         }
         const logits = model.next(generated)
+        const unmodified = logits.slice()
+        mask?.apply(logits)
         const token = pick(logits, generated, sampling, draw)
         generated.push(token)
+        mask?.advance(token)
         this.generated += 1
         if (!request.ignoreEos && (token === IM_END || token === END_OF_TEXT)) {
           finishReason = 'stop'
           break
         }
         pending.tokens.push(token)
-        if (logprobs !== undefined) pending.logprobs.push(logprobsOf(logits, token, logprobs))
+        if (logprobs !== undefined) pending.logprobs.push(logprobsOf(unmodified, token, logprobs))
         held += token < 256 ? decoder.decode(Uint8Array.of(token), { stream: true }) : detokenize([token])
         const cut = Math.min(...stop.map(text => held.indexOf(text)).filter(at => at >= 0))
         if (cut < Number.POSITIVE_INFINITY) {
@@ -192,7 +213,7 @@ export class ToyModel implements LoadedModel {
       const endedAt = process.hrtime.bigint()
       const usage = {
         promptTokens: tokens.length,
-        cachedTokens: 0,
+        cachedTokens: this.#options.cachedTokens ?? 0,
         completionTokens: generated.length,
         queueNs: Number(startedAt - queuedAt),
         promptNs: 1000,

@@ -1,4 +1,6 @@
-import type { ModelInfo } from '@svc/contracts'
+import type { LoadedModel, ModelInfo } from '@svc/contracts'
+import type { Limits } from '../completions.ts'
+import { fillsInTheMiddle } from '../fill-in-the-middle.ts'
 import type { ReadyModel, ServedModel } from '../served-model.ts'
 
 /** The model as `/api/tags` lists it. */
@@ -29,13 +31,17 @@ export function runningEntry(name: string, { model }: ReadyModel): object {
   }
 }
 
-export function showReply({ model, modifiedAt }: ReadyModel): object {
+/** Facts about the model for `/api/show`. */
+export function showReply(name: string, { model, modifiedAt }: ReadyModel, limits: Limits): object {
   const { info } = model
+  const template = info.chatTemplate ?? ''
+  const parameters = { temperature: limits.temperature, num_predict: limits.maxTokens, num_ctx: info.contextLength }
+  const lines = Object.entries(parameters).map(([key, value]) => `${key.padEnd(30)} ${value}`)
   return {
+    modelfile: modelfile(name, template, parameters),
+    parameters: lines.join('\n'),
+    template,
     details: detailsOf(info),
-    modified_at: modifiedAt.toISOString(),
-    template: info.chatTemplate ?? '',
-    capabilities: ['completion'],
     model_info: {
       'general.architecture': info.family,
       'general.parameter_count': info.parameters,
@@ -44,8 +50,31 @@ export function showReply({ model, modifiedAt }: ReadyModel): object {
       ...(info.adapter === null
         ? {}
         : { 'adapter.type': 'lora', 'adapter.lora.alpha': info.adapter.alpha, 'adapter.lora.rank': info.adapter.rank })
-    }
+    },
+    capabilities: capabilitiesOf(model),
+    modified_at: modifiedAt.toISOString()
   }
+}
+
+function capabilitiesOf(model: LoadedModel): readonly string[] {
+  const { tools, thinking } = model.chatAbilities
+  return [
+    'completion',
+    ...(fillsInTheMiddle(model) ? ['insert'] : []),
+    ...(tools ? ['tools'] : []),
+    ...(thinking ? ['thinking'] : [])
+  ]
+}
+
+/** The model in the words of that file format; its template is Jinja. */
+function modelfile(name: string, template: string, parameters: Readonly<Record<string, number>>): string {
+  return [
+    `# Made by svc from the run directory that is served as ${name}`,
+    `FROM ${name}`,
+    ...(template === '' ? [] : [`TEMPLATE """${template}"""`]),
+    ...Object.entries(parameters).map(([key, value]) => `PARAMETER ${key} ${value}`),
+    ''
+  ].join('\n')
 }
 
 /** Probes search this text for the name of an accelerator, so it names the device and nothing else. */

@@ -2,11 +2,15 @@ import type { SamplingOptions } from '@svc/contracts'
 import { t } from '@svc/plugin-sdk'
 import { type BodyProblem, bodyReader, invalid, withoutNulls } from '../body-reader.ts'
 import type { CompletionRequest } from '../completions.ts'
+import { only, refuseUnsupported, type UnsupportedFields } from '../unsupported-fields.ts'
 
 const MAX_STOP_STRINGS = 64
 const stopString = t.string({ minLength: 1 })
 
-/** The `options` that are understood. Others are passed over, as the format wants it. */
+/**
+ * The `options` that are understood. Those that tune how another engine computes, and not what, are accepted without
+ * effect; so are names that nobody knows, as the format wants it.
+ */
 const options = t.object(
   {
     temperature: t.optional(t.number({ minimum: 0 })),
@@ -15,6 +19,7 @@ const options = t.object(
     top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
     top_k: t.optional(t.integer({ minimum: -1 })),
     min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
+    typical_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
     seed: t.optional(t.integer()),
     stop: t.optional(
       t.union([stopString, t.array(stopString, { maxItems: MAX_STOP_STRINGS })], {
@@ -33,18 +38,27 @@ const readFields = bodyReader(options, ({ path, expected, got }: BodyProblem) =>
   return `invalid option "${path[0]}": must be ${expected}, got ${got}`
 })
 
-/** Reads the `options` of a request. Throws `MSV_REQUEST_INVALID`, naming the option. */
-export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'logprobs'> {
+/** Ways of sampling that there are not; each with the values that switch it off. */
+const UNSUPPORTED: UnsupportedFields = {
+  mirostat: only(0),
+  tfs_z: only(1),
+  penalize_newline: only(true)
+}
+
+/** Reads the `options` of a request. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the option. */
+export function readOptions(raw: unknown): Omit<CompletionRequest, 'prompt' | 'constraint' | 'logprobs'> {
   if (raw === undefined) return { sampling: {} }
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw))
     throw invalid(`'options' must be an object`, 'options')
+  refuseUnsupported(raw, UNSUPPORTED, 'options')
   const fields = readFields(withoutNulls(raw))
-  const { temperature, top_p, top_k, min_p, seed, repeat_penalty, repeat_last_n } = fields
+  const { temperature, top_p, top_k, min_p, typical_p, seed, repeat_penalty, repeat_last_n } = fields
   const sampling: SamplingOptions = {
     ...(temperature === undefined ? {} : { temperature }),
     ...(top_p === undefined ? {} : { topP: top_p }),
     ...(top_k === undefined ? {} : { topK: Math.max(0, top_k) }),
     ...(min_p === undefined ? {} : { minP: min_p }),
+    ...(typical_p === undefined ? {} : { typicalP: typical_p }),
     // A negative seed asks for a new one every time.
     ...(seed === undefined || seed < 0 ? {} : { seed }),
     ...(repeat_penalty === undefined ? {} : { repeatPenalty: repeat_penalty }),

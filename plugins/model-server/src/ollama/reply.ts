@@ -1,6 +1,7 @@
-import type { GenerateUsage } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import type { CompletionEvent } from '../completions.ts'
+import type { AnswerEnd, AnswerEvent } from '../answer/answer.ts'
+import type { ToolCall } from '../answer/tool-call-reader.ts'
+import type { ChatAnswer } from '../chat-answer.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { toWireError } from '../wire-error.ts'
 
@@ -12,41 +13,57 @@ export interface ReplyHead {
   readonly model: string
   /** `process.hrtime.bigint()` when the request came in. */
   readonly startedNs: bigint
+  /** Whether the last row tells the tokens of the whole, for a request that goes on from here. */
+  readonly context: boolean
 }
+
+/** What a row says. */
+interface Said {
+  readonly text: string
+  readonly thinking?: string
+  readonly calls?: readonly object[]
+}
+
+const NOTHING: Said = { text: '' }
 
 /** The answer to a request that only wants the model to be loaded. */
 export function loadedReply(head: ReplyHead): object {
-  return { ...row(head, ''), done: true, done_reason: 'load' }
+  return { ...row(head, NOTHING), done: true, done_reason: 'load' }
 }
 
 /** The whole answer as one object. */
-export async function singleReply(head: ReplyHead, events: AsyncIterable<CompletionEvent>): Promise<object> {
+export async function singleReply(head: ReplyHead, answer: ChatAnswer): Promise<object> {
   let text = ''
+  let thinking = ''
+  const calls: object[] = []
   const logprobs: LogprobEntry[] = []
   let end: object = {}
-  for await (const event of events) {
-    if (event.type === 'done') end = endOf(head, event)
+  for await (const event of answer.events) {
+    if (event.type === 'done') end = endOf(head, event, answer)
     else {
-      text += event.text
-      logprobs.push(...(logprobEntries(event) ?? []))
+      const said = saidBy(event)
+      text += said.text
+      thinking += said.thinking ?? ''
+      calls.push(...(said.calls ?? []))
+      if (event.type === 'text') logprobs.push(...(logprobEntries(event) ?? []))
     }
   }
-  return { ...row(head, text), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
+  const said = { text, ...(thinking === '' ? {} : { thinking }), ...(calls.length === 0 ? {} : { calls }) }
+  return { ...row(head, said), ...(logprobs.length === 0 ? {} : { logprobs }), ...end }
 }
 
 /** The answer as lines of JSON, the last one with the counts. An error in between is the last line. */
-export async function* replyRows(
-  head: ReplyHead,
-  events: AsyncIterable<CompletionEvent>,
-  log: Logger
-): AsyncGenerator<string, void> {
+export async function* replyRows(head: ReplyHead, answer: ChatAnswer, log: Logger): AsyncGenerator<string, void> {
   try {
-    for await (const event of events) {
-      if (event.type === 'done') yield line({ ...row(head, ''), ...endOf(head, event) })
-      else {
-        const logprobs = logprobEntries(event)
-        yield line({ ...row(head, event.text), done: false, ...(logprobs === undefined ? {} : { logprobs }) })
+    for await (const event of answer.events) {
+      if (event.type === 'done') {
+        yield line({ ...row(head, NOTHING), ...endOf(head, event, answer) })
+        continue
       }
+      const said = saidBy(event)
+      if (said === NOTHING) continue
+      const logprobs = event.type === 'text' ? logprobEntries(event) : undefined
+      yield line({ ...row(head, said), done: false, ...(logprobs === undefined ? {} : { logprobs }) })
     }
   } catch (error) {
     yield line({ error: toWireError(error, log).message })
@@ -57,19 +74,38 @@ export function line(value: object): string {
   return `${JSON.stringify(value)}\n`
 }
 
-function row({ kind, model }: ReplyHead, text: string): object {
+/** A call is told when it is whole, since the format has its arguments as an object; what is none is text. */
+function saidBy(event: Exclude<AnswerEvent, AnswerEnd>): Said {
+  if (event.type === 'text') return { text: event.text }
+  if (event.type === 'thinking') return { text: '', thinking: event.text }
+  if (event.type !== 'called') return NOTHING
+  const call = event.complete ? wholeCall(event.call) : undefined
+  return call === undefined ? { text: event.raw } : { text: '', calls: [call] }
+}
+
+function wholeCall({ index, id, name, arguments: text }: ToolCall): object | undefined {
+  try {
+    return { id, function: { index, name, arguments: JSON.parse(text) } }
+  } catch {
+    return undefined
+  }
+}
+
+function row({ kind, model }: ReplyHead, { text, thinking, calls }: Said): object {
   const created_at = new Date().toISOString()
+  const thought = thinking === undefined ? {} : { thinking }
+  const called = calls === undefined ? {} : { tool_calls: calls }
   return kind === 'chat'
-    ? { model, created_at, message: { role: 'assistant', content: text } }
-    : { model, created_at, response: text }
+    ? { model, created_at, message: { role: 'assistant', content: text, ...thought, ...called } }
+    : { model, created_at, response: text, ...thought, ...called }
 }
 
 /** Durations are nanoseconds. The model is loaded once, before any request, so loading takes none. */
-function endOf(head: ReplyHead, event: { finishReason: string; usage: GenerateUsage }): object {
-  const { usage } = event
+function endOf(head: ReplyHead, { finishReason, usage }: AnswerEnd, answer: ChatAnswer): object {
   return {
     done: true,
-    done_reason: event.finishReason,
+    done_reason: finishReason === 'tool_calls' ? 'stop' : finishReason,
+    ...(head.context ? { context: [...answer.promptTokens, ...answer.answerTokens] } : {}),
     total_duration: Number(process.hrtime.bigint() - head.startedNs),
     load_duration: 0,
     prompt_eval_count: usage.promptTokens,

@@ -1,16 +1,37 @@
 import type { ChatMessage } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
-import type { CompletionRequest } from '../completions.ts'
-import { emptyList, only, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
+import type { ChatRequest } from '../chat-answer.ts'
+import type { ChatIntent } from '../chat-plan.ts'
+import type { FieldConstraint } from '../completions.ts'
+import { functionTool, functionTools } from '../function-tools.ts'
+import type { Grammars } from '../grammars.ts'
+import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
+import { formatConstraint } from './format.ts'
+import { checkKeepAlive } from './keep-alive.ts'
+import { ollamaMessage, ollamaMessages } from './messages.ts'
 import { readOptions } from './options.ts'
 
 export interface OllamaRequest {
   readonly model: string | undefined
   readonly stream: boolean
   /** Null when there is nothing to answer: the request only wants the model to be loaded. */
-  readonly completion: CompletionRequest | null
+  readonly question: OllamaQuestion | null
 }
+
+type Options = ChatRequest['options']
+
+/** A conversation, a text that the model sees as it is, or one with a gap to fill. */
+export type OllamaQuestion =
+  | { readonly kind: 'chat'; readonly chat: ChatRequest }
+  | { readonly kind: 'raw'; readonly text: string; readonly options: Options; readonly constraint?: FieldConstraint }
+  | {
+      readonly kind: 'insert'
+      readonly prefix: string
+      readonly suffix: string
+      readonly options: Options
+      readonly constraint?: FieldConstraint
+    }
 
 const MAX_TOP_LOGPROBS = 20
 const open = { additionalProperties: true }
@@ -19,91 +40,119 @@ const common = {
   model: t.optional(t.string()),
   stream: t.optional(t.boolean()),
   options: t.optional(t.unknown()),
+  format: t.optional(t.unknown()),
+  keep_alive: t.optional(t.unknown()),
+  think: t.optional(
+    t.union([t.boolean(), t.enum(['low', 'medium', 'high'])], { description: `true, false, 'low', 'medium' or 'high'` })
+  ),
   logprobs: t.optional(t.boolean()),
   top_logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_TOP_LOGPROBS }))
 }
 
 const generateBody = t.object(
-  { ...common, prompt: t.optional(t.string()), system: t.optional(t.string()), raw: t.optional(t.boolean()) },
-  open
-)
-
-const chatBody = t.object(
   {
     ...common,
-    messages: t.optional(
-      t.array(
-        t.object(
-          {
-            role: t.enum(['system', 'user', 'assistant', 'tool']),
-            content: t.optional(t.nullable(t.string(), { description: 'a string' }))
-          },
-          open
-        )
-      )
-    )
+    prompt: t.optional(t.string()),
+    suffix: t.optional(t.string()),
+    system: t.optional(t.string()),
+    template: t.optional(t.string()),
+    raw: t.optional(t.boolean()),
+    context: t.optional(t.array(t.integer({ minimum: 0 }), { description: 'a list of token ids' }))
   },
   open
 )
 
-const UNSUPPORTED: UnsupportedFields = {
-  format: only(''),
-  tools: emptyList,
-  images: emptyList,
-  template: only(''),
-  suffix: only(''),
-  context: emptyList,
-  think: only(false)
-}
+const chatBody = t.object(
+  { ...common, messages: t.optional(t.array(ollamaMessage)), tools: t.optional(t.array(functionTool)) },
+  open
+)
 
-const UNSUPPORTED_IN_MESSAGES: UnsupportedFields = { images: emptyList, tool_calls: emptyList, thinking: only('') }
+const UNSUPPORTED: UnsupportedFields = { images: emptyList }
 
 const readGenerateBody = bodyReader(generateBody)
 const readChatBody = bodyReader(chatBody)
 
 /** Reads the body of `POST /api/generate`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
-export function readGenerateRequest(raw: unknown): OllamaRequest {
+export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaRequest {
   const body = readGenerateBody(raw)
-  refuseUnsupported(body, UNSUPPORTED)
-  const { prompt = '', system = '' } = body
-  if (body.raw === true && system !== '') throw unsupported('system', 'a raw prompt takes no system message')
+  refuseUnsupported(body, { ...UNSUPPORTED, tools: emptyList })
+  const { prompt = '', suffix = '', system = '', template = '', context = [] } = body
+  if (body.raw === true && (system !== '' || template !== '' || context.length > 0)) {
+    throw invalid('raw mode does not support template, system, or context', 'raw')
+  }
+  const { head, options, constraint } = commonOf(body, grammars)
+  const bound = constraint === undefined ? {} : { constraint }
+  if (prompt === '' && suffix === '') return { ...head, question: null }
+  if (suffix !== '') {
+    refuseBesideSuffix(body)
+    return { ...head, question: { kind: 'insert', prefix: prompt, suffix, options, ...bound } }
+  }
+  if (body.raw === true) return { ...head, question: { kind: 'raw', text: prompt, options, ...bound } }
   const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
   if (system !== '') messages.unshift({ role: 'system', content: system })
-  const options = optionsOf(body)
-  return {
-    ...headOf(body),
-    completion:
-      prompt === ''
-        ? null
-        : { ...options, prompt: body.raw === true ? { kind: 'raw', text: prompt } : { kind: 'chat', messages } }
+  const intent: ChatIntent = {
+    messages,
+    ...thinkingOf(body),
+    ...bound,
+    ...(template === '' ? {} : { template: jinja(template) }),
+    ...(context.length === 0 ? {} : { context })
   }
+  return { ...head, question: { kind: 'chat', chat: { intent, options } } }
 }
 
 /** Reads the body of `POST /api/chat`. Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the field. */
-export function readChatRequest(raw: unknown): OllamaRequest {
+export function readChatRequest(raw: unknown, grammars: Grammars): OllamaRequest {
   const body = readChatBody(raw)
   refuseUnsupported(body, UNSUPPORTED)
-  const messages = (body.messages ?? []).map((message, at): ChatMessage => {
-    refuseUnsupported(message, UNSUPPORTED_IN_MESSAGES, `messages[${at}]`)
-    return { role: message.role, content: message.content ?? '' }
-  })
-  const options = optionsOf(body)
-  return {
-    ...headOf(body),
-    completion: messages.length === 0 ? null : { ...options, prompt: { kind: 'chat', messages } }
+  const messages = ollamaMessages(body.messages ?? [])
+  const functions = functionTools(body.tools ?? [])
+  const { head, options, constraint } = commonOf(body, grammars, functions.length > 0)
+  if (messages.length === 0) return { ...head, question: null }
+  const intent: ChatIntent = {
+    messages,
+    ...thinkingOf(body),
+    ...(constraint === undefined ? {} : { constraint }),
+    ...(functions.length === 0 ? {} : { tools: { functions, forced: [], several: true } })
   }
+  return { ...head, question: { kind: 'chat', chat: { intent, options } } }
 }
 
-type Common = Pick<Infer<typeof chatBody>, 'model' | 'stream' | 'options' | 'logprobs' | 'top_logprobs'>
+const commonBody = t.object(common)
+type Common = Infer<typeof commonBody>
 
 /** An answer is streamed unless the request says otherwise. */
-function headOf({ model, stream = true }: Common): Omit<OllamaRequest, 'completion'> {
-  return { model, stream }
-}
-
-function optionsOf(body: Common): Omit<CompletionRequest, 'prompt'> {
-  if (body.top_logprobs !== undefined && body.logprobs !== true) {
+function commonOf(body: Common, grammars: Grammars, hasTools = false) {
+  const { model, stream = true, format, top_logprobs } = body
+  checkKeepAlive(body.keep_alive)
+  if (top_logprobs !== undefined && body.logprobs !== true) {
     throw invalid(`'top_logprobs' is only allowed when 'logprobs' is true`, 'top_logprobs')
   }
-  return { ...readOptions(body.options), ...(body.logprobs === true ? { logprobs: body.top_logprobs ?? 0 } : {}) }
+  const options: Options = {
+    ...readOptions(body.options),
+    ...(body.logprobs === true ? { logprobs: top_logprobs ?? 0 } : {})
+  }
+  const constraint = hasTools && format === undefined ? undefined : formatConstraint(format, grammars)
+  return { head: { model, stream }, options, constraint }
+}
+
+/** Templates know thinking or no thinking, so every level is the same. */
+function thinkingOf({ think }: Common): Pick<ChatIntent, 'thinking' | 'thinkingField'> {
+  return { thinkingField: 'think', ...(think === undefined ? {} : { thinking: think !== false }) }
+}
+
+function refuseBesideSuffix(body: Infer<typeof generateBody>): void {
+  const { raw, system, template, context = [], think } = body
+  const besides = { raw, system, template, context: context.length > 0, think }
+  const field = Object.entries(besides).find(([, value]) => value)?.[0]
+  if (field !== undefined)
+    throw unsupported(field, `it does not go together with 'suffix', which no template takes part in`)
+}
+
+/** The model's own template is Jinja, and so is what takes its place; Go's templates are another language. */
+function jinja(template: string): string {
+  if (template.includes('{%') || /\{\{-?\s*[a-z_"'(]/.test(template)) return template
+  throw unsupported(
+    'template',
+    `it must be a Jinja template over 'messages', as the model's own is; templates of Go, with {{ .Prompt }}, are not rendered`
+  )
 }

@@ -1,14 +1,20 @@
 import { t } from '@svc/plugin-sdk'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyReader } from '../body-reader.ts'
+import { type ChatAnswer, startChat, startText } from '../chat-answer.ts'
+import { clientOf } from '../client.ts'
+import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
+import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
+import type { Prompt } from '../prompt.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
+import { routesElsewhere } from './elsewhere.ts'
 import { line, loadedReply, type ReplyKind, replyRows, singleReply } from './reply.ts'
-import { type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
+import { type OllamaQuestion, type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
 
 const NDJSON = 'application/x-ndjson'
 
@@ -22,9 +28,11 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
   scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services.log))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
-  scope.post('/api/chat', async (request, reply) => answer('chat', readChatRequest(request.body), reply, services))
+  scope.post('/api/chat', async (request, reply) =>
+    answer('chat', readChatRequest(request.body, services.grammars), request, reply, services)
+  )
   scope.post('/api/generate', async (request, reply) =>
-    answer('generate', readGenerateRequest(request.body), reply, services)
+    answer('generate', readGenerateRequest(request.body, services.grammars), request, reply, services)
   )
 
   scope.get('/api/tags', async () => ({ models: [tagsEntry(served.name, served.ready())] }))
@@ -35,14 +43,11 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
   scope.post('/api/show', async request => {
     const { model, name } = readShowBody(request.body)
     served.check(model ?? name)
-    return showReply(served.ready())
+    return showReply(served.name, served.ready(), services.completions.limits)
   })
 
-  for (const url of ['/api/embeddings', '/api/embed']) {
-    scope.post(url, async () => {
-      throw errors.create('MSV_EMBEDDINGS', 'this server makes no embeddings')
-    })
-  }
+  for (const url of ['/api/embeddings', '/api/embed']) scope.post(url, noEmbeddings)
+  routesElsewhere(scope)
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     scope.route({ method, url: '/api/*', handler: unknownRoute })
   }
@@ -50,20 +55,45 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
 
 async function answer(
   kind: ReplyKind,
-  request: OllamaRequest,
+  body: OllamaRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   services: WireServices
 ): Promise<FastifyReply | object> {
-  const { served, completions, log } = services
-  const head = { kind, model: served.name, startedNs: process.hrtime.bigint() }
-  served.check(request.model)
-  if (request.completion === null) {
+  const { served, log } = services
+  const { question } = body
+  const context = kind === 'generate' && question?.kind === 'chat'
+  const head = { kind, model: served.name, startedNs: process.hrtime.bigint(), context }
+  served.check(body.model)
+  if (question === null) {
     served.ready()
-    return request.stream ? reply.type(NDJSON).send(line(loadedReply(head))) : loadedReply(head)
+    return body.stream ? reply.type(NDJSON).send(line(loadedReply(head))) : loadedReply(head)
   }
-  const events = await completions.start(request.completion, replySignal(reply))
-  if (!request.stream) return singleReply(head, events)
-  return sendStream(reply, NDJSON, replyRows(head, events, log), services.stallMs())
+  const started = await start(question, clientOf(request), replySignal(reply), services)
+  if (!body.stream) return singleReply(head, started)
+  return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
+}
+
+function start(
+  question: OllamaQuestion,
+  client: string,
+  signal: AbortSignal,
+  { served, completions }: WireServices
+): Promise<ChatAnswer> {
+  if (question.kind === 'chat') {
+    const { intent, options } = question.chat
+    return startChat(served, completions, { intent, options: { ...options, client } }, signal)
+  }
+  const { options, constraint } = question
+  const prompt: Prompt =
+    question.kind === 'raw'
+      ? { kind: 'text', text: question.text }
+      : {
+          kind: 'tokens',
+          tokens: fillInTheMiddle(served.ready().model, served.name, question.prefix, question.suffix)
+        }
+  const request = { ...options, prompt, client, ...(constraint === undefined ? {} : { constraint }) }
+  return startText(served, completions, request, signal)
 }
 
 async function unknownRoute(request: { method: string; url: string }): Promise<never> {

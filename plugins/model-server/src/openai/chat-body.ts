@@ -1,10 +1,20 @@
 import { type Infer, t } from '@svc/plugin-sdk'
+import { functionTool } from '../function-tools.ts'
 import { emptyList, never, only, type UnsupportedFields } from '../unsupported-fields.ts'
+import { samplingFields } from './sampling.ts'
 
-const MAX_STOP_STRINGS = 4
 const MAX_TOP_LOGPROBS = 20
+const MAX_CHOICES = 128
 const open = { additionalProperties: true }
-const stopString = t.string({ minLength: 1 })
+
+const toolCall = t.object(
+  {
+    id: t.string({ minLength: 1 }),
+    type: t.optional(t.enum(['function'])),
+    function: t.object({ name: t.string({ minLength: 1 }), arguments: t.string() }, open)
+  },
+  open
+)
 
 const message = t.object(
   {
@@ -13,7 +23,15 @@ const message = t.object(
       t.nullable(t.union([t.string(), t.array(t.object({ type: t.string() }, open))]), {
         description: 'a string or a list of content parts'
       })
-    )
+    ),
+    name: t.optional(t.nullable(t.string(), { description: 'a string' })),
+    tool_calls: t.optional(
+      t.nullable(t.array(toolCall), { description: 'a list of calls with id, name and arguments' })
+    ),
+    tool_call_id: t.optional(t.nullable(t.string(), { description: 'a string' })),
+    refusal: t.optional(t.nullable(t.string(), { description: 'a string' })),
+    // What servers of thinking models call it; not of the format.
+    reasoning_content: t.optional(t.nullable(t.string(), { description: 'a string' }))
   },
   open
 )
@@ -21,30 +39,32 @@ const message = t.object(
 /** The body of `POST /v1/chat/completions`, as far as it is read. Fields that nobody knows are passed over. */
 export const chatBody = t.object(
   {
+    ...samplingFields,
     model: t.optional(t.string()),
     messages: t.array(message, { minItems: 1 }),
     stream: t.optional(t.boolean()),
     stream_options: t.optional(t.object({ include_usage: t.optional(t.boolean()) }, open)),
     max_tokens: t.optional(t.integer({ minimum: 1 })),
     max_completion_tokens: t.optional(t.integer({ minimum: 1 })),
-    temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
-    top_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    presence_penalty: t.optional(t.number({ minimum: -2, maximum: 2 })),
-    frequency_penalty: t.optional(t.number({ minimum: -2, maximum: 2 })),
-    seed: t.optional(t.integer()),
-    stop: t.optional(
-      t.union([stopString, t.array(stopString, { maxItems: MAX_STOP_STRINGS })], {
-        description: `a string or a list of up to ${MAX_STOP_STRINGS} strings, none of them empty`
-      })
-    ),
-    logit_bias: t.optional(t.record(t.number({ minimum: -100, maximum: 100 }))),
     logprobs: t.optional(t.boolean()),
     top_logprobs: t.optional(t.integer({ minimum: 0, maximum: MAX_TOP_LOGPROBS })),
-    n: t.optional(t.integer({ minimum: 1 })),
-    // Not of the format, but what other servers of it understand.
-    top_k: t.optional(t.integer({ minimum: -1 })),
-    min_p: t.optional(t.number({ minimum: 0, maximum: 1 })),
-    repetition_penalty: t.optional(t.number({ exclusiveMinimum: 0 }))
+    n: t.optional(t.integer({ minimum: 1, maximum: MAX_CHOICES })),
+    tools: t.optional(t.array(functionTool)),
+    tool_choice: t.optional(
+      t.union([t.enum(['none', 'auto', 'required']), t.object({ type: t.string() }, open)], {
+        description: `'none', 'auto', 'required' or an object that names a function`
+      })
+    ),
+    parallel_tool_calls: t.optional(t.boolean()),
+    response_format: t.optional(t.object({ type: t.string() }, open)),
+    reasoning_effort: t.optional(t.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])),
+    // What other servers take for the model's template.
+    chat_template_kwargs: t.optional(
+      t.object(
+        { enable_thinking: t.optional(t.boolean()) },
+        { description: `an object with 'enable_thinking' and nothing else` }
+      )
+    )
   },
   open
 )
@@ -53,16 +73,14 @@ export type ChatBody = Infer<typeof chatBody>
 export type ChatBodyMessage = Infer<typeof message>
 
 export const UNSUPPORTED: UnsupportedFields = {
-  n: only(1),
-  tools: emptyList,
-  tool_choice: only('none', 'auto'),
   functions: emptyList,
   function_call: only('none', 'auto'),
-  response_format: value => typeof value === 'object' && value !== null && 'type' in value && value.type === 'text',
   audio: never,
   modalities: value => Array.isArray(value) && value.every(only('text')),
   web_search_options: never,
-  reasoning_effort: only('none'),
+  prediction: never,
+  moderation: never,
+  store: only(false),
   verbosity: only('medium'),
   best_of: only(1),
   echo: only(false),
@@ -76,8 +94,4 @@ export const UNSUPPORTED: UnsupportedFields = {
   guided_grammar: never
 }
 
-export const UNSUPPORTED_IN_MESSAGES: UnsupportedFields = {
-  tool_calls: emptyList,
-  function_call: never,
-  audio: never
-}
+export const UNSUPPORTED_IN_MESSAGES: UnsupportedFields = { function_call: never, audio: never }

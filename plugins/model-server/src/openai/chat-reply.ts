@@ -1,41 +1,45 @@
-import { randomUUID } from 'node:crypto'
-import type { GenerateUsage } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import type { CompletionEvent } from '../completions.ts'
+import type { AnswerEvent } from '../answer/answer.ts'
+import type { LaneEvent } from '../lanes.ts'
 import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
 import { toWireError } from '../wire-error.ts'
 import { openAiError } from './error-shape.ts'
+import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
+import { UsageTotal } from './usage.ts'
 
-/** What is the same in every chunk of one answer. */
-export interface ReplyHead {
-  readonly id: string
-  /** Seconds since the epoch. */
-  readonly created: number
-  readonly model: string
-  /** Changes with the weights. */
-  readonly system_fingerprint: string
+type Events = AsyncIterable<LaneEvent<AnswerEvent>>
+
+interface Choice {
+  content: string
+  thinking: string
+  readonly logprobs: LogprobEntry[]
+  readonly calls: object[]
+  finishReason: string
 }
 
-export function replyHead(model: string, digest: string): ReplyHead {
-  return {
-    id: `chatcmpl-${randomUUID()}`,
-    created: Math.floor(Date.now() / 1000),
-    model,
-    system_fingerprint: `fp_${digest.slice(0, 10)}`
-  }
-}
-
-/** The whole answer as one `chat.completion`. */
-export async function chatCompletion(head: ReplyHead, events: AsyncIterable<CompletionEvent>): Promise<object> {
-  let content = ''
-  let logprobs: LogprobEntry[] | null = null
-  let finish: Extract<CompletionEvent, { type: 'done' }> | undefined
-  for await (const event of events) {
-    if (event.type === 'done') finish = event
-    else {
-      content += event.text
-      const entries = logprobEntries(event)
-      if (entries !== undefined) logprobs = [...(logprobs ?? []), ...entries]
+/** The whole answer as one `chat.completion`. `wantsLogprobs`: whether the request asked for probabilities. */
+export async function chatCompletion(
+  head: ReplyHead,
+  events: Events,
+  count: number,
+  wantsLogprobs: boolean
+): Promise<object> {
+  const usage = new UsageTotal()
+  const choices = Array.from({ length: count }, (): Choice => {
+    return { content: '', thinking: '', logprobs: [], calls: [], finishReason: 'stop' }
+  })
+  for await (const { index, event } of events) {
+    const choice = choices[index] as Choice
+    if (event.type === 'text') {
+      choice.content += event.text
+      choice.logprobs.push(...(logprobEntries(event) ?? []))
+    } else if (event.type === 'thinking') choice.thinking += event.text
+    else if (event.type === 'called') {
+      const { id, name, arguments: text } = event.call
+      choice.calls.push({ id, type: 'function', function: { name, arguments: text } })
+    } else if (event.type === 'done') {
+      choice.finishReason = event.finishReason
+      usage.add(event.usage, event.thinkingTokens)
     }
   }
   return {
@@ -44,65 +48,83 @@ export async function chatCompletion(head: ReplyHead, events: AsyncIterable<Comp
     created: head.created,
     model: head.model,
     system_fingerprint: head.system_fingerprint,
-    choices: [
-      {
-        index: 0,
-        message: { role: 'assistant', content, refusal: null },
-        logprobs: logprobs === null ? null : { content: logprobs, refusal: null },
-        finish_reason: finish?.finishReason ?? 'stop'
-      }
-    ],
-    ...(finish === undefined ? {} : { usage: usageOf(finish.usage) })
+    choices: choices.map((choice, index) => ({
+      index,
+      message: messageOf(choice),
+      logprobs: wantsLogprobs ? { content: choice.logprobs, refusal: null } : null,
+      finish_reason: choice.finishReason
+    })),
+    usage: usage.report()
+  }
+}
+
+function messageOf({ content, thinking, calls }: Choice): object {
+  return {
+    role: 'assistant',
+    content: content === '' && calls.length > 0 ? null : content,
+    refusal: null,
+    ...(thinking === '' ? {} : { reasoning_content: thinking }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls })
   }
 }
 
 /**
- * The answer as server-sent events: a chunk with the role, one for every piece of text, one with the reason for the
- * end, one with the usage when it was asked for, then `[DONE]`. An error in between is the last event.
+ * The answer as server-sent events: for every choice a chunk with the role, one for every piece, one with the reason for
+ * the end; then one with the usage when it was asked for, then `[DONE]`. An error in between is the last event.
  */
 export async function* chatCompletionChunks(
   head: ReplyHead,
-  events: AsyncIterable<CompletionEvent>,
+  events: Events,
+  count: number,
   includeUsage: boolean,
   log: Logger
 ): AsyncGenerator<string, void> {
-  const chunk = (choices: readonly object[], usage: object | null = null) =>
-    data({
+  const usage = new UsageTotal()
+  const chunk = (choices: readonly object[], total: object | null = null) =>
+    serverSentEvent({
       id: head.id,
       object: 'chat.completion.chunk',
       created: head.created,
       model: head.model,
       system_fingerprint: head.system_fingerprint,
       choices,
-      ...(includeUsage ? { usage } : {})
+      ...(includeUsage ? { usage: total } : {})
     })
-  const choice = (delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
-    chunk([{ index: 0, delta, logprobs, finish_reason }])
+  const piece = (index: number, delta: object, finish_reason: string | null = null, logprobs: object | null = null) =>
+    chunk([{ index, delta, logprobs, finish_reason }])
   try {
-    yield choice({ role: 'assistant', content: '' })
-    for await (const event of events) {
+    for (let index = 0; index < count; index++) yield piece(index, { role: 'assistant', content: '' })
+    for await (const { index, event } of events) {
       if (event.type === 'text') {
         const entries = logprobEntries(event)
-        yield choice({ content: event.text }, null, entries === undefined ? null : { content: entries, refusal: null })
+        const logprobs = entries === undefined ? null : { content: entries, refusal: null }
+        yield piece(index, { content: event.text }, null, logprobs)
+      } else if (event.type === 'done') {
+        usage.add(event.usage, event.thinkingTokens)
+        yield piece(index, {}, event.finishReason)
       } else {
-        yield choice({}, event.finishReason)
-        if (includeUsage) yield chunk([], usageOf(event.usage))
+        const delta = deltaOf(event)
+        if (delta !== undefined) yield piece(index, delta)
       }
     }
-    yield 'data: [DONE]\n\n'
+    if (includeUsage) yield chunk([], usage.report())
+    yield STREAM_END
   } catch (error) {
-    yield data(openAiError(toWireError(error, log)))
+    yield serverSentEvent(openAiError(toWireError(error, log)))
   }
 }
 
-function data(value: object): string {
-  return `data: ${JSON.stringify(value)}\n\n`
-}
-
-function usageOf({ promptTokens, completionTokens }: GenerateUsage): object {
-  return {
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    total_tokens: promptTokens + completionTokens
+function deltaOf(event: Exclude<AnswerEvent, { type: 'text' | 'done' }>): object | undefined {
+  switch (event.type) {
+    case 'thinking':
+      return { reasoning_content: event.text }
+    case 'call': {
+      const { index, id, name } = event
+      return { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }
+    }
+    case 'arguments':
+      return { tool_calls: [{ index: event.index, function: { arguments: event.text } }] }
+    case 'called':
+      return undefined
   }
 }

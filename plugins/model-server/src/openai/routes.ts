@@ -1,29 +1,71 @@
-import type { FastifyInstance } from 'fastify'
+import type { LoadedModel } from '@svc/contracts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { AnswerEvent } from '../answer/answer.ts'
+import { invalid } from '../body-reader.ts'
+import { type ChatRequest, startChat } from '../chat-answer.ts'
+import { clientOf } from '../client.ts'
+import type { CompletionEvent } from '../completions.ts'
+import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
+import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
+import { type Job, runInLanes } from '../lanes.ts'
+import type { Prompt } from '../prompt.ts'
 import type { ReadyModel } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
-import { chatCompletion, chatCompletionChunks, replyHead } from './chat-reply.ts'
+import { chatCompletion, chatCompletionChunks } from './chat-reply.ts'
 import { readChatRequest } from './chat-request.ts'
+import { textCompletion, textCompletionChunks } from './completion-reply.ts'
+import { readCompletionRequest, type TextPrompt } from './completion-request.ts'
 import { openAiError } from './error-shape.ts'
+import { replyHead } from './reply-head.ts'
 
-/** Routes in the format of OpenAI's chat completions, with its error shape for everything below `/v1`. */
+/** Routes in the format of OpenAI's completions, with its error shape for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served, completions, log } = services
   scope.setErrorHandler(errorHandler(openAiError, log))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
   scope.post('/v1/chat/completions', async (request, reply) => {
-    const chat = readChatRequest(request.body)
+    const chat = readChatRequest(request.body, services.grammars)
     served.check(chat.model)
     const { model } = served.ready()
-    const events = await completions.start(chat.completion, replySignal(reply))
-    const head = replyHead(served.name, model.info.digest)
-    if (!chat.stream) return chatCompletion(head, events)
-    const chunks = chatCompletionChunks(head, events, chat.includeUsage, log)
-    return sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
+    const client = clientOf(request)
+    const job = (choice: ChatRequest): Job<AnswerEvent> => {
+      return async (admitted, signal) => {
+        const options = { ...choice.options, admitted, client }
+        return (await startChat(served, completions, { ...choice, options }, signal)).events
+      }
+    }
+    const [first, ...others] = chat.choices
+    const events = await runInLanes([job(first), ...others.map(job)], completions.limits.slots, replySignal(reply))
+    const head = replyHead('chatcmpl', served.name, model.info.digest)
+    const count = chat.choices.length
+    if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
+    return sendEvents(reply, chatCompletionChunks(head, events, count, chat.includeUsage, log))
+  })
+
+  scope.post('/v1/completions', async (request, reply) => {
+    const body = readCompletionRequest(request.body, services.grammars)
+    served.check(body.model)
+    const { model } = served.ready()
+    const { n, bestOf } = body
+    const client = clientOf(request)
+    const prompts = body.prompts.map(prompt => promptOf(model, served.name, prompt))
+    const [first, ...others] = prompts.flatMap(prompt =>
+      Array.from({ length: bestOf }, (_, choice): Job<CompletionEvent> => {
+        return (admitted, signal) => completions.start({ ...body.options(choice), prompt, admitted, client }, signal)
+      })
+    )
+    const jobs = [first as Job<CompletionEvent>, ...others] as const
+    const events = await runInLanes(jobs, completions.limits.slots, replySignal(reply))
+    const head = replyHead('cmpl', served.name, model.info.digest)
+    const echoes = body.prompts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
+    const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
+    if (!body.stream) return textCompletion(head, events, shape)
+    return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, log))
   })
 
   scope.get('/v1/models', async () => ({ object: 'list', data: [modelEntry(served.name, served.ready())] }))
@@ -33,6 +75,10 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     return modelEntry(served.name, served.ready())
   })
 
+  const sendEvents = (reply: FastifyReply, chunks: AsyncIterable<string>) =>
+    sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
+
+  scope.post('/v1/embeddings', noEmbeddings)
   for (const method of ['GET', 'POST', 'DELETE'] as const) {
     scope.route({ method, url: '/v1/*', handler: unknownRoute })
   }
@@ -54,6 +100,20 @@ async function unknownRoute(request: { method: string; url: string }): Promise<n
   const hint = path?.startsWith('/v1/responses') === true ? ', this server speaks chat completions' : ''
   throw errors.create(
     'MSV_ROUTE_UNKNOWN',
-    `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions or GET /v1/models`
+    `there is no ${request.method} ${path}${hint}: use POST /v1/chat/completions, POST /v1/completions or GET /v1/models`
   )
+}
+
+function promptOf(model: LoadedModel, name: string, { prompt, suffix }: TextPrompt): Prompt {
+  const tokens = typeof prompt === 'string' ? undefined : prompt
+  const strange = tokens?.find(token => token >= model.info.vocabularySize)
+  if (strange !== undefined) throw invalid(`'prompt' holds ${strange}, which is no token of this model`, 'prompt')
+  if (suffix !== undefined) {
+    return { kind: 'tokens', tokens: fillInTheMiddle(model, name, textOf(model, prompt), suffix) }
+  }
+  return tokens === undefined ? { kind: 'text', text: prompt as string } : { kind: 'tokens', tokens }
+}
+
+function textOf(model: LoadedModel, prompt: TextPrompt['prompt']): string {
+  return typeof prompt === 'string' ? prompt : model.detokenize(prompt)
 }

@@ -1,0 +1,226 @@
+import { CallObject } from './call-object.ts'
+import { possibleMark } from './held-text.ts'
+import type { ToolFormat } from './tool-format.ts'
+
+/** A call that the model made; `arguments` is JSON text as the model wrote it. */
+export interface ToolCall {
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+export type ToolCallPiece =
+  | { readonly type: 'text'; readonly text: string; readonly end: number }
+  /** A call has begun. */
+  | { readonly type: 'call'; readonly index: number; readonly id: string; readonly name: string }
+  /** More of its arguments. */
+  | { readonly type: 'arguments'; readonly index: number; readonly text: string }
+  /** It has ended; `complete` is false when the answer broke off inside. `raw`: all that the model wrote of it. */
+  | { readonly type: 'called'; readonly call: ToolCall; readonly complete: boolean; readonly raw: string }
+
+interface OpenCall {
+  readonly object: CallObject
+  readonly index: number
+  /** Set once the call has been announced. */
+  id: string | undefined
+  /** Characters of the arguments that have been handed out. */
+  sent: number
+}
+
+export interface ToolCallReaderOptions {
+  readonly format: ToolFormat
+  /** Names of the functions that may be called. */
+  readonly names: readonly string[]
+  /** Where the text begins in the raw answer. */
+  readonly offset: number
+  /** The answer was begun for the model: it starts inside a call. */
+  readonly forced?: boolean
+}
+
+/**
+ * Finds calls in an answer while it is written. What turns out not to be a call is text after all, and nothing of it is
+ * lost; white space around calls is dropped.
+ *
+ * A call is announced as soon as its name is known, its arguments follow as they are written.
+ */
+export class ToolCallReader {
+  readonly #format: ToolFormat
+  readonly #names: ReadonlySet<string>
+  #state: 'text' | 'between' | 'call'
+  #buffer = ''
+  /** Where the buffer begins in the raw text. */
+  #offset: number
+  /** What has been taken from the buffer since the mark, in case that it is text after all. */
+  #region = ''
+  #call: OpenCall | undefined
+  #calls = 0
+  #inList = false
+  /** A call has ended, and nothing but white space came since. */
+  #behindCall = false
+  #textShown = false
+
+  constructor({ format, names, offset, forced = false }: ToolCallReaderOptions) {
+    this.#format = format
+    this.#names = new Set(names)
+    this.#offset = offset
+    this.#state = forced ? 'between' : 'text'
+  }
+
+  push(text: string): ToolCallPiece[] {
+    this.#buffer += text
+    return this.#advance(false)
+  }
+
+  finish(): ToolCallPiece[] {
+    return this.#advance(true)
+  }
+
+  #advance(final: boolean): ToolCallPiece[] {
+    const pieces: ToolCallPiece[] = []
+    let state: string
+    do {
+      state = `${this.#state} ${this.#buffer.length}`
+      if (this.#state === 'text') pieces.push(...this.#readText(final))
+      else if (this.#state === 'between') pieces.push(...this.#readBetween(final))
+      else pieces.push(...this.#readCall(final))
+    } while (state !== `${this.#state} ${this.#buffer.length}`)
+    return pieces
+  }
+
+  #readText(final: boolean): ToolCallPiece[] {
+    const { opens } = this.#format
+    const marks = opens.map(mark => [this.#buffer.indexOf(mark), mark.length] as const).filter(([at]) => at >= 0)
+    const [at, length] = marks.sort(([a], [b]) => a - b)[0] ?? this.#bareCall()
+    if (at >= 0) {
+      const pieces = this.#textPiece(this.#buffer.slice(0, at).trimEnd().length)
+      this.#region = this.#drop(this.#buffer.length - this.#buffer.trimStart().length + length)
+      this.#state = 'between'
+      this.#inList = false
+      this.#behindCall = false
+      return pieces
+    }
+    if (final) {
+      const rest = this.#calls > 0 ? this.#buffer.trimEnd() : this.#buffer
+      return this.#textPiece(rest.length)
+    }
+    const possible = possibleMark(this.#buffer, opens)
+    return this.#textPiece(this.#buffer.slice(0, this.#buffer.length - possible).trimEnd().length)
+  }
+
+  /** Where an answer that is nothing but a call begins. */
+  #bareCall(): readonly [number, number] {
+    const { name } = this.#format
+    const begins = name === 'bare' && !this.#textShown && this.#buffer.trimStart().startsWith('{')
+    return begins ? [this.#buffer.indexOf('{'), 0] : [-1, 0]
+  }
+
+  /** Before a call, between two, or behind the last one. */
+  #readBetween(final: boolean): ToolCallPiece[] {
+    const { name, close } = this.#format
+    const skipped = name === 'list' ? (this.#inList ? /^[\s,]+/ : /^[\s,]*\[?/) : name === 'bare' ? /^[\s;]+/ : /^\s+/
+    const taken = skipped.exec(this.#buffer)?.[0] ?? ''
+    this.#region += this.#drop(taken.length)
+    this.#inList ||= taken.endsWith('[')
+    if (this.#buffer === '' && !final) return []
+    if (close !== '' && this.#behindCall) {
+      if (!final && close.startsWith(this.#buffer) && this.#buffer !== close) return []
+      if (this.#buffer.startsWith(close)) this.#drop(close.length)
+      return this.#leave()
+    }
+    if (this.#buffer.startsWith('{')) {
+      this.#call = { object: new CallObject(), index: this.#calls, id: undefined, sent: 0 }
+      this.#state = 'call'
+      return []
+    }
+    if (name === 'list' && this.#buffer.startsWith(']') && this.#behindCall) {
+      this.#drop(1)
+      return this.#leave()
+    }
+    return this.#behindCall ? this.#leave() : this.#asText()
+  }
+
+  #readCall(final: boolean): ToolCallPiece[] {
+    const open = this.#call as OpenCall
+    const { object } = open
+    let length = 0
+    for (const character of this.#buffer) {
+      if (object.state !== 'reading') break
+      object.push(character)
+      length += character.length
+    }
+    this.#region += this.#drop(length)
+    const strange = object.name !== undefined && this.#format.name === 'bare' && !this.#names.has(object.name)
+    const broken = object.state === 'broken' || strange
+    if (open.id === undefined && (broken || (final && object.state === 'reading'))) return this.#asText()
+    const pieces = this.#news(open)
+    if (object.state === 'reading' && !final) return pieces
+    if (open.id !== undefined) pieces.push(this.#called(open, object.state === 'complete'))
+    this.#call = undefined
+    this.#calls += 1
+    this.#region = ''
+    this.#behindCall = true
+    this.#state = broken ? 'text' : 'between'
+    return pieces
+  }
+
+  /** What can be told of a call now that could not be told before. */
+  #news(open: OpenCall): ToolCallPiece[] {
+    const { object, index } = open
+    if (object.name === undefined) return []
+    const pieces: ToolCallPiece[] = []
+    if (open.id === undefined) {
+      open.id = this.#format.newId()
+      pieces.push({ type: 'call', index, id: open.id, name: object.name })
+    }
+    const text = object.argumentsText?.slice(open.sent) ?? ''
+    if (text !== '') pieces.push({ type: 'arguments', index, text })
+    open.sent += text.length
+    return pieces
+  }
+
+  #called({ object, index, id }: OpenCall, complete: boolean): ToolCallPiece {
+    const call = { index, id: id as string, name: object.name as string, arguments: object.argumentsText ?? '' }
+    return { type: 'called', call, complete, raw: object.raw }
+  }
+
+  #leave(): ToolCallPiece[] {
+    this.#state = 'text'
+    this.#region = ''
+    return []
+  }
+
+  /** What looked like a call and is none. */
+  #asText(): ToolCallPiece[] {
+    const text = this.#region
+    this.#call = undefined
+    this.#textShown = true
+    this.#leave()
+    return text === '' ? [] : [{ type: 'text', text, end: this.#offset }]
+  }
+
+  #textPiece(length: number): ToolCallPiece[] {
+    // White space that follows a call, and nothing else, belongs to no text.
+    if (this.#calls > 0 && !this.#textShown) {
+      const space = this.#buffer.length - this.#buffer.trimStart().length
+      const before = Math.min(space, length)
+      this.#drop(before)
+      return this.#shown(length - before)
+    }
+    return this.#shown(length)
+  }
+
+  #shown(length: number): ToolCallPiece[] {
+    if (length <= 0) return []
+    const text = this.#drop(length)
+    this.#textShown = true
+    return [{ type: 'text', text, end: this.#offset }]
+  }
+
+  #drop(length: number): string {
+    const text = this.#buffer.slice(0, length)
+    this.#buffer = this.#buffer.slice(length)
+    this.#offset += length
+    return text
+  }
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import type { ChatTool, OutputConstraint } from '@svc/contracts'
+
+/** How a family of models writes the calls that it makes. */
+export interface ToolFormat {
+  readonly name: 'tagged' | 'list' | 'bare'
+  /** Texts that begin calls. */
+  readonly opens: readonly string[]
+  /** Text that ends one call; empty where its JSON does. */
+  readonly close: string
+  /** Name of the field with the arguments. */
+  readonly argumentsField: 'arguments' | 'parameters'
+  /** Identifier of a new call, in the form that the family's template accepts. */
+  newId(): string
+}
+
+/** `<tool_call>{"name": …, "arguments": {…}}</tool_call>`: Qwen 2.5 and 3, Hermes. */
+const TAGGED: ToolFormat = {
+  name: 'tagged',
+  opens: ['<tool_call>'],
+  close: '</tool_call>',
+  argumentsField: 'arguments',
+  newId: () => `call_${randomText(24)}`
+}
+
+/** `[TOOL_CALLS][{"name": …, "arguments": {…}}, …]`: Mistral, whose template wants identifiers of nine characters. */
+const LIST: ToolFormat = {
+  name: 'list',
+  opens: ['[TOOL_CALLS]'],
+  close: '',
+  argumentsField: 'arguments',
+  newId: () => randomText(9)
+}
+
+/** `{"name": …, "parameters": {…}}` as the whole answer, with or without `<|python_tag|>`: Llama 3. */
+const BARE: ToolFormat = {
+  name: 'bare',
+  opens: ['<|python_tag|>'],
+  close: '',
+  argumentsField: 'parameters',
+  newId: () => `call_${randomText(24)}`
+}
+
+/** The format that a chat template teaches its model. What names none of the marks is read as Llama's. */
+export function toolFormat(template: string): ToolFormat {
+  const format = [TAGGED, LIST].find(({ opens }) => opens.some(mark => template.includes(mark)))
+  return format ?? BARE
+}
+
+/** The beginning of an answer that has to be a call, and what must follow it. */
+export interface ForcedCall {
+  readonly prefill: string
+  readonly constraint: OutputConstraint
+}
+
+/** Makes the answer a call of one of the tools; `several`: of one or more of them, where the format can say so. */
+export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], several: boolean): ForcedCall {
+  const calls = tools.map(({ name, parameters }) => ({
+    type: 'object',
+    properties: { name: { const: name }, [format.argumentsField]: withObjectType(parameters) },
+    required: ['name', format.argumentsField],
+    additionalProperties: false
+  }))
+  const call = calls.length === 1 ? (calls[0] as object) : { anyOf: calls }
+  if (format.name !== 'list') {
+    const prefill = format.name === 'tagged' ? `${TAGGED.opens[0]}\n` : ''
+    return { prefill, constraint: { type: 'json-schema', schema: { ...call } } }
+  }
+  const schema = { type: 'array', items: call, minItems: 1, ...(several ? {} : { maxItems: 1 }) }
+  return { prefill: '[TOOL_CALLS]', constraint: { type: 'json-schema', schema } }
+}
+
+/** A function without parameters may be declared with an empty schema. */
+function withObjectType(parameters: ChatTool['parameters']): object {
+  return 'type' in parameters || 'anyOf' in parameters || '$ref' in parameters
+    ? parameters
+    : { type: 'object', ...parameters }
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+function randomText(length: number): string {
+  return [...randomBytes(length)].map(byte => ALPHABET[byte % ALPHABET.length]).join('')
+}

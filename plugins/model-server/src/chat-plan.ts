@@ -1,0 +1,137 @@
+import type { ChatMessage, ChatTool, LoadedModel } from '@svc/contracts'
+import { type AnswerReading, PLAIN } from './answer/answer.ts'
+import { thinkingMarks } from './answer/thinking-reader.ts'
+import { type ForcedCall, forcedCall, toolFormat } from './answer/tool-format.ts'
+import { invalid } from './body-reader.ts'
+import type { FieldConstraint } from './completions.ts'
+import { renderContinuation, renderConversation } from './conversation.ts'
+import type { Prompt } from './prompt.ts'
+import { beyondModel, unsupported } from './unsupported-fields.ts'
+
+/** What a chat request asks for, whatever its wire format. */
+export interface ChatIntent {
+  readonly messages: readonly ChatMessage[]
+  /** Functions that the model may call, or has to. */
+  readonly tools?: ToolIntent
+  /** Whether the model is to think first; without it as its template has it. */
+  readonly thinking?: boolean
+  /** Field of the request that asks for thoughts. */
+  readonly thinkingField: string
+  /** Jinja source that takes the place of the model's own template. */
+  readonly template?: string
+  readonly constraint?: FieldConstraint
+  /** Tokens of an earlier prompt and its answer, which the messages go on from. */
+  readonly context?: readonly number[]
+}
+
+export interface ToolIntent {
+  readonly functions: readonly ChatTool[]
+  /** Functions of which one has to be called; empty where the model chooses. */
+  readonly forced: readonly ChatTool[]
+  /** Whether one answer may hold several calls. */
+  readonly several: boolean
+}
+
+export interface ChatPlan {
+  readonly prompt: Prompt
+  readonly constraint?: FieldConstraint
+  readonly reading: AnswerReading
+}
+
+/**
+ * Turns a conversation into a prompt, and says how to read the answer to it.
+ *
+ * Throws `MSV_UNSUPPORTED` for what the model's template cannot express or what does not go together,
+ * `MSV_CONTEXT_EXCEEDED` and `MSV_REQUEST_INVALID` as {@link renderConversation} does.
+ */
+export function planChat(model: LoadedModel, name: string, intent: ChatIntent, contextLimit?: number): ChatPlan {
+  const { tools, constraint } = intent
+  refuseInability(model, name, intent)
+  const template = intent.template ?? model.info.chatTemplate ?? ''
+  const format = toolFormat(template)
+  const call =
+    tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)
+  const bound = call !== undefined || constraint !== undefined
+  const { text, tokens } = renderPrompt(model, intent, bound, contextLimit)
+
+  const marks = thinkingMarks(template)
+  const inside = marks !== null && text.trimEnd().endsWith(marks.open)
+  // An answer that has to have a form has no room for thoughts that the template has already begun.
+  const prefill = (bound && inside ? `\n${marks.close}\n\n` : '') + (call?.prefill ?? '')
+  const reading = {
+    ...PLAIN,
+    ...(marks === null || bound ? {} : { thinking: { marks, inside } }),
+    ...(tools === undefined
+      ? {}
+      : {
+          tools: {
+            format,
+            names: tools.functions.map(each => each.name),
+            forced: call !== undefined && call.prefill !== '',
+            several: tools.several
+          }
+        })
+  }
+  const wanted = call === undefined ? constraint : constraintOf(call)
+  return {
+    prompt: promptOf(model, text + prefill, tokens),
+    reading,
+    ...(wanted === undefined ? {} : { constraint: wanted })
+  }
+}
+
+function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
+  const { tools, constraint, thinking, thinkingField, template } = intent
+  // A template of the request may express more than the model's own.
+  if (template === undefined && tools !== undefined && !model.chatAbilities.tools) {
+    throw beyondModel('tools', name, 'tools')
+  }
+  if (template === undefined && thinking === true && !model.chatAbilities.thinking) {
+    throw beyondModel(thinkingField, name, 'thinking')
+  }
+  if (constraint !== undefined && tools !== undefined) {
+    throw unsupported(constraint.field, 'an answer cannot both follow it and call tools')
+  }
+  if (thinking === true && constraint !== undefined) {
+    throw unsupported(
+      thinkingField,
+      `the whole answer follows '${constraint.field}', which leaves no room for thoughts`
+    )
+  }
+  if (thinking === true && tools !== undefined && tools.forced.length > 0) {
+    throw unsupported(thinkingField, `'tool_choice' makes the answer a call, which leaves no room for thoughts`)
+  }
+}
+
+/** The text of the new turns, and the tokens that come before it where the request brings some. */
+function renderPrompt(
+  model: LoadedModel,
+  intent: ChatIntent,
+  bound: boolean,
+  contextLimit: number | undefined
+): { readonly text: string; readonly tokens: readonly number[] } {
+  const { messages, tools, template, context = [] } = intent
+  const limit = Math.min(model.info.contextLength, contextLimit ?? Number.POSITIVE_INFINITY)
+  const thinking = intent.thinking ?? (bound && model.chatAbilities.thinking ? false : undefined)
+  const conversation = {
+    messages,
+    ...(tools === undefined ? {} : { tools: tools.functions }),
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(template === undefined ? {} : { template })
+  }
+  if (context.length === 0) return { text: renderConversation(model, conversation, limit), tokens: [] }
+  const strange = context.find(token => token >= model.info.vocabularySize)
+  if (strange !== undefined) throw invalid(`'context' holds ${strange}, which is no token of this model`, 'context')
+  const text = renderContinuation(model, conversation, limit)
+  if (text === null) throw unsupported('context', `the model's chat template does not show where an answer ends`)
+  return { text, tokens: context }
+}
+
+function promptOf(model: LoadedModel, text: string, tokens: readonly number[]): Prompt {
+  if (tokens.length === 0) return { kind: 'text', text }
+  return { kind: 'tokens', tokens: [...tokens, ...model.tokenize(text, { special: true })] }
+}
+
+function constraintOf({ constraint }: ForcedCall): FieldConstraint {
+  return { field: 'tools', value: constraint }
+}

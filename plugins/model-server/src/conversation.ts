@@ -1,0 +1,96 @@
+import type { ChatMessage, ChatTool, ChatToolCall, LoadedModel } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { errors } from './errors.ts'
+import { refuseHopelessLength } from './prompt.ts'
+import { neutraliseSpecialTokens } from './special-tokens.ts'
+
+/** What a model's chat template is given. */
+export interface Conversation {
+  readonly messages: readonly ChatMessage[]
+  readonly tools?: readonly ChatTool[]
+  readonly thinking?: boolean
+  /** Jinja source that takes the place of the model's own template. */
+  readonly template?: string
+}
+
+const CHATML_START = '<|im_start|>'
+const CHATML_END = '<|im_end|>'
+
+/**
+ * The text that ends where the assistant's answer begins.
+ *
+ * Throws `MSV_CONTEXT_EXCEEDED` for a conversation that cannot fit, `MSV_REQUEST_INVALID` when the template refuses it.
+ */
+export function renderConversation(model: LoadedModel, conversation: Conversation, contextLength: number): string {
+  const { messages, tools, thinking, template } = conversation
+  refuseHopelessLength(model, messages.map(message => message.content).join('\n'), contextLength)
+  const only = messages.length === 1 ? messages[0] : undefined
+  // Strict clients render ChatML themselves and send the whole of it as one user message.
+  if (only?.role === 'user' && only.content.trimStart().startsWith(CHATML_START) && knowsChatml(model)) {
+    const text = only.content.trimStart()
+    return text.trimEnd().endsWith(CHATML_END) ? `${text.trimEnd()}\n${CHATML_START}assistant\n` : text
+  }
+  const harmless = (text: string) => neutraliseSpecialTokens(model, text)
+  try {
+    return model.renderChat(
+      messages.map(message => harmlessMessage(message, harmless)),
+      {
+        ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
+        ...(thinking === undefined ? {} : { thinking }),
+        ...(template === undefined ? {} : { template })
+      }
+    )
+  } catch (cause) {
+    if (isSvcError(cause) && cause.code !== 'INF_CHAT_TEMPLATE_FAILED') throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const param = template === undefined ? 'messages' : 'template'
+    const whose = template === undefined ? `the model's chat template` : `the request's template`
+    throw errors.create('MSV_REQUEST_INVALID', `${whose} refuses these messages: ${reason}`, { cause, data: { param } })
+  }
+}
+
+const FORMER_QUESTION = 'svc-former-question'
+const FORMER_ANSWER = 'svc-former-answer'
+
+/**
+ * What the model's template puts between the end of an answer and the next one: the end of the old turn and the turns
+ * of `messages`. Null when the template does not show an answer as it was given.
+ */
+export function renderContinuation(
+  model: LoadedModel,
+  conversation: Conversation,
+  contextLength: number
+): string | null {
+  const former: ChatMessage[] = [
+    { role: 'user', content: FORMER_QUESTION },
+    { role: 'assistant', content: FORMER_ANSWER }
+  ]
+  const messages = [...former, ...conversation.messages]
+  const text = renderConversation(model, { ...conversation, messages }, contextLength)
+  const at = text.indexOf(FORMER_ANSWER)
+  return at < 0 ? null : text.slice(at + FORMER_ANSWER.length)
+}
+
+function harmlessMessage(message: ChatMessage, harmless: (text: string) => string): ChatMessage {
+  const { content, thinking, toolCalls } = message
+  return {
+    ...message,
+    content: harmless(content),
+    ...(thinking === undefined ? {} : { thinking: harmless(thinking) }),
+    ...(toolCalls === undefined
+      ? {}
+      : { toolCalls: toolCalls.map((call): ChatToolCall => ({ ...call, ...mapStrings(call, harmless) })) })
+  }
+}
+
+/** The same value with every text in it changed; keys stay. */
+function mapStrings<A>(value: A, change: (text: string) => string): A {
+  if (typeof value === 'string') return change(value) as A
+  if (Array.isArray(value)) return value.map(each => mapStrings(each, change)) as A
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, mapStrings(each, change)])) as A
+}
+
+function knowsChatml(model: LoadedModel): boolean {
+  return model.tokenize(CHATML_START, { special: true }).length === 1
+}

@@ -1,0 +1,9 @@
+import { errors } from './errors.ts'
+
+/** Handles every route for embeddings. */
+export async function noEmbeddings(): Promise<never> {
+  throw errors.create(
+    'MSV_EMBEDDINGS',
+    'this server makes no embeddings: it serves one generative model; send embedding requests to a server with an embedding model'
+  )
+}

@@ -1,0 +1,116 @@
+import type { GenerateUsage, LoadedModel } from '@svc/contracts'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Notes of one completion. */
+export interface CompletionRecord {
+  /** A piece of text has come. */
+  text(tokens: number): void
+  usage(usage: GenerateUsage): void
+  /** `stop`, `length`, `cancelled`, `timeout`, `busy`, `refused` or `failed`; only the first call counts. */
+  end(outcome: string): void
+}
+
+export interface Metrics {
+  begin(model: string, adapter: string): CompletionRecord
+}
+
+export const NO_METRICS: Metrics = {
+  begin: () => ({ text: () => undefined, usage: () => undefined, end: () => undefined })
+}
+
+const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const INTER_TOKEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1]
+const REQUEST_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+const LABELS = ['model', 'adapter'] as const
+
+/** What is measured of every completion. It is kept across reloads, so counters go on. */
+export class PrometheusMetrics implements Metrics {
+  readonly #registry = new Registry()
+  readonly #firstToken = this.#histogram(
+    'time_to_first_token_seconds',
+    'From the request to its first text.',
+    FIRST_TOKEN_SECONDS
+  )
+  readonly #interToken = this.#histogram('inter_token_seconds', 'Between two tokens of an answer.', INTER_TOKEN_SECONDS)
+  readonly #queued = this.#histogram('queue_seconds', 'Waiting for a slot.', FIRST_TOKEN_SECONDS)
+  readonly #duration = this.#histogram('request_seconds', 'From the request to its end.', REQUEST_SECONDS)
+  readonly #requests = new Counter({
+    name: 'svc_model_requests_total',
+    help: 'Completions by how they ended.',
+    labelNames: [...LABELS, 'outcome'],
+    registers: [this.#registry]
+  })
+  readonly #promptTokens = this.#counter('prompt_tokens_total', 'Tokens of prompts.')
+  readonly #cachedTokens = this.#counter('cached_prompt_tokens_total', 'Tokens of prompts that a kept prefix saved.')
+  readonly #completionTokens = this.#counter('completion_tokens_total', 'Tokens generated.')
+
+  begin(model: string, adapter: string): CompletionRecord {
+    const labels = { model, adapter }
+    const began = performance.now()
+    let last: number | undefined
+    let ended = false
+    return {
+      text: tokens => {
+        const now = performance.now()
+        if (last === undefined) this.#firstToken.observe(labels, (now - began) / 1000)
+        else {
+          const seconds = (now - last) / 1000 / Math.max(1, tokens)
+          for (let token = 0; token < tokens; token++) this.#interToken.observe(labels, seconds)
+        }
+        last = now
+      },
+      usage: usage => {
+        this.#promptTokens.inc(labels, usage.promptTokens)
+        this.#cachedTokens.inc(labels, usage.cachedTokens)
+        this.#completionTokens.inc(labels, usage.completionTokens)
+        this.#queued.observe(labels, usage.queueNs / 1e9)
+      },
+      end: outcome => {
+        if (ended) return
+        ended = true
+        this.#requests.inc({ ...labels, outcome })
+        this.#duration.observe(labels, (performance.now() - began) / 1000)
+      }
+    }
+  }
+
+  /** Prometheus text, with the state of the model where one is loaded. */
+  async render(name: string, model: LoadedModel | undefined): Promise<string> {
+    const measured = await this.#registry.metrics()
+    return model === undefined ? measured : `${measured}\n${await stateOf(name, model)}`
+  }
+
+  #histogram(name: string, help: string, buckets: number[]): Histogram<(typeof LABELS)[number]> {
+    return new Histogram({ name: `svc_model_${name}`, help, buckets, labelNames: LABELS, registers: [this.#registry] })
+  }
+
+  #counter(name: string, help: string): Counter<(typeof LABELS)[number]> {
+    return new Counter({ name: `svc_model_${name}`, help, labelNames: LABELS, registers: [this.#registry] })
+  }
+}
+
+/** Numbers that the engine keeps itself. They begin anew with every load, as counters may. */
+function stateOf(name: string, model: LoadedModel): Promise<string> {
+  const registry = new Registry()
+  const add = (Kind: typeof Counter | typeof Gauge, key: string, help: string, value: number): void => {
+    const metric = new Kind({ name: `svc_model_${key}`, help, labelNames: ['model'], registers: [registry] })
+    metric.inc({ model: name }, value)
+  }
+  const { slots, active, waiting } = model.capacity()
+  const statistics = model.statistics()
+  const { decodeRuns, decodedSequences } = statistics
+  add(Gauge, 'slots', 'Answers that can be generated at once.', slots)
+  add(Gauge, 'active_sequences', 'Answers that are being generated.', active)
+  add(Gauge, 'queue_length', 'Requests that wait for a slot.', waiting)
+  add(Gauge, 'cache_positions', 'Positions of all slots.', statistics.cachePositions)
+  add(Gauge, 'cache_positions_used', 'Positions that hold a token.', statistics.cachePositionsUsed)
+  add(Gauge, 'weight_bytes', 'Memory of the weights.', statistics.weightBytes)
+  add(Gauge, 'cache_bytes', 'Memory of the caches.', statistics.cacheBytes)
+  add(Gauge, 'batch_size', 'Mean of the sequences in a run.', decodeRuns === 0 ? 0 : decodedSequences / decodeRuns)
+  add(Counter, 'decode_runs_total', 'Runs of the decoder for completions.', decodeRuns)
+  add(Counter, 'decoded_sequences_total', 'Sequences that these runs advanced.', decodedSequences)
+  add(Counter, 'drafted_tokens_total', 'Tokens that were guessed from the text so far.', statistics.draftedTokens)
+  add(Counter, 'accepted_tokens_total', 'Guessed tokens that were right.', statistics.acceptedTokens)
+  return registry.metrics()
+}

@@ -1,0 +1,132 @@
+import type { Logger } from '@svc/plugin-sdk'
+import type { CompletionEvent } from '../completions.ts'
+import type { LaneEvent } from '../lanes.ts'
+import { type LogprobEntry, logprobEntries } from '../token-logprobs.ts'
+import { toWireError } from '../wire-error.ts'
+import { openAiError } from './error-shape.ts'
+import { type ReplyHead, STREAM_END, serverSentEvent } from './reply-head.ts'
+import { UsageTotal } from './usage.ts'
+
+type Events = AsyncIterable<LaneEvent<CompletionEvent>>
+
+export interface CompletionShape {
+  /** Text that each prompt's answers begin with, by prompt. */
+  readonly echoes: readonly string[]
+  /** Answers that are given to each prompt, and generated. */
+  readonly n: number
+  readonly bestOf: number
+  /** Whether probabilities are reported. */
+  readonly logprobs: boolean
+}
+
+interface Choice {
+  text: string
+  readonly logprobs: LogprobEntry[]
+  finishReason: string
+}
+
+/** The whole answer as one `text_completion`. */
+export async function textCompletion(head: ReplyHead, events: Events, shape: CompletionShape): Promise<object> {
+  const { echoes, n, bestOf } = shape
+  const usage = new UsageTotal()
+  const all = echoes.map(text =>
+    Array.from({ length: bestOf }, (): Choice => ({ text, logprobs: [], finishReason: 'stop' }))
+  )
+  for await (const { index, event } of events) {
+    const prompt = Math.floor(index / bestOf)
+    const choice = all[prompt]?.[index % bestOf] as Choice
+    if (event.type === 'text') {
+      choice.text += event.text
+      choice.logprobs.push(...(logprobEntries(event) ?? []))
+    } else {
+      choice.finishReason = event.finishReason
+      usage.add(event.usage, 0, prompt)
+    }
+  }
+  const chosen = all.flatMap((choices, prompt) =>
+    (bestOf > n ? choices.toSorted((a, b) => likelihood(b) - likelihood(a)).slice(0, n) : choices).map(choice => ({
+      choice,
+      offset: echoes[prompt]?.length ?? 0
+    }))
+  )
+  return {
+    ...rowOf(head),
+    choices: chosen.map(({ choice, offset }, index) => ({
+      text: choice.text,
+      index,
+      logprobs: shape.logprobs ? logprobsReport(choice.logprobs, offset).report : null,
+      finish_reason: choice.finishReason
+    })),
+    usage: usage.report()
+  }
+}
+
+/** The answer as server-sent events, then `[DONE]`. An error in between is the last event. */
+export async function* textCompletionChunks(
+  head: ReplyHead,
+  events: Events,
+  shape: CompletionShape,
+  includeUsage: boolean,
+  log: Logger
+): AsyncGenerator<string, void> {
+  const { echoes, n } = shape
+  const usage = new UsageTotal()
+  const offsets = new Map<number, number>()
+  const chunk = (choices: readonly object[], total: object | null = null) =>
+    serverSentEvent({ ...rowOf(head), choices, ...(includeUsage ? { usage: total } : {}) })
+  const piece = (index: number, text: string, finish_reason: string | null = null, logprobs: object | null = null) =>
+    chunk([{ text, index, logprobs, finish_reason }])
+  try {
+    for (const [prompt, text] of echoes.entries()) {
+      for (let choice = 0; text !== '' && choice < n; choice++) yield piece(prompt * n + choice, text)
+    }
+    for await (const { index, event } of events) {
+      if (event.type === 'text') {
+        const entries = logprobEntries(event)
+        const { report, end } = logprobsReport(entries ?? [], offsets.get(index) ?? 0)
+        offsets.set(index, end)
+        yield piece(index, event.text, null, entries === undefined ? null : report)
+      } else {
+        usage.add(event.usage, 0, Math.floor(index / n))
+        yield piece(index, '', event.finishReason)
+      }
+    }
+    if (includeUsage) yield chunk([], usage.report())
+    yield STREAM_END
+  } catch (error) {
+    yield serverSentEvent(openAiError(toWireError(error, log)))
+  }
+}
+
+function rowOf({ id, created, model, system_fingerprint }: ReplyHead): object {
+  return { id, object: 'text_completion', created, model, system_fingerprint }
+}
+
+/** Mean logarithm of the probabilities of an answer's tokens. */
+function likelihood({ logprobs }: Choice): number {
+  return logprobs.reduce((sum, { logprob }) => sum + logprob, 0) / Math.max(1, logprobs.length)
+}
+
+/** The format's lists, one entry for each token; `offset` is where the first one begins in the text. */
+function logprobsReport(
+  entries: readonly LogprobEntry[],
+  offset: number
+): { readonly report: object; readonly end: number } {
+  let end = offset
+  const text_offset = entries.map(({ token }) => {
+    const at = end
+    end += token.length
+    return at
+  })
+  return {
+    report: {
+      tokens: entries.map(({ token }) => token),
+      token_logprobs: entries.map(({ logprob }) => logprob),
+      top_logprobs: entries.map(({ top_logprobs }) =>
+        Object.fromEntries(top_logprobs.map(({ token, logprob }) => [token, logprob]))
+      ),
+      text_offset
+    },
+    end
+  }
+}

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+
+/** What is the same in every chunk of one answer. */
+export interface ReplyHead {
+  readonly id: string
+  /** Seconds since the epoch. */
+  readonly created: number
+  readonly model: string
+  /** Changes with the weights. */
+  readonly system_fingerprint: string
+}
+
+export function replyHead(prefix: 'chatcmpl' | 'cmpl', model: string, digest: string): ReplyHead {
+  return {
+    id: `${prefix}-${randomUUID()}`,
+    created: Math.floor(Date.now() / 1000),
+    model,
+    system_fingerprint: `fp_${digest.slice(0, 10)}`
+  }
+}
+
+/** One server-sent event. */
+export function serverSentEvent(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+/** The last event of a stream that came to its end. */
+export const STREAM_END = 'data: [DONE]\n\n'

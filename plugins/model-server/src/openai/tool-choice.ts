@@ -1,0 +1,48 @@
+import type { ChatTool } from '@svc/contracts'
+import { invalid } from '../body-reader.ts'
+import type { ToolIntent } from '../chat-plan.ts'
+import { functionTools } from '../function-tools.ts'
+import { unsupported } from '../unsupported-fields.ts'
+import type { ChatBody } from './chat-body.ts'
+
+const FIELD = 'tool_choice'
+
+/**
+ * Which functions the model may call, and whether it has to. Undefined where it may call none.
+ * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`, naming the place.
+ */
+export function toolIntent(body: ChatBody): ToolIntent | undefined {
+  const { tools = [], tool_choice: choice = 'auto' } = body
+  const functions = functionTools(tools)
+  if (functions.length === 0) {
+    if (choice === 'none' || choice === 'auto') return undefined
+    throw invalid(`'${FIELD}' is only allowed when 'tools' are given`, FIELD)
+  }
+  if (choice === 'none') return undefined
+  const several = body.parallel_tool_calls ?? true
+  if (choice === 'auto') return { functions, forced: [], several }
+  if (choice === 'required') return { functions, forced: functions, several }
+  const chosen: { readonly type: string; readonly [field: string]: unknown } = choice
+  if (chosen.type === 'function') return { functions, forced: [named(functions, chosen.function)], several: false }
+  if (chosen.type === 'allowed_tools') {
+    const { mode, allowed } = allowedTools(chosen.allowed_tools, functions)
+    return { functions: allowed, forced: mode === 'required' ? allowed : [], several }
+  }
+  throw unsupported(FIELD, `a choice of type '${chosen.type}' is not supported, 'function' and 'allowed_tools' are`)
+}
+
+function allowedTools(value: unknown, functions: readonly ChatTool[]) {
+  const { mode, tools } = (value ?? {}) as { mode?: unknown; tools?: unknown }
+  if ((mode !== 'auto' && mode !== 'required') || !Array.isArray(tools) || tools.length === 0) {
+    const place = `${FIELD}.allowed_tools`
+    throw invalid(`'${place}' must have a 'mode' of 'auto' or 'required', and a list of 'tools'`, place)
+  }
+  return { mode, allowed: tools.map(tool => named(functions, (tool as { function?: unknown } | null)?.function)) }
+}
+
+function named(functions: readonly ChatTool[], value: unknown): ChatTool {
+  const { name } = (value ?? {}) as { name?: unknown }
+  const found = functions.find(each => each.name === name)
+  if (found !== undefined) return found
+  throw invalid(`'${FIELD}' names the function ${JSON.stringify(name ?? null)}, which is not among 'tools'`, FIELD)
+}
