@@ -12,6 +12,16 @@ function difference({ positions, logits: wanted }: FamilyPrompt, logits: readonl
   return Math.max(...rows.map(row => Math.max(...row)))
 }
 
+/** Kullback-Leibler divergence of the second distribution from the first, in nats. */
+function divergence(reference: Float32Array, other: Float32Array): number {
+  const [p, q] = [reference, other].map(logits => {
+    const peak = Math.max(...logits)
+    const total = logits.reduce((sum, value) => sum + Math.exp(value - peak), 0)
+    return Array.from(logits, value => value - peak - Math.log(total))
+  }) as [number[], number[]]
+  return p.reduce((sum, value, id) => sum + Math.exp(value) * (value - q[id]!), 0)
+}
+
 /** Tokens that are read at once; the prompts are longer than the windows and than these. */
 const prefills = [
   ['in one run', 64],
@@ -37,6 +47,38 @@ for (const name of families) {
       })
     }
   }
+}
+
+for (const name of families) {
+  t.test(`${name}: sequences of several lengths that are computed together equal those computed alone`, async t => {
+    const runDirectory = await familyDirectory(t, name)
+    const model = await (await openEngine(t)).load({ runDirectory, slots: 3 })
+    t.teardown(() => model.close())
+    const [prompt] = await readFamily(name)
+    // Nothing may be reused, so that each is computed in its own place.
+    const requests = [40, 21, 5].map(length => ({
+      ...greedy(prompt!.tokens.slice(-length), 16),
+      reusePrefix: false
+    }))
+    const alone: number[][] = []
+    for (const request of requests) alone.push([...(await collect(model.generate(request))).tokens])
+    const together = await Promise.all(requests.map(request => collect(model.generate(request))))
+    t.same(
+      together.map(({ tokens }) => tokens),
+      alone
+    )
+  })
+
+  t.test(`${name}: with weights in 8 bits the distributions stay close to PyTorch's`, async t => {
+    const runDirectory = await familyDirectory(t, name)
+    const model = await (await openEngine(t)).load({ runDirectory, quantization: 'q8' })
+    t.teardown(() => model.close())
+    const [prompt] = await readFamily(name)
+    const logits = await model.logits(prompt!.tokens)
+    const divergences = prompt!.positions.map((position, row) => divergence(prompt!.logits[row]!, logits[position]!))
+    const mean = divergences.reduce((sum, value) => sum + value, 0) / divergences.length
+    t.ok(mean < 0.01, `mean divergence is ${mean} nats`)
+  })
 }
 
 t.test('the decoder of a model that also sees is found one level deeper', async t => {
