@@ -27,7 +27,8 @@ async function openOwn({ model, threads, scratch }: OpenOptions): Promise<Peer> 
     async generate(prompt, count) {
       const tokens: number[] = []
       const start = performance.now()
-      const request = { tokens: prompt, maxTokens: count, ignoreEos: true, sampling: { temperature: 0 } }
+      const sampling = { temperature: 0 }
+      const request = { tokens: prompt, maxTokens: count, ignoreEos: true, reusePrefix: false, sampling }
       for await (const event of loaded.generate(request)) if (event.type === 'text') tokens.push(...event.tokens)
       return { tokens, milliseconds: performance.now() - start }
     }

@@ -1,0 +1,38 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { CacheRow } from '../../src/batching/cache-rows.ts'
+import { gather } from '../../src/batching/placement.ts'
+
+function rows(lengths: readonly number[]): CacheRow[] {
+  return lengths.map((length, index) => ({ index, length, tokens: [], weights: null, taken: true, releasedAt: 0 }))
+}
+
+const places = (pairs: ReturnType<typeof gather>) => pairs.map(pair => pair.map(({ index }) => index))
+
+t.test('rows that follow each other stay where they are', async t => {
+  const all = rows([9, 9, 9, 9])
+  t.same(gather(all, [all[1]!, all[2]!]), [])
+  t.same(gather(all, [all[3]!]), [])
+})
+
+t.test('a hole is closed by the move that copies least', async t => {
+  const all = rows([5, 3, 100, 0])
+  t.same(places(gather(all, [all[0]!, all[2]!])), [[0, 3]])
+  t.same(places(gather(all, [all[0]!, all[2]!, all[3]!])), [[3, 1]])
+})
+
+t.test('after the swaps the wanted rows follow each other, and each row has one place', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(50), fc.boolean()), { minLength: 1, maxLength: 12 }), entries => {
+      const all = rows(entries.map(([length]) => length))
+      const wanted = all.filter((_, index) => entries[index]?.[1])
+      if (wanted.length === 0) return true
+      for (const [a, b] of gather(all, wanted)) [a.index, b.index] = [b.index, a.index]
+      const found = wanted.map(({ index }) => index)
+      return (
+        Math.max(...found) - Math.min(...found) === wanted.length - 1 &&
+        new Set(all.map(({ index }) => index)).size === all.length
+      )
+    })
+  )
+})
