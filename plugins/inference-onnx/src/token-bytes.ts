@@ -1,6 +1,6 @@
 /** How a tokenizer's decoder turns tokens into bytes. */
 export interface TokenDecoder {
-  /** Bytes of one token of the vocabulary; added tokens are their own text instead. */
+  /** Bytes of one token, of the vocabulary or added. */
   bytes(token: string): Uint8Array
   /** Spaces that are dropped where a text begins, which the encoder put there. */
   readonly leadingSpaces: number

@@ -51,9 +51,7 @@ export class Tokenizer {
 
   /** Bytes that a token stands for; none for an id outside the vocabulary. */
   bytes(token: number): Uint8Array {
-    const added = this.#added.get(token)
-    if (added !== undefined) return Buffer.from(added.content)
-    const text = this.#full.id_to_token(token)
+    const text = this.#added.get(token)?.content ?? this.#full.id_to_token(token)
     return text === undefined ? new Uint8Array() : this.#decoder.bytes(text)
   }
 

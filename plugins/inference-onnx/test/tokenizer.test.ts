@@ -31,6 +31,23 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16', 'vox-tiny']) {
   })
 }
 
+const families = JSON.parse(await readFile(join(fixtures, 'tokenizers', 'expected.json'), 'utf8'))
+
+for (const [name, texts] of Object.entries<any[]>(families)) {
+  t.test(
+    `a tokenizer in the manner of ${name} tokenises and detokenises as the reference implementation does`,
+    async t => {
+      const file = join(fixtures, 'tokenizers', `${name}.json`)
+      const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
+      for (const { text, ordinary, special, decoded } of texts) {
+        t.same(tokenizer.encode(text, false), ordinary, JSON.stringify(text))
+        t.same(tokenizer.encode(text, true), special, `${JSON.stringify(text)}, special`)
+        t.equal(tokenizer.decode(ordinary), decoded)
+      }
+    }
+  )
+}
+
 t.test('every text comes back from its tokens', async t => {
   const tokenizer = await open('llama-tiny-bf16')
   const text = fc.oneof(
