@@ -1,0 +1,154 @@
+import { type Dfa, exploreDfa } from './dfa.ts'
+import { compileRegex } from './regex.ts'
+
+/**
+ * Digits of one number before an exponent. With so few, different texts are different doubles and keep their order, so bounds
+ * hold for what a parser makes of the text.
+ */
+const MAX_DIGITS = 15
+const TOO_LARGE = 10 ** MAX_DIGITS
+
+/** Bounds as JSON Schema has them. */
+export interface NumberBounds {
+  readonly minimum?: number | undefined
+  readonly maximum?: number | undefined
+  readonly exclusiveMinimum?: number | undefined
+  readonly exclusiveMaximum?: number | undefined
+}
+
+/** Numbers of JSON within bounds, whole ones if `integer`. Null when there is none of at most 15 digits. */
+export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
+  const least = tightest([bounds.minimum, bounds.exclusiveMinimum], Math.max)
+  const most = tightest([bounds.maximum, bounds.exclusiveMaximum], Math.min)
+  if (least === null && most === null) {
+    const whole = `[1-9]\\d{0,${MAX_DIGITS - 1}}`
+    const pattern = integer ? `0|-?${whole}` : `-?(?:0|${whole})(?:\\.\\d{1,${MAX_DIGITS}})?(?:[eE][+-]?\\d{1,2})?`
+    return compileRegex(pattern, { path: 'number', match: 'whole' })
+  }
+  const positive = side(least, most)
+  const negative = side(opposite(most), opposite(least))
+  const start = (bounds: Side | null): Reading => ({ bounds, whole: 0, zero: false, fraction: -1, low: 0, high: 0 })
+  return exploreDfa<Reading>({
+    start: start(positive),
+    key: ({ bounds, ...reading }) => `${bounds === negative}${Object.values(reading)}`,
+    accepts: isWithin,
+    *edges(reading) {
+      const { bounds, whole, zero, fraction } = reading
+      if (bounds !== negative && whole === 0) yield [MINUS, MINUS, start(negative)]
+      if (bounds === null) return
+      if (!integer && whole > 0 && fraction < 0) yield [POINT, POINT, readPoint(reading)]
+      const full = whole + Math.max(fraction, 0) >= MAX_DIGITS
+      if (full || (zero && fraction < 0)) return
+      const first = integer && whole === 0 && bounds === negative ? 1 : 0
+      for (let digit = first; digit <= 9; digit++) yield [ZERO + digit, ZERO + digit, readDigit(reading, digit)]
+    }
+  })
+}
+
+const MINUS = 0x2d
+const POINT = 0x2e
+const ZERO = 0x30
+
+interface Limit {
+  readonly value: number
+  readonly inclusive: boolean
+}
+
+function tightest(
+  [inclusive, exclusive]: readonly (number | undefined)[],
+  choose: (...values: number[]) => number
+): Limit | null {
+  if (inclusive === undefined && exclusive === undefined) return null
+  const value = choose(...[inclusive, exclusive].filter(limit => limit !== undefined))
+  return { value, inclusive: value !== exclusive }
+}
+
+function opposite(limit: Limit | null): Limit | null {
+  return limit === null ? null : { ...limit, value: -limit.value }
+}
+
+/** Bounds on magnitudes of numbers of one sign; a bound that holds for all of them is null. */
+interface Side {
+  readonly low: Bound | null
+  readonly high: Bound | null
+}
+
+interface Bound {
+  /** Decimal digits before the point, and behind it without zeros at their end. */
+  readonly whole: string
+  readonly fraction: string
+  readonly inclusive: boolean
+}
+
+/** Null when no number of this sign is within the limits. */
+function side(least: Limit | null, most: Limit | null): Side | null {
+  if (most !== null && most.value < 0) return null
+  if (least !== null && least.value >= TOO_LARGE) return null
+  return {
+    low: least === null || least.value < 0 ? null : bound(least),
+    high: most === null || most.value >= TOO_LARGE ? null : bound(most)
+  }
+}
+
+function bound({ value, inclusive }: Limit): Bound {
+  const [digits = '', exponent = '0'] = String(Math.abs(value)).split('e')
+  const [whole = '', fraction = ''] = digits.split('.')
+  const zeros = '0'.repeat(Math.max(0, -Number(exponent) - 1))
+  if (exponent === '0') return { whole, fraction, inclusive }
+  return { whole: '0', fraction: `${zeros}${whole}${fraction}`, inclusive }
+}
+
+/** How the digits so far compare with those of a bound: -1 below, 0 equal, 1 above. */
+type Order = -1 | 0 | 1
+
+interface Reading {
+  readonly bounds: Side | null
+  /** Digits before the point. */
+  readonly whole: number
+  /** Whether they are a zero, which no digit follows. */
+  readonly zero: boolean
+  /** Digits behind the point; -1 while there is none. */
+  readonly fraction: number
+  readonly low: Order
+  readonly high: Order
+}
+
+function readDigit(reading: Reading, digit: number): Reading {
+  const part = reading.fraction < 0 ? 'whole' : 'fraction'
+  const place = reading[part]
+  const order = (sofar: Order, bound: Bound | null | undefined): Order =>
+    sofar === 0 && bound ? (Math.sign(digit - Number(bound[part][place] ?? 0)) as Order) : sofar
+  return {
+    ...reading,
+    [part]: place + 1,
+    zero: reading.zero || (part === 'whole' && place === 0 && digit === 0),
+    low: order(reading.low, reading.bounds?.low),
+    high: order(reading.high, reading.bounds?.high)
+  }
+}
+
+/** From here on the number of digits before the point decides first. */
+function readPoint(reading: Reading): Reading {
+  const order = (sofar: Order, bound: Bound | null | undefined): Order =>
+    bound ? ((Math.sign(reading.whole - bound.whole.length) || sofar) as Order) : sofar
+  return {
+    ...reading,
+    fraction: 0,
+    low: order(reading.low, reading.bounds?.low),
+    high: order(reading.high, reading.bounds?.high)
+  }
+}
+
+function isWithin(reading: Reading): boolean {
+  const { bounds, whole, fraction } = reading
+  if (bounds === null || whole === 0 || fraction === 0) return false
+  const { low, high } = fraction < 0 ? readPoint(reading) : reading
+  const order = (sofar: Order, bound: Bound): Order =>
+    sofar === 0 && bound.fraction.length > Math.max(fraction, 0) ? -1 : sofar
+  const above = bounds.low === null ? 1 : order(low, bounds.low)
+  const below = bounds.high === null ? -1 : order(high, bounds.high)
+  return (
+    (above === 0 ? bounds.low?.inclusive === true : above > 0) &&
+    (below === 0 ? bounds.high?.inclusive === true : below < 0)
+  )
+}

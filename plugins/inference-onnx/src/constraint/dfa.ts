@@ -1,0 +1,154 @@
+/** Bounds the memory of one automaton, and the time that it takes to make it, to about a tenth of a second. */
+const MAX_STATES = 10_000
+
+/** Thrown where an automaton gets out of hand; whoever knows the constraint says what that means for it. */
+export class AutomatonTooLarge extends Error {}
+
+/** What {@link exploreDfa} follows: states of any kind, told apart by their keys. */
+export interface Exploration<State> {
+  readonly start: State
+  key(state: State): string
+  /** Whether the text may end in this state. */
+  accepts(state: State): boolean
+  /** Where ranges of bytes lead to; ranges of one state do not overlap. */
+  edges(state: State): Iterable<readonly [low: number, high: number, next: State]>
+}
+
+let lastId = 0
+
+/**
+ * A deterministic automaton over bytes. States are numbers, 0 is the start.
+ *
+ * From every state some accepting state can be reached, so that a text that was begun can always be finished.
+ */
+export class Dfa {
+  /** Tells automata apart in keys of caches. */
+  readonly id = ++lastId
+  readonly states: number
+  readonly #classOf = new Uint8Array(256)
+  readonly #classes: number
+  readonly #next: Int32Array
+  readonly #accepting: Uint8Array
+  readonly #open: Uint8Array
+
+  /** `rows`: for every state 256 next states, -1 for none. */
+  constructor(rows: readonly Int32Array[], accepting: readonly boolean[]) {
+    this.states = rows.length
+    this.#classes = classifyBytes(rows, this.#classOf)
+    this.#next = new Int32Array(rows.length * this.#classes).fill(-1)
+    for (const [state, row] of rows.entries()) {
+      for (let byte = 0; byte < 256; byte++) {
+        this.#next[state * this.#classes + (this.#classOf[byte] as number)] = row[byte] as number
+      }
+    }
+    this.#accepting = Uint8Array.from(accepting, Number)
+    this.#open = Uint8Array.from(rows, row => (row.some(next => next >= 0) ? 1 : 0))
+  }
+
+  /** The state after one more byte, or -1. */
+  next(state: number, byte: number): number {
+    return this.#next[state * this.#classes + (this.#classOf[byte] as number)] as number
+  }
+
+  accepts(state: number): boolean {
+    return this.#accepting[state] === 1
+  }
+
+  /** Whether any byte can follow. */
+  isOpen(state: number): boolean {
+    return this.#open[state] === 1
+  }
+
+  matches(text: string): boolean {
+    let state = 0
+    for (const byte of Buffer.from(text)) {
+      state = this.next(state, byte)
+      if (state < 0) return false
+    }
+    return this.accepts(state)
+  }
+}
+
+/** Bytes that no state tells apart share a class. Returns the number of classes. */
+function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
+  let classes = 1
+  for (const row of rows) {
+    const refined = new Map<number, number>()
+    for (let byte = 0; byte < 256; byte++) {
+      const signature = (classOf[byte] as number) * (rows.length + 1) + (row[byte] as number) + 1
+      let index = refined.get(signature)
+      if (index === undefined) refined.set(signature, (index = refined.size))
+      classOf[byte] = index
+    }
+    classes = refined.size
+    if (classes === 256) break
+  }
+  return classes
+}
+
+/** Makes an automaton of everything that can be reached; null when it accepts nothing. Throws {@link AutomatonTooLarge}. */
+export function exploreDfa<State>(exploration: Exploration<State>): Dfa | null {
+  const indices = new Map<string, number>()
+  const states: State[] = []
+  const index = (state: State): number => {
+    const key = exploration.key(state)
+    let found = indices.get(key)
+    if (found === undefined) {
+      found = states.push(state) - 1
+      indices.set(key, found)
+    }
+    return found
+  }
+  index(exploration.start)
+  const rows: Int32Array[] = []
+  for (let i = 0; i < states.length; i++) {
+    if (states.length > MAX_STATES) throw new AutomatonTooLarge(`it takes more than ${MAX_STATES} states`)
+    const row = new Int32Array(256).fill(-1)
+    for (const [low, high, next] of exploration.edges(states[i] as State)) row.fill(index(next), low, high + 1)
+    rows.push(row)
+  }
+  return trim(
+    rows,
+    states.map(state => exploration.accepts(state))
+  )
+}
+
+/** Drops states from which no accepting state can be reached. */
+function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa | null {
+  const sources: number[][] = rows.map(() => [])
+  for (const [state, row] of rows.entries()) for (const next of new Set(row)) sources[next]?.push(state)
+  const alive = [...accepting]
+  const found = [...accepting.keys()].filter(state => accepting[state])
+  for (let state = found.pop(); state !== undefined; state = found.pop()) {
+    for (const source of sources[state] ?? []) {
+      if (alive[source]) continue
+      alive[source] = true
+      found.push(source)
+    }
+  }
+  if (!alive[0]) return null
+  let count = 0
+  const renamed = alive.map(kept => (kept ? count++ : -1))
+  const rename = (next: number) => (next < 0 ? -1 : (renamed[next] as number))
+  return new Dfa(
+    rows.filter((_, state) => alive[state]).map(row => row.map(rename)),
+    accepting.filter((_, state) => alive[state])
+  )
+}
+
+/** What both accept, or what the first accepts and the second does not. Throws {@link AutomatonTooLarge}. */
+export function combine(a: Dfa, b: Dfa, how: 'both' | 'without'): Dfa | null {
+  type Pair = readonly [number, number]
+  return exploreDfa<Pair>({
+    start: [0, 0],
+    key: pair => pair.join(),
+    accepts: ([left, right]) => a.accepts(left) && (right >= 0 && b.accepts(right)) === (how === 'both'),
+    *edges([left, right]) {
+      for (let byte = 0; byte < 256; byte++) {
+        const next = a.next(left, byte)
+        const other = right < 0 ? -1 : b.next(right, byte)
+        if (next >= 0 && (other >= 0 || how === 'without')) yield [byte, byte, [next, other]]
+      }
+    }
+  })
+}

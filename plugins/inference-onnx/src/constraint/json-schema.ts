@@ -1,0 +1,215 @@
+import { numbers } from './decimal.ts'
+import { AutomatonTooLarge, combine, type Dfa } from './dfa.ts'
+import { formats } from './formats.ts'
+import { type Items, JsonNetwork, type Property, unboundedNumbers } from './json-network.ts'
+import { jsonStringBytes, literals } from './json-text.ts'
+import { type Network, type NetworkRule, NetworkTooLarge } from './network.ts'
+import { compileRegex } from './regex.ts'
+import {
+  allowedTypes,
+  allowedValues,
+  checkKeywords,
+  type JsonType,
+  limit,
+  prefixItems,
+  properties,
+  required,
+  texts
+} from './schema-keywords.ts'
+import { pointer, type Schema, SchemaSources, type Source } from './schema-sources.ts'
+import { unsupported } from './unsupported.ts'
+
+/** Items that a list may be asked to count. */
+const MAX_COUNTED_ITEMS = 10_000
+
+/** Schemas that hold at once at one place, as they stand there. */
+type Place = readonly { readonly schema: unknown; readonly path: string }[]
+
+/**
+ * The JSON texts that are valid against a schema and written in one form: properties in the order of the schema, at most one
+ * space, numbers of at most 15 digits.
+ *
+ * Throws `INF_CONSTRAINT_UNSUPPORTED`, naming keyword and place, for what is not in the subset.
+ */
+export function compileJsonSchema(schema: Schema): Network {
+  try {
+    return new SchemaCompiler(schema).compile()
+  } catch (error) {
+    if (error instanceof AutomatonTooLarge || error instanceof NetworkTooLarge) {
+      throw unsupported('#', `the schema is too large: ${error.message}`)
+    }
+    throw error
+  }
+}
+
+/** Any JSON object. */
+export function anyJsonObject(): Network {
+  return compileJsonSchema({ type: 'object' })
+}
+
+class SchemaCompiler {
+  readonly #sources: SchemaSources
+  readonly #root: Schema
+  readonly #json = new JsonNetwork()
+  readonly #rules = new Map<string, number>()
+  /** Rules that have a number and no content yet: recursion goes through them. */
+  readonly #pending: { readonly rule: NetworkRule; readonly sources: readonly Source[] }[] = []
+
+  constructor(schema: Schema) {
+    this.#root = schema
+    this.#sources = new SchemaSources(schema)
+  }
+
+  compile(): Network {
+    const { network } = this.#json
+    const first = network.rules[network.rule()] as NetworkRule
+    network.call(first.start, this.#rule([{ schema: this.#root, path: '#' }]), first.end)
+    for (let task = this.#pending.pop(); task !== undefined; task = this.#pending.pop()) {
+      this.#fill(task.rule, task.sources)
+    }
+    if (!network.prune()) throw unsupported('#', 'no text that the engine can write is valid against the schema')
+    return network
+  }
+
+  /** The rule for values that are valid against all of the schemas. */
+  #rule(place: Place): number {
+    const { network } = this.#json
+    const sources = this.#sources.gather(place)
+    if (sources?.length === 0) return this.#json.anyValue()
+    const key = sources === null ? 'never' : this.#sources.key(sources)
+    const known = this.#rules.get(key)
+    if (known !== undefined) return known
+    const rule = network.rule()
+    this.#rules.set(key, rule)
+    if (sources !== null) this.#pending.push({ rule: network.rules[rule] as NetworkRule, sources })
+    return rule
+  }
+
+  #fill({ start, end }: NetworkRule, sources: readonly Source[]): void {
+    for (const source of sources) checkKeywords(source)
+    const alternatives = this.#sources.alternatives(sources)
+    if (alternatives !== null) {
+      for (const place of alternatives) this.#json.network.call(start, this.#rule(place), end)
+      return
+    }
+    const values = allowedValues(sources)
+    if (values !== null) {
+      this.#json.read(start, literals(values.map(value => JSON.stringify(value))), end)
+      return
+    }
+    for (const type of allowedTypes(sources)) this.#readType(type, sources, start, end)
+  }
+
+  #readType(type: JsonType, sources: readonly Source[], start: number, end: number): void {
+    const json = this.#json
+    if (type === 'null') json.readText(start, 'null', end)
+    else if (type === 'boolean') for (const text of ['true', 'false']) json.readText(start, text, end)
+    else if (type === 'string') this.#readString(sources, start, end)
+    else if (type === 'array') json.readArray(start, this.#items(sources), end)
+    else if (type === 'object') this.#readObject(sources, start, end)
+    else json.read(start, this.#numbers(type === 'integer', sources), end)
+  }
+
+  #numbers(integer: boolean, sources: readonly Source[]): Dfa | null {
+    const bounds = {
+      minimum: limit(sources, 'minimum', Math.max),
+      maximum: limit(sources, 'maximum', Math.min),
+      exclusiveMinimum: limit(sources, 'exclusiveMinimum', Math.max),
+      exclusiveMaximum: limit(sources, 'exclusiveMaximum', Math.min)
+    }
+    const bounded = Object.values(bounds).some(bound => bound !== undefined)
+    return bounded ? numbers(integer, bounds) : unboundedNumbers(integer)
+  }
+
+  #readString(sources: readonly Source[], start: number, end: number): void {
+    const min = limit(sources, 'minLength', Math.max, true) ?? 0
+    const max = limit(sources, 'maxLength', Math.min, true) ?? Number.POSITIVE_INFINITY
+    const shapes = [
+      ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
+      ...texts(sources, 'format').map(({ text, path }) => stringsOf(formatPattern(text, path), path, 'whole'))
+    ]
+    if (shapes.length === 0) {
+      this.#json.readString(start, end, { min, max })
+      return
+    }
+    if (min > 0 || Number.isFinite(max)) {
+      const path = sources[0]?.path ?? '#'
+      shapes.push(stringsOf(`[^]{${min},${Number.isFinite(max) ? max : ''}}`, path, 'whole'))
+    }
+    const all = shapes.reduce((a, b) => (a === null || b === null ? null : combine(a, b, 'both')))
+    this.#json.read(start, all, end)
+  }
+
+  #readObject(sources: readonly Source[], start: number, end: number): void {
+    const needed = required(sources)
+    const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
+    const declared = new Set(sources.flatMap(source => Object.keys(properties(source))))
+    // What is not named may be anything, unless the schema says otherwise; a schema that names properties means those.
+    const others = explicit || declared.size === 0 ? this.#otherProperties(sources) : null
+    const undeclared = [...needed].filter(name => !declared.has(name))
+    const known = [...declared, ...undeclared].map(
+      (name): Property => ({
+        name,
+        required: needed.has(name),
+        value: this.#rule(sources.flatMap(source => propertySchema(source, name)))
+      })
+    )
+    this.#json.readObject(start, known, others, end)
+  }
+
+  #otherProperties(sources: readonly Source[]): number | null {
+    const place = sources.flatMap(otherSchema)
+    return place.some(({ schema }) => schema === false) ? null : this.#rule(place)
+  }
+
+  #items(sources: readonly Source[]): Items {
+    const min = limit(sources, 'minItems', Math.max, true) ?? 0
+    const max = limit(sources, 'maxItems', Math.min, true) ?? Number.POSITIVE_INFINITY
+    for (const [keyword, count] of Object.entries({ minItems: min, maxItems: max })) {
+      if (count > MAX_COUNTED_ITEMS && Number.isFinite(count)) {
+        const path = sources.find(({ schema }) => schema[keyword] === count)?.path ?? '#'
+        throw unsupported(pointer(path, keyword), `at most ${MAX_COUNTED_ITEMS} items can be counted`)
+      }
+    }
+    const named = Math.max(...sources.map(source => prefixItems(source).length))
+    const first = Array.from({ length: named }, (_, i) => this.#rule(sources.flatMap(source => itemSchema(source, i))))
+    const explicit = sources.some(({ schema }) => schema.items !== undefined)
+    const place = sources.flatMap(source => itemSchema(source, Number.POSITIVE_INFINITY))
+    const closed = place.some(({ schema }) => schema === false) || (named > 0 && !explicit && min <= named)
+    const rest = closed ? null : this.#rule(place)
+    return { first, rest, min, max: rest === null ? Math.min(max, named) : max }
+  }
+}
+
+function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Dfa | null {
+  return compileRegex(pattern, { path, match, encoding: jsonStringBytes, around: '"' })
+}
+
+function formatPattern(name: string, path: string): string {
+  const pattern = formats.get(name)
+  if (pattern !== undefined) return pattern
+  throw unsupported(
+    path,
+    `the format ${JSON.stringify(name)} is not supported; known are ${[...formats.keys()].join(', ')}`
+  )
+}
+
+/** What one source says about a property: by its name, or as one that it does not name. */
+function propertySchema(source: Source, name: string): Place {
+  const named = properties(source)
+  if (!Object.hasOwn(named, name)) return otherSchema(source)
+  return [{ schema: named[name], path: pointer(source.path, 'properties', name) }]
+}
+
+function otherSchema({ schema, path }: Source): Place {
+  const { additionalProperties = true } = schema
+  return [{ schema: additionalProperties, path: pointer(path, 'additionalProperties') }]
+}
+
+function itemSchema(source: Source, index: number): Place {
+  const prefix = prefixItems(source)
+  const { items = true } = source.schema
+  return index < prefix.length
+    ? [{ schema: prefix[index], path: pointer(source.path, 'prefixItems', index) }]
+    : [{ schema: items, path: pointer(source.path, 'items') }]
+}

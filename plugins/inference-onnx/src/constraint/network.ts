@@ -1,0 +1,150 @@
+import type { Dfa } from './dfa.ts'
+import { betweenCharacters } from './json-text.ts'
+
+/** Bounds the memory that one constraint takes. */
+const MAX_NODES = 100_000
+
+/** Thrown where a network gets out of hand. */
+export class NetworkTooLarge extends Error {}
+
+/** Text of one kind that is read as a whole. */
+export class Terminal {
+  readonly dfa: Dfa
+  /** Characters between the quotes of a JSON string. */
+  readonly minLength: number
+  readonly maxLength: number
+  /** The state between two characters, leaving which a character begins; -1 where they are not counted. */
+  readonly between: number
+  readonly key: string
+
+  constructor(dfa: Dfa, length?: { readonly min: number; readonly max: number }) {
+    this.dfa = dfa
+    this.minLength = length?.min ?? 0
+    this.maxLength = length?.max ?? Number.POSITIVE_INFINITY
+    this.between = length === undefined ? -1 : betweenCharacters()
+    this.key = `${dfa.id}:${this.minLength}:${this.maxLength}`
+  }
+}
+
+/** A place in a rule. */
+export interface NetworkNode {
+  /** Places that are this one too. */
+  readonly jumps: number[]
+  readonly terminals: { readonly terminal: Terminal; readonly to: number }[]
+  /** Rules that are read here in full, before the text goes on. */
+  readonly calls: { readonly rule: number; readonly to: number }[]
+}
+
+export interface NetworkRule {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * A context-free language: rules that call each other, each of them a nondeterministic automaton whose steps are terminals
+ * and rules (a recursive transition network).
+ *
+ * Every rule but the first reads at least one byte.
+ */
+export class Network {
+  readonly nodes: NetworkNode[] = []
+  readonly rules: NetworkRule[] = []
+
+  node(): number {
+    if (this.nodes.length >= MAX_NODES) throw new NetworkTooLarge(`it takes more than ${MAX_NODES} places`)
+    return this.nodes.push({ jumps: [], terminals: [], calls: [] }) - 1
+  }
+
+  /** A rule without content; its number. */
+  rule(): number {
+    return this.rules.push({ start: this.node(), end: this.node() }) - 1
+  }
+
+  jump(from: number, to: number): void {
+    this.nodes[from]?.jumps.push(to)
+  }
+
+  terminal(from: number, terminal: Terminal, to: number): void {
+    this.nodes[from]?.terminals.push({ terminal, to })
+  }
+
+  call(from: number, rule: number, to: number): void {
+    this.nodes[from]?.calls.push({ rule, to })
+  }
+
+  /**
+   * Drops whatever leads to no end, such as an object that must hold itself, so that a text that was begun can always be
+   * finished. Returns whether there is any text at all.
+   */
+  prune(): boolean {
+    const alive = this.#finishable()
+    const kept = ({ to }: { readonly to: number }) => alive.has(to)
+    for (const [node, { jumps, terminals, calls }] of this.nodes.entries()) {
+      const callable = calls.filter(call => kept(call) && alive.has(this.rules[call.rule]?.start ?? -1))
+      this.nodes[node] = {
+        jumps: jumps.filter(to => alive.has(to)),
+        terminals: terminals.filter(kept),
+        calls: callable
+      }
+    }
+    return alive.has(this.rules[0]?.start ?? -1)
+  }
+
+  /** Nodes from which the end of their rule can be reached. */
+  #finishable(): Set<number> {
+    const sources: number[][] = this.nodes.map(() => [])
+    const callers: { from: number; to: number }[][] = this.rules.map(() => [])
+    for (const [from, node] of this.nodes.entries()) {
+      for (const to of node.jumps) sources[to]?.push(from)
+      for (const { to } of node.terminals) sources[to]?.push(from)
+      for (const { rule, to } of node.calls) {
+        callers[rule]?.push({ from, to })
+        sources[to]?.push(from)
+      }
+    }
+    const ruleOf = new Map(this.rules.map(({ start }, rule) => [start, rule]))
+    const leads = (from: number, to: number, alive: ReadonlySet<number>): boolean => {
+      const { jumps, terminals, calls } = this.nodes[from] as NetworkNode
+      if (jumps.includes(to) || terminals.some(edge => edge.to === to)) return true
+      return calls.some(call => call.to === to && alive.has(this.rules[call.rule]?.start ?? -1))
+    }
+    const alive = new Set(this.rules.map(({ end }) => end))
+    // Grows while it is walked.
+    for (const node of alive) {
+      for (const from of sources[node] ?? []) if (leads(from, node, alive)) alive.add(from)
+      const rule = ruleOf.get(node)
+      if (rule === undefined) continue
+      for (const { from, to } of callers[rule] ?? []) if (alive.has(to)) alive.add(from)
+    }
+    return alive
+  }
+
+  /**
+   * Rules in an order in which each comes before those that it may call at its very beginning. Null where one of them gets
+   * back to itself before it reads anything.
+   */
+  callOrder(): readonly number[] | null {
+    const first = this.rules.map(({ start }) => this.#calledAtStart(start))
+    const done = new Set<number>()
+    const open = new Set<number>()
+    const visit = (rule: number): boolean => {
+      if (done.has(rule)) return true
+      if (open.has(rule)) return false
+      open.add(rule)
+      if (![...(first[rule] ?? [])].every(visit)) return false
+      done.add(rule)
+      return true
+    }
+    return this.rules.every((_, rule) => visit(rule)) ? [...done].reverse() : null
+  }
+
+  #calledAtStart(start: number): Set<number> {
+    const rules = new Set<number>()
+    const nodes = new Set([start])
+    for (const node of nodes) {
+      for (const to of this.nodes[node]?.jumps ?? []) nodes.add(to)
+      for (const { rule } of this.nodes[node]?.calls ?? []) rules.add(rule)
+    }
+    return rules
+  }
+}

@@ -1,0 +1,170 @@
+import type { TextGrammar, TextGrammarState } from '@svc/contracts'
+import type { Network, NetworkNode, NetworkRule, Terminal } from './network.ts'
+
+/** Frames that are kept to be found again; more of them are forgotten, which costs time and nothing else. */
+const MAX_FRAMES = 10_000
+
+/** A rule under way: where the text goes on when it ends. Frames with equal places are the same object. */
+interface Frame {
+  readonly id: number
+  readonly returns: readonly Place[]
+}
+
+interface Place {
+  readonly node: number
+  readonly frame: Frame
+}
+
+/** One way to read what comes next: a terminal under way, and the place behind it. */
+export interface Thread extends Place {
+  readonly terminal: Terminal
+  /** State of the terminal's automaton. */
+  readonly state: number
+  /** Characters of a counted string that have begun. */
+  readonly count: number
+}
+
+/**
+ * Reads the texts of a network: an automaton with a stack, nondeterministic by being in several places at once. Where
+ * several rules call the same rule at the same byte, it is read once for all of them, so their number stays small.
+ */
+export class Pushdown implements TextGrammar {
+  readonly network: Network
+  /** Position of each rule in the order of calls. */
+  readonly rank: readonly number[]
+  /** Places at which rules end. */
+  readonly ends: ReadonlySet<number>
+  readonly #root: Frame = { id: 0, returns: [] }
+  readonly #frames = new Map<string, Frame>()
+  #lastFrame = 0
+
+  /** `order`: what {@link Network.callOrder} says. */
+  constructor(network: Network, order: readonly number[]) {
+    this.network = network
+    this.ends = new Set(network.rules.map(({ end }) => end))
+    const rank: number[] = []
+    for (const [position, rule] of order.entries()) rank[rule] = position
+    this.rank = rank
+  }
+
+  start(): PushdownState {
+    const { start } = this.network.rules[0] as NetworkRule
+    return this.at([{ node: start, frame: this.#root }])
+  }
+
+  /** The state at places between two terminals. */
+  at(places: readonly Place[]): PushdownState {
+    return new Step(this).enter(places).finish()
+  }
+
+  frame(returns: readonly Place[]): Frame {
+    const key = returns.map(({ node, frame }) => `${node}.${frame.id}`).join()
+    let frame = this.#frames.get(key)
+    if (frame === undefined) {
+      if (this.#frames.size >= MAX_FRAMES) this.#frames.clear()
+      frame = { id: ++this.#lastFrame, returns }
+      this.#frames.set(key, frame)
+    }
+    return frame
+  }
+}
+
+export class PushdownState implements TextGrammarState {
+  readonly key: string
+  readonly accepting: boolean
+  readonly threads: readonly Thread[]
+  readonly #pushdown: Pushdown
+
+  constructor(pushdown: Pushdown, threads: ReadonlyMap<string, Thread>, accepting: boolean) {
+    this.#pushdown = pushdown
+    this.key = `${accepting ? '!' : ''}${[...threads.keys()].sort().join('|')}`
+    this.accepting = accepting
+    this.threads = [...threads.values()]
+  }
+
+  advance(byte: number): PushdownState | null {
+    const step = new Step(this.#pushdown)
+    const ended: Place[] = []
+    for (const thread of this.threads) {
+      const { terminal, state } = thread
+      const { dfa } = terminal
+      const next = dfa.next(state, byte)
+      if (next < 0) continue
+      const ends = dfa.accepts(next)
+      let { count } = thread
+      if (state === terminal.between) {
+        if (ends ? count < terminal.minLength : count >= terminal.maxLength) continue
+        // Without an upper bound, what lies above the lower one makes no difference.
+        count = terminal.maxLength === Number.POSITIVE_INFINITY ? Math.min(count + 1, terminal.minLength) : count + 1
+      }
+      if (ends) ended.push(thread)
+      if (dfa.isOpen(next)) step.add({ ...thread, state: next, count })
+    }
+    const after = step.enter(ended).finish()
+    return after.threads.length > 0 || after.accepting ? after : null
+  }
+
+  /** The state after the terminal of a thread has come to its end. */
+  after({ node, frame }: Thread): PushdownState {
+    return this.#pushdown.at([{ node, frame }])
+  }
+}
+
+/** Gathers the threads of one state. */
+class Step {
+  readonly #pushdown: Pushdown
+  readonly #threads = new Map<string, Thread>()
+  #accepting = false
+
+  constructor(pushdown: Pushdown) {
+    this.#pushdown = pushdown
+  }
+
+  add(thread: Thread): void {
+    const { terminal, state, count, node, frame } = thread
+    this.#threads.set(`${terminal.key},${state},${count},${node},${frame.id}`, thread)
+  }
+
+  finish(): PushdownState {
+    return new PushdownState(this.#pushdown, this.#threads, this.#accepting)
+  }
+
+  /** Adds whatever can be read next at places, in and behind the rules that begin and end there. */
+  enter(places: readonly Place[]): this {
+    const { network, rank } = this.#pushdown
+    const calls = new Map<number, Map<string, Place>>()
+    this.#visit(places, calls)
+    while (calls.size > 0) {
+      // Later rules never call earlier ones at their beginnings, so all callers of this one are known.
+      const rule = [...calls.keys()].reduce((a, b) => ((rank[a] as number) < (rank[b] as number) ? a : b))
+      const callers = [...(calls.get(rule) as Map<string, Place>).entries()].sort(([a], [b]) => (a < b ? -1 : 1))
+      calls.delete(rule)
+      const frame = this.#pushdown.frame(callers.map(([, place]) => place))
+      this.#visit([{ node: (network.rules[rule] as NetworkRule).start, frame }], calls)
+    }
+    return this
+  }
+
+  #visit(places: readonly Place[], calls: Map<number, Map<string, Place>>): void {
+    const { network, ends } = this.#pushdown
+    const seen = new Set<string>()
+    const open = [...places]
+    for (let place = open.pop(); place !== undefined; place = open.pop()) {
+      const { node, frame } = place
+      const key = `${node}.${frame.id}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      const { jumps, terminals, calls: called } = network.nodes[node] as NetworkNode
+      for (const to of jumps) open.push({ node: to, frame })
+      for (const { terminal, to } of terminals) this.add({ terminal, state: 0, count: 0, node: to, frame })
+      for (const { rule, to } of called) {
+        const callers = calls.get(rule) ?? new Map<string, Place>()
+        callers.set(`${to}.${frame.id}`, { node: to, frame })
+        calls.set(rule, callers)
+      }
+      if (!ends.has(node)) continue
+      if (frame.returns.length === 0) this.#accepting = true
+      else open.push(...frame.returns)
+    }
+  }
+}

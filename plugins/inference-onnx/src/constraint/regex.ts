@@ -1,0 +1,135 @@
+import { type AST, RegExpParser } from '@eslint-community/regexpp'
+import { characterClass, characterSet } from './character-sets.ts'
+import { type CodePoints, codePoints, everyCodePoint } from './code-points.ts'
+import { AutomatonTooLarge, type Dfa } from './dfa.ts'
+import { type Fragment, NfaBuilder } from './nfa.ts'
+import { unsupported } from './unsupported.ts'
+import { type ByteGraph, utf8 } from './utf8.ts'
+
+/** How a set of characters is written in bytes. */
+type CharacterEncoding = (set: CodePoints) => ByteGraph
+
+/** Patterns that are longer are refused unread. */
+const MAX_LENGTH = 20_000
+
+interface RegexOptions {
+  /** Where the pattern stands, for messages. */
+  readonly path: string
+  /** `whole`: the text is what the pattern matches. `search`: the pattern matches somewhere in it, as in JSON Schema. */
+  readonly match: 'whole' | 'search'
+  /** How characters are written; default UTF-8. */
+  readonly encoding?: CharacterEncoding
+  /** Bytes that every text begins and ends with. */
+  readonly around?: string
+}
+
+/**
+ * Compiles a regular expression in ECMAScript's `u` mode.
+ *
+ * Null when no text matches. Throws `INF_CONSTRAINT_UNSUPPORTED` for look-around, word boundaries, back-references, modifiers,
+ * anchors that are not at the ends of the pattern, patterns that take too large an automaton, and wrong syntax.
+ */
+export function compileRegex(pattern: string, options: RegexOptions): Dfa | null {
+  const { path, match, encoding = utf8, around = '' } = options
+  const shown = JSON.stringify(pattern.length > 60 ? `${pattern.slice(0, 60)}…` : pattern)
+  if (pattern.length > MAX_LENGTH) throw unsupported(path, `the pattern is longer than ${MAX_LENGTH} characters`)
+  const translation = new Translation(path, shown, encoding)
+  const { nfa } = translation
+  try {
+    const alternatives = parse(pattern, path, shown).alternatives.map(alternative =>
+      translation.topLevel(alternative, match)
+    )
+    return nfa.build(nfa.sequence([nfa.text(around), nfa.choice(alternatives), nfa.text(around)]))
+  } catch (error) {
+    if (!(error instanceof AutomatonTooLarge)) throw error
+    throw unsupported(path, `the pattern ${shown} is too large: ${error.message}`, 'Use smaller repetition counts.')
+  }
+}
+
+function parse(pattern: string, path: string, shown: string): AST.Pattern {
+  try {
+    return new RegExpParser({ ecmaVersion: 2025 }).parsePattern(pattern, 0, pattern.length, { unicode: true })
+  } catch (cause) {
+    throw unsupported(path, `${shown} is not a regular expression in u mode: ${(cause as Error).message}`)
+  }
+}
+
+class Translation {
+  readonly nfa = new NfaBuilder()
+  readonly #path: string
+  readonly #shown: string
+  readonly #encoding: CharacterEncoding
+  /** Bytes of sets by the parts of the pattern that name them, since repetition asks for them again. */
+  readonly #encoded = new Map<unknown, ByteGraph>()
+
+  constructor(path: string, shown: string, encoding: CharacterEncoding) {
+    this.#path = path
+    this.#shown = shown
+    this.#encoding = encoding
+  }
+
+  /** One alternative of the whole pattern: here alone anchors are known. */
+  topLevel({ elements }: AST.Alternative, match: 'whole' | 'search'): Fragment {
+    const atStart = isAnchor(elements[0], 'start')
+    const rest = elements.slice(atStart ? 1 : 0)
+    const atEnd = isAnchor(rest.at(-1), 'end')
+    const inner = (atEnd ? rest.slice(0, -1) : rest).map(element => this.#element(element))
+    const anything = () =>
+      this.nfa.repeat(() => this.#characters('anything', () => everyCodePoint), 0, Number.POSITIVE_INFINITY)
+    const open = match === 'search'
+    return this.nfa.sequence([
+      ...(open && !atStart ? [anything()] : []),
+      ...inner,
+      ...(open && !atEnd ? [anything()] : [])
+    ])
+  }
+
+  #alternatives(alternatives: readonly AST.Alternative[]): Fragment {
+    return this.nfa.choice(
+      alternatives.map(({ elements }) => this.nfa.sequence(elements.map(element => this.#element(element))))
+    )
+  }
+
+  #element(node: AST.Element): Fragment {
+    switch (node.type) {
+      case 'Character':
+        return this.#characters(node, () => codePoints([[node.value, node.value]]))
+      case 'CharacterSet':
+        return this.#characters(node, () => characterSet(node))
+      case 'CharacterClass':
+        if (node.unicodeSets) throw this.#refuse('a class of the v mode')
+        return this.#characters(node, () => characterClass(node))
+      case 'Group':
+        if (node.modifiers !== null) throw this.#refuse('a modifier')
+        return this.#alternatives(node.alternatives)
+      case 'CapturingGroup':
+        return this.#alternatives(node.alternatives)
+      case 'Quantifier': {
+        const { element } = node
+        if (element.type === 'Assertion') throw this.#refuse('look-around')
+        return this.nfa.repeat(() => this.#element(element), node.min, node.max)
+      }
+      case 'Backreference':
+        throw this.#refuse('a back-reference')
+      case 'Assertion':
+        if (node.kind === 'start' || node.kind === 'end') throw this.#refuse('an anchor inside of the pattern')
+        throw this.#refuse(node.kind === 'word' ? 'a word boundary' : 'look-around')
+      default:
+        throw this.#refuse(node.type)
+    }
+  }
+
+  #characters(part: unknown, set: () => CodePoints): Fragment {
+    let graph = this.#encoded.get(part)
+    if (graph === undefined) this.#encoded.set(part, (graph = this.#encoding(set())))
+    return this.nfa.bytes(graph)
+  }
+
+  #refuse(what: string) {
+    return unsupported(this.#path, `the pattern ${this.#shown} uses ${what}, which is not supported`)
+  }
+}
+
+function isAnchor(node: AST.Element | undefined, kind: 'start' | 'end'): boolean {
+  return node?.type === 'Assertion' && node.kind === kind
+}

@@ -1,0 +1,169 @@
+import { isObject, pointer, type Schema, type Source, structure } from './schema-sources.ts'
+import { unsupported } from './unsupported.ts'
+
+export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object'
+
+/** Says nothing about what is valid. */
+const annotations = new Set([
+  '$comment',
+  '$defs',
+  '$schema',
+  'default',
+  'definitions',
+  'deprecated',
+  'description',
+  'examples',
+  'readOnly',
+  'title',
+  'writeOnly'
+])
+
+const types: readonly JsonType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
+
+/** Keywords that say something about values of one type alone. */
+const typeOfKeyword: Readonly<Record<string, JsonType>> = {
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  items: 'array',
+  prefixItems: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  minLength: 'string',
+  maxLength: 'string',
+  pattern: 'string',
+  format: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number'
+}
+
+/** Throws `INF_CONSTRAINT_UNSUPPORTED` for the first keyword that is not in the subset. */
+export function checkKeywords({ schema, path }: Source): void {
+  for (const keyword of Object.keys(schema)) {
+    const known =
+      Object.hasOwn(typeOfKeyword, keyword) ||
+      annotations.has(keyword) ||
+      structure.has(keyword) ||
+      ['type', 'enum', 'const'].includes(keyword) ||
+      keyword.startsWith('x-') ||
+      (keyword === '$id' && path === '#') ||
+      (keyword === 'uniqueItems' && schema[keyword] === false)
+    if (!known) throw unsupported(pointer(path, keyword), `the keyword ${JSON.stringify(keyword)} is not supported`)
+  }
+}
+
+/** Types that all sources allow. Without `type`, keywords of one type imply it; without those, every type is allowed. */
+export function allowedTypes(sources: readonly Source[]): ReadonlySet<JsonType> {
+  let allowed: ReadonlySet<JsonType> | null = null
+  for (const source of sources) {
+    const named = namedTypes(source)
+    if (named === null) continue
+    const before: ReadonlySet<JsonType> = allowed ?? new Set(types)
+    // An integer is a number too.
+    const both = types.filter(type => allows(named, type) && allows(before, type))
+    allowed = new Set(both.filter(type => type !== 'integer' || !both.includes('number')))
+  }
+  if (allowed !== null) return allowed
+  const implied = sources.flatMap(({ schema }) => Object.keys(schema).flatMap(keyword => typeOfKeyword[keyword] ?? []))
+  return new Set(implied.length > 0 ? implied : types.filter(type => type !== 'integer'))
+}
+
+function allows(types: ReadonlySet<JsonType>, type: JsonType): boolean {
+  return types.has(type) || (type === 'integer' && types.has('number'))
+}
+
+function namedTypes({ schema, path }: Source): ReadonlySet<JsonType> | null {
+  if (schema.type === undefined) return null
+  const named = Array.isArray(schema.type) ? schema.type : [schema.type]
+  const unknown = named.find(type => !types.includes(type))
+  if (unknown !== undefined || named.length === 0) {
+    throw unsupported(pointer(path, 'type'), `${JSON.stringify(unknown ?? [])} is not a type of JSON`)
+  }
+  return new Set(named)
+}
+
+/** Values that `enum` and `const` leave; null where neither is there. */
+export function allowedValues(sources: readonly Source[]): readonly unknown[] | null {
+  let left: Map<string, unknown> | null = null
+  for (const { schema, path } of sources) {
+    for (const keyword of ['enum', 'const']) {
+      if (schema[keyword] === undefined) continue
+      const values = keyword === 'const' ? [schema.const] : schema.enum
+      if (!Array.isArray(values)) throw unsupported(pointer(path, keyword), 'it is not a list of values')
+      const named = new Map(values.map(value => [JSON.stringify(value), value]))
+      const before: Map<string, unknown> = left ?? named
+      left = new Map([...before].filter(([text]) => named.has(text)))
+    }
+  }
+  if (left === null) return null
+  const allowed = allowedTypes(sources.filter(({ schema }) => schema.type !== undefined))
+  for (const source of sources) {
+    const other = Object.keys(source.schema).find(keyword => Object.hasOwn(typeOfKeyword, keyword))
+    if (other !== undefined)
+      throw unsupported(pointer(source.path, other), `"${other}" beside enum or const is not supported`)
+  }
+  return [...left.values()].filter(value => allows(allowed, typeOfValue(value)))
+}
+
+function typeOfValue(value: unknown): JsonType {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  return typeof value as JsonType
+}
+
+/** The strictest number that a keyword has in any source. `count`: only whole numbers from 0 on make sense. */
+export function limit(
+  sources: readonly Source[],
+  keyword: string,
+  strictest: (...values: number[]) => number,
+  count = false
+): number | undefined {
+  const values = sources.flatMap(({ schema, path }) => {
+    const value = schema[keyword]
+    if (value === undefined) return []
+    const valid = count ? Number.isSafeInteger(value) && (value as number) >= 0 : Number.isFinite(value)
+    if (!valid) {
+      throw unsupported(pointer(path, keyword), `${JSON.stringify(value)} is not a ${count ? 'count' : 'number'}`)
+    }
+    return [value as number]
+  })
+  return values.length === 0 ? undefined : strictest(...values)
+}
+
+/** Texts that a keyword has in any source, with their places. */
+export function texts(sources: readonly Source[], keyword: string): { readonly text: string; readonly path: string }[] {
+  return sources.flatMap(({ schema, path }) => {
+    const text = schema[keyword]
+    if (text === undefined) return []
+    if (typeof text !== 'string') throw unsupported(pointer(path, keyword), 'it is not a text')
+    return [{ text, path: pointer(path, keyword) }]
+  })
+}
+
+export function required(sources: readonly Source[]): ReadonlySet<string> {
+  return new Set(
+    sources.flatMap(({ schema, path }) => {
+      const names = schema.required ?? []
+      if (!Array.isArray(names) || names.some(name => typeof name !== 'string')) {
+        throw unsupported(pointer(path, 'required'), 'it is not a list of names')
+      }
+      return names as string[]
+    })
+  )
+}
+
+/** A keyword's schemas by name; empty where it is absent. */
+export function properties({ schema, path }: Source): Schema {
+  const value = schema.properties ?? {}
+  if (!isObject(value)) throw unsupported(pointer(path, 'properties'), 'it is not an object')
+  return value
+}
+
+export function prefixItems({ schema, path }: Source): readonly unknown[] {
+  const value = schema.prefixItems ?? []
+  if (!Array.isArray(value)) throw unsupported(pointer(path, 'prefixItems'), 'it is not a list of schemas')
+  return value
+}

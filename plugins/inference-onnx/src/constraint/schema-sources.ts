@@ -1,0 +1,138 @@
+import { unsupported } from './unsupported.ts'
+
+export type Schema = Readonly<Record<string, unknown>>
+
+/** A schema object, and where it stands: a JSON Pointer with `#` in front. */
+export interface Source {
+  readonly schema: Schema
+  readonly path: string
+}
+
+/** Keywords that bring in other schemas for the same value. */
+export const structure: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf'])
+
+/** Combinations of alternatives that one place may have. */
+const MAX_ALTERNATIVES = 256
+
+export function pointer(path: string, ...keys: readonly (string | number)[]): string {
+  return [path, ...keys.map(key => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/')
+}
+
+export function isObject(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Finds what holds at a place of one schema: what `$ref` and `allOf` bring in, and each of the alternatives of `anyOf`. */
+export class SchemaSources {
+  readonly #root: Schema
+  readonly #identities = new Map<Schema, number>()
+  readonly #stripped = new Map<Schema, Schema>()
+
+  constructor(root: Schema) {
+    this.#root = root
+  }
+
+  /** Equal for the same schema objects in any order. */
+  key(sources: readonly Source[]): string {
+    return sources
+      .map(({ schema }) => {
+        const known = this.#identities.get(schema) ?? this.#identities.size
+        this.#identities.set(schema, known)
+        return known
+      })
+      .sort((a, b) => a - b)
+      .join()
+  }
+
+  /** All schema objects that hold at once; null when one of them is `false`. */
+  gather(values: readonly { readonly schema: unknown; readonly path: string }[]): readonly Source[] | null {
+    const found = new Map<Schema, Source>()
+    let never = false
+    const visit = (schema: unknown, path: string): void => {
+      if (schema === false) never = true
+      if (typeof schema === 'boolean') return
+      if (!isObject(schema)) throw unsupported(path, 'a schema is an object or a boolean')
+      if (found.has(schema)) return
+      found.set(schema, { schema, path })
+      if (schema.$ref !== undefined) {
+        const target = this.#resolve(schema.$ref, pointer(path, '$ref'))
+        visit(target.schema, target.path)
+      }
+      for (const [part, place] of list(schema, path, 'allOf')) visit(part, place)
+    }
+    for (const { schema, path } of values) visit(schema, path)
+    return never ? null : [...found.values()]
+  }
+
+  /** One list of sources for each combination of alternatives; null where there is nothing to choose. */
+  alternatives(sources: readonly Source[]): readonly (readonly { schema: unknown; path: string }[])[] | null {
+    const choices = sources.flatMap(({ schema, path }) =>
+      // Where alternatives overlap, oneOf asks for more than can be seen while a text is written.
+      ['anyOf', 'oneOf'].flatMap(keyword => {
+        const options = list(schema, path, keyword)
+        return schema[keyword] === undefined
+          ? []
+          : [options.map(([option, place]) => ({ schema: option, path: place }))]
+      })
+    )
+    if (choices.length === 0) return null
+    const count = choices.reduce((product, options) => product * options.length, 1)
+    if (count > MAX_ALTERNATIVES) {
+      const place = choices[0]?.[0]?.path ?? '#'
+      throw unsupported(
+        place,
+        `${count} combinations of alternatives are too many, at most ${MAX_ALTERNATIVES} are known`
+      )
+    }
+    const common = sources.map(({ schema, path }) => ({ schema: this.#withoutChoices(schema), path }))
+    return choices.reduce<{ schema: unknown; path: string }[][]>(
+      (combinations, options) => combinations.flatMap(chosen => options.map(option => [...chosen, option])),
+      [common]
+    )
+  }
+
+  /** The same object for the same schema, so that recursion is noticed. What it refers to has been gathered already. */
+  #withoutChoices(schema: Schema): Schema {
+    let rest = this.#stripped.get(schema)
+    if (rest === undefined) {
+      const kept = Object.entries(schema).filter(([keyword]) => !structure.has(keyword))
+      rest = kept.length === Object.keys(schema).length ? schema : Object.fromEntries(kept)
+      this.#stripped.set(schema, rest)
+    }
+    return rest
+  }
+
+  #resolve(reference: unknown, path: string): { schema: unknown; path: string } {
+    if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) {
+      throw unsupported(
+        path,
+        `${JSON.stringify(reference)} is not supported: only places of the same schema, as in #/$defs/name`
+      )
+    }
+    let schema: unknown = this.#root
+    for (const step of reference.split('/').slice(1)) {
+      const key = unescapeStep(step)
+      schema = isObject(schema) || Array.isArray(schema) ? ownValue(schema, key) : undefined
+    }
+    if (schema === undefined) throw unsupported(path, `${JSON.stringify(reference)} leads nowhere`)
+    return { schema, path: reference }
+  }
+}
+
+function unescapeStep(step: string): string {
+  const plain = /%(?![\da-fA-F]{2})/.test(step) ? step : decodeURIComponent(step)
+  return plain.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function ownValue(holder: object, key: string): unknown {
+  return Object.hasOwn(holder, key) ? (holder as Record<string, unknown>)[key] : undefined
+}
+
+/** Entries of a keyword that holds a list of schemas, with their places. */
+function list(schema: Schema, path: string, keyword: string): (readonly [unknown, string])[] {
+  const value = schema[keyword]
+  if (value === undefined) return []
+  if (!Array.isArray(value) || value.length === 0)
+    throw unsupported(pointer(path, keyword), 'it is not a list of schemas')
+  return value.map((entry, i) => [entry, pointer(path, keyword, i)] as const)
+}

@@ -1,0 +1,10 @@
+import { inferenceErrors } from '../errors.ts'
+
+/** The error for a part of a constraint that cannot be enforced. `path`: JSON Pointer of the place, or other words for it. */
+export function unsupported(path: string, why: string, hint?: string) {
+  return inferenceErrors.create('INF_CONSTRAINT_UNSUPPORTED', `The constraint at ${path}: ${why}`, {
+    at: { path },
+    data: { path },
+    ...(hint === undefined ? {} : { hint })
+  })
+}
