@@ -45,8 +45,8 @@ export interface LoadOptions {
   readonly threads?: number
   /** Upper bound on the context in tokens; default: what the model's configuration states. */
   readonly maxContext?: number
-  /** Sequences that may be generated at once; default 1. */
-  readonly slots?: number
+  /** Sequences that may be generated at once; default 1. `auto`: as many as fit into the memory, within reason. */
+  readonly slots?: number | 'auto'
   /** How weights are held; default `auto`, which chooses by device, memory and size of the model. */
   readonly quantization?: 'auto' | Quantization
   /** Whether the adapter is merged into the weights; `false` serves the base model. Default true. */

@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
+import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo, Quantization } from '@svc/contracts'
+import { availableMemory } from './available-memory.ts'
 import { CachePool } from './batching/cache-pool.ts'
 import { Scheduler } from './batching/scheduler.ts'
 import { DecoderSession } from './decoder-session.ts'
+import { Devices, type OpenDevice } from './device/devices.ts'
+import type { Host } from './device/host.ts'
+import type { StatedGpu } from './device/nvidia.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
+import { type MemoryPlan, planMemory } from './memory-plan.ts'
 import { OnnxModel } from './model.ts'
-import { parseModelConfig } from './model-config.ts'
+import { type DecoderConfig, parseModelConfig } from './model-config.ts'
 import { buildDecoder } from './onnx/decoder.ts'
-import { ownRequire, packageVersion } from './ort/library.ts'
+import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
 import { elementCount, type Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
@@ -17,7 +22,9 @@ import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
+import { elementBytes } from './weights/convert.ts'
 import { prepareWeights } from './weights/prepare.ts'
+import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
   /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
@@ -35,12 +42,29 @@ export interface OnnxEngineOptions {
   readonly promptChunk?: number
   /** Requests that may wait for a slot of one model; default 64. */
   readonly maxWaiting?: number
+  /** Tokens that are guessed at most when one sequence is computed alone; 0 guesses none; default 8. */
+  readonly speculation?: number
+  readonly gpu?: GpuOptions
+  /** Told what people may want to know, once. */
+  onNote?(message: string): void
   /** Told what went on in another way than asked for. */
   onWarning?(message: string, reason: Error): void
 }
 
+export interface GpuOptions {
+  /** Folder of the CUDA provider and of libraries that it needs; default: `gpu` in the cache's folder. */
+  readonly libraryDirectory?: string
+  /** What the GPU is, so that its driver need not be asked. */
+  readonly stated?: StatedGpu
+  /** Memory of the GPU that may be used, in bytes; default: what its driver says is free. */
+  readonly memoryBytes?: number
+  /** What the search for devices sees of the machine; default: all of it. */
+  readonly host?: Host
+}
+
 const DEFAULT_PROMPT_CHUNK = 256
 const DEFAULT_MAX_WAITING = 64
+const DEFAULT_SPECULATION = 8
 /** Where the steps of a load end, as parts of the whole. */
 const progress = { read: 0.02, digest: 0.3, weights: 0.8, session: 1 } as const
 
@@ -49,23 +73,37 @@ export class OnnxEngine implements InferenceEngine {
   readonly name: string
   readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
+  readonly #devices: Devices
   #runtime: Runtime | undefined
   #openModels = 0
   #closed = false
 
   constructor(options: OnnxEngineOptions) {
     this.#options = options
+    const { gpu = {}, cacheDirectory, require = ownRequire() } = options
+    this.#devices = new Devices({
+      libraryDirectory: gpu.libraryDirectory ?? join(cacheDirectory, 'gpu'),
+      stated: gpu.stated,
+      host: gpu.host,
+      require,
+      core: libraryOf(require),
+      native: options.runtime !== 'worker',
+      onFallback: message => options.onNote?.(message)
+    })
     this.name = `onnxruntime ${packageVersion(options.require ?? ownRequire())}`
   }
 
-  async devices(): Promise<readonly DeviceInfo[]> {
-    return [{ id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }]
+  devices(): Promise<readonly DeviceInfo[]> {
+    return this.#devices.list()
   }
 
   async load(options: LoadOptions): Promise<LoadedModel> {
+    let device: OpenDevice | undefined
     try {
-      return await this.#load(options)
+      device = await this.#devices.open(options.device ?? this.#options.device ?? 'auto')
+      return await this.#load(options, device)
     } catch (error) {
+      await device?.runtime?.close()
       if (options.signal?.aborted !== true) throw error
       throw inferenceErrors.create('INF_LOAD_CANCELLED', `Loading ${options.runDirectory} was cancelled`, {
         cause: error
@@ -88,11 +126,11 @@ export class OnnxEngine implements InferenceEngine {
     this.#runtime = undefined
   }
 
-  async #load(options: LoadOptions): Promise<LoadedModel> {
+  async #load(options: LoadOptions, device: OpenDevice): Promise<LoadedModel> {
     const { signal } = options
     const runDirectory = resolve(options.runDirectory)
-    checkDevice(options.device ?? this.#options.device ?? 'auto')
-    const slots = checkCount('slots', options.slots ?? 1)
+    const { slots: wantedSlots = 1 } = options
+    if (wantedSlots !== 'auto') checkCount('slots', wantedSlots)
     const threads = checkCount('threads', options.threads ?? this.#options.threads ?? (await physicalParallelism()))
     const report = (from: number, to: number, step: string) => (fraction: number) =>
       options.onProgress?.(from + (to - from) * fraction, step)
@@ -121,15 +159,22 @@ export class OnnxEngine implements InferenceEngine {
     })
     const quantization = chooseQuantization(options.quantization ?? this.#options.quantization ?? 'auto', {
       parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
-      device: 'cpu'
+      device: device.id
     })
-    const runtime = this.#openRuntime()
+    const { slots } = await this.#plan(config, directory, {
+      quantization: checkForm(quantization, device.id),
+      slots: wantedSlots,
+      contextLength,
+      device
+    })
+    const hostRuntime = this.#openRuntime()
+    const runtime = device.runtime ?? hostRuntime
     const prepared = await prepareWeights({
       directory,
       config,
       digest,
       quantization,
-      runtime,
+      runtime: hostRuntime,
       threads,
       cacheDirectory,
       signal,
@@ -149,6 +194,7 @@ export class OnnxEngine implements InferenceEngine {
     })
     if (signal?.aborted) await session.close()
     signal?.throwIfAborted()
+    const maxDraft = this.#options.speculation ?? DEFAULT_SPECULATION
     const cache = new CachePool({ runtime, config, slots, contextLength })
     const decoder = new DecoderSession({
       runtime,
@@ -156,7 +202,7 @@ export class OnnxEngine implements InferenceEngine {
       config,
       cache,
       chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
-      logitRows: slots
+      logitRows: Math.max(slots, maxDraft + 1)
     })
     report(progress.weights, progress.session, 'ready')(1)
     const info: ModelInfo = {
@@ -168,7 +214,7 @@ export class OnnxEngine implements InferenceEngine {
       quantization,
       sizeBytes,
       digest,
-      device: 'cpu',
+      device: device.id,
       adapter: adapterInfo(directory),
       chatTemplate: template.source
     }
@@ -180,13 +226,32 @@ export class OnnxEngine implements InferenceEngine {
       scheduler: new Scheduler({
         session: decoder,
         cache,
-        maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING
+        maxWaiting: this.#options.maxWaiting ?? DEFAULT_MAX_WAITING,
+        maxDraft
       }),
       endTokens: endTokens(config, directory, tokenizer),
-      onClosed: () => {
+      onClosed: async () => {
         this.#openModels--
-        return this.#closeRuntime()
+        await device.runtime?.close()
+        await this.#closeRuntime()
       }
+    })
+  }
+
+  /** Throws `INF_OUT_OF_MEMORY` when the model does not fit, before anything is converted or allocated. */
+  async #plan(config: DecoderConfig, { tensors }: RunDirectory, wanted: WantedLoad): Promise<MemoryPlan> {
+    const { device, ...rest } = wanted
+    const names = new TensorNames(name => tensors.has(name))
+    const gpuBytes = this.#options.gpu?.memoryBytes ?? device.freeBytes
+    const gpu = gpuBytes === null ? null : { bytes: gpuBytes, source: 'the memory of the GPU' }
+    return planMemory({
+      config,
+      ...rest,
+      ownHead: config.tiedHead !== true && tensors.has(names.head),
+      storedBytes: elementBytes(tensors.get(names.embedding)?.dtype ?? 'F32'),
+      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
+      device: device.id,
+      available: device.runtime === null ? await availableMemory() : gpu
     })
   }
 
@@ -203,12 +268,29 @@ export class OnnxEngine implements InferenceEngine {
   }
 }
 
-/** `best` is another word for `auto`. */
-function checkDevice(device: string): void {
-  if (['auto', 'best', 'cpu'].includes(device)) return
-  throw inferenceErrors.create('INF_DEVICE_UNAVAILABLE', `Device ${device} is not available; available: cpu`, {
-    data: { device, available: ['cpu'] },
-    hint: 'This version computes on the CPU: name cpu or auto. What CUDA takes is in the README, section CUDA.'
+interface WantedLoad {
+  readonly quantization: Quantization
+  readonly slots: number | 'auto'
+  readonly contextLength: number
+  readonly device: OpenDevice
+}
+
+/** Path of ONNX Runtime's own library; null where it is not installed. */
+function libraryOf(require: NodeJS.Require): string | null {
+  try {
+    return findLibrary(require)
+  } catch {
+    return null
+  }
+}
+
+/** Weights of 8 bits are multiplied by an operator that the CPU alone has. */
+function checkForm(quantization: Quantization, device: string): Quantization {
+  if (quantization !== 'q8' || device === 'cpu') return quantization
+  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {
+    at: { path: 'quantization' },
+    data: { name: 'quantization', value: quantization, device },
+    hint: 'Take none or q4 there, or the device cpu.'
   })
 }
 

@@ -5,17 +5,20 @@ import t from 'tap'
 import { buildLowRankUpdate } from '../src/onnx/low-rank.ts'
 import { ownRequire } from '../src/ort/library.ts'
 import { openRuntime } from '../src/ort/open.ts'
+import { bareHost } from './support/hosts.ts'
 import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from './support/models.ts'
 
 t.test('a device that is not there is refused by name; best and auto are other words for what there is', async t => {
-  const engine = await openEngine(t)
+  const gpu = { host: await bareHost(t) }
+  const notes: string[] = []
+  const engine = await openEngine(t, { gpu, onNote: note => void notes.push(note) })
   t.match(engine.name, /^onnxruntime 1\.\d+\.\d+$/)
-  t.match(await engine.devices(), [{ id: 'cpu', description: String }])
+  t.same(await engine.devices(), [{ id: 'cpu', description: (await engine.devices())[0]?.description }])
   const runDirectory = join(fixtures, 'qwen2-tiny')
   for (const device of ['cuda', 'cuda:1', 'metal', 'webgpu']) {
     await t.rejects(engine.load({ runDirectory, device }), {
       code: 'INF_DEVICE_UNAVAILABLE',
-      message: `Device ${device} is not available; available: cpu`
+      message: new RegExp(`^Device ${device} is not available: .+; available: cpu$`)
     })
   }
   for (const device of ['auto', 'best', 'cpu']) {
@@ -23,7 +26,8 @@ t.test('a device that is not there is refused by name; best and auto are other w
     t.equal(model.info.device, 'cpu')
     await model.close()
   }
-  const forced = await openEngine(t, { device: 'cuda' })
+  t.match(notes, [/^Models are computed on the CPU: /], 'and it is told once')
+  const forced = await openEngine(t, { device: 'cuda', gpu })
   await t.rejects(forced.load({ runDirectory }), { code: 'INF_DEVICE_UNAVAILABLE' })
 })
 

@@ -70,7 +70,7 @@ export class ToyModel implements LoadedModel {
 
   constructor(options: ToyOptions, load: Pick<LoadOptions, 'slots' | 'maxContext'> = {}) {
     this.#options = options
-    this.#slots = load.slots ?? 1
+    this.#slots = load.slots === undefined || load.slots === 'auto' ? 1 : load.slots
     this.chatAbilities = { tools: false, thinking: false, ...options.abilities }
     this.info = {
       family: 'llama',

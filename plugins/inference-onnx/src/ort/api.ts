@@ -9,7 +9,7 @@ import { inferenceErrors } from '../errors.ts'
 const API_VERSION = 29
 
 type Argument = 'pointer' | 'string' | 'int' | 'size'
-type Result = 'status' | 'string' | 'int' | 'void'
+type Result = 'status' | 'string' | 'int' | 'void' | 'pointer'
 
 const functions = {
   GetErrorCode: [1, 'int', ['pointer']],
@@ -21,9 +21,12 @@ const functions = {
   SetSessionGraphOptimizationLevel: [23, 'status', ['pointer', 'int']],
   SetIntraOpNumThreads: [24, 'status', ['pointer', 'int']],
   CreateRunOptions: [39, 'status', ['pointer']],
+  SessionGetInputCount: [30, 'status', ['pointer', 'pointer']],
   RunOptionsSetTerminate: [46, 'status', ['pointer']],
   RunOptionsUnsetTerminate: [47, 'status', ['pointer']],
+  CreateTensorAsOrtValue: [48, 'status', ['pointer', 'pointer', 'size', 'int', 'pointer']],
   CreateTensorWithDataAsOrtValue: [49, 'status', ['pointer', 'pointer', 'size', 'pointer', 'size', 'int', 'pointer']],
+  GetTensorMutableData: [51, 'status', ['pointer', 'pointer']],
   CreateCpuMemoryInfo: [69, 'status', ['int', 'int', 'pointer']],
   ReleaseStatus: [93, 'void', ['pointer']],
   ReleaseSession: [95, 'void', ['pointer']],
@@ -31,13 +34,30 @@ const functions = {
   ReleaseRunOptions: [97, 'void', ['pointer']],
   ReleaseSessionOptions: [100, 'void', ['pointer']],
   AddSessionConfigEntry: [130, 'status', ['pointer', 'string', 'string']],
+  CreateAllocator: [131, 'status', ['pointer', 'pointer', 'pointer']],
+  ReleaseAllocator: [132, 'void', ['pointer']],
   RunWithBinding: [133, 'status', ['pointer', 'pointer', 'pointer']],
   CreateIoBinding: [134, 'status', ['pointer', 'pointer']],
   ReleaseIoBinding: [135, 'void', ['pointer']],
   BindInput: [136, 'status', ['pointer', 'string', 'pointer']],
   BindOutput: [137, 'status', ['pointer', 'string', 'pointer']],
+  SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'status', ['pointer', 'pointer']],
+  CreateCUDAProviderOptions: [205, 'status', ['pointer']],
+  UpdateCUDAProviderOptions: [206, 'status', ['pointer', 'pointer', 'pointer', 'size']],
+  ReleaseCUDAProviderOptions: [208, 'void', ['pointer']],
+  SessionOptionsAppendExecutionProvider: [216, 'status', ['pointer', 'string', 'pointer', 'pointer', 'size']],
+  MemoryInfoGetDeviceType: [225, 'void', ['pointer', 'pointer']],
   AddExternalInitializersFromFilesInMemory: [279, 'status', ['pointer', 'pointer', 'pointer', 'pointer', 'size']],
-  SessionOptionsSetLoadCancellationFlag: [293, 'status', ['pointer', 'int']]
+  SessionOptionsSetLoadCancellationFlag: [293, 'status', ['pointer', 'int']],
+  RegisterExecutionProviderLibrary: [301, 'status', ['pointer', 'string', 'string']],
+  GetEpDevices: [303, 'status', ['pointer', 'pointer', 'pointer']],
+  SessionOptionsAppendExecutionProvider_V2: [
+    304,
+    'status',
+    ['pointer', 'pointer', 'pointer', 'size', 'pointer', 'pointer', 'size']
+  ],
+  EpDevice_EpName: [312, 'string', ['pointer']],
+  SessionGetMemoryInfoForInputs: [380, 'status', ['pointer', 'pointer', 'size']]
 } as const satisfies Record<string, readonly [slot: number, result: Result, argumentTypes: readonly Argument[]]>
 
 type FunctionName = keyof typeof functions
@@ -55,6 +75,8 @@ type Value = PointerArgument | number | string
  * library and its functions there.
  */
 const LIBRARIES = Symbol.for('svc.inference-onnx.libraries')
+/** Libraries that others need; kept for the same reason. */
+const PRELOADED = Symbol.for('svc.inference-onnx.preloaded')
 
 interface Library {
   readonly handle: unknown
@@ -63,17 +85,23 @@ interface Library {
   readonly table: Pointer
   /** By slot and signature, so that code with another opinion about one of them makes its own. */
   readonly functions: Map<string, Native>
+  /** Plug-in providers that were registered, by path: names of the providers that each of them brought. */
+  readonly providers: Map<string, readonly string[]>
 }
 
 /** The part of koffi that is used. */
 export interface Koffi {
-  load(path: string): { func(name: string, result: string, argumentTypes: string[]): () => Pointer }
+  load(
+    path: string,
+    options?: { readonly global: boolean }
+  ): { func(name: string, result: string, argumentTypes: string[]): () => Pointer }
   decode(pointer: Pointer, offset: number, type: unknown): unknown
   proto(result: string, argumentTypes: string[]): unknown
   address(array: NodeJS.TypedArray): Pointer
   config(): { readonly async_stack_size: number }
   config(change: { readonly async_stack_size: number }): unknown
   [LIBRARIES]?: Map<string, Library>
+  [PRELOADED]?: Map<string, unknown>
 }
 
 interface Native {
@@ -109,6 +137,14 @@ export class OrtApi {
     this.#koffi = koffi
     this.#library = library
     this.version = library.version
+  }
+
+  /** Strings for parameters of type `char **`. */
+  strings(values: readonly string[]): CStrings {
+    const texts = values.map(value => Buffer.from(`${value}\0`))
+    const pointers = new BigUint64Array(new ArrayBuffer(8 * Math.max(1, texts.length)))
+    for (const [index, text] of texts.entries()) pointers[index] = this.address(text)
+    return { pointers, texts }
   }
 
   /** Address of an array's memory, for structures that hold addresses. The caller keeps the array alive. */
@@ -154,6 +190,27 @@ export class OrtApi {
     this.#function(name)(pointer)
   }
 
+  /** Calls a function that writes an `int` to where its last parameter points. */
+  readInt(name: NameOf<'void'>, ...values: Value[]): number {
+    const out = new Int32Array(new ArrayBuffer(4))
+    this.#function(name)(...values, out)
+    return out[0] as number
+  }
+
+  text(name: NameOf<'string'>, pointer: Pointer): string {
+    return this.#function(name)(pointer) as string
+  }
+
+  /** The `count` addresses that lie at `pointer`. */
+  addresses(pointer: Pointer, count: number): Pointer[] {
+    return Array.from({ length: count }, (_, index) => this.#koffi.decode(pointer, index * 8, 'void *') as Pointer)
+  }
+
+  /** Plug-in providers that were registered with this library, by path, by whichever user of it. */
+  get providers(): Map<string, readonly string[]> {
+    return this.#library.providers
+  }
+
   #function(name: FunctionName): Native {
     const { functions: known, table } = this.#library
     const [slot, result, types] = functions[name]
@@ -174,14 +231,26 @@ export class OrtApi {
   }
 }
 
-function loadLibrary(koffi: Koffi, path: string): Library {
+/** Loads a library for those that need it by name, and keeps it. */
+export function preload(koffi: Koffi, path: string): void {
+  enlargeStack(koffi)
+  koffi[PRELOADED] ??= new Map()
+  if (!koffi[PRELOADED].has(path)) koffi[PRELOADED].set(path, koffi.load(path, { global: true }))
+}
+
+/** Has to be the first thing that happens to koffi: it refuses once a library was loaded. */
+function enlargeStack(koffi: Koffi): void {
   if (koffi.config().async_stack_size < STACK_BYTES) koffi.config({ async_stack_size: STACK_BYTES })
+}
+
+function loadLibrary(koffi: Koffi, path: string): Library {
+  enlargeStack(koffi)
   const handle = koffi.load(path)
   const base = handle.func('OrtGetApiBase', 'void *', [])()
   const version = functionAt(koffi, base, 1, 'str', [])() as string
   const table = functionAt(koffi, base, 0, 'void *', ['int'])(API_VERSION) as Pointer | null
   if (!table) throw new Error(`${path} is ONNX Runtime ${version}, which lacks interface ${API_VERSION}`)
-  return { handle, version, table, functions: new Map() }
+  return { handle, version, table, functions: new Map(), providers: new Map() }
 }
 
 /** The function whose address lies in slot `slot` of the table at `table`. */
@@ -192,6 +261,12 @@ function functionAt(koffi: Koffi, table: Pointer, slot: number, result: string, 
     types.map(type => cTypes[type])
   )
   return koffi.decode(address, 0, prototype) as Native
+}
+
+/** Strings as C sees them: `pointers` holds their addresses. All of it must stay referenced during the call. */
+export interface CStrings {
+  readonly pointers: BigUint64Array
+  readonly texts: readonly Uint8Array[]
 }
 
 /** Memory for one address. It has a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */

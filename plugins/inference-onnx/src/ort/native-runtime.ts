@@ -1,5 +1,6 @@
 import { type ElementType, elementType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
+import type { ExecutionTarget } from './execution-target.ts'
 import {
   type Binding,
   type Bindings,
@@ -26,9 +27,12 @@ export class NativeRuntime implements Runtime {
   readonly #api: OrtApi
   readonly #environment: Pointer
   readonly #memoryInfo: Pointer
+  readonly #target: ExecutionTarget | null
 
-  constructor(api: OrtApi) {
+  /** `target`: what sessions compute on; null is the CPU. Memory is the CPU's in any case. */
+  constructor(api: OrtApi, target: ExecutionTarget | null = null) {
     this.#api = api
+    this.#target = target
     this.name = `onnxruntime ${api.version}`
     // The environment is one per process and counted by the library. It is never given back, since it must outlive
     // every session, including those of a plugin that was reloaded meanwhile.
@@ -63,7 +67,7 @@ export class NativeRuntime implements Runtime {
     }
   }
 
-  async createSession({ model, weights, threads, signal }: SessionOptions): Promise<Session> {
+  async createSession({ model, weights, threads, signal }: SessionOptions): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
     const cancel = () => api.call('SessionOptionsSetLoadCancellationFlag', options, 1)
@@ -74,6 +78,7 @@ export class NativeRuntime implements Runtime {
       api.call('SetIntraOpNumThreads', options, threads)
       // Threads spin while a token is computed and sleep between tokens.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
+      this.#target?.append(api, this.#environment, options)
       const kept = weights === null ? [] : addWeights(api, options, weights)
       const session = await api.createAsync(
         'CreateSessionFromArray',
@@ -118,7 +123,8 @@ function allocate<T extends ElementType>(type: T, shape: readonly number[]): Hos
   return new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
 }
 
-class NativeTensor<T extends ElementType> implements HostTensor<T> {
+/** Memory of the CPU. */
+export class NativeTensor<T extends ElementType> implements HostTensor<T> {
   readonly type: T
   readonly shape: readonly number[]
   /** The library writes into this memory, so it lives as long as the tensor. */
@@ -153,28 +159,33 @@ class NativeTensor<T extends ElementType> implements HostTensor<T> {
   }
 }
 
-class NativeSession implements Session {
+export class NativeSession implements Session {
+  readonly handle: Pointer
   readonly #api: OrtApi
-  readonly #session: Pointer
   /** Memory that the library reads as long as the session lives. */
   readonly weights: readonly NodeJS.TypedArray[]
 
   constructor(api: OrtApi, session: Pointer, weights: readonly NodeJS.TypedArray[]) {
     this.#api = api
-    this.#session = session
+    this.handle = session
     this.weights = weights
   }
 
-  bind(inputs: Bindings, outputs: Bindings): Binding {
-    return new NativeBinding(this.#api, this.#session, inputs, outputs)
+  bind(inputs: Bindings, outputs: Bindings): NativeBinding {
+    return new NativeBinding(this.#api, this.handle, inputs, outputs)
   }
 
   async close(): Promise<void> {
-    this.#api.release('ReleaseSession', this.#session)
+    this.#api.release('ReleaseSession', this.handle)
   }
 }
 
-class NativeBinding implements Binding {
+/** A tensor that the library knows. */
+interface BoundTensor extends Tensor {
+  readonly value: Pointer
+}
+
+export class NativeBinding implements Binding {
   readonly #api: OrtApi
   readonly #session: Pointer
   readonly #binding: Pointer
@@ -188,12 +199,20 @@ class NativeBinding implements Binding {
     this.#binding = api.create('CreateIoBinding', session)
     this.#runOptions = api.create('CreateRunOptions')
     this.tensors = [...Object.values(inputs), ...Object.values(outputs)]
-    for (const [name, tensor] of Object.entries(inputs)) {
-      api.call('BindInput', this.#binding, name, (tensor as NativeTensor<ElementType>).value)
-    }
+    for (const [name, tensor] of Object.entries(inputs)) this.bindInput(name, tensor)
     for (const [name, tensor] of Object.entries(outputs)) {
-      api.call('BindOutput', this.#binding, name, (tensor as NativeTensor<ElementType>).value)
+      api.call('BindOutput', this.#binding, name, (tensor as BoundTensor).value)
     }
+  }
+
+  /** Binds an input anew: what lies on a device is a copy of what the tensor held when it was bound. */
+  bindInput(name: string, tensor: Tensor): void {
+    this.#api.call('BindInput', this.#binding, name, (tensor as BoundTensor).value)
+  }
+
+  /** Runs while the caller waits: for short work between runs that others await. */
+  runNow(): void {
+    this.#api.call('RunWithBinding', this.#session, this.#runOptions, this.#binding)
   }
 
   async run(signal?: AbortSignal): Promise<void> {

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises'
+import { freemem } from 'node:os'
+import { join } from 'node:path'
+import type { AvailableMemory } from './memory-plan.ts'
+
+/**
+ * Memory of the CPU that this process can still get: what the machine has free, or what its control group (a container's
+ * limit) leaves, whichever is less. Pages of files that can be dropped count as free. `root` is `/` but in tests.
+ */
+export async function availableMemory(root = '/'): Promise<AvailableMemory> {
+  const [machine, group] = await Promise.all([machineMemory(root), groupMemory(root)])
+  if (group !== null && group < machine) return { bytes: group, source: "what the control group's limit leaves" }
+  return { bytes: machine, source: 'free memory of the machine' }
+}
+
+async function machineMemory(root: string): Promise<number> {
+  const text = await read(root, '/proc/meminfo')
+  const kilobytes = /^MemAvailable:\s+(\d+) kB/m.exec(text ?? '')?.[1]
+  return kilobytes === undefined ? freemem() : Number(kilobytes) * 1024
+}
+
+/** Null where nothing limits the process. Control groups of both versions limit from every level above, too. */
+async function groupMemory(root: string): Promise<number | null> {
+  const lines = ((await read(root, '/proc/self/cgroup')) ?? '').split('\n')
+  const paths = lines.flatMap(line => {
+    const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+    if (line.startsWith('0::')) return [{ base: '/sys/fs/cgroup', path, limit: 'memory.max', used: 'memory.current' }]
+    if (!controllers.split(',').includes('memory')) return []
+    const files = { limit: 'memory.limit_in_bytes', used: 'memory.usage_in_bytes' }
+    return [{ base: '/sys/fs/cgroup/memory', path, ...files }]
+  })
+  let least: number | null = null
+  for (const { base, path, limit, used } of paths) {
+    const steps = path.split('/').filter(step => step !== '')
+    for (let depth = steps.length; depth >= 0; depth--) {
+      const folder = join(base, ...steps.slice(0, depth))
+      const [most, taken] = [await number(root, join(folder, limit)), await number(root, join(folder, used))]
+      if (most === null || taken === null) continue
+      const droppable = /^(?:total_)?inactive_file (\d+)/m.exec((await read(root, join(folder, 'memory.stat'))) ?? '')
+      const left = Math.max(0, most - taken + Number(droppable?.[1] ?? 0))
+      least = Math.min(least ?? left, left)
+    }
+  }
+  return least
+}
+
+/** Version 1 writes a huge number where there is no limit, version 2 the word `max`. */
+async function number(root: string, file: string): Promise<number | null> {
+  const text = await read(root, file)
+  const value = text === null || text.trim() === '' ? Number.NaN : Number(text)
+  return Number.isNaN(value) || value >= 2 ** 60 ? null : value
+}
+
+function read(root: string, file: string): Promise<string | null> {
+  return readFile(join(root, file), 'utf8').catch(() => null)
+}

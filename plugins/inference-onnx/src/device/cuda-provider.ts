@@ -1,0 +1,73 @@
+import { access } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { neededLibraries } from './elf.ts'
+import type { FoundLibrary, SharedLibraries } from './shared-libraries.ts'
+
+/** File names of ONNX Runtime's CUDA provider. */
+export const providerFiles = {
+  /** A plug-in, which any recent ONNX Runtime registers. */
+  plugin: 'libonnxruntime_providers_cuda_plugin.so',
+  /** A part of one release of ONNX Runtime, which looks for it beside its own library. */
+  bundled: 'libonnxruntime_providers_cuda.so',
+  shared: 'libonnxruntime_providers_shared.so'
+} as const
+
+export interface CudaProvider {
+  readonly form: 'plugin' | 'bundled'
+  readonly path: string
+  readonly folder: string
+  /** Libraries of CUDA and of its driver that it asks for, and where they are. */
+  readonly needs: readonly { readonly name: string; readonly found: FoundLibrary | null }[]
+}
+
+/** Libraries that come with every system need no search. */
+const CUDA_LIBRARY = /^lib(cu|nv)/
+
+/** The CUDA provider in the first of `folders` that holds one; null where none does. */
+export async function findCudaProvider(
+  folders: readonly string[],
+  libraries: SharedLibraries
+): Promise<CudaProvider | null> {
+  for (const folder of folders) {
+    for (const form of ['plugin', 'bundled'] as const) {
+      const path = join(folder, providerFiles[form])
+      if (!(await exists(path))) continue
+      if (form === 'bundled' && !(await exists(join(folder, providerFiles.shared)))) continue
+      const names = ((await neededLibraries(path)) ?? []).filter(name => CUDA_LIBRARY.test(name))
+      const needs = await Promise.all(names.map(async name => ({ name, found: await libraries.find(name) })))
+      return { form, path, folder, needs }
+    }
+  }
+  return null
+}
+
+/** Packages of PyPI that hold libraries of CUDA; those of CUDA 13 carry no number in their names. */
+const packages: Readonly<Record<string, string>> = {
+  libcudart: 'nvidia-cuda-runtime',
+  libcublas: 'nvidia-cublas',
+  libcublasLt: 'nvidia-cublas',
+  libcurand: 'nvidia-curand',
+  libcufft: 'nvidia-cufft',
+  libcudnn: 'nvidia-cudnn',
+  libnvrtc: 'nvidia-cuda-nvrtc',
+  libnvJitLink: 'nvidia-nvjitlink'
+}
+
+/** The command that puts missing libraries of CUDA into a folder where they are found; null when none would help. */
+export function libraryCommand(missing: readonly string[], folder: string): string | null {
+  const major = missing.some(name => /^lib(cudart|cublas(Lt)?)\.so\.12/.test(name)) ? 12 : 13
+  const wanted = missing.flatMap(name => {
+    const stem = basename(name).replace(/\.so.*$/, '')
+    const found = packages[stem]
+    if (found === undefined) return []
+    return major === 12 || stem === 'libcudnn' ? `${found}-cu${major}` : found
+  })
+  return wanted.length === 0 ? null : `pip install --target ${folder} ${[...new Set(wanted)].join(' ')}`
+}
+
+export function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false
+  )
+}

@@ -1,0 +1,155 @@
+import { dirname } from 'node:path'
+import type { DeviceInfo } from '@svc/contracts'
+import { inferenceErrors } from '../errors.ts'
+import type { Runtime } from '../ort/runtime.ts'
+import { physicalParallelism } from '../threads.ts'
+import { parseDevice } from './device-name.ts'
+import { type Host, thisHost } from './host.ts'
+import type { StatedGpu } from './nvidia.ts'
+import { cudaObstacle, type Obstacle, webgpuObstacle } from './obstacles.ts'
+import { openCuda, openWebgpu } from './open.ts'
+import { type Survey, survey } from './survey.ts'
+
+export interface DevicesOptions {
+  /** Folder of `svc gpu install`. */
+  readonly libraryDirectory: string
+  readonly require: NodeJS.Require
+  /** Path of ONNX Runtime's own library; null when it is not installed. */
+  readonly core: string | null
+  /** Whether ONNX Runtime may be called natively, which every device but the CPU takes. */
+  readonly native: boolean
+  /** What the machine's owner says about its GPU: nobody asks the driver then. */
+  readonly stated?: StatedGpu | null | undefined
+  readonly host?: Host | undefined
+  /** Told, once, why `auto` takes the CPU. */
+  onFallback(message: string): void
+}
+
+/** A device that works. */
+export interface OpenDevice {
+  /** `cpu`, `cuda:0`, `webgpu`. */
+  readonly id: string
+  /** To be closed with the model; null on the CPU, whose runtime all models share. */
+  readonly runtime: Runtime | null
+  /** Memory of the GPU in bytes, as far as its driver tells; null on the CPU, and where nobody knows. */
+  readonly freeBytes: number | null
+}
+
+const CPU: OpenDevice = { id: 'cpu', runtime: null, freeBytes: null }
+const MEGABYTE = 2 ** 20
+
+/** Finds and opens what models can be computed on. */
+export class Devices {
+  readonly #options: DevicesOptions
+  #told = false
+
+  constructor(options: DevicesOptions) {
+    this.#options = options
+  }
+
+  survey(): Promise<Survey> {
+    const { host = thisHost, libraryDirectory, core, stated = null } = this.#options
+    return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), stated })
+  }
+
+  /** What can be named here and now, as far as that is known without loading a provider. */
+  async list(): Promise<readonly DeviceInfo[]> {
+    const found = await this.survey()
+    const cpu = { id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }
+    const gpus = (found.driver?.gpus ?? [])
+      .filter(({ index }) => cudaObstacle(found, index) === null)
+      .map(({ index, model, memoryMb }) => ({ id: `cuda:${index}`, description: `${model}, ${memoryMb} MB` }))
+    const webgpu = webgpuObstacle(found) === null ? [{ id: 'webgpu', description: 'GPU through WebGPU' }] : []
+    return [cpu, ...gpus, ...webgpu]
+  }
+
+  /**
+   * Opens a device by name; see {@link parseDevice}. `auto` takes the first GPU of CUDA when it works, else the CPU.
+   *
+   * Throws `INF_DEVICE_UNAVAILABLE`, naming what is missing and the command that adds it.
+   */
+  async open(name: string): Promise<OpenDevice> {
+    const request = parseDevice(name)
+    const { native } = this.#options
+    if (request.kind === 'cpu' || (request.kind === 'auto' && !native)) return CPU
+    if (!native) {
+      const reason = 'the worker runtime computes on the CPU alone'
+      throw await this.#unavailable(name, { missing: [], reason, command: null })
+    }
+    const found = await this.survey()
+    switch (request.kind) {
+      case 'auto':
+        return this.#openBest(found)
+      case 'cuda':
+        return this.#openCuda(found, request.index, name)
+      case 'webgpu':
+        return this.#openWebgpu(found)
+      case 'metal':
+        throw await this.#unavailable(name, {
+          missing: [],
+          reason: "ONNX Runtime's Metal provider is not built in; on macOS, WebGPU computes through Metal",
+          command: null
+        })
+    }
+  }
+
+  async #openBest(found: Survey): Promise<OpenDevice> {
+    const obstacle = cudaObstacle(found, 0)
+    if (obstacle === null) {
+      try {
+        return await this.#openCuda(found, 0, 'cuda:0')
+      } catch (error) {
+        this.#tell((error as Error).message)
+        return CPU
+      }
+    }
+    this.#tell(obstacle.command === null ? obstacle.reason : `${obstacle.reason}; this adds it: ${obstacle.command}`)
+    return CPU
+  }
+
+  #tell(reason: string): void {
+    if (this.#told) return
+    this.#told = true
+    this.#options.onFallback(`Models are computed on the CPU: ${reason}`)
+  }
+
+  async #openCuda(found: Survey, index: number, name: string): Promise<OpenDevice> {
+    const obstacle = cudaObstacle(found, index)
+    const { provider } = found
+    if (obstacle !== null || provider === null) throw await this.#unavailable(name, obstacle)
+    const gpu = found.driver?.gpus.find(each => each.index === index)
+    const megabytes = gpu?.freeMb ?? gpu?.memoryMb
+    return {
+      id: `cuda:${index}`,
+      runtime: await this.#try(name, () => openCuda(this.#options, provider, index)),
+      freeBytes: megabytes === undefined ? null : megabytes * MEGABYTE
+    }
+  }
+
+  async #openWebgpu(found: Survey): Promise<OpenDevice> {
+    const obstacle = webgpuObstacle(found)
+    if (obstacle !== null) throw await this.#unavailable('webgpu', obstacle)
+    const runtime = await this.#try('webgpu', () => openWebgpu(this.#options))
+    return { id: 'webgpu', runtime, freeBytes: null }
+  }
+
+  async #try(name: string, open: () => Promise<Runtime>): Promise<Runtime> {
+    try {
+      return await open()
+    } catch (cause) {
+      const reason = (cause as Error).message
+      throw await this.#unavailable(name, { missing: [], reason, command: 'svc doctor gpu' }, cause)
+    }
+  }
+
+  async #unavailable(device: string, obstacle: Obstacle | null, cause?: unknown) {
+    const available = (await this.list()).map(({ id }) => id)
+    const { missing = [], reason = 'it was not found', command = null } = obstacle ?? {}
+    const message = `Device ${device} is not available: ${reason}; available: ${available.join(', ')}`
+    return inferenceErrors.create('INF_DEVICE_UNAVAILABLE', message, {
+      data: { device, available, missing: [...missing], command },
+      hint: command === null ? `Name one of ${available.join(', ')}, or auto.` : `Run: ${command}`,
+      cause
+    })
+  }
+}

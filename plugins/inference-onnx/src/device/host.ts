@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const execute = promisify(execFile)
+/** A driver that hangs must not hang a diagnosis. */
+const TIMEOUT_MS = 10_000
+
+/** What a search for devices sees of a machine. */
+export interface Host {
+  /** Absolute paths are looked up below it; `/` but in tests. */
+  readonly root: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Standard output of a program, or null when it is not there or fails. */
+  run(program: string, args: readonly string[]): Promise<string | null>
+}
+
+export const thisHost: Host = {
+  root: '/',
+  environment: process.env,
+  run: (program, args) =>
+    execute(program, [...args], { timeout: TIMEOUT_MS, windowsHide: true }).then(
+      ({ stdout }) => stdout,
+      () => null
+    )
+}

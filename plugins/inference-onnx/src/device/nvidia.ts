@@ -1,0 +1,62 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Host } from './host.ts'
+
+export interface NvidiaGpu {
+  /** Number by which CUDA knows it, as far as `CUDA_VISIBLE_DEVICES` leaves the order alone. */
+  readonly index: number
+  readonly model: string
+  readonly memoryMb: number
+  /** Null where nobody asked the driver. */
+  readonly freeMb: number | null
+}
+
+export interface NvidiaDriver {
+  readonly version: string
+  readonly gpus: readonly NvidiaGpu[]
+}
+
+/** What someone says about the GPU, so that nobody has to ask the driver. */
+export interface StatedGpu {
+  readonly model: string
+  readonly memoryMb: number
+}
+
+const VENDOR = '0x10de'
+const QUERY = ['--query-gpu=index,name,memory.total,memory.free', '--format=csv,noheader,nounits']
+
+/**
+ * The kernel's driver and its GPUs, or null where there is none. With `stated`, `nvidia-smi` is not asked.
+ */
+export async function findNvidiaDriver(host: Host, stated: StatedGpu | null): Promise<NvidiaDriver | null> {
+  const text = await readFile(join(host.root, '/proc/driver/nvidia/version'), 'utf8').catch(() => null)
+  if (stated !== null) {
+    const gpu = { index: 0, ...stated, freeMb: null }
+    return text === null ? null : { version: versionIn(text), gpus: [gpu] }
+  }
+  const csv = await host.run('nvidia-smi', QUERY)
+  if (text === null && csv === null) return null
+  return { version: versionIn(text ?? ''), gpus: (csv ?? '').split('\n').flatMap(gpuOf) }
+}
+
+/** Whether a card of NVIDIA is in the machine, driver or not; null where the system does not tell. */
+export async function hasNvidiaCard({ root }: Host): Promise<boolean | null> {
+  const folder = join(root, '/sys/bus/pci/devices')
+  const cards = await readdir(folder).catch(() => null)
+  if (cards === null) return null
+  const vendors = cards.map(card => readFile(join(folder, card, 'vendor'), 'utf8').catch(() => ''))
+  return (await Promise.all(vendors)).some(vendor => vendor.trim() === VENDOR)
+}
+
+/** `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.65.06  Sun Jul 27 …` */
+function versionIn(text: string): string {
+  return /\b\d{3,}\.\d+(\.\d+)?\b/.exec(text)?.[0] ?? 'unknown'
+}
+
+function gpuOf(line: string): NvidiaGpu[] {
+  const [index = '', model = '', memory = '', free = ''] = line.split(',').map(part => part.trim())
+  const numbers = [index, memory, free].map(Number)
+  if (model === '' || numbers.some(Number.isNaN)) return []
+  const [number = 0, memoryMb = 0, freeMb = 0] = numbers
+  return [{ index: number, model, memoryMb, freeMb }]
+}

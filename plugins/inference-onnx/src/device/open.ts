@@ -1,0 +1,52 @@
+import { copyFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { type Koffi, OrtApi, preload } from '../ort/api.ts'
+import { cudaTarget } from '../ort/cuda-target.ts'
+import { DeviceRuntime } from '../ort/device-runtime.ts'
+import type { Runtime } from '../ort/runtime.ts'
+import { webgpuTarget } from '../ort/webgpu-target.ts'
+import { type CudaProvider, exists } from './cuda-provider.ts'
+
+export interface OpenOptions {
+  readonly require: NodeJS.Require
+  /** Path of ONNX Runtime's own library. */
+  readonly core: string | null
+}
+
+/** ONNX Runtime on a GPU of NVIDIA. Throws whatever the loader or the provider says when it does not work. */
+export async function openCuda(options: OpenOptions, provider: CudaProvider, index: number): Promise<Runtime> {
+  const koffi = options.require('koffi') as Koffi
+  const core = coreOf(options)
+  for (const { found } of provider.needs) {
+    if (found !== null && !found.onLoaderPath) preload(koffi, found.path)
+  }
+  const library = provider.form === 'plugin' ? core : await coreBeside(core, provider.folder)
+  return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index))
+}
+
+/** ONNX Runtime on whatever GPU WebGPU finds. */
+export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
+  return DeviceRuntime.open(new OrtApi(options.require('koffi') as Koffi, coreOf(options)), webgpuTarget)
+}
+
+/**
+ * ONNX Runtime looks for its bundled provider beside its own library, so a copy of that lies beside the provider. (A link
+ * would not do: the loader takes it for the library that is loaded already.)
+ */
+export async function coreBeside(core: string, folder: string): Promise<string> {
+  const path = join(folder, basename(core))
+  if (dirname(core) === folder || (await exists(path))) return path
+  const part = `${path}.${process.pid}.part`
+  try {
+    await copyFile(core, part)
+    await rename(part, path)
+  } finally {
+    await rm(part, { force: true })
+  }
+  return path
+}
+
+function coreOf({ core }: OpenOptions): string {
+  if (core === null) throw new Error('the onnxruntime-node package holds no library for this machine')
+  return core
+}

@@ -1,0 +1,93 @@
+import { readdir, realpath } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Host } from './host.ts'
+
+const SYSTEM_FOLDERS = [
+  '/usr/lib/x86_64-linux-gnu',
+  '/usr/lib/aarch64-linux-gnu',
+  '/usr/lib64',
+  '/usr/lib',
+  '/lib64',
+  '/lib',
+  '/usr/local/lib',
+  '/usr/local/nvidia/lib64',
+  '/usr/local/nvidia/lib'
+]
+/** Where CUDA's own installers put libraries; the loader may not look there. */
+const TOOLKITS = ['/usr/local', '/opt']
+/** How deep packages of Python hide their libraries below the folder that they are installed in. */
+const DEPTH = 4
+
+export interface FoundLibrary {
+  /** Name that programs ask for, such as `libcudart.so.13`. */
+  readonly name: string
+  readonly path: string
+  /** As far as its file name tells. */
+  readonly version: string
+  /** Whether the dynamic loader finds it by name; else its full path must be loaded before what needs it. */
+  readonly onLoaderPath: boolean
+}
+
+/** Finds shared libraries by name: where the dynamic loader looks, in CUDA's own folders, and below `folders`. */
+export class SharedLibraries {
+  readonly #host: Host
+  readonly #folders: readonly string[]
+  #places: Promise<readonly { readonly folder: string; readonly onLoaderPath: boolean }[]> | undefined
+  #cache: Promise<ReadonlyMap<string, string>> | undefined
+
+  constructor(host: Host, folders: readonly string[]) {
+    this.#host = host
+    this.#folders = folders
+  }
+
+  async find(name: string): Promise<FoundLibrary | null> {
+    this.#cache ??= this.#loaderCache()
+    const cached = (await this.#cache).get(name)
+    if (cached !== undefined) return found(name, cached, true)
+    this.#places ??= this.#listPlaces()
+    for (const { folder, onLoaderPath } of await this.#places) {
+      const path = join(folder, name)
+      const version = await realpath(path).catch(() => null)
+      if (version !== null) return found(name, path, onLoaderPath, version)
+    }
+    return null
+  }
+
+  /** What `ldconfig` has indexed; empty where that is not known. */
+  async #loaderCache(): Promise<ReadonlyMap<string, string>> {
+    const text = (await this.#host.run('/sbin/ldconfig', ['-p'])) ?? ''
+    const entries = [...text.matchAll(/^\s+(\S+) \(.*\) => (\/.*)$/gm)]
+    return new Map(entries.map(([, name = '', path = '']) => [name, path]).reverse() as [string, string][])
+  }
+
+  async #listPlaces() {
+    const { root, environment } = this.#host
+    const at = (folder: string) => join(root, folder)
+    const path = (environment.LD_LIBRARY_PATH ?? '').split(':').filter(folder => folder !== '')
+    const known = [...path, ...SYSTEM_FOLDERS].map(folder => ({ folder: at(folder), onLoaderPath: true }))
+    const toolkits: string[] = []
+    for (const parent of TOOLKITS.map(at)) {
+      const names = await readdir(parent).catch(() => [])
+      for (const name of names
+        .filter(each => each.startsWith('cuda'))
+        .sort()
+        .reverse()) {
+        toolkits.push(join(parent, name, 'lib64'), join(parent, name, 'targets/x86_64-linux/lib'))
+      }
+    }
+    const own = (await Promise.all(this.#folders.map(folder => foldersBelow(folder, DEPTH)))).flat()
+    return [...known, ...[...own, ...toolkits].map(folder => ({ folder, onLoaderPath: false }))]
+  }
+}
+
+async function foldersBelow(folder: string, depth: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const below = depth === 0 ? [] : entries.filter(entry => entry.isDirectory())
+  const deeper = await Promise.all(below.map(({ name }) => foldersBelow(join(folder, name), depth - 1)))
+  return [folder, ...deeper.flat()]
+}
+
+async function found(name: string, path: string, onLoaderPath: boolean, real?: string): Promise<FoundLibrary> {
+  const file = basename(real ?? (await realpath(path).catch(() => path)))
+  return { name, path, version: /\.so\.(.+)$/.exec(file)?.[1] ?? '', onLoaderPath }
+}

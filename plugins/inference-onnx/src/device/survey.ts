@@ -1,0 +1,48 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type CudaProvider, findCudaProvider } from './cuda-provider.ts'
+import type { Host } from './host.ts'
+import { findNvidiaDriver, hasNvidiaCard, type NvidiaDriver, type StatedGpu } from './nvidia.ts'
+import { SharedLibraries } from './shared-libraries.ts'
+import { findVulkan, type Vulkan } from './vulkan.ts'
+
+export interface SurveyOptions {
+  readonly host: Host
+  /** Folder of `svc gpu install`: the CUDA provider, and libraries of CUDA anywhere below. */
+  readonly libraryDirectory: string
+  /** Folder of ONNX Runtime's own library, beside which its provider may lie; null when it is not installed. */
+  readonly coreFolder: string | null
+  readonly stated: StatedGpu | null
+}
+
+/** What a machine has for computing on a GPU. */
+export interface Survey {
+  /** Null where the system does not tell. */
+  readonly card: boolean | null
+  readonly driver: NvidiaDriver | null
+  readonly provider: CudaProvider | null
+  readonly vulkan: Vulkan
+  readonly libraryDirectory: string
+  /** `ID` of /etc/os-release, such as `debian`. */
+  readonly distribution: string
+}
+
+/** Looks around without loading anything. */
+export async function survey(options: SurveyOptions): Promise<Survey> {
+  const { host, libraryDirectory, coreFolder, stated } = options
+  const libraries = new SharedLibraries(host, [libraryDirectory])
+  const folders = coreFolder === null ? [libraryDirectory] : [libraryDirectory, coreFolder]
+  const [card, driver, provider, vulkan, distribution] = await Promise.all([
+    hasNvidiaCard(host),
+    findNvidiaDriver(host, stated),
+    findCudaProvider(folders, libraries),
+    findVulkan(host, libraries),
+    distributionOf(host)
+  ])
+  return { card, driver, provider, vulkan, libraryDirectory, distribution }
+}
+
+async function distributionOf({ root }: Host): Promise<string> {
+  const text = await readFile(join(root, '/etc/os-release'), 'utf8').catch(() => '')
+  return /^ID="?([a-z]+)/m.exec(text)?.[1] ?? ''
+}

@@ -1,0 +1,141 @@
+import type { Quantization } from '@svc/contracts'
+import { inferenceErrors } from './errors.ts'
+import type { DecoderConfig } from './model-config.ts'
+
+/** Memory that a model may take. */
+export interface AvailableMemory {
+  readonly bytes: number
+  /** What it is, for people: `free memory of the machine`. */
+  readonly source: string
+}
+
+export interface MemoryQuestion {
+  readonly config: DecoderConfig
+  readonly quantization: Quantization
+  /** Whether the checkpoint has weights of its own for the head. */
+  readonly ownHead: boolean
+  /** Bytes per number of an embedding that is read as it is stored. */
+  readonly storedBytes: number
+  /** `auto`: as many as fit, up to {@link MOST_SLOTS}. */
+  readonly slots: number | 'auto'
+  readonly contextLength: number
+  /** Tokens of a prompt that are read in one run. */
+  readonly chunk: number
+  readonly device: string
+  /** Null where nobody knows: nothing is refused then. */
+  readonly available: AvailableMemory | null
+}
+
+export interface MemoryPlan {
+  readonly slots: number
+  readonly weightBytes: number
+  /** Keys and values of one slot whose context is full. */
+  readonly slotBytes: number
+  /** What a run needs beside them: activations, logits, attention's scores. */
+  readonly workspaceBytes: number
+}
+
+/** Slots that `auto` takes at most: more answers at once than that are for people to ask for. */
+export const MOST_SLOTS = 16
+/** A load is refused when not even contexts of this many tokens fit; longer ones take their memory as they grow. */
+const LEAST_CONTEXT = 4096
+/** Part of the memory that is left to others. */
+const RESERVE = 0.05
+/** Graph, code and buffers of the runtime itself. */
+const RUNTIME_BYTES = 64 * 2 ** 20
+const FLOAT = 4
+/** Weights that share one scale in 4 bits. */
+const BLOCK = 128
+
+/**
+ * How much memory a model takes, and how many slots it gets.
+ *
+ * Throws `INF_OUT_OF_MEMORY`, with the numbers, when the weights, a run, and contexts of 4,096 tokens in all slots do not
+ * fit together. Pure: nothing is read or allocated.
+ */
+export function planMemory(question: MemoryQuestion): MemoryPlan {
+  const { config, contextLength, available } = question
+  const weightBytes = weightBytesOf(question)
+  const perPosition = FLOAT * 2 * config.layers * config.keyValueHeads * config.headSize
+  const context = Math.min(contextLength, LEAST_CONTEXT)
+  const workspaceBytes = workspaceBytesOf(question, context)
+  const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
+  const slots = question.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : question.slots
+  const plan = { slots, weightBytes, slotBytes: perPosition * contextLength, workspaceBytes }
+  const cacheBytes = rowsOf(slots) * perPosition * context
+  if (available !== null && room !== null && cacheBytes > room) throw refusal(question, plan, cacheBytes, context)
+  return plan
+}
+
+/** Bytes of all weights as the engine holds them. */
+function weightBytesOf({ config, quantization, ownHead, storedBytes }: MemoryQuestion): number {
+  const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
+  const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
+  const matrix = (rows: number, columns: number) => matrixBytes(quantization, rows, columns)
+  const layer =
+    matrix(queries + 2 * keys, hiddenSize) +
+    matrix(hiddenSize, queries) +
+    matrix(2 * intermediateSize, hiddenSize) +
+    matrix(hiddenSize, intermediateSize) +
+    4 * hiddenSize * FLOAT
+  const embedding = vocabularySize * hiddenSize * (quantization === 'none' ? FLOAT : storedBytes)
+  const head = ownHead || quantization !== 'none' ? matrix(vocabularySize, hiddenSize) : 0
+  return layers * layer + embedding + head
+}
+
+function matrixBytes(quantization: Quantization, rows: number, columns: number): number {
+  if (quantization === 'none') return rows * columns * FLOAT
+  if (quantization === 'q8') return rows * (columns + FLOAT)
+  const blocks = Math.ceil(columns / BLOCK)
+  return rows * blocks * (BLOCK / 2 + FLOAT)
+}
+
+function workspaceBytesOf({ config, chunk }: MemoryQuestion, context: number): number {
+  const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, vocabularySize } = config
+  const perToken = 4 * hiddenSize + (heads + 2 * keyValueHeads) * headSize + 4 * intermediateSize + heads * context
+  return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize)
+}
+
+/** With several slots, a row that no sequence lives in lets others change places. */
+function rowsOf(slots: number): number {
+  return slots === 1 ? 1 : slots + 1
+}
+
+function fittingSlots(room: number | null, slotBytes: number): number {
+  if (room === null) return 1
+  const rows = Math.floor(room / slotBytes)
+  return Math.max(1, Math.min(MOST_SLOTS, rows - 1))
+}
+
+function refusal(question: MemoryQuestion, plan: MemoryPlan, cacheBytes: number, context: number) {
+  const { available, quantization, device } = question
+  const needed = plan.weightBytes + plan.workspaceBytes + cacheBytes
+  const slots = plan.slots === 1 ? 'one context' : `${plan.slots} contexts`
+  const message =
+    `The model does not fit on ${device}: ${size(plan.weightBytes)} of weights (quantization ${quantization}), ` +
+    `${size(cacheBytes)} for ${slots} of ${context} tokens and ${size(plan.workspaceBytes)} to compute with ` +
+    `make ${size(needed)}, but ${available?.source} is ${size(available?.bytes ?? 0)}`
+  const hints = [
+    ...(quantization === 'none' ? ['quantization q8 or q4'] : quantization === 'q8' ? ['quantization q4'] : []),
+    ...(plan.slots > 1 ? ['fewer slots'] : []),
+    'a smaller maxContext'
+  ]
+  return inferenceErrors.create('INF_OUT_OF_MEMORY', message, {
+    data: {
+      device,
+      quantization,
+      slots: plan.slots,
+      weightBytes: plan.weightBytes,
+      cacheBytes,
+      workspaceBytes: plan.workspaceBytes,
+      neededBytes: needed,
+      availableBytes: available?.bytes ?? 0
+    },
+    hint: `Load it with ${hints.join(', ')}, or on a machine with more memory.`
+  })
+}
+
+function size(bytes: number): string {
+  const [value, unit] = bytes >= 2 ** 30 ? [bytes / 2 ** 30, 'GiB'] : [bytes / 2 ** 20, 'MiB']
+  return `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`
+}

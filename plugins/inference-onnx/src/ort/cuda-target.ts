@@ -1,0 +1,63 @@
+import type { CudaProvider } from '../device/cuda-provider.ts'
+import { inferenceErrors } from '../errors.ts'
+import type { OrtApi, Pointer } from './api.ts'
+import type { ExecutionTarget } from './execution-target.ts'
+
+/** CUDA device `index` through a provider library, whose own needs have been loaded. */
+export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarget {
+  return {
+    id: `cuda:${index}`,
+    addressable: true,
+    append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index)
+  }
+}
+
+function appendBundled(index: number): ExecutionTarget['append'] {
+  return (api, _, options) => {
+    const provider = api.create('CreateCUDAProviderOptions')
+    try {
+      const [names, values] = [api.strings(['device_id']), api.strings([String(index)])]
+      api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, 1)
+      api.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, provider)
+    } finally {
+      api.release('ReleaseCUDAProviderOptions', provider)
+    }
+  }
+}
+
+function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
+  return (api, environment, options) => {
+    const names = registeredProviders(api, environment, path)
+    const devices = epDevices(api, environment).filter(device => names.includes(api.text('EpDevice_EpName', device)))
+    const device = devices[index]
+    if (device === undefined) {
+      throw inferenceErrors.create(
+        'INF_DEVICE_UNAVAILABLE',
+        `Device cuda:${index} is not available: ${path} found ${devices.length} GPUs`,
+        { data: { device: `cuda:${index}`, found: devices.length } }
+      )
+    }
+    const none = api.strings([])
+    const chosen = BigUint64Array.of(device)
+    const append = 'SessionOptionsAppendExecutionProvider_V2'
+    api.call(append, options, environment, chosen, 1, none.pointers, none.pointers, 0)
+  }
+}
+
+/** Registers a plug-in once per process; the names of the providers that it brought. */
+function registeredProviders(api: OrtApi, environment: Pointer, path: string): readonly string[] {
+  const known = api.providers.get(path)
+  if (known !== undefined) return known
+  const before = new Set(epDevices(api, environment))
+  api.call('RegisterExecutionProviderLibrary', environment, path, path)
+  const brought = epDevices(api, environment).filter(device => !before.has(device))
+  const names = [...new Set(brought.map(device => api.text('EpDevice_EpName', device)))]
+  api.providers.set(path, names)
+  return names
+}
+
+function epDevices(api: OrtApi, environment: Pointer): Pointer[] {
+  const [list, count] = [new BigUint64Array(new ArrayBuffer(8)), new BigUint64Array(new ArrayBuffer(8))]
+  api.call('GetEpDevices', environment, list, count)
+  return api.addresses(list[0] as Pointer, Number(count[0]))
+}

@@ -1,0 +1,79 @@
+import { elementType } from '../onnx/graph.ts'
+import type { OrtApi, Pointer } from './api.ts'
+import { elementCount, type Tensor } from './runtime.ts'
+
+const FLOAT_BYTES = 4
+/** `OrtMemoryInfoDeviceType_CPU` */
+const DEVICE_CPU = 0
+
+/** Memory of the device that a session computes on, through the session's own allocator. */
+export class DeviceMemory {
+  readonly #api: OrtApi
+  readonly #info: Pointer
+  readonly #allocator: Pointer
+
+  constructor(api: OrtApi, session: Pointer, info: Pointer) {
+    this.#api = api
+    this.#info = info
+    this.#allocator = api.create('CreateAllocator', session, info)
+  }
+
+  /** float32; what it holds at first is whatever the device left there. */
+  allocate(shape: readonly number[]): DeviceTensor {
+    const value = this.#api.create(
+      'CreateTensorAsOrtValue',
+      this.#allocator,
+      BigInt64Array.from(shape, BigInt),
+      shape.length,
+      elementType.float32
+    )
+    return new DeviceTensor(this.#api, value, shape)
+  }
+
+  /**
+   * A part of a tensor's memory in another shape: it begins `start` elements after the tensor does, which must be 0 where
+   * parts have no address. It is released on its own, and first.
+   */
+  part(tensor: DeviceTensor, shape: readonly number[], start = 0): DeviceTensor {
+    const base = this.#api.create('GetTensorMutableData', tensor.value)
+    const value = this.#api.create(
+      'CreateTensorWithDataAsOrtValue',
+      this.#info,
+      base + BigInt(start * FLOAT_BYTES),
+      elementCount(shape) * FLOAT_BYTES,
+      BigInt64Array.from(shape, BigInt),
+      shape.length,
+      elementType.float32
+    )
+    return new DeviceTensor(this.#api, value, shape)
+  }
+
+  release(): void {
+    this.#api.release('ReleaseAllocator', this.#allocator)
+  }
+}
+
+/** Memory on a device, which JavaScript does not see. */
+export class DeviceTensor implements Tensor {
+  readonly value: Pointer
+  readonly shape: readonly number[]
+  readonly #api: OrtApi
+
+  constructor(api: OrtApi, value: Pointer, shape: readonly number[]) {
+    this.#api = api
+    this.value = value
+    this.shape = shape
+  }
+
+  release(): void {
+    this.#api.release('ReleaseValue', this.value)
+  }
+}
+
+/** Where a session wants those of its inputs that it does not want on the CPU; null when it wants all of them there. */
+export function deviceOfInputs(api: OrtApi, session: Pointer): Pointer | null {
+  const count = Number(api.create('SessionGetInputCount', session))
+  const infos = new BigUint64Array(new ArrayBuffer(8 * count))
+  api.call('SessionGetMemoryInfoForInputs', session, infos, count)
+  return infos.find(info => api.readInt('MemoryInfoGetDeviceType', info) !== DEVICE_CPU) ?? null
+}

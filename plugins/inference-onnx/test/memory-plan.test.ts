@@ -1,0 +1,122 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { availableMemory } from '../src/available-memory.ts'
+import { type MemoryQuestion, MOST_SLOTS, planMemory } from '../src/memory-plan.ts'
+import { type DecoderConfig, parseModelConfig } from '../src/model-config.ts'
+import { bareHost } from './support/hosts.ts'
+import { fixtures, openEngine } from './support/models.ts'
+
+const GIB = 2 ** 30
+
+/** The shape of Qwen2.5-0.5B. */
+const config: DecoderConfig = parseModelConfig(
+  'config.json',
+  {
+    model_type: 'qwen2',
+    hidden_size: 896,
+    intermediate_size: 4864,
+    num_hidden_layers: 24,
+    num_attention_heads: 14,
+    num_key_value_heads: 2,
+    vocab_size: 151_936,
+    max_position_embeddings: 32_768,
+    tie_word_embeddings: true
+  },
+  null
+)
+
+const question: MemoryQuestion = {
+  config,
+  quantization: 'none',
+  ownHead: false,
+  storedBytes: 2,
+  slots: 1,
+  contextLength: 32_768,
+  chunk: 256,
+  device: 'cpu',
+  available: { bytes: 16 * GIB, source: 'free memory of the machine' }
+}
+
+t.test('bytes of the weights, by how they are held', async t => {
+  const parameters = 494_032_768
+  const none = planMemory(question).weightBytes
+  t.ok(Math.abs(none / (parameters * 4) - 1) < 0.01, `${none}`)
+  const [linear, vocabulary] = [parameters - 151_936 * 896, 151_936 * 896]
+  const q8 = planMemory({ ...question, quantization: 'q8' }).weightBytes
+  t.ok(Math.abs(q8 / (linear + 3 * vocabulary) - 1) < 0.02, `${q8}`)
+  const q4 = planMemory({ ...question, quantization: 'q4' }).weightBytes
+  t.ok(Math.abs(q4 / (0.53 * (linear + vocabulary) + 2 * vocabulary) - 1) < 0.02, `${q4}`)
+  t.equal(planMemory({ ...question, ownHead: true }).weightBytes, none + vocabulary * 4)
+})
+
+t.test('bytes of a slot', async t => {
+  t.equal(planMemory(question).slotBytes, 4 * 2 * 24 * 2 * 64 * 32_768)
+})
+
+t.test('automatic slots are as many as fit with full contexts', async t => {
+  const slots = (gib: number | null) =>
+    planMemory({
+      ...question,
+      slots: 'auto',
+      available: gib === null ? null : { bytes: gib * GIB, source: 'free memory' }
+    }).slots
+  t.equal(slots(64), MOST_SLOTS)
+  const some = slots(8)
+  t.ok(some > 1 && some < MOST_SLOTS, `${some}`)
+  t.ok(slots(4) < some)
+  t.equal(slots(3), 1)
+  t.equal(slots(null), 1, 'and one where nobody knows the memory')
+})
+
+t.test('what cannot fit is refused with the numbers before anything is allocated', async t => {
+  const available = { bytes: 1.5 * GIB, source: "what the control group's limit leaves" }
+  t.throws(() => planMemory({ ...question, available }), {
+    code: 'INF_OUT_OF_MEMORY',
+    message:
+      /^The model does not fit on cpu: 1\.84 GiB of weights \(quantization none\), 96 MiB for one context of 4096 tokens .* make .* but what the control group's limit leaves is 1\.50 GiB$/,
+    hint: /quantization q8 or q4, a smaller maxContext/,
+    data: { device: 'cpu', slots: 1, availableBytes: 1.5 * GIB }
+  })
+  t.equal(planMemory({ ...question, quantization: 'q4', available }).slots, 1)
+  t.throws(() => planMemory({ ...question, quantization: 'q4', slots: 100, available }), {
+    code: 'INF_OUT_OF_MEMORY',
+    message: /100 contexts of 4096 tokens/,
+    hint: /fewer slots/
+  })
+  t.equal(planMemory({ ...question, available: null, slots: 1000 }).slots, 1000)
+})
+
+t.test('free memory is what the machine has, or what a control group leaves of it', async t => {
+  const meminfo = 'MemTotal:       16000000 kB\nMemFree:         1000000 kB\nMemAvailable:    8000000 kB\n'
+  const read = async (files: Record<string, string>) => {
+    const { bytes, source } = await availableMemory((await bareHost(t, { files })).root)
+    return [bytes, source.includes('control group')]
+  }
+  t.same(await read({ '/proc/meminfo': meminfo }), [8_000_000 * 1024, false])
+  const two = { '/proc/meminfo': meminfo, '/proc/self/cgroup': '0::/a/b\n', '/sys/fs/cgroup/a/b/memory.max': 'max\n' }
+  t.same(await read(two), [8_000_000 * 1024, false], 'a group without a limit')
+  const limited = {
+    ...two,
+    '/sys/fs/cgroup/a/memory.max': '4000\n',
+    '/sys/fs/cgroup/a/memory.current': '3000\n',
+    '/sys/fs/cgroup/a/memory.stat': 'active_file 5\ninactive_file 500\n'
+  }
+  t.same(await read(limited), [1500, true], 'a limit further up; pages that can be dropped count as free')
+  const one = {
+    '/proc/meminfo': meminfo,
+    '/proc/self/cgroup': '5:cpu:/x\n4:memory:/docker/c\n',
+    '/sys/fs/cgroup/memory/memory.limit_in_bytes': '9000\n',
+    '/sys/fs/cgroup/memory/memory.usage_in_bytes': '2000\n',
+    '/sys/fs/cgroup/memory/memory.stat': 'inactive_file 1\ntotal_inactive_file 100\n'
+  }
+  t.same(await read(one), [7001, true])
+  const endless = { ...one, '/sys/fs/cgroup/memory/memory.limit_in_bytes': '9223372036854771712\n' }
+  t.same(await read(endless), [8_000_000 * 1024, false])
+})
+
+t.test('a load takes as many slots as fit when it says auto', async t => {
+  const engine = await openEngine(t)
+  const model = await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny'), device: 'cpu', slots: 'auto' })
+  t.equal(model.capacity().slots, MOST_SLOTS)
+  await model.close()
+})
