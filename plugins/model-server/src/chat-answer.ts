@@ -1,7 +1,9 @@
 import type { LoadedModel } from '@svc/contracts'
-import { type AnswerEvent, type AnswerReading, PLAIN, readAnswer } from './answer/answer.ts'
+import { type AnswerEvent, type Proceed, readAnswer } from './answer/answer.ts'
+import { type AnswerReading, PLAIN } from './answer/answer-reader.ts'
 import { type ChatIntent, planChat } from './chat-plan.ts'
 import type { Completion, CompletionRequest, Completions } from './completions.ts'
+import type { Prompt } from './prompt.ts'
 import type { ServedModel } from './served-model.ts'
 
 /** A chat request after its wire format has been taken off. */
@@ -26,9 +28,19 @@ export async function startChat(
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
   const { prompt, constraint, reading } = planChat(model, served.name, intent, options.contextLimit)
-  const request = { ...options, prompt, ...(constraint === undefined ? {} : { constraint }) }
-  const completion = await completions.start(request, signal)
-  return chatAnswer(completion, reading, model)
+  const begun = performance.now()
+  const started = { ...options, prompt, begun, ...(constraint === undefined ? {} : { constraint }) }
+  const completion = await completions.start(started, signal)
+  const asked = options.maxTokens ?? completions.limits.maxTokens
+  const proceed: Proceed = async ({ raw, constraint: rule }, generated) => {
+    const maxTokens = asked === 'rest' ? asked : asked - generated
+    if (maxTokens !== 'rest' && maxTokens <= 0) return null
+    const { stop, ...rest } = options
+    const next = { ...rest, prompt: extended(model, prompt, raw), begun, maxTokens, admitted: true }
+    if (rule !== undefined) return completions.start({ ...next, constraint: rule }, signal)
+    return completions.start({ ...next, ...(stop === undefined ? {} : { stop }) }, signal)
+  }
+  return chatAnswer(completion, reading, model, proceed)
 }
 
 /** Lets the model go on with a prompt that is no conversation. Throws as {@link Completions.start} does. */
@@ -38,19 +50,36 @@ export async function startText(
   request: CompletionRequest,
   signal: AbortSignal
 ): Promise<ChatAnswer> {
-  return chatAnswer(await completions.start(request, signal), PLAIN, served.ready().model)
+  const completion = await completions.start(request, signal)
+  return chatAnswer(completion, PLAIN, served.ready().model, async () => null)
 }
 
-function chatAnswer(completion: Completion, reading: AnswerReading, model: LoadedModel): ChatAnswer {
+/** The prompt with the beginning of its answer. */
+function extended(model: LoadedModel, prompt: Prompt, raw: string): Prompt {
+  if (prompt.kind === 'text') return { kind: 'text', text: prompt.text + raw }
+  return { kind: 'tokens', tokens: [...prompt.tokens, ...model.tokenize(raw, { special: true })] }
+}
+
+function chatAnswer(completion: Completion, reading: AnswerReading, model: LoadedModel, proceed: Proceed): ChatAnswer {
   const answerTokens: number[] = []
-  const noted = {
-    ...completion,
+  const noted = (part: Completion): Completion => ({
+    ...part,
     async *[Symbol.asyncIterator]() {
-      for await (const event of completion) {
+      for await (const event of part) {
         if (event.type === 'text') for (const token of event.tokens) answerTokens.push(token)
         yield event
       }
     }
+  })
+  const proceedNoted: Proceed = async (continuation, generated) => {
+    // The parts are read again as one text, of which the tokens are those of the whole.
+    answerTokens.splice(0, answerTokens.length, ...model.tokenize(continuation.raw, { special: true }))
+    const part = await proceed(continuation, generated)
+    return part === null ? null : noted(part)
   }
-  return { promptTokens: completion.promptTokens, answerTokens, events: readAnswer(noted, reading, model) }
+  return {
+    promptTokens: completion.promptTokens,
+    answerTokens,
+    events: readAnswer(noted(completion), reading, model, proceedNoted)
+  }
 }

@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatTool, LoadedModel } from '@svc/contracts'
-import { type AnswerReading, PLAIN } from './answer/answer.ts'
+import type { AnswerReading } from './answer/answer-reader.ts'
 import { thinkingMarks } from './answer/thinking-reader.ts'
-import { type ForcedCall, forcedCall, toolFormat } from './answer/tool-format.ts'
+import { forcedCall, type ToolFormat, toolFormat } from './answer/tool-format.ts'
 import { invalid } from './body-reader.ts'
 import type { FieldConstraint } from './completions.ts'
 import { renderContinuation, renderConversation } from './conversation.ts'
@@ -30,6 +30,8 @@ export interface ToolIntent {
   readonly forced: readonly ChatTool[]
   /** Whether one answer may hold several calls. */
   readonly several: boolean
+  /** Names of functions whose arguments must follow their schema. */
+  readonly strict: ReadonlySet<string>
 }
 
 export interface ChatPlan {
@@ -51,33 +53,35 @@ export function planChat(model: LoadedModel, name: string, intent: ChatIntent, c
   const format = toolFormat(template)
   const call =
     tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)
-  const bound = call !== undefined || constraint !== undefined
-  const { text, tokens } = renderPrompt(model, intent, bound, contextLimit)
-
+  const rule = call === undefined ? constraint : { field: 'tools', value: call.constraint }
   const marks = thinkingMarks(template)
+  // Where the answer has to have a form, thoughts come before it if they are asked for, and not at all otherwise.
+  const thinks = marks !== null && (rule === undefined || intent.thinking === true)
+  const { text, tokens } = renderPrompt(model, { ...intent, ...(rule && !thinks ? NO_THOUGHTS : {}) }, contextLimit)
   const inside = marks !== null && text.trimEnd().endsWith(marks.open)
-  // An answer that has to have a form has no room for thoughts that the template has already begun.
-  const prefill = (bound && inside ? `\n${marks.close}\n\n` : '') + (call?.prefill ?? '')
-  const reading = {
-    ...PLAIN,
-    ...(marks === null || bound ? {} : { thinking: { marks, inside } }),
-    ...(tools === undefined
-      ? {}
-      : {
-          tools: {
-            format,
-            names: tools.functions.map(each => each.name),
-            forced: call !== undefined && call.prefill !== '',
-            several: tools.several
-          }
-        })
-  }
-  const wanted = call === undefined ? constraint : constraintOf(call)
+  const prefill = call?.prefill ?? ''
+  const begun = thinks ? '' : `${inside ? `\n${marks.close}\n\n` : ''}${prefill}`
   return {
-    prompt: promptOf(model, text + prefill, tokens),
-    reading,
-    ...(wanted === undefined ? {} : { constraint: wanted })
+    prompt: promptOf(model, text + begun, tokens),
+    reading: {
+      thinking: thinks ? { marks, inside } : null,
+      ...(thinks && rule !== undefined ? { afterThought: { prefill, constraint: rule } } : {}),
+      tools: tools === undefined ? null : toolReading(tools, format, prefill !== '')
+    },
+    ...(rule === undefined || thinks ? {} : { constraint: rule })
   }
+}
+
+const NO_THOUGHTS = { thinking: false }
+
+function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): AnswerReading['tools'] {
+  const strict = tools.functions
+    .filter(({ name }) => tools.strict.has(name))
+    .map(({ name, parameters }): [string, FieldConstraint] => {
+      return [name, { field: 'tools', value: { type: 'json-schema', schema: parameters } }]
+    })
+  const names = tools.functions.map(each => each.name)
+  return { format, names, forced, several: tools.several, strict: new Map(strict) }
 }
 
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
@@ -92,27 +96,17 @@ function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): 
   if (constraint !== undefined && tools !== undefined) {
     throw unsupported(constraint.field, 'an answer cannot both follow it and call tools')
   }
-  if (thinking === true && constraint !== undefined) {
-    throw unsupported(
-      thinkingField,
-      `the whole answer follows '${constraint.field}', which leaves no room for thoughts`
-    )
-  }
-  if (thinking === true && tools !== undefined && tools.forced.length > 0) {
-    throw unsupported(thinkingField, `'tool_choice' makes the answer a call, which leaves no room for thoughts`)
-  }
 }
 
 /** The text of the new turns, and the tokens that come before it where the request brings some. */
 function renderPrompt(
   model: LoadedModel,
   intent: ChatIntent,
-  bound: boolean,
   contextLimit: number | undefined
 ): { readonly text: string; readonly tokens: readonly number[] } {
   const { messages, tools, template, context = [] } = intent
   const limit = Math.min(model.info.contextLength, contextLimit ?? Number.POSITIVE_INFINITY)
-  const thinking = intent.thinking ?? (bound && model.chatAbilities.thinking ? false : undefined)
+  const thinking = intent.thinking
   const conversation = {
     messages,
     ...(tools === undefined ? {} : { tools: tools.functions }),
@@ -130,8 +124,4 @@ function renderPrompt(
 function promptOf(model: LoadedModel, text: string, tokens: readonly number[]): Prompt {
   if (tokens.length === 0) return { kind: 'text', text }
   return { kind: 'tokens', tokens: [...tokens, ...model.tokenize(text, { special: true })] }
-}
-
-function constraintOf({ constraint }: ForcedCall): FieldConstraint {
-  return { field: 'tools', value: constraint }
 }

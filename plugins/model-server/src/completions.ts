@@ -21,6 +21,8 @@ export interface CompletionRequest {
   readonly client?: string
   /** Part of a request that has been let in already: it waits however long the queue is. */
   readonly admitted?: boolean
+  /** When the request began, by `performance.now()`, for the time that it may take; default now. */
+  readonly begun?: number
 }
 
 /** What the answer must look like, and the field of the request that says so. */
@@ -91,7 +93,7 @@ export class Completions {
       const asked = request.maxTokens ?? limits.maxTokens
       if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
       if (asked === 0) return nothing(tokens, record)
-      const ending = new Ending(signal, limits.timeoutMs)
+      const ending = new Ending(signal, limits.timeoutMs, request.begun ?? performance.now())
       const { constraint, stop, logprobs, adapter, client } = request
       const events = this.#run(model, ending, constraint?.field, record, {
         tokens,
@@ -159,12 +161,13 @@ class Ending {
   readonly #timer: NodeJS.Timeout | undefined
   why: End | undefined
 
-  constructor(signal: AbortSignal, milliseconds: number) {
+  constructor(signal: AbortSignal, milliseconds: number, begun: number) {
     this.#signal = signal
     this.#milliseconds = milliseconds
     if (signal.aborted) this.#gone()
     else signal.addEventListener('abort', this.#gone)
-    if (milliseconds > 0) this.#timer = setTimeout(() => this.end('timeout'), milliseconds)
+    if (milliseconds === 0) return
+    this.#timer = setTimeout(() => this.end('timeout'), Math.max(0, begun + milliseconds - performance.now()))
   }
 
   get signal(): AbortSignal {

@@ -48,3 +48,8 @@ export function functionTools(tools: readonly FunctionTool[]): readonly ChatTool
     }
   })
 }
+
+/** Names of the functions whose arguments must follow their schema. */
+export function strictNames(tools: readonly FunctionTool[]): ReadonlySet<string> {
+  return new Set(tools.flatMap(tool => (tool.function?.strict === true ? [tool.function.name] : [])))
+}

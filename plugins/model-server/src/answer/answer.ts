@@ -1,11 +1,10 @@
 import type { GenerateUsage, LoadedModel } from '@svc/contracts'
-import type { Completion, CompletionEvent } from '../completions.ts'
-import { SpecialMarks } from './special-marks.ts'
-import { type ThinkingMarks, ThinkingReader } from './thinking-reader.ts'
-import { type ToolCall, type ToolCallPiece, ToolCallReader } from './tool-call-reader.ts'
-import type { ToolFormat } from './tool-format.ts'
+import type { Completion, CompletionEvent, FieldConstraint } from '../completions.ts'
+import { AnswerReader, type AnswerReading } from './answer-reader.ts'
+import type { ToolCallPiece } from './tool-call-reader.ts'
 
 type TextEvent = Extract<CompletionEvent, { type: 'text' }>
+type EndEvent = Extract<CompletionEvent, { type: 'done' }>
 
 /** What an answer is made of, whatever the wire format. */
 export type AnswerEvent =
@@ -22,131 +21,68 @@ export interface AnswerEnd {
   readonly thinkingTokens: number
 }
 
-/** What to look for in an answer. */
-export interface AnswerReading {
-  /** `inside`: the prompt has begun the thought. */
-  readonly thinking: { readonly marks: ThinkingMarks; readonly inside: boolean } | null
-  readonly tools: {
-    readonly format: ToolFormat
-    readonly names: readonly string[]
-    /** The prompt has begun a call. */
-    readonly forced: boolean
-    /** Whether one answer may hold several calls. */
-    readonly several: boolean
-  } | null
+/** From where an answer goes on under another rule. */
+export interface Continuation {
+  /** The answer so far, as the model is to see it. */
+  readonly raw: string
+  /** What must follow; anything when it is absent. */
+  readonly constraint?: FieldConstraint
 }
 
-export const PLAIN: AnswerReading = { thinking: null, tools: null }
+/** Goes on with an answer of which so many tokens have been generated; null when it may have no more. */
+export type Proceed = (continuation: Continuation, generated: number) => Promise<Completion | null>
 
-/** Parts an answer into thoughts, text and calls while it is written. */
+/**
+ * Parts an answer into thoughts, text and calls while it is written. Where a rule begins in the middle of it, behind the
+ * thoughts or at the arguments of a strict function, the model is stopped there and goes on under the rule.
+ */
 export async function* readAnswer(
-  completion: Completion,
+  first: Completion,
   reading: AnswerReading,
-  model: LoadedModel
+  model: LoadedModel,
+  proceed: Proceed
 ): AsyncGenerator<AnswerEvent, void> {
   if (reading.thinking === null && reading.tools === null) {
-    for await (const event of completion) yield event.type === 'done' ? { ...event, thinkingTokens: 0 } : event
+    for await (const event of first) yield event.type === 'done' ? { ...event, thinkingTokens: 0 } : event
     return
   }
   const reader = new AnswerReader(reading, model)
-  for await (const event of completion) {
-    const pieces = event.type === 'text' ? reader.push(event) : reader.finish(event)
-    for (const piece of pieces) {
-      yield piece
-      if (piece.type === 'called' && reading.tools?.several === false) {
-        reader.ignoreRest()
-        completion.finish()
-        break
-      }
-    }
+  let completion: Completion | null = first
+  let usage: GenerateUsage | undefined
+  let finishReason: AnswerEnd['finishReason'] = 'length'
+  while (completion !== null) {
+    const end: EndEvent = yield* readPart(reader, completion)
+    usage = usage === undefined ? end.usage : sumOf(usage, end.usage)
+    finishReason = end.finishReason
+    const { events, continuation } = reader.endPart(end.finishReason)
+    yield* events
+    if (continuation === undefined) break
+    finishReason = 'length'
+    completion = await proceed(continuation, usage.completionTokens)
   }
+  if (usage === undefined) return
+  if (finishReason === 'stop' && reader.calledWhole) finishReason = 'tool_calls'
+  yield { type: 'done', finishReason, usage, thinkingTokens: reader.thinkingTokens }
 }
 
-class AnswerReader {
-  readonly #marks: SpecialMarks
-  readonly #thinking: ThinkingReader | null
-  readonly #tools: AnswerReading['tools']
-  #toolCalls: ToolCallReader | undefined
-  #length = 0
-  #hasContent = false
-  #thinkingTokens = 0
-  /** Probabilities of tokens whose text has not been handed out, by where it ends. */
-  #logprobs: { readonly end: number; readonly entries: NonNullable<TextEvent['logprobs']> }[] = []
-  #called: ToolCall | undefined
-  #brokenOff = false
-  #ignoring = false
-
-  constructor({ thinking, tools }: AnswerReading, model: LoadedModel) {
-    const thinkingMarks = thinking === null ? [] : [thinking.marks.open, thinking.marks.close]
-    this.#marks = new SpecialMarks(model, [...thinkingMarks, ...(tools?.format.opens ?? [])])
-    this.#thinking = thinking === null ? null : new ThinkingReader(thinking.marks, thinking.inside)
-    this.#tools = tools
+async function* readPart(reader: AnswerReader, completion: Completion): AsyncGenerator<AnswerEvent, EndEvent> {
+  for await (const event of completion) {
+    if (event.type === 'done') return event
+    if (reader.pausing) continue
+    yield* reader.push(event)
+    if (reader.pausing) completion.finish()
   }
+  throw new Error('a completion ended without its last event')
+}
 
-  push(event: TextEvent): AnswerEvent[] {
-    if (this.#ignoring) return []
-    const text = this.#marks.restore(event)
-    this.#length += text.length
-    if (event.logprobs !== undefined) this.#logprobs.push({ end: this.#length, entries: event.logprobs })
-    const events = this.#thinking === null ? this.#content(text, 0) : this.#thoughts(this.#thinking.push(text))
-    if (!this.#hasContent) this.#thinkingTokens += event.tokens.length
-    return events
-  }
-
-  finish({ finishReason, usage }: Extract<CompletionEvent, { type: 'done' }>): AnswerEvent[] {
-    const rest = this.#ignoring ? [] : [...this.#thoughts(this.#thinking?.finish() ?? []), ...this.#finishTools()]
-    const calls = this.#called !== undefined && !this.#brokenOff && finishReason === 'stop'
-    return [
-      ...rest,
-      {
-        type: 'done',
-        finishReason: calls ? 'tool_calls' : finishReason,
-        usage,
-        thinkingTokens: this.#thinking === null ? 0 : this.#thinkingTokens
-      }
-    ]
-  }
-
-  ignoreRest(): void {
-    this.#ignoring = true
-  }
-
-  #thoughts(pieces: ReturnType<ThinkingReader['push']>): AnswerEvent[] {
-    return pieces.flatMap(({ type, text, end }): AnswerEvent[] => {
-      if (type === 'thinking') return [{ type, text }]
-      return this.#content(text, end - text.length)
-    })
-  }
-
-  #content(text: string, start: number): AnswerEvent[] {
-    this.#hasContent = true
-    if (this.#tools === null) return this.#text([{ type: 'text', text, end: start + text.length }])
-    this.#toolCalls ??= new ToolCallReader({ ...this.#tools, offset: start })
-    return this.#text(this.#toolCalls.push(text))
-  }
-
-  #finishTools(): AnswerEvent[] {
-    return this.#toolCalls === undefined ? [] : this.#text(this.#toolCalls.finish())
-  }
-
-  #text(pieces: readonly ToolCallPiece[]): AnswerEvent[] {
-    return pieces.map((piece): AnswerEvent => {
-      if (piece.type === 'called') {
-        this.#called = piece.call
-        this.#brokenOff ||= !piece.complete
-      }
-      if (piece.type !== 'text') return piece
-      const { text, end } = piece
-      const logprobs = this.#takeLogprobs(end - text.length, end)
-      return { type: 'text', text, ...(logprobs === undefined ? {} : { logprobs }) }
-    })
-  }
-
-  /** Probabilities of the tokens that end within a part of the raw text; those before it belong to no text. */
-  #takeLogprobs(start: number, end: number): TextEvent['logprobs'] {
-    if (this.#logprobs.length === 0) return undefined
-    const taken = this.#logprobs.filter(each => each.end > start && each.end <= end)
-    this.#logprobs = this.#logprobs.filter(each => each.end > end)
-    return taken.flatMap(each => each.entries)
+/** Usage of an answer that was generated in parts: its prompt is that of the first. */
+function sumOf(first: GenerateUsage, next: GenerateUsage): GenerateUsage {
+  return {
+    promptTokens: first.promptTokens,
+    cachedTokens: first.cachedTokens,
+    completionTokens: first.completionTokens + next.completionTokens,
+    queueNs: first.queueNs + next.queueNs,
+    promptNs: first.promptNs + next.promptNs,
+    completionNs: first.completionNs + next.completionNs
   }
 }

@@ -31,6 +31,8 @@ export class ThinkingReader {
   /** Where the buffer begins in the raw text. */
   #offset = 0
   #shown = false
+  /** Where the thought ended in the raw text, its mark included; 0 when there was none. */
+  closedAt: number | undefined
 
   /** `inside`: the prompt has opened the thought already. */
   constructor(marks: ThinkingMarks, inside: boolean) {
@@ -65,7 +67,10 @@ export class ThinkingReader {
     if (text.startsWith(open)) {
       this.#drop(this.#buffer.length - text.length + open.length)
       this.#state = 'inside'
-    } else if (final || !open.startsWith(text)) this.#state = 'content'
+    } else if (final || !open.startsWith(text)) {
+      this.#state = 'content'
+      this.closedAt = 0
+    }
   }
 
   #readThought(final: boolean): ThinkingPiece[] {
@@ -81,6 +86,7 @@ export class ThinkingReader {
     const pieces = this.#take('thinking', this.#buffer.slice(0, close).trimEnd().length)
     this.#drop(this.#buffer.indexOf(this.#marks.close) + this.#marks.close.length)
     this.#state = 'behind'
+    this.closedAt = this.#offset
     return pieces
   }
 

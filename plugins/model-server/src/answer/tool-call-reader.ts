@@ -12,8 +12,14 @@ export interface ToolCall {
 
 export type ToolCallPiece =
   | { readonly type: 'text'; readonly text: string; readonly end: number }
-  /** A call has begun. */
-  | { readonly type: 'call'; readonly index: number; readonly id: string; readonly name: string }
+  /** A call has begun; `start` is where its JSON begins in the raw text. */
+  | {
+      readonly type: 'call'
+      readonly index: number
+      readonly id: string
+      readonly name: string
+      readonly start: number
+    }
   /** More of its arguments. */
   | { readonly type: 'arguments'; readonly index: number; readonly text: string }
   /** It has ended; `complete` is false when the answer broke off inside. `raw`: all that the model wrote of it. */
@@ -22,6 +28,7 @@ export type ToolCallPiece =
 interface OpenCall {
   readonly object: CallObject
   readonly index: number
+  readonly start: number
   /** Set once the call has been announced. */
   id: string | undefined
   /** Characters of the arguments that have been handed out. */
@@ -74,6 +81,17 @@ export class ToolCallReader {
 
   finish(): ToolCallPiece[] {
     return this.#advance(true)
+  }
+
+  /** The call that was begun last has been read by somebody else; what follows begins at `offset`. */
+  resume(offset: number): void {
+    this.#buffer = ''
+    this.#region = ''
+    this.#offset = offset
+    this.#call = undefined
+    this.#calls += 1
+    this.#behindCall = true
+    this.#state = 'between'
   }
 
   #advance(final: boolean): ToolCallPiece[] {
@@ -129,7 +147,7 @@ export class ToolCallReader {
       return this.#leave()
     }
     if (this.#buffer.startsWith('{')) {
-      this.#call = { object: new CallObject(), index: this.#calls, id: undefined, sent: 0 }
+      this.#call = { object: new CallObject(), index: this.#calls, start: this.#offset, id: undefined, sent: 0 }
       this.#state = 'call'
       return []
     }
@@ -166,12 +184,12 @@ export class ToolCallReader {
 
   /** What can be told of a call now that could not be told before. */
   #news(open: OpenCall): ToolCallPiece[] {
-    const { object, index } = open
+    const { object, index, start } = open
     if (object.name === undefined) return []
     const pieces: ToolCallPiece[] = []
     if (open.id === undefined) {
       open.id = this.#format.newId()
-      pieces.push({ type: 'call', index, id: open.id, name: object.name })
+      pieces.push({ type: 'call', index, id: open.id, name: object.name, start })
     }
     const text = object.argumentsText?.slice(open.sent) ?? ''
     if (text !== '') pieces.push({ type: 'arguments', index, text })

@@ -4,7 +4,7 @@ import { bodyReader, invalid } from '../body-reader.ts'
 import type { ChatRequest } from '../chat-answer.ts'
 import type { ChatIntent } from '../chat-plan.ts'
 import type { FieldConstraint } from '../completions.ts'
-import { functionTool, functionTools } from '../function-tools.ts'
+import { functionTool, functionTools, strictNames } from '../function-tools.ts'
 import type { Grammars } from '../grammars.ts'
 import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { formatConstraint } from './format.ts'
@@ -112,7 +112,9 @@ export function readChatRequest(raw: unknown, grammars: Grammars): OllamaRequest
     messages,
     ...thinkingOf(body),
     ...(constraint === undefined ? {} : { constraint }),
-    ...(functions.length === 0 ? {} : { tools: { functions, forced: [], several: true } })
+    ...(functions.length === 0
+      ? {}
+      : { tools: { functions, forced: [], several: true, strict: strictNames(body.tools ?? []) } })
   }
   return { ...head, question: { kind: 'chat', chat: { intent, options } } }
 }

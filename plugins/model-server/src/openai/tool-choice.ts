@@ -1,7 +1,7 @@
 import type { ChatTool } from '@svc/contracts'
 import { invalid } from '../body-reader.ts'
 import type { ToolIntent } from '../chat-plan.ts'
-import { functionTools } from '../function-tools.ts'
+import { functionTools, strictNames } from '../function-tools.ts'
 import { unsupported } from '../unsupported-fields.ts'
 import type { ChatBody } from './chat-body.ts'
 
@@ -19,14 +19,16 @@ export function toolIntent(body: ChatBody): ToolIntent | undefined {
     throw invalid(`'${FIELD}' is only allowed when 'tools' are given`, FIELD)
   }
   if (choice === 'none') return undefined
+  const strict = strictNames(tools)
   const several = body.parallel_tool_calls ?? true
-  if (choice === 'auto') return { functions, forced: [], several }
-  if (choice === 'required') return { functions, forced: functions, several }
+  if (choice === 'auto') return { functions, forced: [], several, strict }
+  if (choice === 'required') return { functions, forced: functions, several, strict }
   const chosen: { readonly type: string; readonly [field: string]: unknown } = choice
-  if (chosen.type === 'function') return { functions, forced: [named(functions, chosen.function)], several: false }
+  if (chosen.type === 'function')
+    return { functions, forced: [named(functions, chosen.function)], several: false, strict }
   if (chosen.type === 'allowed_tools') {
     const { mode, allowed } = allowedTools(chosen.allowed_tools, functions)
-    return { functions: allowed, forced: mode === 'required' ? allowed : [], several }
+    return { functions: allowed, forced: mode === 'required' ? allowed : [], several, strict }
   }
   throw unsupported(FIELD, `a choice of type '${chosen.type}' is not supported, 'function' and 'allowed_tools' are`)
 }

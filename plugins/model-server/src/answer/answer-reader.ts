@@ -1,0 +1,205 @@
+import type { LoadedModel } from '@svc/contracts'
+import type { CompletionEvent, FieldConstraint } from '../completions.ts'
+import type { AnswerEvent, Continuation } from './answer.ts'
+import { SpecialMarks } from './special-marks.ts'
+import { type ThinkingMarks, ThinkingReader } from './thinking-reader.ts'
+import { type ToolCallPiece, ToolCallReader } from './tool-call-reader.ts'
+import type { ToolFormat } from './tool-format.ts'
+
+type TextEvent = Extract<CompletionEvent, { type: 'text' }>
+
+/** What to look for in an answer. */
+export interface AnswerReading {
+  /** `inside`: the prompt has begun the thought. */
+  readonly thinking: { readonly marks: ThinkingMarks; readonly inside: boolean } | null
+  /** What must follow the thought; its beginning is written for the model. */
+  readonly afterThought?: { readonly prefill: string; readonly constraint: FieldConstraint }
+  readonly tools: {
+    readonly format: ToolFormat
+    readonly names: readonly string[]
+    /** The answer behind any thought is a call, whose beginning is written for the model. */
+    readonly forced: boolean
+    /** Whether one answer may hold several calls. */
+    readonly several: boolean
+    /** Schemas of the arguments of functions whose calls must follow them, by name. */
+    readonly strict: ReadonlyMap<string, FieldConstraint>
+  } | null
+}
+
+export const PLAIN: AnswerReading = { thinking: null, tools: null }
+
+/** A call whose arguments are generated apart. */
+interface StrictCall {
+  readonly index: number
+  readonly id: string
+  readonly name: string
+  arguments: string
+}
+
+/** Makes events of the text of an answer, and says where the model has to pause. */
+export class AnswerReader {
+  readonly #reading: AnswerReading
+  readonly #marks: SpecialMarks
+  readonly #thinking: ThinkingReader | null
+  #toolCalls: ToolCallReader | undefined
+  /** The answer as the model sees it. */
+  #raw = ''
+  #hasContent = false
+  /** Probabilities of tokens whose text has not been handed out, by where it ends. */
+  #logprobs: { readonly end: number; readonly entries: NonNullable<TextEvent['logprobs']> }[] = []
+  #strict: StrictCall | undefined
+  #continuation: Continuation | undefined
+  #over = false
+  #called = false
+  #brokenOff = false
+  #thinkingTokens = 0
+  readonly #closeMark: string
+
+  constructor(reading: AnswerReading, model: LoadedModel) {
+    const { thinking, tools } = reading
+    const thinkingMarks = thinking === null ? [] : [thinking.marks.open, thinking.marks.close]
+    this.#reading = reading
+    this.#marks = new SpecialMarks(model, [...thinkingMarks, ...(tools?.format.opens ?? [])])
+    this.#closeMark = thinking === null ? '' : `\n${thinking.marks.close}`
+    this.#thinking = thinking === null ? null : new ThinkingReader(thinking.marks, thinking.inside)
+  }
+
+  /** Nothing more of this part is wanted: it is over, or goes on under another rule. */
+  get pausing(): boolean {
+    return this.#over || this.#continuation !== undefined
+  }
+
+  /** Whether there are calls, and all of them are complete. */
+  get calledWhole(): boolean {
+    return this.#called && !this.#brokenOff
+  }
+
+  get thinkingTokens(): number {
+    return this.#thinking === null ? 0 : this.#thinkingTokens
+  }
+
+  push(event: TextEvent): AnswerEvent[] {
+    if (this.#strict !== undefined) return this.#pushArguments(event.text, this.#strict)
+    const text = this.#marks.restore(event)
+    this.#raw += text
+    if (event.logprobs !== undefined) this.#logprobs.push({ end: this.#raw.length, entries: event.logprobs })
+    const inThought = this.#thinking !== null && !this.#hasContent
+    const events = inThought ? this.#thoughts(this.#thinking.push(text)) : this.#content(text)
+    if (!this.#hasContent) this.#thinkingTokens += event.tokens.length
+    return events
+  }
+
+  /** The last events of a part, and how the answer goes on when it does. */
+  endPart(finishReason: 'stop' | 'length'): { readonly events: AnswerEvent[]; readonly continuation?: Continuation } {
+    const continuation = this.#takeContinuation()
+    if (continuation !== undefined) return { events: [], continuation }
+    if (this.#over) return { events: [] }
+    if (this.#strict !== undefined) return this.#endArguments(this.#strict, finishReason === 'stop')
+    const thoughts = this.#hasContent ? [] : this.#thoughts(this.#thinking?.finish() ?? [])
+    // A model that ends its turn in the middle of a thought still owes its answer.
+    if (finishReason === 'stop' && !this.#hasContent) this.#answerAfter(`${this.#raw}${this.#closeMark}`)
+    const behind = this.#takeContinuation()
+    if (behind !== undefined) return { events: thoughts, continuation: behind }
+    return { events: [...thoughts, ...this.#events(this.#toolCalls?.finish() ?? [])] }
+  }
+
+  #thoughts(pieces: ReturnType<ThinkingReader['push']>): AnswerEvent[] {
+    const { afterThought } = this.#reading
+    const events: AnswerEvent[] = []
+    for (const { type, text, end } of pieces) {
+      if (type === 'thinking') events.push({ type, text })
+      else if (afterThought === undefined) events.push(...this.#content(text, end - text.length))
+    }
+    const closedAt = this.#thinking?.closedAt
+    if (closedAt !== undefined) this.#answerAfter(this.#raw.slice(0, closedAt))
+    return events
+  }
+
+  /** Where something must follow the thought, the model goes on behind it under that rule. */
+  #answerAfter(thought: string): void {
+    const { afterThought } = this.#reading
+    if (afterThought === undefined) return
+    const { prefill, constraint } = afterThought
+    this.#raw = thought === '' ? prefill : `${thought}\n\n${prefill}`
+    this.#logprobs = []
+    this.#hasContent = true
+    this.#continuation = { raw: this.#raw, constraint }
+  }
+
+  #takeContinuation(): Continuation | undefined {
+    const continuation = this.#continuation
+    this.#continuation = undefined
+    return continuation
+  }
+
+  /** `start`: where the text begins in the raw answer. */
+  #content(text: string, start = this.#raw.length - text.length): AnswerEvent[] {
+    this.#hasContent = true
+    const { tools } = this.#reading
+    if (tools === null) return this.#events([{ type: 'text', text, end: start + text.length }])
+    this.#toolCalls ??= new ToolCallReader({ ...tools, offset: start })
+    return this.#events(this.#toolCalls.push(text))
+  }
+
+  #events(pieces: readonly ToolCallPiece[]): AnswerEvent[] {
+    const events: AnswerEvent[] = []
+    for (const piece of pieces) {
+      if (this.pausing) break
+      if (piece.type === 'text') {
+        const { text, end } = piece
+        const logprobs = this.#takeLogprobs(end - text.length, end)
+        events.push({ type: 'text', text, ...(logprobs === undefined ? {} : { logprobs }) })
+        continue
+      }
+      events.push(piece)
+      if (piece.type === 'call') this.#beginCall(piece)
+      else if (piece.type === 'called') this.#endCall(piece.complete)
+    }
+    return events
+  }
+
+  #beginCall({ index, id, name, start }: Extract<ToolCallPiece, { type: 'call' }>): void {
+    const { tools } = this.#reading
+    const constraint = tools?.strict.get(name)
+    if (tools === null || tools.forced || constraint === undefined) return
+    // What the model has written beyond the name is written for it, so that its arguments begin behind it.
+    const beginning = `{"name": ${JSON.stringify(name)}, "${tools.format.argumentsField}": `
+    this.#raw = this.#raw.slice(0, start) + beginning
+    this.#strict = { index, id, name, arguments: '' }
+    this.#continuation = { raw: this.#raw, constraint }
+  }
+
+  #endCall(complete: boolean): void {
+    this.#called = true
+    this.#brokenOff ||= !complete
+    if (this.#reading.tools?.several === false) this.#over = true
+  }
+
+  #pushArguments(text: string, call: StrictCall): AnswerEvent[] {
+    call.arguments += text
+    return [{ type: 'arguments', index: call.index, text }]
+  }
+
+  #endArguments(
+    { index, id, name, arguments: text }: StrictCall,
+    complete: boolean
+  ): { readonly events: AnswerEvent[]; readonly continuation?: Continuation } {
+    const raw = `${this.#raw}${text}}`
+    const call = { index, id, name, arguments: text }
+    const events: AnswerEvent[] = [{ type: 'called', call, complete, raw }]
+    this.#strict = undefined
+    this.#endCall(complete)
+    if (this.#over || !complete) return { events }
+    this.#raw = raw
+    this.#toolCalls?.resume(raw.length)
+    return { events, continuation: { raw } }
+  }
+
+  /** Probabilities of the tokens that end within a part of the raw text; those before it belong to no text. */
+  #takeLogprobs(start: number, end: number): TextEvent['logprobs'] {
+    if (this.#logprobs.length === 0) return undefined
+    const taken = this.#logprobs.filter(each => each.end > start && each.end <= end)
+    this.#logprobs = this.#logprobs.filter(each => each.end > end)
+    return taken.flatMap(each => each.entries)
+  }
+}

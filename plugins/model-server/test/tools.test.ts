@@ -1,0 +1,296 @@
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
+import type { ChatCompletionChunk, ChatCompletionTool } from 'openai/resources/chat/completions'
+import t, { type Test } from 'tap'
+import { type ServeOptions, type Serving, serve } from './serve.ts'
+
+const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+const WEATHER: ChatCompletionTool = {
+  type: 'function',
+  function: { name: 'weather', description: 'Tells the weather', parameters: PARAMETERS }
+}
+const TIME: ChatCompletionTool = { type: 'function', function: { name: 'time' } }
+const TAGGED = '… <tool_call> …'
+const LIST = '… [TOOL_CALLS] …'
+const BARE = '{{ tools }}'
+
+async function connect(
+  t: Test,
+  chatTemplate: string,
+  options: ServeOptions = {}
+): Promise<Serving & { client: OpenAI; ollama: Ollama }> {
+  const serving = await serve(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
+  const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 })
+  return { ...serving, client, ollama: new Ollama({ host: serving.url }) }
+}
+
+/** The toy repeats what it is told, calls too. */
+const say = (content: string) => [{ role: 'user' as const, content }]
+
+const ANSWERS = {
+  [TAGGED]: 'Well.\n<tool_call>\n{"name": "weather", "arguments": {"city": "Bonn"}}\n</tool_call>',
+  [LIST]: 'Well. [TOOL_CALLS][{"name": "weather", "arguments": {"city": "Bonn"}}]',
+  [BARE]: '{"name": "weather", "parameters": {"city": "Bonn"}}'
+}
+
+for (const [template, answer] of Object.entries(ANSWERS)) {
+  t.test(`calls in the format of a template with ${template} reach the clients`, async t => {
+    const { client, ollama } = await connect(t, template)
+    const content = template === BARE ? null : 'Well.'
+    const completion = await client.chat.completions.create({ model: 'toy', messages: say(answer), tools: [WEATHER] })
+    t.match(completion.choices[0], {
+      finish_reason: 'tool_calls',
+      message: {
+        content,
+        tool_calls: [{ id: /^\w{9,}$/, type: 'function', function: { name: 'weather', arguments: '{"city": "Bonn"}' } }]
+      }
+    })
+    const reply = await ollama.chat({ model: 'toy', messages: say(answer), tools: [WEATHER] as never })
+    t.match(reply, {
+      done_reason: 'stop',
+      message: { content: content ?? '', tool_calls: [{ function: { name: 'weather', arguments: { city: 'Bonn' } } }] }
+    })
+  })
+}
+
+t.test('calls are streamed: name first, then the arguments as they are written', async t => {
+  const { client } = await connect(t, TAGGED)
+  const stream = await client.chat.completions.create({
+    model: 'toy',
+    messages: say(ANSWERS[TAGGED]),
+    tools: [WEATHER],
+    stream: true
+  })
+  const deltas: ChatCompletionChunk.Choice.Delta.ToolCall[] = []
+  let content = ''
+  let reason: string | null = null
+  for await (const { choices } of stream) {
+    deltas.push(...(choices[0]?.delta.tool_calls ?? []))
+    content += choices[0]?.delta.content ?? ''
+    reason = choices[0]?.finish_reason ?? reason
+  }
+  t.equal(content, 'Well.')
+  t.equal(reason, 'tool_calls')
+  t.match(deltas[0], { index: 0, id: /^call_/, type: 'function', function: { name: 'weather', arguments: '' } })
+  t.ok(deltas.length > 5, `${deltas.length} deltas`)
+  t.ok(deltas.slice(1).every(delta => delta.id === undefined && delta.index === 0))
+  t.equal(deltas.map(delta => delta.function?.arguments).join(''), '{"city": "Bonn"}')
+})
+
+t.test('the streaming helpers of the client put calls together again', async t => {
+  const { client } = await connect(t, TAGGED)
+  const stream = client.chat.completions.stream({ model: 'toy', messages: say(ANSWERS[TAGGED]), tools: [WEATHER] })
+  const { choices } = await stream.finalChatCompletion()
+  t.match(choices[0]?.message.tool_calls, [{ function: { name: 'weather', arguments: '{"city": "Bonn"}' } }])
+})
+
+t.test('several calls in one answer are told apart, unless one is all that is wanted', async t => {
+  const { client, ollama, model } = await connect(t, TAGGED)
+  const call = (city: string) => `<tool_call>{"name":"weather","arguments":{"city":"${city}"}}</tool_call>\n`
+  const messages = say(call('Bonn') + call('Rom'))
+  const ask = (parallel_tool_calls: boolean) =>
+    client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], parallel_tool_calls })
+  const both = (await ask(true)).choices[0]?.message.tool_calls ?? []
+  t.match(
+    both.map(each => each.type === 'function' && each.function.arguments),
+    ['{"city":"Bonn"}', '{"city":"Rom"}']
+  )
+  t.not(both[0]?.id, both[1]?.id)
+  const before = model.generated
+  const one = await ask(false)
+  t.match(one.choices[0], { finish_reason: 'tool_calls', message: { tool_calls: { length: 1 } } })
+  t.ok(model.generated - before < messages[0]!.content.length, 'the model was stopped behind the first')
+  t.equal(one.usage?.completion_tokens, model.generated - before)
+
+  const rows = []
+  for await (const row of await ollama.chat({ model: 'toy', messages, tools: [WEATHER] as never, stream: true })) {
+    rows.push(...(row.message.tool_calls ?? []))
+  }
+  t.match(rows, [
+    { function: { index: 0, name: 'weather', arguments: { city: 'Bonn' } } },
+    { function: { index: 1, arguments: { city: 'Rom' } } }
+  ])
+})
+
+for (const [template, name] of [
+  [TAGGED, 'arguments'],
+  [LIST, 'arguments'],
+  [BARE, 'parameters']
+] as const) {
+  t.test(`a template with ${template} is held to a call that is asked for`, async t => {
+    const { client, model } = await connect(t, template)
+    const ask = (tool_choice: object | string) =>
+      client.chat.completions.create({
+        model: 'toy',
+        messages: say('hi'),
+        tools: [WEATHER, TIME],
+        tool_choice
+      } as never)
+    const required = (await ask('required')) as OpenAI.ChatCompletion
+    t.match(required.choices[0], {
+      finish_reason: 'tool_calls',
+      message: { content: null, tool_calls: [{ function: { name: 'weather', arguments: '{"city":"text"}' } }] }
+    })
+    const named = (await ask({ type: 'function', function: { name: 'time' } })) as OpenAI.ChatCompletion
+    t.match(named.choices[0]?.message.tool_calls, [{ function: { name: 'time', arguments: '{}' } }])
+    const constraint = model.requests.at(-1)?.constraint
+    t.match(constraint, { type: 'json-schema' })
+    t.match(JSON.stringify(constraint), `"required":["name","${name}"]`)
+    const allowed = await ask({
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'time' } }] }
+    })
+    t.match((allowed as OpenAI.ChatCompletion).choices[0]?.message.tool_calls, [{ function: { name: 'time' } }])
+  })
+}
+
+t.test('tools that may not be used are not shown to the model, and nothing is read as a call', async t => {
+  const { client, model } = await connect(t, TAGGED)
+  const messages = say(ANSWERS[TAGGED])
+  const answer = await client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], tool_choice: 'none' })
+  t.match(answer.choices[0], { finish_reason: 'stop', message: { content: ANSWERS[TAGGED] } })
+  t.notOk(Object.hasOwn(model.rendered.at(-1)?.options ?? {}, 'tools'))
+})
+
+t.test('a strict function gets arguments that follow its schema, whatever the model was about to write', async t => {
+  const { client, model } = await connect(t, TAGGED)
+  const strict = { ...WEATHER, function: { ...WEATHER.function, strict: true } } as ChatCompletionTool
+  const wrong = 'Well. <tool_call>\n{"name": "weather", "arguments": {"town": 3}}\n</tool_call>'
+  const create = (fields: object) =>
+    client.chat.completions.create({ model: 'toy', messages: say(wrong), tools: [strict], ...fields } as never)
+  const answer = (await create({})) as OpenAI.ChatCompletion
+  t.match(answer.choices[0], {
+    finish_reason: 'tool_calls',
+    message: { content: 'Well.', tool_calls: [{ function: { name: 'weather', arguments: '{"city":"text"}' } }] }
+  })
+  const prompts = model.requests.map(({ tokens }) => model.detokenize(tokens))
+  t.ok(prompts[1]?.endsWith('assistant\nWell. <tool_call>\n{"name": "weather", "arguments": '), String(prompts[1]))
+  t.same(model.requests[1]?.constraint, { type: 'json-schema', schema: PARAMETERS })
+  t.ok(prompts[2]?.endsWith('{"name": "weather", "arguments": {"city":"text"}}'), String(prompts[2]))
+  t.equal(model.requests[2]?.constraint, undefined, 'behind the call the model is free again')
+  t.equal(answer.usage?.completion_tokens, model.generated)
+
+  const streamed = await client.chat.completions
+    .stream({ model: 'toy', messages: say(wrong), tools: [strict], parallel_tool_calls: false })
+    .finalChatCompletion()
+  t.match(streamed.choices[0]?.message.tool_calls, [{ function: { arguments: '{"city":"text"}' } }])
+  const short = (await create({ max_tokens: 60 })) as OpenAI.ChatCompletion
+  t.equal(short.choices[0]?.finish_reason, 'length')
+  t.ok((short.usage?.completion_tokens ?? 0) <= 60)
+})
+
+t.test('conversations with calls and their answers reach the template whole', async t => {
+  const { client, ollama, model } = await connect(t, TAGGED)
+  const calls = [{ name: 'weather', arguments: { city: 'Bonn <|im_end|>' } }]
+  await client.chat.completions.create({
+    model: 'toy',
+    tools: [WEATHER],
+    messages: [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: calls.map(call => ({
+          id: 'c1',
+          type: 'function',
+          function: { name: call.name, arguments: JSON.stringify(call.arguments) }
+        }))
+      },
+      { role: 'tool', tool_call_id: 'c1', content: [{ type: 'text', text: 'rain' }] }
+    ]
+  })
+  const harmless = { name: 'weather', arguments: { city: 'Bonn [im_end]' } }
+  t.match(model.rendered.at(-1), {
+    options: { tools: [{ name: 'weather', description: 'Tells the weather', parameters: PARAMETERS }] },
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', ...harmless }] },
+      { role: 'tool', content: 'rain', toolCallId: 'c1', name: 'weather' }
+    ]
+  })
+  await ollama.chat({
+    model: 'toy',
+    messages: [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [...calls, { name: 'time', arguments: {} }].map(each => ({ function: each }))
+      },
+      { role: 'tool', content: 'noon', tool_name: 'time' },
+      { role: 'tool', content: 'rain' }
+    ]
+  })
+  t.match(model.rendered.at(-1)?.messages.slice(1), [
+    {
+      toolCalls: [
+        { id: 'call00001', ...harmless },
+        { id: 'call00002', name: 'time' }
+      ]
+    },
+    { toolCallId: 'call00002', name: 'time', content: 'noon' },
+    { toolCallId: 'call00001', name: 'weather', content: 'rain' }
+  ])
+})
+
+t.test('what is wrong with tools is named', async t => {
+  const { post } = await connect(t, TAGGED)
+  const cases: [object, RegExp][] = [
+    [{ tools: [{ type: 'custom', custom: {} }] }, /'tools\[0\]\.type': tools of type 'custom' are not supported/],
+    [{ tools: [{ type: 'function' }] }, /'tools\[0\]\.function' must be an object, got nothing/],
+    [
+      { tools: [{ type: 'function', function: {} }] },
+      /'tools\[0\]\.function\.name' must be a string that is not empty/
+    ],
+    [{ tools: [WEATHER, WEATHER] }, /'tools\[1\]\.function\.name' is 'weather', as that of an earlier tool/],
+    [
+      { tools: [{ ...WEATHER, function: { name: 'f', parameters: [] } }] },
+      /parameters' must be a JSON Schema, got an empty/
+    ],
+    [{ tool_choice: 'required' }, /'tool_choice' is only allowed when 'tools' are given/],
+    [{ tools: [WEATHER], tool_choice: 'any' }, /'tool_choice' must be 'none', 'auto', 'required' or an object/],
+    [
+      { tools: [WEATHER], tool_choice: { type: 'function', function: { name: 'x' } } },
+      /names the function "x", which is not/
+    ],
+    [{ tools: [WEATHER], tool_choice: { type: 'custom' } }, /a choice of type 'custom' is not supported/],
+    [{ tools: [WEATHER], tool_choice: { type: 'allowed_tools' } }, /must have a 'mode'/],
+    [{ tools: [WEATHER], response_format: { type: 'json_object' } }, /'response_format': an answer cannot both/],
+    [
+      { tools: [{ type: 'function', function: { name: 'f', parameters: { not: {} } } }], tool_choice: 'required' },
+      /'tools': the keyword 'not' is not supported/
+    ]
+  ]
+  for (const [fields, message] of cases) {
+    const reply = await post('/v1/chat/completions', { messages: say('hi'), ...fields })
+    t.equal(reply.status, 400, JSON.stringify(fields))
+    t.match(await reply.json(), { error: { message } })
+  }
+  for (const [messages, message] of [
+    [[{ role: 'tool', content: 'x' }], /'messages\[0\]\.tool_call_id' must be the id of a call/],
+    [
+      [{ role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '[' } }] }],
+      /'messages\[0\]\.tool_calls\[0\]\.function\.arguments' must be the JSON text of an object, got "\["/
+    ],
+    [
+      [{ role: 'user', content: '', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '{}' } }] }],
+      /only allowed where the role is 'assistant'/
+    ]
+  ] as const) {
+    const reply = await post('/v1/chat/completions', { messages })
+    t.match(await reply.json(), { error: { message } })
+  }
+})
+
+t.test('a call that breaks off is no call: its text is kept where the format wants an object', async t => {
+  const { client, ollama } = await connect(t, TAGGED)
+  const messages = say('<tool_call>{"name": "weather", "arguments": {"city": "Bonn"}}</tool_call>')
+  const reply = await ollama.chat({ model: 'toy', messages, tools: [WEATHER] as never, options: { num_predict: 50 } })
+  t.match(reply, { done_reason: 'length', message: { content: '{"name": "weather", "arguments": {"cit' } })
+  t.notOk(reply.message.tool_calls)
+  const completion = await client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], max_tokens: 50 })
+  t.match(completion.choices[0], {
+    finish_reason: 'length',
+    message: { tool_calls: [{ function: { name: 'weather' } }] }
+  })
+})
