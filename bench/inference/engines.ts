@@ -21,7 +21,7 @@ export interface OpenOptions {
 }
 
 async function openOwn({ model, threads, scratch }: OpenOptions): Promise<Peer> {
-  const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads })
+  const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads, speculation: 0 })
   const loaded = await engine.load({ runDirectory: model })
   return {
     async generate(prompt, count) {

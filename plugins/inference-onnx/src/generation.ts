@@ -118,8 +118,7 @@ class Sequence implements Job {
 
   end(outcome: Outcome): void {
     if (outcome.type === 'failed') this.#failure = outcome
-    // What was computed ahead of its consumer is not worth its while any more.
-    if (outcome.type === 'cancelled') this.#events = []
+    if (outcome.type === 'cancelled') this.#withdraw()
     const rest = this.#stream.finish()
     if (rest !== null) this.#emit(this.#textEvent(rest))
     this.#watch.enter('completionNs')
@@ -142,6 +141,12 @@ class Sequence implements Job {
       else await this.#nextEvent()
       if (event?.type === 'done') return
     }
+  }
+
+  /** Takes back what was computed ahead of a consumer that wants no more of it. */
+  #withdraw(): void {
+    for (const event of this.#events) if (event.type === 'text') this.#completionTokens -= event.tokens.length
+    this.#events = []
   }
 
   #nextEvent(): Promise<void> {

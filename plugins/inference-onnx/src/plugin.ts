@@ -45,6 +45,13 @@ export default definePlugin({
       description: 'Requests that may wait for a slot of one model before further ones are refused.',
       minimum: 0,
       default: 64
+    }),
+    speculation: t.integer({
+      description:
+        'Tokens that are guessed from the text so far, at most, when a model generates one sequence; 0 guesses none.',
+      minimum: 0,
+      maximum: 64,
+      default: 8
     })
   }),
   provides: [inferenceEngine],
@@ -59,6 +66,7 @@ export default definePlugin({
       cacheDirectory: resolve(ctx.projectRoot, config.cache_directory),
       promptChunk: config.prompt_chunk,
       maxWaiting: config.max_waiting,
+      speculation: config.speculation,
       onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
     })
     ctx.provide(inferenceEngine, engine)

@@ -2,9 +2,9 @@ import type { ModelStatistics } from '@svc/contracts'
 import type { DecoderSession } from '../decoder-session.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { CachePool } from './cache-pool.ts'
-import { type CacheRow, CacheRows } from './cache-rows.ts'
+import { CacheRows } from './cache-rows.ts'
 import type { Job, Outcome } from './job.ts'
-import { gather } from './placement.ts'
+import { type Computed, type Placed, type Running, Steps } from './steps.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
 export interface SchedulerOptions {
@@ -12,19 +12,9 @@ export interface SchedulerOptions {
   readonly cache: CachePool
   /** Jobs that may wait for a slot. */
   readonly maxWaiting: number
+  /** Tokens that are guessed for a single sequence at most; 0 guesses none. */
+  readonly maxDraft: number
 }
-
-/** A job that has a slot. */
-interface Running {
-  readonly job: Job
-  /** Given when its first chunk is read. */
-  row: CacheRow | null
-  /** Until the tokens that it came with are read. */
-  reading: boolean
-}
-
-/** A job that is computed. */
-type Placed = Running & { readonly row: CacheRow }
 
 /**
  * Decides what is computed next: continuous batching.
@@ -34,33 +24,25 @@ type Placed = Running & { readonly row: CacheRow }
  * loop is free; tokens are sampled between runs.
  */
 export class Scheduler {
-  readonly #session: DecoderSession
-  readonly #cache: CachePool
+  readonly #options: SchedulerOptions
   readonly #rows: CacheRows
+  readonly #steps: Steps
   readonly #room: WaitingRoom<Running>
   /** In the order in which they read: whoever has read a chunk moves to the end. */
   readonly #running = new Set<Running>()
-  readonly #counts = {
-    promptTokens: 0,
-    cachedPromptTokens: 0,
-    completionTokens: 0,
-    decodeRuns: 0,
-    decodedSequences: 0,
-    draftedTokens: 0,
-    acceptedTokens: 0
-  }
+  #completionTokens = 0
   #turning = false
   #stopped: (() => void) | null = null
 
-  constructor({ session, cache, maxWaiting }: SchedulerOptions) {
-    this.#session = session
-    this.#cache = cache
-    this.#rows = new CacheRows(cache.slots)
-    this.#room = new WaitingRoom(maxWaiting)
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    this.#rows = new CacheRows(options.cache.slots)
+    this.#steps = new Steps({ ...options, rows: this.#rows, deliver: computed => this.#deliver(computed) })
+    this.#room = new WaitingRoom(options.maxWaiting)
   }
 
   get slots(): number {
-    return this.#cache.slots
+    return this.#options.cache.slots
   }
 
   get active(): number {
@@ -77,7 +59,7 @@ export class Scheduler {
       job.end({ type: 'cancelled' })
       return
     }
-    const running: Running = { job, row: null, reading: true }
+    const running: Running = { job, row: null, reading: true, speculation: null }
     if (this.#running.size < this.slots) this.#start(running)
     else this.#wait(running)
     job.signal.addEventListener('abort', () => this.#cancel(running), { once: true })
@@ -92,18 +74,20 @@ export class Scheduler {
   }
 
   statistics(): Omit<ModelStatistics, 'weightBytes'> {
+    const { cache } = this.#options
     return {
-      ...this.#counts,
-      cachePositions: this.slots * this.#cache.contextLength,
+      ...this.#steps.counts,
+      completionTokens: this.#completionTokens,
+      cachePositions: this.slots * cache.contextLength,
       cachePositionsUsed: this.#rows.used,
-      cacheBytes: this.#cache.bytes
+      cacheBytes: cache.bytes
     }
   }
 
   /** Waits for the run under way, then frees the session. Callers have aborted their jobs before. */
   async close(): Promise<void> {
     if (this.#turning) await new Promise<void>(resolve => (this.#stopped = resolve))
-    await this.#session.close()
+    await this.#options.session.close()
   }
 
   #start(running: Running): void {
@@ -150,10 +134,18 @@ export class Scheduler {
     }
     for (const running of this.#running) {
       if (!running.reading) continue
-      await this.#attempt([running], () => this.#read(running))
+      this.#running.delete(running)
+      this.#running.add(running)
+      await this.#attempt([running], () => this.#steps.read(running))
       break
     }
-    for (const batch of this.#batches()) await this.#attempt(batch, () => this.#decode(batch))
+    for (const batch of this.#batches()) await this.#attempt(batch, () => this.#compute(batch))
+  }
+
+  #compute(batch: readonly Placed[]): Promise<void> {
+    const [first] = batch
+    if (first === undefined || this.#running.size > 1) return this.#steps.decode(batch)
+    return this.#steps.decodeAhead(first)
   }
 
   /** Sequences that are computed in one run: those on the same weights. */
@@ -180,84 +172,18 @@ export class Scheduler {
     }
   }
 
-  /** Reads one chunk of a prompt. */
-  async #read(running: Running): Promise<void> {
-    const { job } = running
-    running.row ??= this.#place(job)
-    const { row } = running
-    await this.#borrow(row, job)
-    const start = row.length
-    const end = Math.min(start + this.#session.chunk, job.tokens.length)
-    await this.#session.reserve(end, this.#rows.lengths)
-    const spans = [{ tokens: job.tokens.slice(start, end), position: start }]
-    const logits = await this.#session.run({ row: row.index, spans, wanted: job.wanted, signal: job.signal })
-    row.length = end
-    this.#counts.promptTokens += end - start
-    this.#running.delete(running)
-    this.#running.add(running)
-    running.reading = end < job.tokens.length
-    if (!running.reading || job.wanted === 'all') this.#deliver(running as Placed, logits)
-  }
-
-  #place(job: Job): CacheRow {
-    const row = this.#rows.take(job)
-    this.#reuse(job, row.length)
-    return row
-  }
-
-  /**
-   * Copies what another row holds of the same tokens, which always costs less than computing it: an attention alone reads
-   * as much. It is asked before each chunk, so that of several sequences with the same beginning, which came at the same
-   * time, each computes a part.
-   */
-  async #borrow(row: CacheRow, job: Job): Promise<void> {
-    const donor = this.#rows.donor(row, job)
-    if (donor === null) return
-    await this.#cache.copy(donor.row.index, row.index, row.length, donor.length)
-    this.#reuse(job, donor.length - row.length)
-    row.length = donor.length
-  }
-
-  #reuse(job: Job, count: number): void {
-    this.#counts.cachedPromptTokens += count
-    job.reuse(count)
-  }
-
-  /** Computes one token of each. */
-  async #decode(batch: readonly Placed[]): Promise<void> {
-    await this.#session.reserve(Math.max(...batch.map(({ row }) => row.length)) + 1, this.#rows.lengths)
-    await this.#align(batch.map(({ row }) => row))
-    const ordered = [...batch].sort((a, b) => a.row.index - b.row.index)
-    const spans = ordered.map(({ job, row }) => ({ tokens: job.tokens.slice(row.length), position: row.length }))
-    const [first] = ordered as [Placed, ...Placed[]]
-    // Of several, one that is no longer wanted must not stop the others.
-    const signal = ordered.length === 1 ? first.job.signal : undefined
-    const logits = await this.#session.run({ row: first.row.index, spans, wanted: 'last', signal })
-    this.#counts.decodeRuns++
-    this.#counts.decodedSequences += ordered.length
-    const { vocabularySize } = this.#session
-    for (const [i, running] of ordered.entries()) {
-      running.row.length++
-      this.#deliver(running, logits.subarray(i * vocabularySize, (i + 1) * vocabularySize))
-    }
-  }
-
-  async #align(rows: readonly CacheRow[]): Promise<void> {
-    for (const [a, b] of gather(this.#rows.all, rows)) {
-      await this.#cache.swap([a.index, b.index], [a.length, b.length])
-      ;[a.index, b.index] = [b.index, a.index]
-    }
-  }
-
-  /** Hands logits to a job, which ends when it has nothing left to compute. */
-  #deliver(running: Placed, logits: Float32Array): void {
+  /** Hands logits to a job, which ends when it has nothing left to compute. Returns the token that it chose. */
+  #deliver({ running, logits }: Computed): number | null {
     const { job, row } = running
-    if (job.signal.aborted) return
+    if (job.signal.aborted) return null
     try {
-      if (job.take(logits) !== null) this.#counts.completionTokens++
+      const token = job.take(logits)
+      if (token !== null) this.#completionTokens++
       if (job.tokens.length === row.length) this.#finish(running, { type: 'finished' })
+      return token
     } catch (error) {
       this.#finish(running, { type: 'failed', error })
+      return null
     }
   }
 

@@ -163,12 +163,16 @@ for (const runtime of ['native', 'worker'] as const) {
       reusePrefix: fc.boolean(),
       client: fc.constantFrom('a', 'b')
     })
-    const options = fc.record({ slots: fc.integer({ min: 1, max: 5 }), promptChunk: fc.constantFrom(5, 16, 64) })
+    const options = fc.record({
+      slots: fc.integer({ min: 1, max: 5 }),
+      promptChunk: fc.constantFrom(5, 16, 64),
+      speculation: fc.constantFrom(0, 3, 8)
+    })
     await t.resolves(
       fc.assert(
         fc.asyncProperty(options, fc.array(request, { minLength: 1, maxLength: 12 }), async (load, requests) => {
-          const { slots, promptChunk } = load
-          const model = await loadModel(t, { slots, engine: { promptChunk, runtime } })
+          const { slots, ...engine } = load
+          const model = await loadModel(t, { slots, engine: { ...engine, runtime } })
           await Promise.all(
             requests.map(async ({ prefix, own, wait, abortAfter, walkAway, seed, greedy, ...rest }) => {
               const sampling = { temperature: greedy ? 0 : 1, seed }

@@ -1,0 +1,163 @@
+import type { DecoderRun, DecoderSession } from '../decoder-session.ts'
+import type { CachePool } from './cache-pool.ts'
+import type { CacheRow, CacheRows } from './cache-rows.ts'
+import type { Job } from './job.ts'
+import { gather } from './placement.ts'
+import { RunCosts, Speculation } from './speculation.ts'
+
+/** A job that has a slot. */
+export interface Running {
+  readonly job: Job
+  /** Given when its first chunk is read. */
+  row: CacheRow | null
+  /** Until the tokens that it came with are read. */
+  reading: boolean
+  /** Made when it is the only one to be computed. */
+  speculation: Speculation | null
+}
+
+/** A job that is computed. */
+export type Placed = Running & { readonly row: CacheRow }
+
+/** Logits for a job. */
+export interface Computed {
+  readonly running: Placed
+  readonly logits: Float32Array
+}
+
+export interface StepsOptions {
+  readonly session: DecoderSession
+  readonly cache: CachePool
+  readonly rows: CacheRows
+  readonly maxDraft: number
+  /** Takes what was computed; returns the token that was chosen from it. */
+  deliver(computed: Computed): number | null
+}
+
+/** What the scheduler has done in one go. Steps must not overlap. */
+export class Steps {
+  readonly counts = {
+    promptTokens: 0,
+    cachedPromptTokens: 0,
+    decodeRuns: 0,
+    decodedSequences: 0,
+    draftedTokens: 0,
+    acceptedTokens: 0
+  }
+  readonly #options: StepsOptions
+  readonly #costs = new RunCosts()
+
+  constructor(options: StepsOptions) {
+    this.#options = options
+  }
+
+  /** Reads one chunk of a prompt. */
+  async read(running: Running): Promise<void> {
+    const { session, rows, deliver } = this.#options
+    const { job } = running
+    running.row ??= this.#place(job)
+    const { row } = running
+    await this.#borrow(row, job)
+    const start = row.length
+    const end = Math.min(start + session.chunk, job.tokens.length)
+    await session.reserve(end, rows.lengths)
+    const spans = [{ tokens: job.tokens.slice(start, end), position: start }]
+    const logits = await session.run({ row: row.index, spans, wanted: job.wanted, signal: job.signal })
+    row.length = end
+    this.counts.promptTokens += end - start
+    running.reading = end < job.tokens.length
+    if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, logits })
+  }
+
+  /** Computes one token of each, in one run. */
+  async decode(batch: readonly Placed[]): Promise<void> {
+    const { session, rows, deliver } = this.#options
+    await session.reserve(Math.max(...batch.map(({ row }) => row.length)) + 1, rows.lengths)
+    await this.#align(batch.map(({ row }) => row))
+    const ordered = [...batch].sort((a, b) => a.row.index - b.row.index)
+    const spans = ordered.map(({ job, row }) => ({ tokens: job.tokens.slice(row.length), position: row.length }))
+    const [first] = ordered as [Placed, ...Placed[]]
+    // Of several, one that is no longer wanted must not stop the others.
+    const signal = ordered.length === 1 ? first.job.signal : undefined
+    const logits = await this.#run({ row: first.row.index, spans, wanted: 'last', signal })
+    for (const [i, running] of ordered.entries()) {
+      running.row.length++
+      deliver({ running, logits: this.#logitsOf(i, logits) })
+    }
+  }
+
+  /**
+   * Computes one token of a single sequence, and those behind it as far as they were guessed right.
+   *
+   * Each guess is held against what is chosen from the logits before it, so the tokens are those of {@link decode}. What
+   * was computed for wrong ones is overwritten later.
+   */
+  async decodeAhead(running: Placed): Promise<void> {
+    const { session, cache, rows, maxDraft, deliver } = this.#options
+    const { job, row } = running
+    running.speculation ??= new Speculation(job.tokens, this.#costs, maxDraft)
+    const draft = running.speculation.draft(cache.contextLength - row.length - 1)
+    if (draft.length === 0) return this.decode([running])
+    const tokens = [job.tokens[row.length] as number, ...draft]
+    await session.reserve(row.length + tokens.length, rows.lengths)
+    const spans = [{ tokens, position: row.length }]
+    const logits = await this.#run({ row: row.index, spans, wanted: 'all', signal: job.signal })
+    let accepted = 0
+    for (;;) {
+      row.length++
+      const token = deliver({ running, logits: this.#logitsOf(accepted, logits) })
+      const goesOn = token !== null && job.tokens.length > row.length
+      if (!goesOn || accepted === draft.length || token !== draft[accepted]) break
+      accepted++
+    }
+    this.counts.draftedTokens += draft.length
+    this.counts.acceptedTokens += accepted
+    running.speculation.settle(draft.length, accepted)
+  }
+
+  async #run(run: DecoderRun): Promise<Float32Array> {
+    const start = performance.now()
+    const logits = await this.#options.session.run(run)
+    const [span, ...others] = run.spans
+    if (span !== undefined && others.length === 0) this.#costs.observe(span.tokens.length, performance.now() - start)
+    this.counts.decodeRuns++
+    this.counts.decodedSequences += run.spans.length
+    return logits
+  }
+
+  #logitsOf(row: number, logits: Float32Array): Float32Array {
+    const { vocabularySize } = this.#options.session
+    return logits.subarray(row * vocabularySize, (row + 1) * vocabularySize)
+  }
+
+  #place(job: Job): CacheRow {
+    const row = this.#options.rows.take(job)
+    this.#reuse(job, row.length)
+    return row
+  }
+
+  /**
+   * Copies what another row holds of the same tokens, which always costs less than computing it: an attention alone reads
+   * as much. It is asked before each chunk, so that of several sequences with the same beginning, which came at the same
+   * time, each computes a part.
+   */
+  async #borrow(row: CacheRow, job: Job): Promise<void> {
+    const donor = this.#options.rows.donor(row, job)
+    if (donor === null) return
+    await this.#options.cache.copy(donor.row.index, row.index, row.length, donor.length)
+    this.#reuse(job, donor.length - row.length)
+    row.length = donor.length
+  }
+
+  #reuse(job: Job, count: number): void {
+    this.counts.cachedPromptTokens += count
+    job.reuse(count)
+  }
+
+  async #align(rows: readonly CacheRow[]): Promise<void> {
+    for (const [a, b] of gather(this.#options.rows.all, rows)) {
+      await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
+      ;[a.index, b.index] = [b.index, a.index]
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import type { GenerateRequest } from '@svc/contracts'
+import fc from 'fast-check'
+import t from 'tap'
+import { PromptLookup } from '../../src/batching/prompt-lookup.ts'
+import { RunCosts, Speculation } from '../../src/batching/speculation.ts'
+import { collect, greedy, loadModel } from '../support/models.ts'
+
+function costs(single: number, further: number): RunCosts {
+  const known = new RunCosts()
+  for (let i = 0; i < 3; i++) for (const tokens of [1, 2, 5]) known.observe(tokens, single + further * (tokens - 1))
+  return known
+}
+
+t.test('a sequence is guessed to go on as it did after its latest tokens', async t => {
+  const tokens = [1, 2, 3, 4, 5, 9, 2, 3]
+  const lookup = new PromptLookup(tokens)
+  t.same(lookup.draft(2), [4, 5])
+  tokens.push(7)
+  t.same(lookup.draft(4), [])
+  tokens.push(8, 2, 3)
+  t.same(lookup.draft(3), [7, 8, 2])
+  t.same(new PromptLookup([1]).draft(3), [])
+})
+
+t.test('a longer ending says more than a later place', async t => {
+  t.same(new PromptLookup([1, 2, 3, 7, 9, 2, 3, 8, 1, 2, 3]).draft(1), [7])
+})
+
+t.test('what repeats itself is taken to go on so', async t => {
+  t.same(new PromptLookup([1, 2, 3, 1, 2, 3]).draft(7), [1, 2, 3, 1, 2, 3, 1])
+  t.same(new PromptLookup([4, 4, 4]).draft(4), [4, 4, 4, 4])
+})
+
+t.test('a guess follows what came before, also where large token ids share a number', async () => {
+  const tokens = fc.array(fc.oneof(fc.nat(2), fc.constantFrom(131_070, 131_071, 131_072, 262_143)), { maxLength: 60 })
+  fc.assert(
+    fc.property(tokens, fc.integer({ min: 1, max: 6 }), (all, count) => {
+      const grown: number[] = []
+      const lookup = new PromptLookup(grown)
+      return all.every(token => {
+        grown.push(token)
+        const [guess] = lookup.draft(count)
+        const [before, last] = grown.slice(-2)
+        return (
+          guess === undefined ||
+          grown.some((one, i) => i >= 2 && one === guess && grown[i - 1] === last && grown[i - 2] === before)
+        )
+      })
+    })
+  )
+})
+
+t.test('drafts grow while they are right', async t => {
+  const tokens = Array.from({ length: 400 }, (_, i) => i % 3)
+  const speculation = new Speculation(tokens, costs(10, 2), 8)
+  const first = speculation.draft(100).length
+  for (let i = 0; i < 20; i++) speculation.settle(4, 4)
+  t.ok(first < 8)
+  t.equal(speculation.draft(100).length, 8)
+  t.equal(speculation.draft(3).length, 3)
+  t.equal(speculation.draft(0).length, 0)
+})
+
+t.test('what is guessed wrong is given up, but for a try now and then', async t => {
+  const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 2), 8)
+  let drafted = 0
+  for (let step = 0; step < 1000; step++) {
+    const { length } = speculation.draft(100)
+    if (length > 0) speculation.settle(length, 0)
+    drafted += length
+  }
+  t.ok(drafted > 10)
+  t.ok(drafted < 100, `${drafted} tokens were drafted in 1000 steps`)
+})
+
+t.test('where further tokens cost as much as single ones, next to nothing is drafted', async t => {
+  const speculation = new Speculation([1, 2, 1, 2, 1, 2], costs(10, 10), 8)
+  let drafted = 0
+  for (let step = 0; step < 100; step++) drafted += speculation.draft(100).length
+  t.ok(drafted <= 4)
+})
+
+t.test('nothing is drafted before it is known what a token costs', async t => {
+  t.same(new Speculation([1, 2, 1, 2, 1, 2], new RunCosts(), 8).draft(100), [])
+})
+
+const repeating = Array.from({ length: 60 }, (_, i) => 20 + (i % 6))
+
+t.test('guessing changes how a sequence is computed, and nothing of the sequence', async t => {
+  const plain = await loadModel(t, { engine: { speculation: 0 } })
+  const guessing = await loadModel(t, { engine: { speculation: 6 } })
+  const requests: GenerateRequest[] = [
+    greedy(repeating, 150),
+    greedy([9, 8], 200),
+    { tokens: repeating, maxTokens: 100, sampling: { temperature: 0.3, seed: 4, topK: 5 } },
+    {
+      tokens: repeating,
+      maxTokens: 100,
+      ignoreEos: true,
+      sampling: { temperature: 0.1, seed: 4, repeatPenalty: 1.05 }
+    },
+    { tokens: [9, 8], ignoreEos: true, logprobs: 2, sampling: { temperature: 0 } }
+  ]
+  for (const request of requests) {
+    const [wanted, got] = [await collect(plain.generate(request)), await collect(guessing.generate(request))]
+    t.same(got.tokens, wanted.tokens)
+    t.equal(got.text, wanted.text)
+    t.equal(got.done.finishReason, wanted.done.finishReason)
+    t.equal(got.done.usage.completionTokens, wanted.done.usage.completionTokens)
+  }
+  const { draftedTokens, acceptedTokens, decodeRuns, decodedSequences, completionTokens } = guessing.statistics()
+  t.ok(acceptedTokens > 0)
+  t.ok(draftedTokens >= acceptedTokens)
+  t.equal(decodeRuns, decodedSequences)
+  t.equal(decodeRuns + acceptedTokens, completionTokens - requests.length)
+  t.match(plain.statistics(), { draftedTokens: 0, acceptedTokens: 0, completionTokens })
+})
+
+t.test('a stop string ends a sequence in the middle of what was guessed right', async t => {
+  const model = await loadModel(t)
+  const whole = await collect(model.generate(greedy([9, 8], 100)))
+  const stop = whole.text.slice(60, 63)
+  const { text, done } = await collect(model.generate({ ...greedy([9, 8], 100), stop: [stop] }))
+  t.equal(text, whole.text.slice(0, whole.text.indexOf(stop)))
+  t.equal(done.finishReason, 'stop')
+})
+
+t.test('what was guessed wrong is not taken for what the cache holds', async t => {
+  const model = await loadModel(t)
+  const plain = await loadModel(t, { engine: { speculation: 0 } })
+  let tokens = repeating
+  for (let turns = 0; turns < 4; turns++) {
+    const [got, wanted] = await Promise.all(
+      [model, plain].map(each =>
+        collect(each.generate({ ...greedy(tokens, 12), sampling: { temperature: 1, seed: turns } }))
+      )
+    )
+    t.same(got?.tokens, wanted?.tokens)
+    tokens = [...tokens, ...(got?.tokens ?? []), ...repeating.slice(0, 7)]
+  }
+})
+
+t.test('nothing is guessed while several sequences are computed', async t => {
+  const model = await loadModel(t, { slots: 2 })
+  await Promise.all([1, 2].map(last => collect(model.generate(greedy([...repeating, last], 60)))))
+  const { draftedTokens, decodeRuns } = model.statistics()
+  t.ok(draftedTokens < 20, `${draftedTokens} tokens were drafted in ${decodeRuns} runs`)
+})
