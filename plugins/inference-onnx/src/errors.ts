@@ -7,6 +7,10 @@ export const inferenceErrors = errorTable({
   INF_ARCHITECTURE_UNSUPPORTED: { message: 'The engine cannot build a model of this family or with this setting.' },
   INF_BUSY: { message: 'Every slot of the model is taken and the waiting room is full.', status: 503 },
   INF_CHAT_TEMPLATE_FAILED: { message: "The model's chat template could not render the conversation.", status: 400 },
+  INF_CONSTRAINT_IMPASSE: {
+    message: 'No token that the model could choose goes on as the constraint demands.',
+    status: 400
+  },
   INF_CONSTRAINT_UNSUPPORTED: {
     message: 'The constraint on the answer uses something that the engine cannot enforce.',
     status: 400

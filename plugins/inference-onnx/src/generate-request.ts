@@ -6,6 +6,7 @@ const ranges: Readonly<Record<string, readonly [number, number]>> = {
   temperature: [0, Number.MAX_VALUE],
   topP: [0, 1],
   minP: [0, 1],
+  typicalP: [0, 1],
   repeatPenalty: [Number.MIN_VALUE, Number.MAX_VALUE],
   presencePenalty: [-Number.MAX_VALUE, Number.MAX_VALUE],
   frequencyPenalty: [-Number.MAX_VALUE, Number.MAX_VALUE],
@@ -34,12 +35,6 @@ export function checkRequest(request: GenerateRequest, vocabularySize: number, c
   }
   checkTokens(request.tokens, vocabularySize)
   checkTokens([...(request.sampling?.logitBias?.keys() ?? [])], vocabularySize)
-  if (request.constraint !== undefined) {
-    throw inferenceErrors.create(
-      'INF_CONSTRAINT_UNSUPPORTED',
-      `Constraints of type ${request.constraint.type} are not supported`
-    )
-  }
   if (typeof request.adapter === 'string') {
     throw inferenceErrors.create('INF_ADAPTER_UNKNOWN', `The model has no adapter ${JSON.stringify(request.adapter)}`)
   }

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import type { GenerateEvent, GenerateRequest, GenerateUsage, TokenLogprob } from '@svc/contracts'
 import type { Job, Outcome } from './batching/job.ts'
 import type { Scheduler } from './batching/scheduler.ts'
+import type { Matcher } from './constraint/matcher.ts'
 import { logprobs } from './logits.ts'
 import { seededRandom } from './random.ts'
 import { Sampler } from './sampling.ts'
@@ -15,6 +16,8 @@ export interface GenerationOptions {
   readonly endTokens: ReadonlySet<number>
   /** Tokens of prompt and completion together. */
   readonly contextLength: number
+  /** What the completion must look like; null for any text. */
+  readonly matcher: Matcher | null
   /** Aborted by the caller, because the model closes, or because nobody takes the events any more. */
   readonly abort: AbortController
 }
@@ -99,8 +102,9 @@ class Sequence implements Job {
 
   take(logits: Float32Array): number | null {
     if (this.#completionTokens === 0) this.#watch.enter('completionNs')
-    if (this.#maxTokens === 0) {
-      this.#reason = 'length'
+    const { matcher } = this.#options
+    if (this.#maxTokens === 0 || matcher?.isFinished() === true) {
+      this.#reason = matcher?.isFinished() === true ? 'stop' : 'length'
       return null
     }
     const { token, reported } = this.#sample(logits)
@@ -110,7 +114,7 @@ class Sequence implements Job {
     }
     const piece = this.#stream.push({ bytes: this.#visibleBytes(token), data: reported })
     if (piece !== null) this.#emit(this.#textEvent(piece))
-    if (this.#stream.stopped) this.#reason = 'stop'
+    if (this.#stream.stopped || matcher?.isFinished() === true) this.#reason = 'stop'
     else if (this.#completionTokens >= this.#maxTokens) this.#reason = 'length'
     else this.tokens.push(token)
     return token
@@ -162,10 +166,11 @@ class Sequence implements Job {
 
   /** The next token, and how it is reported unless it ends the sequence. */
   #sample(logits: Float32Array): { readonly token: number; readonly reported: Reported | null } {
-    const { request, endTokens, tokenizer } = this.#options
+    const { request, endTokens, tokenizer, matcher } = this.#options
     // The sampler changes the logits, so what is reported of them is taken from a copy.
     const unmodified = request.logprobs === undefined ? null : logits.slice()
-    const token = this.#sampler.sample(logits, this.tokens)
+    const token = this.#sampler.sample(logits, this.tokens, matcher?.allowed())
+    matcher?.accept(token)
     this.#completionTokens++
     if (request.ignoreEos !== true && endTokens.has(token)) return { token, reported: null }
     const text = (id: number) => Buffer.from(tokenizer.bytes(id)).toString('utf8')

@@ -1,5 +1,8 @@
 import type { TokenLogprob } from '@svc/contracts'
 
+/** Logit of a token that is never chosen. */
+const FORBIDDEN = Number.NEGATIVE_INFINITY
+
 /** The token with the largest logit; the smaller id wins a tie. Values that are no number never win. */
 export function argmax(logits: Float32Array): number {
   let best = 0
@@ -12,6 +15,17 @@ export function argmax(logits: Float32Array): number {
     }
   }
   return best
+}
+
+/** Takes every token out that has no bit in `allowed`: bit 0 of the first word stands for token 0. */
+export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
+  for (let first = 0; first < logits.length; first += 32) {
+    const word = allowed[first >> 5] ?? 0
+    if (word === 0xffffffff) continue
+    const end = Math.min(first + 32, logits.length)
+    if (word === 0) logits.fill(FORBIDDEN, first, end)
+    else for (let token = first; token < end; token++) if ((word & (1 << (token & 31))) === 0) logits[token] = FORBIDDEN
+  }
 }
 
 /** The tokens with the `count` largest logits, most likely first; the smaller id wins a tie. */

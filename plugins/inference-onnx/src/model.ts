@@ -11,6 +11,7 @@ import type {
 } from '@svc/contracts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
+import { OutputConstraints } from './constraint/output-constraints.ts'
 import { inferenceErrors } from './errors.ts'
 import { Evaluation } from './evaluation.ts'
 import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
@@ -30,6 +31,7 @@ export interface OnnxModelOptions {
 export class OnnxModel implements LoadedModel {
   readonly info: ModelInfo
   readonly #options: OnnxModelOptions
+  readonly #constraints: OutputConstraints
   readonly #closing = new AbortController()
   /** Sequences that were begun and have not ended. */
   readonly #running = new Set<AbortController>()
@@ -38,6 +40,13 @@ export class OnnxModel implements LoadedModel {
   constructor(options: OnnxModelOptions) {
     this.info = options.info
     this.#options = options
+    const { tokenizer, endTokens } = options
+    this.#constraints = new OutputConstraints({
+      size: options.info.vocabularySize,
+      bytes: token => tokenizer.bytes(token),
+      isSpecial: token => tokenizer.isSpecial(token),
+      endTokens
+    })
   }
 
   get chatAbilities(): ChatAbilities {
@@ -60,6 +69,10 @@ export class OnnxModel implements LoadedModel {
     this.#requireOpen()
     const { vocabularySize, contextLength } = this.info
     checkRequest(request, vocabularySize, contextLength)
+    const { constraint, ignoreEos = false } = request
+    const matcher =
+      constraint === undefined ? null : await this.#constraints.matcher(constraint, { ignoreEnd: ignoreEos })
+    this.#requireOpen()
     // Not AbortSignal.any with a signal of the model: what is tied to one that lives so long stays there for good.
     const controller = new AbortController()
     const abort = () => controller.abort()
@@ -67,7 +80,7 @@ export class OnnxModel implements LoadedModel {
     request.signal?.addEventListener('abort', abort)
     this.#running.add(controller)
     try {
-      yield* generate({ ...this.#options, request, contextLength, abort: controller })
+      yield* generate({ ...this.#options, request, contextLength, matcher, abort: controller })
     } finally {
       this.#running.delete(controller)
       request.signal?.removeEventListener('abort', abort)

@@ -1,11 +1,16 @@
 import type { SamplingOptions } from '@svc/contracts'
-import { argmax, largest } from './logits.ts'
+import { argmax, forbidOthers, largest } from './logits.ts'
 import type { Random } from './random.ts'
 
 const DEFAULT_TEMPERATURE = 0.7
 const DEFAULT_REPEAT_LAST_N = 64
 /** Candidates that are ranked at first; the number grows while top-p asks for more. */
 const FIRST_RANKED = 64
+
+interface Weighted {
+  readonly token: number
+  readonly weight: number
+}
 
 /** Chooses the next token of one sequence from its logits. */
 export class Sampler {
@@ -21,19 +26,25 @@ export class Sampler {
   }
 
   /**
-   * Changes `logits` in place by penalties and bias, then chooses.
+   * Changes `logits` in place by penalties, bias and mask, then chooses.
    *
-   * Order: bias and penalties, temperature, top-k, top-p, min-p. `history` is prompt and completion so far.
+   * Order: bias and penalties, mask, temperature, top-k, typical-p, top-p, min-p. `history` is prompt and completion so far.
+   * `allowed` has one bit for each token; without it every token may be chosen.
    */
-  sample(logits: Float32Array, history: readonly number[]): number {
+  sample(logits: Float32Array, history: readonly number[], allowed?: Uint32Array): number {
     this.#adjust(logits, history)
+    if (allowed !== undefined) forbidOthers(logits, allowed)
     if (this.#temperature === 0) return argmax(logits)
-    const { topK = 0, topP = 1, minP = 0 } = this.#options
+    const { topK = 0, topP = 1, minP = 0, typicalP = 1 } = this.#options
     const best = argmax(logits)
     const weigh = (token: number) =>
       Math.exp(((logits[token] as number) - (logits[best] as number)) / this.#temperature)
-    if (topK === 0 && topP >= 1 && minP <= 0) return this.#drawFromAll(logits.length, weigh)
-    const ranked = this.#truncate(logits, weigh, topK === 0 ? logits.length : Math.min(topK, logits.length), topP)
+    if (topK === 0 && topP >= 1 && minP <= 0 && typicalP >= 1) return this.#drawFromAll(logits.length, weigh) ?? best
+    const limit = topK === 0 ? logits.length : Math.min(topK, logits.length)
+    const ranked =
+      typicalP >= 1
+        ? this.#truncate(logits, weigh, limit, topP)
+        : shareOf(topP, typical(limit < logits.length ? largest(logits, limit) : logits.keys(), weigh, typicalP))
     const kept = ranked.filter(({ weight }) => weight >= minP)
     let rest = this.#random() * kept.reduce((sum, { weight }) => sum + weight, 0)
     for (const { token, weight } of kept) {
@@ -63,7 +74,8 @@ export class Sampler {
     }
   }
 
-  #drawFromAll(count: number, weigh: (token: number) => number): number {
+  /** Null where rounding leaves a rest at the end. */
+  #drawFromAll(count: number, weigh: (token: number) => number): number | null {
     if (this.#weights.length !== count) this.#weights = new Float64Array(count)
     const weights = this.#weights
     let total = 0
@@ -77,16 +89,11 @@ export class Sampler {
       rest -= weights[token] as number
       if (rest < 0) return token
     }
-    return count - 1
+    return null
   }
 
   /** The `limit` most likely tokens, cut after the one with which their share of the whole reaches `topP`. */
-  #truncate(
-    logits: Float32Array,
-    weigh: (token: number) => number,
-    limit: number,
-    topP: number
-  ): { token: number; weight: number }[] {
+  #truncate(logits: Float32Array, weigh: (token: number) => number, limit: number, topP: number): Weighted[] {
     const rank = (count: number) => largest(logits, count).map(token => ({ token, weight: weigh(token) }))
     if (topP >= 1) return rank(limit)
     let ranked = rank(Math.min(limit, FIRST_RANKED))
@@ -98,14 +105,42 @@ export class Sampler {
       for (let token = 0; token < logits.length; token++) total += weigh(token)
     }
     for (;;) {
-      let share = 0
-      const end = ranked.findIndex(({ weight }) => {
-        share += weight
-        return share >= topP * total
-      })
-      if (end !== -1) return ranked.slice(0, end + 1)
-      if (ranked.length >= limit) return ranked
+      const kept = shareOf(topP, ranked, total)
+      if (kept.length < ranked.length || ranked.length >= limit) return kept
       ranked = rank(Math.min(limit, ranked.length * 8))
     }
   }
+}
+
+/**
+ * Locally typical sampling (https://arxiv.org/abs/2202.00666): the tokens whose surprise is closest to what is expected of
+ * the distribution, most likely first, cut after the one with which their share of the whole reaches `typicalP`.
+ */
+function typical(tokens: Iterable<number>, weigh: (token: number) => number, typicalP: number): Weighted[] {
+  const candidates = Array.from(tokens, token => ({ token, weight: weigh(token) })).filter(({ weight }) => weight > 0)
+  const total = candidates.reduce((sum, { weight }) => sum + weight, 0)
+  const surprise = (weight: number) => Math.log(total / weight)
+  const entropy = candidates.reduce((sum, { weight }) => sum + (weight / total) * surprise(weight), 0)
+  const closeness = Float32Array.from(candidates, ({ weight }) => -Math.abs(surprise(weight) - entropy))
+  let kept: Weighted[] = []
+  for (let count = FIRST_RANKED; kept.length < candidates.length; count *= 8) {
+    const ranked = largest(closeness, Math.min(count, candidates.length)).map(i => candidates[i] as Weighted)
+    kept = shareOf(typicalP, ranked, total)
+    if (kept.length < ranked.length) break
+  }
+  return kept.sort((a, b) => b.weight - a.weight)
+}
+
+/** Candidates in their order, cut after the one with which their share of `total` reaches `share`. */
+function shareOf(
+  share: number,
+  ranked: readonly Weighted[],
+  total = ranked.reduce((sum, { weight }) => sum + weight, 0)
+): Weighted[] {
+  let sum = 0
+  const end = ranked.findIndex(({ weight }) => {
+    sum += weight
+    return sum >= share * total
+  })
+  return end === -1 ? [...ranked] : ranked.slice(0, end + 1)
 }

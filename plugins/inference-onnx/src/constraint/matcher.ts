@@ -1,0 +1,85 @@
+import { inferenceErrors } from '../errors.ts'
+import type { KnownState, StateTable } from './state-table.ts'
+import type { TokenMask, TokenMasks } from './token-masks.ts'
+
+/** A constraint that is ready for one vocabulary. */
+export interface ReadyConstraint {
+  /** Tells it apart from others over the same vocabulary. */
+  readonly id: number
+  readonly states: StateTable
+  readonly start: KnownState
+}
+
+export interface MatcherOptions {
+  readonly constraint: ReadyConstraint
+  readonly masks: TokenMasks
+  /** Bytes of a token. */
+  bytes(token: number): Uint8Array
+  /** Tokens that may come where the text may end; none where they are to be ignored. */
+  readonly endTokens: ReadonlySet<number>
+}
+
+/** Follows one sequence through a constraint. */
+export class Matcher {
+  readonly #options: MatcherOptions
+  #at: KnownState
+  #mask: TokenMask | undefined
+  /** Text tokens and, where the text may end, end tokens. */
+  #allowed: Uint32Array | undefined
+
+  constructor(options: MatcherOptions) {
+    this.#options = options
+    this.#at = options.constraint.start
+  }
+
+  /**
+   * One bit for each token of the vocabulary, the lowest bit of the first word for token 0: whether it may come next.
+   * Throws `INF_CONSTRAINT_IMPASSE` when none may and the text may not end either.
+   */
+  allowed(): Uint32Array {
+    if (this.#allowed !== undefined) return this.#allowed
+    const { bits, any } = this.#textTokens()
+    const { accepting } = this.#at.state
+    if (!any && !accepting) {
+      throw inferenceErrors.create(
+        'INF_CONSTRAINT_IMPASSE',
+        'No token of the vocabulary goes on as the constraint demands, and the text may not end here',
+        { hint: 'Loosen the constraint: the model cannot write what it asks for.' }
+      )
+    }
+    const { endTokens } = this.#options
+    this.#allowed = bits
+    if (accepting && endTokens.size > 0) {
+      this.#allowed = bits.slice()
+      for (const token of endTokens) this.#allowed[token >> 5] = (this.#allowed[token >> 5] ?? 0) | (1 << (token & 31))
+    }
+    return this.#allowed
+  }
+
+  /** Whether the text is complete, so that nothing but its end can follow. */
+  isFinished(): boolean {
+    return this.#at.state.accepting && !this.#textTokens().any
+  }
+
+  /** Goes on by a token. Throws `INF_CONSTRAINT_IMPASSE` when it is not allowed. */
+  accept(token: number): void {
+    const word = this.allowed()[token >> 5] ?? 0
+    if ((word & (1 << (token & 31))) === 0) {
+      throw inferenceErrors.create(
+        'INF_CONSTRAINT_IMPASSE',
+        `Token ${token} does not go on as the constraint demands, and no token that does can be chosen`,
+        { data: { token }, hint: 'Look for a logit bias that bans every token that the constraint allows.' }
+      )
+    }
+    if (this.#options.endTokens.has(token)) return
+    for (const byte of this.#options.bytes(token)) this.#at = this.#at.next(byte) ?? this.#at
+    this.#mask = undefined
+    this.#allowed = undefined
+  }
+
+  #textTokens(): TokenMask {
+    const { masks, constraint } = this.#options
+    this.#mask ??= masks.of(this.#at, constraint.states, constraint.id)
+    return this.#mask
+  }
+}

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { OutputConstraint, TextGrammar } from '@svc/contracts'
+import type { Dfa } from './dfa.ts'
+import { anyJsonObject, compileJsonSchema } from './json-schema.ts'
+import { Matcher, type ReadyConstraint } from './matcher.ts'
+import { Network, type NetworkRule, Terminal } from './network.ts'
+import { Pushdown } from './pushdown.ts'
+import { compileRegex } from './regex.ts'
+import { StateTable } from './state-table.ts'
+import { TokenMasks } from './token-masks.ts'
+import { buildTokenTrie } from './token-trie.ts'
+import { unsupported } from './unsupported.ts'
+
+/** Compiled schemas and patterns that are kept for requests to come. */
+const MAX_KEPT = 64
+
+export interface ConstraintVocabulary {
+  /** Number of token ids. */
+  readonly size: number
+  /** What a token writes. */
+  bytes(token: number): Uint8Array
+  isSpecial(token: number): boolean
+  readonly endTokens: ReadonlySet<number>
+}
+
+/** Makes constraints on answers ready for the vocabulary of one model. */
+export class OutputConstraints {
+  readonly #vocabulary: ConstraintVocabulary
+  readonly #kept = new Map<string, ReadyConstraint>()
+  readonly #grammars = new WeakMap<TextGrammar, ReadyConstraint>()
+  #masks: Promise<TokenMasks> | undefined
+  #lastId = 0
+
+  constructor(vocabulary: ConstraintVocabulary) {
+    this.#vocabulary = vocabulary
+  }
+
+  /** For one sequence. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming what is not supported and its place. */
+  async matcher(constraint: OutputConstraint, options: { readonly ignoreEnd: boolean }): Promise<Matcher> {
+    const ready = constraint.type === 'grammar' ? this.#grammar(constraint.grammar) : this.#compiled(constraint)
+    this.#masks ??= this.#prepareMasks()
+    return new Matcher({
+      constraint: ready,
+      masks: await this.#masks,
+      bytes: token => this.#vocabulary.bytes(token),
+      endTokens: options.ignoreEnd ? new Set() : this.#vocabulary.endTokens
+    })
+  }
+
+  /** Once for a model, when the first constraint comes. */
+  async #prepareMasks(): Promise<TokenMasks> {
+    const { size, endTokens } = this.#vocabulary
+    const isText = (token: number) => !this.#vocabulary.isSpecial(token) && !endTokens.has(token)
+    return new TokenMasks(await buildTokenTrie({ size, bytes: token => this.#vocabulary.bytes(token), isText }))
+  }
+
+  #grammar(grammar: TextGrammar): ReadyConstraint {
+    const known = this.#grammars.get(grammar) ?? this.#ready(grammar)
+    this.#grammars.set(grammar, known)
+    return known
+  }
+
+  #compiled(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): ReadyConstraint {
+    const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
+    const ready = this.#kept.get(key) ?? this.#ready(compile(constraint))
+    // The one that was used last is the last one to go.
+    this.#kept.delete(key)
+    this.#kept.set(key, ready)
+    const [oldest = ''] = this.#kept.keys()
+    if (this.#kept.size > MAX_KEPT) this.#kept.delete(oldest)
+    return ready
+  }
+
+  #ready(grammar: TextGrammar): ReadyConstraint {
+    const states = new StateTable()
+    return { id: ++this.#lastId, states, start: states.know(grammar.start()) }
+  }
+}
+
+function compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Pushdown {
+  const network = compileNetwork(constraint)
+  const order = network.callOrder()
+  if (order !== null) return new Pushdown(network, order)
+  throw unsupported('#', 'a $ref leads back to itself with no object or list between')
+}
+
+function compileNetwork(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): Network {
+  switch (constraint.type) {
+    case 'json-object':
+      return anyJsonObject()
+    case 'json-schema':
+      return compileJsonSchema(constraint.schema)
+    case 'regex': {
+      const texts = compileRegex(constraint.pattern, { path: 'pattern', match: 'whole' })
+      if (texts === null) throw unsupported('pattern', 'no text matches it')
+      return networkOf(texts)
+    }
+  }
+}
+
+/** The texts of one automaton, the empty one included. */
+function networkOf(texts: Dfa): Network {
+  const network = new Network()
+  const { start, end } = network.rules[network.rule()] as NetworkRule
+  network.terminal(start, new Terminal(texts), end)
+  if (texts.accepts(0)) network.jump(start, end)
+  return network
+}

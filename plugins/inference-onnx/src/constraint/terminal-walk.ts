@@ -1,0 +1,76 @@
+import type { Dfa } from './dfa.ts'
+import type { TokenTrie } from './token-trie.ts'
+
+/** What tokens do inside of one terminal, from one of its states on, whatever comes behind the terminal. */
+export interface TerminalWalk {
+  /** Tokens after which the terminal is under way still: one bit each, or the tokens themselves where they are few. */
+  readonly inside: Uint32Array | null
+  readonly few: Int32Array
+  /** Pairs: a token of those, and how many characters begin in it. Only tokens in which more than {@link SHORT} begin. */
+  readonly long: Int32Array
+  /** Pairs: a node at which the terminal has come to its end, and how many characters have begun by then. */
+  readonly exits: Int32Array
+}
+
+/** Characters up to which a string's remaining room is told apart when walks are kept. */
+export const SHORT = 16
+
+/**
+ * Walks all tokens through a terminal's automaton. `between` is the state that a character leaves when it begins, -1 where
+ * characters are not counted; tokens in which more than `room` characters begin are left out.
+ */
+export function walkTerminal(trie: TokenTrie, dfa: Dfa, start: number, between: number, room: number): TerminalWalk {
+  const { byteOf, depthOf, endOf, firstToken, tokens, nodes } = trie
+  const states = new Int32Array(trie.depth + 1)
+  const begun = new Int32Array(trie.depth + 1)
+  states[0] = start
+  const inside = new Uint32Array(Math.ceil(trie.vocabularySize / 32))
+  let insideCount = 0
+  const long: number[] = []
+  const exits: number[] = []
+  for (let node = 1; node < nodes; ) {
+    const depth = depthOf[node] as number
+    const before = states[depth - 1] as number
+    const state = dfa.next(before, byteOf[node] as number)
+    if (state < 0) {
+      node = endOf[node] as number
+      continue
+    }
+    const ends = dfa.accepts(state)
+    let count = begun[depth - 1] as number
+    if (before === between && !ends && ++count > room) {
+      node = endOf[node] as number
+      continue
+    }
+    if (ends) exits.push(node, count)
+    if (!dfa.isOpen(state)) {
+      node = endOf[node] as number
+      continue
+    }
+    states[depth] = state
+    begun[depth] = count
+    const last = firstToken[node + 1] as number
+    for (let i = firstToken[node] as number; i < last; i++) {
+      const token = tokens[i] as number
+      inside[token >> 5] = (inside[token >> 5] as number) | (1 << (token & 31))
+      insideCount++
+      if (count > SHORT) long.push(token, count)
+    }
+    node++
+  }
+  const dense = insideCount > inside.length
+  return {
+    inside: dense ? inside : null,
+    few: dense ? new Int32Array() : tokensOf(inside),
+    long: Int32Array.from(long),
+    exits: Int32Array.from(exits)
+  }
+}
+
+function tokensOf(bits: Uint32Array): Int32Array {
+  const tokens: number[] = []
+  for (const [word, value] of bits.entries()) {
+    for (let rest = value; rest !== 0; rest &= rest - 1) tokens.push(word * 32 + (31 - Math.clz32(rest & -rest)))
+  }
+  return Int32Array.from(tokens)
+}

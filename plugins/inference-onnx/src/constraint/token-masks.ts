@@ -1,0 +1,142 @@
+import { PushdownState, type Thread } from './pushdown.ts'
+import type { KnownState, StateTable } from './state-table.ts'
+import { SHORT, type TerminalWalk, walkTerminal } from './terminal-walk.ts'
+import type { TokenTrie } from './token-trie.ts'
+
+/** Bytes that masks and walks of one model may take before the oldest ones go. */
+const CACHE_BYTES = 48 * 1024 * 1024
+
+/** Tokens that may come next: one bit for each token of the vocabulary. */
+export interface TokenMask {
+  readonly bits: Uint32Array
+  /** Whether any token is among them. */
+  readonly any: boolean
+}
+
+/** Works out which tokens of a vocabulary may follow states of grammars, and remembers it. */
+export class TokenMasks {
+  readonly #trie: TokenTrie
+  readonly #walks: ByteBoundCache<TerminalWalk>
+  readonly #masks: ByteBoundCache<TokenMask>
+  readonly #scratch: Uint32Array
+
+  constructor(trie: TokenTrie) {
+    this.#trie = trie
+    this.#walks = new ByteBoundCache(CACHE_BYTES / 2, ({ inside, few, long, exits }) =>
+      [inside, few, long, exits].reduce((sum, array) => sum + (array?.byteLength ?? 0), 0)
+    )
+    this.#masks = new ByteBoundCache(CACHE_BYTES / 2, ({ bits }) => bits.byteLength)
+    this.#scratch = new Uint32Array(Math.ceil(trie.vocabularySize / 32))
+  }
+
+  /** `grammar` tells grammars apart whose states may have equal keys. The mask must not be changed. */
+  of(known: KnownState, table: StateTable, grammar: number): TokenMask {
+    return this.#masks.get(`${grammar}/${known.state.key}`, () => {
+      const bits = new Uint32Array(this.#scratch.length)
+      const { state } = known
+      if (state instanceof PushdownState) {
+        for (const thread of state.threads) this.#addThread(state, thread, table, bits)
+      } else {
+        this.#walk(0, known, bits)
+      }
+      return { bits, any: bits.some(word => word !== 0) }
+    })
+  }
+
+  /** Adds the tokens that one thread allows: those that stay in its terminal, then those that go on behind it. */
+  #addThread(state: PushdownState, thread: Thread, table: StateTable, bits: Uint32Array): void {
+    const { terminal, count } = thread
+    const { dfa, between } = terminal
+    const room = terminal.maxLength - count
+    const walkRoom = room <= SHORT ? room : Number.POSITIVE_INFINITY
+    const walk = this.#walks.get(`${dfa.id}:${thread.state}:${between < 0 ? '' : walkRoom}`, () =>
+      walkTerminal(this.#trie, dfa, thread.state, between, walkRoom)
+    )
+    this.#addInside(walk, room, bits)
+    const { exits } = walk
+    if (exits.length === 0) return
+    const after = table.know(state.after(thread))
+    for (let i = 0; i < exits.length; i += 2) {
+      const characters = count + (exits[i + 1] as number)
+      if (characters < terminal.minLength || characters > terminal.maxLength) continue
+      this.#addTokens(exits[i] as number, bits)
+      this.#walk(exits[i] as number, after, bits)
+    }
+  }
+
+  #addInside({ inside, few, long }: TerminalWalk, room: number, bits: Uint32Array): void {
+    if (inside === null) {
+      for (const token of few) set(bits, token)
+      for (let i = 0; i < long.length; i += 2) if ((long[i + 1] as number) > room) clear(bits, long[i] as number)
+      return
+    }
+    const own = this.#scratch
+    own.set(inside)
+    for (let i = 0; i < long.length; i += 2) if ((long[i + 1] as number) > room) clear(own, long[i] as number)
+    for (let word = 0; word < own.length; word++) bits[word] = (bits[word] as number) | (own[word] as number)
+  }
+
+  /** Adds the tokens below a node that go on from a state. */
+  #walk(root: number, from: KnownState, bits: Uint32Array): void {
+    const { byteOf, depthOf, endOf } = this.#trie
+    const end = endOf[root] as number
+    const base = depthOf[root] as number
+    const states: KnownState[] = [from]
+    for (let node = root + 1; node < end; ) {
+      const depth = (depthOf[node] as number) - base
+      const next = (states[depth - 1] as KnownState).next(byteOf[node] as number)
+      if (next === null) {
+        node = endOf[node] as number
+        continue
+      }
+      states[depth] = next
+      this.#addTokens(node, bits)
+      node++
+    }
+  }
+
+  #addTokens(node: number, bits: Uint32Array): void {
+    const { firstToken, tokens } = this.#trie
+    const last = firstToken[node + 1] as number
+    for (let i = firstToken[node] as number; i < last; i++) set(bits, tokens[i] as number)
+  }
+}
+
+function set(bits: Uint32Array, token: number): void {
+  bits[token >> 5] = (bits[token >> 5] as number) | (1 << (token & 31))
+}
+
+function clear(bits: Uint32Array, token: number): void {
+  bits[token >> 5] = (bits[token >> 5] as number) & ~(1 << (token & 31))
+}
+
+/** Keeps what was used last, up to a number of bytes. */
+class ByteBoundCache<Value> {
+  readonly #limit: number
+  readonly #size: (value: Value) => number
+  readonly #entries = new Map<string, Value>()
+  #bytes = 0
+
+  constructor(limit: number, size: (value: Value) => number) {
+    this.#limit = limit
+    this.#size = size
+  }
+
+  get(key: string, make: () => Value): Value {
+    const found = this.#entries.get(key)
+    if (found !== undefined) {
+      this.#entries.delete(key)
+      this.#entries.set(key, found)
+      return found
+    }
+    const made = make()
+    this.#entries.set(key, made)
+    this.#bytes += this.#size(made)
+    for (const [oldest, value] of this.#entries) {
+      if (this.#bytes <= this.#limit || oldest === key) break
+      this.#entries.delete(oldest)
+      this.#bytes -= this.#size(value)
+    }
+    return made
+  }
+}

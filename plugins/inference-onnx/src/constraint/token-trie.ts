@@ -1,0 +1,126 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** Where the bytes of a vocabulary's tokens come from. */
+export interface VocabularySource {
+  /** Number of token ids. */
+  readonly size: number
+  /** What a token writes; none for ids that write nothing. */
+  bytes(token: number): Uint8Array
+  /** Whether a token may be a part of a text: special tokens and those that end it may not. */
+  isText(token: number): boolean
+}
+
+/** The longest stretch of work between two turns of the event loop, milliseconds. */
+const LONGEST_STRETCH = 8
+/** Longer tokens are never offered; no vocabulary has any. */
+const LONGEST_TOKEN = 4096
+
+/**
+ * The texts of a vocabulary as a tree of bytes, laid out so that a walk through all of it goes straight through memory:
+ * nodes are numbered in the order of their texts, so the nodes below `node` are those from `node + 1` up to `end(node)`.
+ */
+export class TokenTrie {
+  /** Number of token ids of the vocabulary. */
+  readonly vocabularySize: number
+  /** The last byte of each node's text; node 0 is the empty text. */
+  readonly byteOf: Uint8Array
+  /** Length of each node's text. */
+  readonly depthOf: Uint16Array
+  /** The node that comes after all those below a node. */
+  readonly endOf: Int32Array
+  /** Tokens of `node` are those from `firstToken[node]` up to `firstToken[node + 1]`. */
+  readonly firstToken: Int32Array
+  readonly tokens: Int32Array
+  /** Bytes of the longest token. */
+  readonly depth: number
+
+  constructor(vocabularySize: number, layout: Layout) {
+    this.vocabularySize = vocabularySize
+    this.byteOf = Uint8Array.from(layout.bytes)
+    this.depthOf = Uint16Array.from(layout.depths)
+    this.endOf = Int32Array.from(layout.ends)
+    this.firstToken = Int32Array.from(layout.firstToken)
+    this.tokens = Int32Array.from(layout.tokens)
+    this.depth = layout.depths.reduce((a, b) => Math.max(a, b), 0)
+  }
+
+  get nodes(): number {
+    return this.byteOf.length
+  }
+}
+
+/** Lays a vocabulary out. Large ones take some tenths of a second, in which the event loop gets its turns. */
+export async function buildTokenTrie(vocabulary: VocabularySource): Promise<TokenTrie> {
+  const pause = pacer()
+  // Texts with one character per byte, by their first two bytes: small parts are sorted in small steps.
+  const groups = new Map<string, Map<string, number[]>>()
+  for (let token = 0; token < vocabulary.size; token++) {
+    if (token % 512 === 0) await pause()
+    if (!vocabulary.isText(token)) continue
+    const bytes = vocabulary.bytes(token)
+    if (bytes.length === 0 || bytes.length > LONGEST_TOKEN) continue
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    const group = entryOf(groups, text.slice(0, 2), () => new Map<string, number[]>())
+    entryOf(group, text, () => []).push(token)
+  }
+  const layout = new Layout()
+  for (const start of [...groups.keys()].sort()) {
+    const group = groups.get(start) ?? new Map<string, number[]>()
+    await pause()
+    for (const text of [...group.keys()].sort()) layout.add(text, group.get(text) ?? [])
+  }
+  layout.finish()
+  return new TokenTrie(vocabulary.size, layout)
+}
+
+function pacer(): () => Promise<void> {
+  let since = performance.now()
+  return async () => {
+    if (performance.now() - since < LONGEST_STRETCH) return
+    await setImmediate()
+    since = performance.now()
+  }
+}
+
+function entryOf<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  let value = map.get(key)
+  if (value === undefined) map.set(key, (value = make()))
+  return value
+}
+
+/** Numbers the nodes of texts that come in order. */
+class Layout {
+  readonly bytes: number[] = [0]
+  readonly depths: number[] = [0]
+  readonly ends: number[] = [0]
+  readonly firstToken: number[] = [0, 0]
+  readonly tokens: number[] = []
+  /** Nodes of the beginnings of the text that came last. */
+  readonly #path: number[] = [0]
+  #last = ''
+
+  add(text: string, tokens: readonly number[]): void {
+    let common = 0
+    while (common < this.#last.length && text.charCodeAt(common) === this.#last.charCodeAt(common)) common++
+    this.#close(common)
+    for (let depth = common + 1; depth <= text.length; depth++) {
+      this.#path[depth] = this.bytes.length
+      this.bytes.push(text.charCodeAt(depth - 1))
+      this.depths.push(depth)
+      this.ends.push(0)
+      this.firstToken[this.bytes.length] = this.tokens.length
+    }
+    this.tokens.push(...tokens)
+    this.firstToken[this.bytes.length] = this.tokens.length
+    this.#last = text
+  }
+
+  finish(): void {
+    this.#close(-1)
+  }
+
+  /** Nothing more comes below nodes deeper than `depth`. */
+  #close(depth: number): void {
+    for (let open = this.#last.length; open > depth; open--) this.ends[this.#path[open] as number] = this.bytes.length
+  }
+}
