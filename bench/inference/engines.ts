@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Quantization } from '@svc/contracts'
 import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
 
 /** One measurement: greedy, without end tokens. */
@@ -13,16 +15,18 @@ export interface Peer {
 }
 
 export interface OpenOptions {
-  /** Run directory, or its export. */
+  /** Run directory, or its export, or a GGUF file. */
   readonly model: string
   readonly threads: number
+  /** For this engine alone; the others' files say it. Default `none`. */
+  readonly quantization?: Quantization
   /** Folder with node_modules for what is not installed here, and with room for caches. */
   readonly scratch: string
 }
 
-async function openOwn({ model, threads, scratch }: OpenOptions): Promise<Peer> {
+async function openOwn({ model, threads, scratch, quantization = 'none' }: OpenOptions): Promise<Peer> {
   const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads, speculation: 0 })
-  const loaded = await engine.load({ runDirectory: model })
+  const loaded = await engine.load({ runDirectory: model, quantization })
   return {
     async generate(prompt, count) {
       const tokens: number[] = []
@@ -80,7 +84,42 @@ async function openTransformers({ model, threads, scratch }: OpenOptions): Promi
   }
 }
 
+/** What is used of node-llama-cpp. */
+interface LlamaModule {
+  getLlama(options: object): Promise<{
+    loadModel(options: object): Promise<{
+      createContext(options: object): Promise<{
+        getSequence(): {
+          clearHistory(): Promise<void>
+          evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
+        }
+      }>
+    }>
+  }>
+}
+
+async function openLlama({ model, threads, scratch }: OpenOptions): Promise<Peer> {
+  const entry = createRequire(join(scratch, 'package.json')).resolve('node-llama-cpp')
+  const { getLlama } = (await import(pathToFileURL(entry).href)) as LlamaModule
+  const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: threads })
+  const loaded = await llama.loadModel({ modelPath: model })
+  const context = await loaded.createContext({ contextSize: 4096, batchSize: 512, threads })
+  const sequence = context.getSequence()
+  return {
+    async generate(prompt, count) {
+      await sequence.clearHistory()
+      const tokens: number[] = []
+      const start = performance.now()
+      for await (const token of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
+        if (tokens.push(token) === count) break
+      }
+      return { tokens, milliseconds: performance.now() - start }
+    }
+  }
+}
+
 export const engines: Readonly<Record<string, (options: OpenOptions) => Promise<Peer>>> = {
   svc: openOwn,
-  'transformers.js': openTransformers
+  'transformers.js': openTransformers,
+  'llama.cpp': openLlama
 }

@@ -1,5 +1,6 @@
 import { cp, mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Quantization } from '@svc/contracts'
 import { parseModelConfig } from '../../plugins/inference-onnx/src/model-config.ts'
 import { buildDecoder, type DecoderSurface } from '../../plugins/inference-onnx/src/onnx/decoder.ts'
 import { elementType } from '../../plugins/inference-onnx/src/onnx/graph.ts'
@@ -37,14 +38,18 @@ const peerSurface: DecoderSurface = {
  * Writes a run directory in the layout of transformers.js: the same graph with the same packed weights, adapter merged.
  * End tokens are taken out, so that both engines generate as many tokens as they are asked for.
  */
-export async function exportForPeer(runDirectory: string, target: string): Promise<void> {
+export async function exportForPeer(
+  runDirectory: string,
+  target: string,
+  quantization: Quantization = 'none'
+): Promise<void> {
   const directory = await readRunDirectory(runDirectory, { adapter: true })
   const config = parseModelConfig(join(runDirectory, 'config.json'), directory.configuration, null)
   const plan = planWeights(config, {
     runDirectory,
     tensors: directory.tensors,
     adapter: directory.adapter,
-    quantization: 'none',
+    quantization,
     locate: () => null,
     packedLocation: DATA
   })

@@ -1,0 +1,170 @@
+import { open } from 'node:fs/promises'
+import { readRunDirectory } from '../../plugins/inference-onnx/src/run-directory.ts'
+import type { TensorEntry } from '../../plugins/inference-onnx/src/safetensors.ts'
+import { TensorReader } from '../../plugins/inference-onnx/src/weights/tensor-reader.ts'
+
+/** Element types of GGUF: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
+const types = { F32: 0, Q4_0: 2, Q8_0: 8 } as const
+export type GgufType = keyof typeof types
+
+/** Weights that share a scale. */
+const BLOCK = 32
+const blockBytes = { F32: 4 * BLOCK, Q4_0: 2 + BLOCK / 2, Q8_0: 2 + BLOCK } as const
+const ALIGNMENT = 32
+
+const modules: Readonly<Record<string, string>> = {
+  'model.embed_tokens': 'token_embd',
+  'model.norm': 'output_norm',
+  input_layernorm: 'attn_norm',
+  'self_attn.q_proj': 'attn_q',
+  'self_attn.k_proj': 'attn_k',
+  'self_attn.v_proj': 'attn_v',
+  'self_attn.o_proj': 'attn_output',
+  post_attention_layernorm: 'ffn_norm',
+  'mlp.gate_proj': 'ffn_gate',
+  'mlp.up_proj': 'ffn_up',
+  'mlp.down_proj': 'ffn_down'
+}
+
+function ggufName(name: string): string {
+  const [, layer, module, kind] = /^(?:model\.layers\.(\d+)\.)?(.+)\.(weight|bias)$/.exec(name) ?? []
+  const target = modules[module ?? '']
+  if (target === undefined) throw new Error(`${name} has no name in GGUF`)
+  return `${layer === undefined ? '' : `blk.${layer}.`}${target}.${kind}`
+}
+
+/**
+ * Writes the weights of a Qwen2 run directory as GGUF, matrices as `type`. The vocabulary is one of numbered words, since
+ * only token ids are of interest.
+ */
+export async function writeGguf(runDirectory: string, file: string, type: GgufType): Promise<void> {
+  const { tensors, configuration } = await readRunDirectory(runDirectory, { adapter: false })
+  const entries = [...tensors.values()].map(
+    entry => ({ entry, type: entry.shape.length === 1 ? 'F32' : type }) as const
+  )
+  const number = (name: string) => configuration[name] as number
+  const words = Array.from({ length: number('vocab_size') }, (_, id) => `w${id}`)
+  const header = new Writer().text('GGUF', false).u32(3).u64(entries.length).u64(15)
+  header.string('general.architecture', 'qwen2').string('general.name', 'random')
+  for (const [name, value] of [
+    ['qwen2.block_count', number('num_hidden_layers')],
+    ['qwen2.context_length', number('max_position_embeddings')],
+    ['qwen2.embedding_length', number('hidden_size')],
+    ['qwen2.feed_forward_length', number('intermediate_size')],
+    ['qwen2.attention.head_count', number('num_attention_heads')],
+    ['qwen2.attention.head_count_kv', number('num_key_value_heads')]
+  ] as const) {
+    header.text(name).u32(4).u32(value)
+  }
+  header.text('qwen2.attention.layer_norm_rms_epsilon').u32(6).f32(number('rms_norm_eps'))
+  header.text('qwen2.rope.freq_base').u32(6).f32(number('rope_theta'))
+  header.string('tokenizer.ggml.model', 'gpt2').string('tokenizer.ggml.pre', 'qwen2')
+  header.strings('tokenizer.ggml.tokens', words).strings('tokenizer.ggml.merges', ['w 0'])
+  header.text('tokenizer.ggml.eos_token_id').u32(4).u32(0)
+  let offset = 0
+  for (const { entry, type } of entries) {
+    header.text(ggufName(entry.name)).u32(entry.shape.length)
+    for (const size of entry.shape.toReversed()) header.u64(size)
+    header.u32(types[type]).u64(offset)
+    offset += padded(byteLength(entry, type))
+  }
+  const handle = await open(file, 'w')
+  const reader = new TensorReader()
+  let position = padded(header.bytes().byteLength)
+  await handle.write(header.bytes(), 0, header.bytes().byteLength, 0)
+  for (const { entry, type } of entries) {
+    const values = new Float32Array(entry.shape.reduce((a, b) => a * b, 1))
+    await reader.read(entry, 0, values)
+    const bytes = encode(values, type)
+    await handle.write(bytes, 0, bytes.byteLength, position)
+    position += padded(bytes.byteLength)
+  }
+  await reader.close()
+  await handle.truncate(position)
+  await handle.close()
+}
+
+function byteLength({ shape }: TensorEntry, type: GgufType): number {
+  return (shape.reduce((a, b) => a * b, 1) / BLOCK) * blockBytes[type]
+}
+
+const padded = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
+
+/** Blocks of a half-precision scale and 32 numbers, as ggml's reference quantisation makes them. */
+function encode(values: Float32Array, type: GgufType): Uint8Array {
+  if (type === 'F32') return new Uint8Array(values.buffer)
+  const size = blockBytes[type]
+  const bytes = new Uint8Array((values.length / BLOCK) * size)
+  const view = new DataView(bytes.buffer)
+  for (let block = 0; block < values.length / BLOCK; block++) {
+    const weights = values.subarray(block * BLOCK, (block + 1) * BLOCK)
+    let peak = 0
+    for (const weight of weights) if (Math.abs(weight) > Math.abs(peak)) peak = weight
+    const scale = type === 'Q4_0' ? peak / -8 : Math.abs(peak) / 127
+    const inverse = scale === 0 ? 0 : 1 / scale
+    view.setUint16(block * size, halfBits(scale), true)
+    for (let i = 0; i < BLOCK; i++) {
+      const value = (weights[i] as number) * inverse
+      if (type === 'Q8_0') view.setInt8(block * size + 2 + i, Math.round(value))
+      else {
+        const at = block * size + 2 + (i % (BLOCK / 2))
+        bytes[at] = (bytes[at] as number) | (Math.min(15, Math.floor(value + 8.5)) << (i < BLOCK / 2 ? 0 : 4))
+      }
+    }
+  }
+  return bytes
+}
+
+const word = new DataView(new ArrayBuffer(4))
+
+/** Cut off, not rounded: scales of random weights are neither tiny nor huge. */
+function halfBits(value: number): number {
+  word.setFloat32(0, value)
+  const bits = word.getUint32(0)
+  const exponent = ((bits >>> 23) & 255) - 112
+  return ((bits >>> 16) & 0x8000) | (exponent <= 0 ? 0 : (exponent << 10) | ((bits >>> 13) & 1023))
+}
+
+class Writer {
+  readonly #parts: Buffer[] = []
+
+  bytes(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+
+  u32(value: number): this {
+    return this.#number(4, buffer => buffer.writeUInt32LE(value))
+  }
+
+  u64(value: number): this {
+    return this.#number(8, buffer => buffer.writeBigUInt64LE(BigInt(value)))
+  }
+
+  f32(value: number): this {
+    return this.#number(4, buffer => buffer.writeFloatLE(value))
+  }
+
+  text(value: string, counted = true): this {
+    const bytes = Buffer.from(value)
+    if (counted) this.u64(bytes.byteLength)
+    this.#parts.push(bytes)
+    return this
+  }
+
+  string(name: string, value: string): this {
+    return this.text(name).u32(8).text(value)
+  }
+
+  strings(name: string, values: readonly string[]): this {
+    this.text(name).u32(9).u32(8).u64(values.length)
+    for (const value of values) this.text(value)
+    return this
+  }
+
+  #number(size: number, write: (buffer: Buffer) => void): this {
+    const buffer = Buffer.alloc(size)
+    write(buffer)
+    this.#parts.push(buffer)
+    return this
+  }
+}

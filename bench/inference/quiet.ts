@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { setTimeout as pause } from 'node:timers/promises'
+
+const LOOK_MS = 100
+/** Share of all processors that other work may take. */
+const QUIET = 0.1
+
+/** Resolves when the machine does little else, at the latest after some seconds; at once where the system does not tell. */
+export async function quietMoment(patienceMs: number): Promise<void> {
+  const until = performance.now() + patienceMs
+  let before = await busyTicks()
+  while (before !== null && performance.now() < until) {
+    const start = performance.now()
+    await pause(LOOK_MS)
+    const after = await busyTicks()
+    if (after === null) return
+    // A tick is a hundredth of a second.
+    const share = ((after - before) * 10) / (performance.now() - start) / cpus().length
+    if (share < QUIET) return
+    before = after
+  }
+}
+
+async function busyTicks(): Promise<number | null> {
+  const text = await readFile('/proc/stat', 'utf8').catch(() => null)
+  const [user = 0, nice = 0, system = 0] = text?.split('\n')[0]?.split(/\s+/).slice(1).map(Number) ?? []
+  return text === null ? null : user + nice + system
+}
