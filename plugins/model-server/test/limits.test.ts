@@ -1,0 +1,76 @@
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
+import t from 'tap'
+import { clientOf } from '../src/client.ts'
+import { serve } from './serve.ts'
+
+const refusal = (request: Promise<unknown>): Promise<any> =>
+  request.then(
+    () => null,
+    error => error
+  )
+
+const messages = [{ role: 'user' as const, content: 'hello' }]
+
+/** A toy that stops in the middle of its answer until its request is given up. */
+const stuck = {
+  beforeToken: (generated: number, signal: AbortSignal | undefined) =>
+    generated < 2 || signal?.aborted === true
+      ? undefined
+      : new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+t.test('an answer that takes too long ends with the error of each API, before and within a stream', async t => {
+  const { url, model } = await serve(t, { ...stuck, timeoutMs: 40 })
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  const ollama = new Ollama({ host: url })
+  t.match(await refusal(client.chat.completions.create({ model: 'toy', messages })), {
+    status: 504,
+    code: 'timeout',
+    type: 'server_error',
+    message: /took longer than the 0.04 s that a request may take/
+  })
+  t.match(await refusal(ollama.chat({ model: 'toy', messages })), { status_code: 504, error: /took longer/ })
+  let text = ''
+  const streamed = await client.chat.completions.create({ model: 'toy', messages, stream: true })
+  const error = await refusal(
+    (async () => {
+      for await (const chunk of streamed) text += chunk.choices[0]?.delta.content ?? ''
+    })()
+  )
+  t.equal(text, 'he')
+  t.match(error, { code: 'timeout' })
+  t.equal(model.capacity().active, 0)
+})
+
+t.test('waiting counts as well', async t => {
+  const { url, model } = await serve(t, { ...stuck, timeoutMs: 60 })
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  const both = await Promise.all([1, 2].map(() => refusal(client.chat.completions.create({ model: 'toy', messages }))))
+  for (const error of both) t.match(error, { status: 504 })
+  t.equal(model.capacity().waiting, 0)
+})
+
+t.test('the engine is told who asks', async t => {
+  const { url, model } = await serve(t)
+  const ask = async (authorization?: string) => {
+    await fetch(`${url}/api/generate`, {
+      method: 'POST',
+      body: '{"prompt":"hi","stream":false}',
+      ...(authorization === undefined ? {} : { headers: { authorization } })
+    })
+    return model.requests.at(-1)?.client
+  }
+  t.equal(await ask(), '127.0.0.1')
+  const [ann, bob] = [await ask('Bearer ann'), await ask('Bearer bob')]
+  t.match(ann, /^127\.0\.0\.1 [0-9a-f]{16}$/, 'the key itself goes nowhere')
+  t.not(ann, bob)
+  t.equal(await ask('Bearer ann'), ann)
+})
+
+t.test('from farther away a made-up key wins no turns', async t => {
+  const from = (remoteAddress: string, authorization?: string) =>
+    clientOf({ socket: { remoteAddress }, headers: { authorization } } as never)
+  t.equal(from('10.0.0.7', 'Bearer a'), '10.0.0.7')
+  t.equal(from('::ffff:10.0.0.7'), '10.0.0.7')
+})

@@ -1,0 +1,148 @@
+import { Ollama } from 'ollama'
+import t, { type Test } from 'tap'
+import { fillInTheMiddle, fillsInTheMiddle } from '../src/fill-in-the-middle.ts'
+import { type ServeOptions, type Serving, serve } from './serve.ts'
+import { ToyModel } from './toy-engine.ts'
+
+async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: Ollama }> {
+  const serving = await serve(t, options)
+  return { ...serving, client: new Ollama({ host: serving.url }) }
+}
+
+const refusal = (request: Promise<unknown>): Promise<any> =>
+  request.then(
+    () => null,
+    error => error
+  )
+
+t.test('a conversation goes on from the context of the answer before', async t => {
+  const { client, model } = await connect(t)
+  const first = await client.generate({ model: 'toy', prompt: 'one', system: 'be brief' })
+  const begun = '<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\none'
+  t.equal(model.detokenize(first.context), begun)
+  const second = await client.generate({ model: 'toy', prompt: 'two', context: first.context })
+  t.equal(second.response, 'two')
+  const asked = `${begun}<|im_end|>\n<|im_start|>user\ntwo<|im_end|>\n<|im_start|>assistant\n`
+  t.equal(model.detokenize(model.requests.at(-1)?.tokens ?? []), asked)
+  t.equal(model.detokenize(second.context), `${asked}two`)
+  const rows = []
+  for await (const row of await client.generate({ model: 'toy', prompt: 'x', stream: true })) rows.push(row)
+  t.ok(Array.isArray(rows.pop()?.context))
+  t.notOk(
+    rows.some(row => 'context' in row),
+    'the last row alone has it'
+  )
+  t.notOk('context' in (await client.generate({ model: 'toy', prompt: 'x', raw: true, options: { num_predict: 2 } })))
+  t.match(await refusal(client.generate({ model: 'toy', prompt: 'x', context: [5000] })), {
+    status_code: 400,
+    error: /'context' holds 5000, which is no token of this model/
+  })
+})
+
+t.test('a template of the request takes the place of that of the model', async t => {
+  const { client, model } = await connect(t)
+  const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
+  await client.generate({ model: 'toy', prompt: 'hi', template })
+  t.match(model.rendered.at(-1)?.options, { template })
+})
+
+t.test('how long the model stays is checked, and to unload it is refused', async t => {
+  const { client } = await connect(t)
+  for (const keep_alive of ['5m', '1h30m', '-1', -1, 60, '1.5h', '300']) {
+    t.ok(await client.generate({ model: 'toy', prompt: '', keep_alive }), String(keep_alive))
+  }
+  for (const keep_alive of [0, '0', '0s', '0m0s']) {
+    t.match(await refusal(client.chat({ model: 'toy', messages: [], keep_alive })), {
+      status_code: 400,
+      error: /^'keep_alive': this server keeps its one model for as long as it runs/
+    })
+  }
+  for (const keep_alive of ['soon', '5x', true, {}]) {
+    t.match(await refusal(client.generate({ model: 'toy', prompt: 'x', keep_alive: keep_alive as never })), {
+      status_code: 400,
+      error: /'keep_alive' must be a number of seconds or a duration/
+    })
+  }
+})
+
+t.test('every option that changes the answer reaches the engine, and those of other engines do not matter', async t => {
+  const { client, model } = await connect(t)
+  const options = {
+    seed: 3,
+    num_predict: 4,
+    top_k: 5,
+    top_p: 0.6,
+    min_p: 0.1,
+    typical_p: 0.7,
+    repeat_last_n: 8,
+    temperature: 0.9,
+    repeat_penalty: 1.1,
+    presence_penalty: 0.2,
+    frequency_penalty: 0.3,
+    stop: ['x'],
+    num_ctx: 256
+  }
+  const withoutEffect = {
+    num_keep: 4,
+    num_batch: 8,
+    num_gpu: 1,
+    main_gpu: 0,
+    num_thread: 2,
+    use_mmap: true,
+    numa: false
+  }
+  await client.generate({ model: 'toy', prompt: 'hi', options: { ...options, ...withoutEffect } })
+  t.match(model.requests.at(-1), {
+    maxTokens: 4,
+    stop: ['x'],
+    sampling: {
+      seed: 3,
+      topK: 5,
+      topP: 0.6,
+      minP: 0.1,
+      typicalP: 0.7,
+      repeatLastN: 8,
+      temperature: 0.9,
+      repeatPenalty: 1.1,
+      presencePenalty: 0.2,
+      frequencyPenalty: 0.3
+    }
+  })
+  for (const strange of [{ mirostat: 1 }, { tfs_z: 0.5 }, { penalize_newline: false }]) {
+    const [name = ''] = Object.keys(strange)
+    const error = await refusal(client.generate({ model: 'toy', prompt: 'hi', options: strange as never }))
+    t.match(error, { status_code: 400, error: new RegExp(`^'options\\.${name}': `) })
+  }
+})
+
+t.test('the model is shown in the words of the format', async t => {
+  const chatTemplate = '<tool_call> enable_thinking'
+  const { client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
+  const shown = await client.show({ model: 'toy' })
+  t.same(shown.capabilities, ['completion', 'tools', 'thinking'])
+  t.match(shown.modelfile, /^FROM toy$/m)
+  t.match(shown.modelfile, /^PARAMETER temperature 0$/m)
+  t.match(shown.parameters, /^num_ctx +512$/m)
+  t.equal(shown.template, chatTemplate)
+  t.match((await client.ps()).models, [{ expires_at: '9999-12-31T23:59:59Z' }])
+  for (const method of ['GET', 'HEAD']) t.equal((await fetch(url, { method })).status, 200)
+})
+
+t.test('a gap is filled with the tokens that the vocabulary has for it', async t => {
+  const model = new ToyModel({})
+  t.notOk(fillsInTheMiddle(model))
+  t.throws(() => fillInTheMiddle(model, 'toy', 'a', 'b'), {
+    code: 'MSV_UNSUPPORTED',
+    message: 'toy does not support insert'
+  })
+  const marks = ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>']
+  const filling = Object.assign(new ToyModel({}), {
+    tokenize(text: string, { special = false } = {}): number[] {
+      const at = marks.indexOf(text)
+      return special && at >= 0 ? [300 + at] : [...Buffer.from(text)]
+    }
+  })
+  t.ok(fillsInTheMiddle(filling))
+  t.same(fillInTheMiddle(filling, 'toy', 'a', 'b'), [300, 97, 301, 98, 302])
+  t.equal(fillInTheMiddle(filling, 'toy', '<|fim_suffix|>', '').filter(token => token >= 300).length, 3)
+})

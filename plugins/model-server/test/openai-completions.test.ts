@@ -1,0 +1,235 @@
+import OpenAI from 'openai'
+import t, { type Test } from 'tap'
+import { type ServeOptions, type Serving, serve } from './serve.ts'
+
+async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI }> {
+  const serving = await serve(t, options)
+  return { ...serving, client: new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 }) }
+}
+
+const say = (content: string) => [{ role: 'user' as const, content }]
+const refusal = (request: Promise<unknown>): Promise<any> =>
+  request.then(
+    () => null,
+    error => error
+  )
+
+t.test('a text is continued as it is', async t => {
+  const { client } = await connect(t)
+  const answer = await client.completions.create({ model: 'toy', prompt: 'ab\na', max_tokens: 4 })
+  t.match(answer, {
+    id: /^cmpl-[0-9a-f-]{36}$/,
+    object: 'text_completion',
+    model: 'toy',
+    choices: [{ text: 'b\nab', index: 0, logprobs: null, finish_reason: 'length' }],
+    usage: { prompt_tokens: 4, completion_tokens: 4, total_tokens: 8 }
+  })
+  const byDefault = await client.completions.create({ model: 'toy', prompt: 'ab\n' })
+  t.equal(byDefault.usage?.completion_tokens, 16, 'as the format says')
+  const stopped = await client.completions.create({ model: 'toy', prompt: 'one two\n', stop: ['tw'] })
+  t.match(stopped.choices[0], { text: 'one ', finish_reason: 'stop' })
+})
+
+t.test('prompts are texts, tokens, or lists of either, with answers in their order', async t => {
+  const { client } = await connect(t, { slots: 2 })
+  const texts = async (prompt: string | string[] | number[] | number[][], n = 1) => {
+    const answer = await client.completions.create({ model: 'toy', prompt, max_tokens: 2, n })
+    t.same(
+      answer.choices.map(choice => choice.index),
+      [...answer.choices.keys()]
+    )
+    return [...answer.choices.map(choice => choice.text), answer.usage?.prompt_tokens]
+  }
+  t.same(await texts('ab\n'), ['ab', 3])
+  t.same(await texts([97, 98, 10]), ['ab', 3])
+  t.same(await texts(['ab\n', 'cd\n', 'ef\n']), ['ab', 'cd', 'ef', 9])
+  t.same(
+    await texts([
+      [97, 98, 10],
+      [99, 100, 10]
+    ]),
+    ['ab', 'cd', 6]
+  )
+  t.same(await texts(['ab\n', 'cd\n'], 2), ['ab', 'ab', 'cd', 'cd', 6])
+})
+
+t.test('the prompt is repeated when it is asked for', async t => {
+  const { client, model } = await connect(t)
+  const create = (fields: object) => client.completions.create({ model: 'toy', prompt: 'ab\n', echo: true, ...fields })
+  t.equal((await create({ max_tokens: 2 })).choices[0]?.text, 'ab\nab')
+  t.equal((await create({ prompt: [97, 98, 10], max_tokens: 2 })).choices[0]?.text, 'ab\nab')
+  const before = model.generated
+  t.match(await create({ max_tokens: 0 }), { choices: [{ text: 'ab\n' }], usage: { completion_tokens: 0 } })
+  t.equal(model.generated, before)
+  let streamed = ''
+  const stream = await client.completions.create({
+    model: 'toy',
+    prompt: 'ab\n',
+    echo: true,
+    max_tokens: 2,
+    stream: true
+  })
+  for await (const chunk of stream) streamed += chunk.choices[0]?.text
+  t.equal(streamed, 'ab\nab')
+})
+
+t.test('probabilities are lists, with where each token begins', async t => {
+  const { client } = await connect(t)
+  const request = { model: 'toy', prompt: 'ab\n', max_tokens: 2, logprobs: 2 }
+  const { choices } = await client.completions.create(request)
+  t.match(choices[0]?.logprobs, { tokens: ['a', 'b'], text_offset: [0, 1], token_logprobs: [Number, Number] })
+  t.equal(Object.keys(choices[0]?.logprobs?.top_logprobs?.[0] ?? {}).length, 2)
+  const offsets: number[] = []
+  for await (const chunk of await client.completions.create({ ...request, stream: true })) {
+    offsets.push(...(chunk.choices[0]?.logprobs?.text_offset ?? []))
+  }
+  t.same(offsets, [0, 1])
+})
+
+t.test('a stream ends with its reason, and with the usage when it is asked for', async t => {
+  const { client } = await connect(t)
+  const chunks = []
+  const stream = await client.completions.create({
+    model: 'toy',
+    prompt: ['ab\n', 'cd\n'],
+    max_tokens: 2,
+    stream: true,
+    stream_options: { include_usage: true }
+  })
+  for await (const chunk of stream) chunks.push(chunk)
+  t.match(chunks.at(-1), { object: 'text_completion', choices: [], usage: { prompt_tokens: 6, completion_tokens: 4 } })
+  for (const index of [0, 1]) {
+    const own = chunks.flatMap(chunk => chunk.choices.filter(choice => choice.index === index))
+    t.equal(own.map(choice => choice.text).join(''), ['ab', 'cd'][index])
+    t.equal(own.at(-1)?.finish_reason, 'length')
+  }
+})
+
+t.test('the likeliest of several answers are given', async t => {
+  const { client, model } = await connect(t)
+  const request = { model: 'toy', prompt: 'aaaa\n', max_tokens: 8, temperature: 2, seed: 1 }
+  const all = await client.completions.create({ ...request, n: 6, logprobs: 0 })
+  const mean = (choice: OpenAI.CompletionChoice | undefined): number => {
+    const values = choice?.logprobs?.token_logprobs ?? []
+    return values.reduce((sum, value) => sum + value, 0) / values.length
+  }
+  const best = all.choices.toSorted((a, b) => mean(b) - mean(a)).slice(0, 2)
+  const before = model.generated
+  const chosen = await client.completions.create({ ...request, n: 2, best_of: 6 })
+  t.same(
+    chosen.choices.map(({ text, index, logprobs }) => [text, index, logprobs]),
+    best.map(({ text }, index) => [text, index, null])
+  )
+  t.equal(chosen.usage?.completion_tokens, model.generated - before, 'all that was generated counts')
+})
+
+t.test('what does not go together, or is not there, is refused by name', async t => {
+  const { client, post } = await connect(t)
+  const create = (fields: object) =>
+    refusal(client.completions.create({ model: 'toy', prompt: 'ab\n', ...fields } as never))
+  t.match(await create({ prompt: '' }), { status: 400, message: /'prompt' must not be empty/, param: 'prompt' })
+  t.match(await create({ prompt: [] }), { status: 400, param: 'prompt' })
+  t.match(await create({ prompt: [-1] }), { status: 400, param: /^prompt/ })
+  t.match(await create({ prompt: [9999] }), { status: 400, message: /'prompt' holds 9999/ })
+  t.match(await create({ prompt: [['a']] }), { status: 400, param: /^prompt/ })
+  t.match(await create({ best_of: 2, stream: true }), { status: 400, param: 'best_of' })
+  t.match(await create({ best_of: 1, n: 2 }), {
+    status: 400,
+    message: /'best_of' must be at least 'n', which is 2, got 1/
+  })
+  t.match(await create({ max_tokens: 0 }), { status: 400, param: 'max_tokens' })
+  t.match(await create({ echo: true, logprobs: 1 }), { status: 400, code: 'unsupported_parameter', param: 'echo' })
+  t.match(await create({ suffix: 'x' }), { status: 400, message: /toy does not support insert/, param: 'suffix' })
+  t.match(await create({ logprobs: true }), { status: 400, message: /'logprobs' must be an integer from 0 to 20/ })
+  t.match(await create({ model: 'gpt' }), { status: 404, code: 'model_not_found' })
+  t.equal((await post('/v1/completions', { prompt: 'ab\n', suffix: '', user: 'me', best_of: 1, n: 1 })).status, 200)
+})
+
+t.test('several answers to one conversation draw different numbers, again the same for the same seed', async t => {
+  for (const slots of [1, 3]) {
+    const { client, model } = await connect(t, { slots, queue: 0 })
+    const request = { model: 'toy', messages: say('aaaaaaaa'), temperature: 2, seed: 5, n: 3, max_tokens: 8 }
+    const texts = async () => (await client.chat.completions.create(request)).choices.map(each => each.message.content)
+    const first = await texts()
+    t.equal(new Set(first).size, 3)
+    t.same(await texts(), first)
+    const streamed = ['', '', '']
+    const reasons: unknown[] = []
+    const stream = await client.chat.completions.create({
+      ...request,
+      stream: true,
+      stream_options: { include_usage: true }
+    })
+    let usage: OpenAI.CompletionUsage | null | undefined
+    for await (const chunk of stream) {
+      usage = chunk.usage
+      for (const { index, delta, finish_reason } of chunk.choices) {
+        streamed[index] += delta.content ?? ''
+        if (finish_reason !== null) reasons[index] = finish_reason
+      }
+    }
+    t.same(streamed, first)
+    t.equal(reasons.length, 3)
+    t.equal(usage?.completion_tokens, model.requests.slice(-3).length * 8)
+    t.equal(usage?.prompt_tokens, model.requests.at(-1)?.tokens.length, 'the prompt counts once')
+  }
+})
+
+t.test('one answer that fails ends all', async t => {
+  let begun = 0
+  const { client, model } = await connect(t, {
+    slots: 2,
+    beforeToken: generated => {
+      if (generated === 3 && ++begun === 2) throw new Error('broken')
+    }
+  })
+  const stream = await client.chat.completions.create({
+    model: 'toy',
+    messages: say('a long answer'),
+    n: 4,
+    stream: true
+  })
+  const error = await refusal(
+    (async () => {
+      for await (const _ of stream);
+    })()
+  )
+  t.match(error, { message: /internal error/ })
+  t.equal(model.capacity().active, 0)
+})
+
+t.test('tokens that were there already are told', async t => {
+  const { client } = await connect(t, { cachedTokens: 5 })
+  const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi') })
+  t.match(answer.usage, { prompt_tokens_details: { cached_tokens: 5 } })
+})
+
+t.test('bodies have the fields of the format and no others', async t => {
+  const { post } = await connect(t)
+  const chat = (await (await post('/v1/chat/completions', { messages: say('a') })).json()) as any
+  t.same(Object.keys(chat), ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'])
+  t.same(Object.keys(chat.choices[0]), ['index', 'message', 'logprobs', 'finish_reason'])
+  t.same(Object.keys(chat.choices[0].message), ['role', 'content', 'refusal'])
+  t.same(chat.usage, {
+    prompt_tokens: chat.usage.prompt_tokens,
+    completion_tokens: 2,
+    total_tokens: chat.usage.prompt_tokens + 2,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0
+    }
+  })
+  const lines = (await (await post('/v1/chat/completions', { messages: say('a'), stream: true })).text()).split('\n\n')
+  t.same(lines.slice(-2), ['data: [DONE]', ''])
+  for (const line of lines.slice(0, -2)) {
+    const chunk = JSON.parse(line.slice('data: '.length))
+    t.same(Object.keys(chunk), ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices'])
+    t.same(Object.keys(chunk.choices[0]), ['index', 'delta', 'logprobs', 'finish_reason'])
+  }
+  const text = (await (await post('/v1/completions', { prompt: 'ab\n' })).json()) as any
+  t.same(Object.keys(text), ['id', 'object', 'created', 'model', 'system_fingerprint', 'choices', 'usage'])
+  t.same(Object.keys(text.choices[0]), ['text', 'index', 'logprobs', 'finish_reason'])
+})

@@ -1,0 +1,94 @@
+import { type HttpServer, httpServer, inferenceEngine } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import http from '../../http/src/plugin.ts'
+import modelServer from '../src/plugin.ts'
+import { grammarPlugin } from './grammar-plugin.ts'
+import { ToyEngine, type ToyOptions } from './toy-engine.ts'
+
+function enginePlugin(options: ToyOptions): Plugin {
+  const engine = new ToyEngine(options)
+  return definePlugin({
+    name: 'toy-engine',
+    provides: [inferenceEngine],
+    activate: ctx => ctx.provide(inferenceEngine, engine)
+  })
+}
+
+async function open(t: Test, settings: object = {}, plugins: readonly Plugin[] = [], toy: ToyOptions = {}) {
+  const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
+  let found: HttpServer | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: httpServer },
+    activate: (_ctx, { server }) => {
+      found = server
+    }
+  })
+  const handle = await testKernel([enginePlugin(toy), modelServer, http, probe, ...plugins], {
+    settings: { http: { main: false }, 'model-server': { model, port: 0, temperature: 0, ...settings } }
+  })
+  t.teardown(() => handle.close())
+  const url = found?.addresses[0]?.url
+  const generate = async (fields: object) => {
+    const body = JSON.stringify({ prompt: 'hello', stream: false, ...fields })
+    return (await (await fetch(`${url}/api/generate`, { method: 'POST', body })).json()) as Record<string, unknown>
+  }
+  const metrics = async () => (await fetch(`${url}/metrics`)).text()
+  return { ...handle, generate, metrics }
+}
+
+t.test('a grammar of another plugin is there while that plugin is', async t => {
+  const { generate, replace } = await open(t, {}, [grammarPlugin()])
+  const format = { type: 'grammar', grammar: { name: 'brackets' } }
+  t.match((await generate({ format, prompt: '((x))' })).response, /^\((.*)\)$/)
+  t.equal((await generate({ format, prompt: '((x))' })).response, '((x))')
+  t.match((await generate({ format: { ...format, grammar: { name: 'vox' } } })).error, /there are 'brackets'/)
+  await replace(grammarPlugin('bracket-language', 'parentheses'))
+  t.match((await generate({ format })).error, /there is no grammar 'brackets': there are 'parentheses'/)
+})
+
+t.test('the setting grammar holds every answer to it', async t => {
+  const { generate } = await open(t, { grammar: 'brackets' }, [grammarPlugin()])
+  t.match((await generate({ prompt: '(x)' })).response, '(x)')
+  t.match((await generate({ format: 'json' })).response, '{"toy": true}')
+})
+
+t.test('two plugins with a grammar of one name are a conflict that names both', async t => {
+  await t.rejects(open(t, {}, [grammarPlugin('first'), grammarPlugin('second')]), {
+    code: 'KRN_CONFLICT',
+    message: /(?=.*first)(?=.*second)(?=.*brackets)/s
+  })
+})
+
+t.test('completions are measured by model and adapter, and the counts outlive a reload', async t => {
+  const { generate, metrics, replace } = await open(t, { queue: 3 }, [], { cachedTokens: 2 })
+  await generate({})
+  await generate({ options: { num_predict: 2 } })
+  await generate({ prompt: 'x'.repeat(9000) })
+  const before = await metrics()
+  const labels = 'model="run",adapter="merged"'
+  for (const line of [
+    `svc_model_requests_total{${labels},outcome="stop"} 1`,
+    `svc_model_requests_total{${labels},outcome="length"} 1`,
+    `svc_model_requests_total{${labels},outcome="refused"} 1`,
+    `svc_model_completion_tokens_total{${labels}} 8`,
+    `svc_model_cached_prompt_tokens_total{${labels}} 4`,
+    `svc_model_time_to_first_token_seconds_count{${labels}} 2`,
+    `svc_model_inter_token_seconds_count{${labels}} 5`,
+    `svc_model_queue_seconds_count{${labels}} 2`,
+    `svc_model_request_seconds_count{${labels}} 3`,
+    'svc_model_slots{model="run"} 1',
+    'svc_model_queue_length{model="run"} 0',
+    'svc_model_active_sequences{model="run"} 0',
+    'svc_model_batch_size{model="run"} 1',
+    'svc_model_cache_positions{model="run"} 512',
+    'svc_model_decode_runs_total{model="run"} 8'
+  ]) {
+    t.ok(before.split('\n').includes(line), line)
+  }
+  await replace(modelServer)
+  await generate({})
+  t.match(await metrics(), `svc_model_requests_total{${labels},outcome="stop"} 2`)
+})
