@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { inferenceErrors } from '../errors.ts'
-import type { DecoderConfig } from '../model-config.ts'
+import type { ServedConfig } from '../model-config.ts'
 import { engineSurface } from '../onnx/decoder.ts'
 import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
 
 export interface CachePoolOptions {
   readonly runtime: Runtime
-  readonly config: DecoderConfig
+  readonly config: ServedConfig
   /** Sequences that the pool holds at once. */
   readonly slots: number
   /** Positions of a sequence at most. */
@@ -20,7 +20,7 @@ const BYTES_PER_TURN = 2 ** 23
 const BYTES_PER_FLOAT = 4
 
 /** Bytes of keys and values that one position of one sequence takes. */
-export function bytesPerPosition({ layers, keyValueHeads, headSize }: DecoderConfig): number {
+export function bytesPerPosition({ layers, keyValueHeads, headSize }: ServedConfig): number {
   return BYTES_PER_FLOAT * 2 * layers * keyValueHeads * headSize
 }
 

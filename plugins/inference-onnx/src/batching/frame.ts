@@ -1,4 +1,4 @@
-import type { DecoderConfig } from '../model-config.ts'
+import type { ServedConfig } from '../model-config.ts'
 import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
 
 /** Which positions of a run get logits. */
@@ -25,7 +25,7 @@ export function logitRows({ batch, length, wanted }: FrameShape): number {
 
 export interface FrameOptions {
   readonly runtime: Runtime
-  readonly config: DecoderConfig
+  readonly config: ServedConfig
   /** Memory for logits that frames share, `[rows, vocabulary]`: a run's logits are read before the next begins. */
   readonly sharedLogits: HostTensor<'float32'>
 }

@@ -4,36 +4,40 @@ import { PromptLookup } from './prompt-lookup.ts'
 const NEWEST = 0.2
 /** What a further token is taken to add to a run before that was measured, as a part of a run for one. */
 const FIRST_GUESS = 0.15
-/** A measured time is at most this many times what was expected: other work on the machine tells nothing. */
-const OUTLIER = 3
+/** How far an estimate rises towards a longer time: other work on the machine can only add, so short ones count. */
+const RISE = 0.02
 /** How much better than single tokens a draft must promise to be. */
 const WORTHWHILE = 1.02
 /** Drafts that are held back before one is tried although it does not promise to pay. */
 const PATIENCE = 32
 
-/** Milliseconds of runs by their number of tokens: so much for one, and so much for each further one. */
+/** What runs cost by their number of tokens. */
 export class RunCosts {
-  #single: number | null = null
-  #further: number | null = null
-  readonly #seen = new Set<number>()
+  /** About the least milliseconds that were seen, by tokens. */
+  readonly #times = new Map<number, number>()
+  readonly #begun = new Set<number>()
+  #most = 1
 
   /** Books one run. The first of each number of tokens is left out, since memory is made for it. */
   observe(tokens: number, milliseconds: number): void {
-    const known = this.#seen.has(tokens)
-    this.#seen.add(tokens)
-    if (!known) return
-    if (tokens === 1) {
-      this.#single = mean(this.#single, Math.min(milliseconds, OUTLIER * (this.#single ?? milliseconds)))
-    } else if (this.#single !== null) {
-      const capped = Math.min(milliseconds, OUTLIER * tokens * this.#single)
-      this.#further = mean(this.#further, Math.max(0, capped - this.#single) / (tokens - 1))
+    if (!this.#begun.has(tokens)) {
+      this.#begun.add(tokens)
+      return
     }
+    const before = this.#times.get(tokens) ?? milliseconds
+    this.#times.set(tokens, milliseconds < before ? milliseconds : before + RISE * (milliseconds - before))
+    if (tokens > this.#most) this.#most = tokens
   }
 
   /** Time of a run over that of one for a single token; infinite before the latter is known. */
   relative(tokens: number): number {
-    if (this.#single === null) return Number.POSITIVE_INFINITY
-    return 1 + ((this.#further ?? FIRST_GUESS * this.#single) / this.#single) * (tokens - 1)
+    const single = this.#times.get(1)
+    if (single === undefined) return Number.POSITIVE_INFINITY
+    const known = this.#times.get(tokens)
+    if (known !== undefined) return known / single
+    const most = this.#times.get(this.#most) as number
+    const further = this.#most === 1 ? FIRST_GUESS : (most / single - 1) / (this.#most - 1)
+    return 1 + Math.max(0, further) * (tokens - 1)
   }
 }
 
@@ -82,6 +86,6 @@ export class Speculation {
   }
 }
 
-function mean(before: number | null, value: number): number {
-  return before === null ? value : before + NEWEST * (value - before)
+function mean(before: number, value: number): number {
+  return before + NEWEST * (value - before)
 }

@@ -89,17 +89,15 @@ const repeating = Array.from({ length: 60 }, (_, i) => 20 + (i % 6))
 t.test('guessing changes how a sequence is computed, and nothing of the sequence', async t => {
   const plain = await loadModel(t, { engine: { speculation: 0 } })
   const guessing = await loadModel(t, { engine: { speculation: 6 } })
+  // A bias makes texts of few different tokens, which can be guessed.
+  const few = (...tokens: number[]) => new Map(tokens.map(token => [token, 1000]))
   const requests: GenerateRequest[] = [
-    greedy(repeating, 150),
+    { ...greedy(repeating, 150), sampling: { temperature: 0, logitBias: few(20) } },
     greedy([9, 8], 200),
     { tokens: repeating, maxTokens: 100, sampling: { temperature: 0.3, seed: 4, topK: 5 } },
-    {
-      tokens: repeating,
-      maxTokens: 100,
-      ignoreEos: true,
-      sampling: { temperature: 0.1, seed: 4, repeatPenalty: 1.05 }
-    },
-    { tokens: [9, 8], ignoreEos: true, logprobs: 2, sampling: { temperature: 0 } }
+    { tokens: repeating, maxTokens: 100, ignoreEos: true, sampling: { seed: 4, logitBias: few(20, 21) } },
+    { tokens: repeating, maxTokens: 80, ignoreEos: true, sampling: { seed: 4, repeatPenalty: 1.05, repeatLastN: -1 } },
+    { tokens: [9, 8], ignoreEos: true, logprobs: 2, sampling: { temperature: 1, seed: 2, logitBias: few(30, 31, 32) } }
   ]
   for (const request of requests) {
     const [wanted, got] = [await collect(plain.generate(request)), await collect(guessing.generate(request))]
@@ -118,11 +116,14 @@ t.test('guessing changes how a sequence is computed, and nothing of the sequence
 
 t.test('a stop string ends a sequence in the middle of what was guessed right', async t => {
   const model = await loadModel(t)
-  const whole = await collect(model.generate(greedy([9, 8], 100)))
-  const stop = whole.text.slice(60, 63)
-  const { text, done } = await collect(model.generate({ ...greedy([9, 8], 100), stop: [stop] }))
-  t.equal(text, whole.text.slice(0, whole.text.indexOf(stop)))
-  t.equal(done.finishReason, 'stop')
+  const sampling = { temperature: 0, logitBias: new Map([[40, 1000]]) }
+  const request = { ...greedy([9, 8], 100), sampling }
+  const whole = await collect(model.generate(request))
+  const stop = whole.text.slice(0, 1).repeat(61)
+  const { text, done } = await collect(model.generate({ ...request, stop: [stop] }))
+  t.equal(text, '')
+  t.match(done, { finishReason: 'stop', usage: { completionTokens: 61 } })
+  t.ok(model.statistics().acceptedTokens > 0)
 })
 
 t.test('what was guessed wrong is not taken for what the cache holds', async t => {
