@@ -6,6 +6,7 @@ import { toolFormat } from '../src/answer/tool-format.ts'
 const FORMATS = {
   tagged: toolFormat('… <tool_call> …'),
   list: toolFormat('… [TOOL_CALLS] …'),
+  functools: toolFormat('<|tool|>{{ tools }}<|/tool|>'),
   bare: toolFormat('{{ tools }}')
 }
 type FormatName = keyof typeof FORMATS
@@ -68,6 +69,8 @@ const CASES: readonly (readonly [FormatName, string, Read])[] = [
   ],
   ['list', '[TOOL_CALLS]{"name":"f","arguments":{}}', { text: '', calls: [['f', '{}', true]] }],
   ['list', '[TOOL_CALLS][]', { text: '[TOOL_CALLS][]', calls: [] }],
+  ['functools', 'functools[{"name":"f","arguments":{}}]', { text: '', calls: [['f', '{}', true]] }],
+  ['functools', 'Use functools: partial', { text: 'Use functools: partial', calls: [] }],
   ['bare', '{"name": "f", "parameters": {"a": 1}}', { text: '', calls: [['f', '{"a": 1}', true]] }],
   ['bare', '\n{"type":"function","function":"f","parameters":{}}', { text: '', calls: [['f', '{}', true]] }],
   ['bare', '<|python_tag|>{"name":"f","parameters":{}}', { text: '', calls: [['f', '{}', true]] }],
@@ -155,7 +158,7 @@ t.test('nothing of an answer without calls is lost, whatever it holds', async t 
   )
   const whole = fc.array(piece, { maxLength: 12 }).map(pieces => pieces.join(''))
   fc.assert(
-    fc.property(fc.constantFrom<FormatName>('tagged', 'list', 'bare'), whole, (format, answer) => {
+    fc.property(fc.constantFrom<FormatName>('tagged', 'list', 'functools', 'bare'), whole, (format, answer) => {
       const { text, calls } = read(format, [...answer])
       return calls.length > 0 || text.replace(/\s/g, '') === answer.replace(/\s/g, '')
     }),

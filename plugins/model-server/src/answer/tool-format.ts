@@ -32,6 +32,15 @@ const LIST: ToolFormat = {
   newId: () => randomText(9)
 }
 
+/** `functools[{"name": …, "arguments": {…}}, …]`: Phi 4. */
+const FUNCTOOLS: ToolFormat = {
+  name: 'list',
+  opens: ['functools', '<|tool_call|>'],
+  close: '',
+  argumentsField: 'arguments',
+  newId: () => `call_${randomText(24)}`
+}
+
 /** `{"name": …, "parameters": {…}}` as the whole answer, with or without `<|python_tag|>`: Llama 3. */
 const BARE: ToolFormat = {
   name: 'bare',
@@ -44,7 +53,7 @@ const BARE: ToolFormat = {
 /** The format that a chat template teaches its model. What names none of the marks is read as Llama's. */
 export function toolFormat(template: string): ToolFormat {
   const format = [TAGGED, LIST].find(({ opens }) => opens.some(mark => template.includes(mark)))
-  return format ?? BARE
+  return format ?? (template.includes('<|tool|>') ? FUNCTOOLS : BARE)
 }
 
 /** The beginning of an answer that has to be a call, and what must follow it. */
@@ -67,7 +76,7 @@ export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], sever
     return { prefill, constraint: { type: 'json-schema', schema: { ...call } } }
   }
   const schema = { type: 'array', items: call, minItems: 1, ...(several ? {} : { maxItems: 1 }) }
-  return { prefill: '[TOOL_CALLS]', constraint: { type: 'json-schema', schema } }
+  return { prefill: String(format.opens[0]), constraint: { type: 'json-schema', schema } }
 }
 
 /** A function without parameters may be declared with an empty schema. */

@@ -1,0 +1,154 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type HttpServer, httpServer } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import { Ollama } from 'ollama'
+import OpenAI from 'openai'
+import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
+import t, { type Test } from 'tap'
+import { z } from 'zod'
+import http from '../../http/src/plugin.ts'
+import engine from '../../inference-onnx/src/plugin.ts'
+import modelServer from '../src/plugin.ts'
+import { grammarPlugin } from './grammar-plugin.ts'
+
+const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
+const TEMPLATES = new URL('../../inference-onnx/test/fixtures/templates/', import.meta.url)
+
+/** The bundled model behind the engine, with the template of a public model in the place of its own. */
+async function open(t: Test, template: string) {
+  const directory = t.testdir()
+  cpSync(BUNDLED, directory, { recursive: true })
+  const file = `${directory}/tokenizer_config.json`
+  const configuration = JSON.parse(readFileSync(file, 'utf8')) as object
+  const source = readFileSync(new URL(template, TEMPLATES), 'utf8')
+  writeFileSync(file, JSON.stringify({ ...configuration, chat_template: source }))
+  let found: HttpServer | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: httpServer },
+    activate: (_ctx, { server }) => {
+      found = server
+    }
+  })
+  const settings = {
+    http: { main: false },
+    'model-server': { model: directory, model_name: 'vox', port: 0, slots: 4, temperature: 0 }
+  }
+  const kernel = await testKernel([engine, modelServer, http, probe, grammarPlugin()], { settings })
+  t.teardown(() => kernel.close())
+  const url = found?.addresses[0]?.url ?? ''
+  while (!(await fetch(`${url}/ready`)).ok);
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  return { client, ollama: new Ollama({ host: url }) }
+}
+
+const messages = [{ role: 'user' as const, content: 'a table of customers' }]
+const model = 'vox'
+const Person = z.object({ name: z.string(), age: z.number().int(), tags: z.array(z.string()) })
+const WEATHER = {
+  type: 'function' as const,
+  function: {
+    name: 'weather',
+    parameters: {
+      type: 'object',
+      properties: { city: { type: 'string', enum: ['Bonn', 'Rom'] }, days: { type: 'integer' } },
+      required: ['city', 'days'],
+      additionalProperties: false
+    }
+  }
+}
+
+t.test('the engine holds the bundled model to every format', async t => {
+  const { client, ollama } = await open(t, 'qwen2.5.jinja')
+  const parsed = await client.chat.completions.parse({
+    model,
+    messages,
+    max_tokens: 400,
+    response_format: zodResponseFormat(Person, 'person')
+  })
+  if (parsed.choices[0]?.finish_reason === 'stop') t.type(parsed.choices[0].message.parsed?.age, 'number')
+  const limited = { type: 'object', properties: { kind: { enum: ['a', 'b'] } }, required: ['kind'] }
+  const chat = await ollama.chat({ model, messages, format: { ...limited, additionalProperties: false } })
+  t.match(JSON.parse(chat.message.content).kind, /^[ab]$/)
+  const grammar = { type: 'grammar', grammar: { name: 'brackets' } }
+  const bracketed = await ollama.generate({ model, prompt: 'x', format: grammar, options: { temperature: 1, seed: 4 } })
+  t.match(bracketed.response, /^\(+x\)+$/)
+  const regex = { type: 'regex', pattern: '[a-c]{3}-[0-9]{2}' }
+  const answer = await client.chat.completions.create({ model, messages, response_format: regex as never })
+  t.match(answer.choices[0]?.message.content, /^[a-c]{3}-[0-9]{2}$/)
+  const refused = await ollama
+    .chat({ model, messages, format: { type: 'object', unevaluatedProperties: {} } })
+    .catch(e => e)
+  t.match(refused, { status_code: 400, error: /unevaluatedProperties/ })
+})
+
+for (const template of ['qwen2.5.jinja', 'llama3.1.jinja', 'mistral.jinja', 'qwen3.jinja', 'phi4-mini.jinja']) {
+  t.test(`a call that is asked for is one that parses, with the template ${template}`, async t => {
+    const { client } = await open(t, template)
+    const ask = {
+      model,
+      messages,
+      tools: [WEATHER],
+      tool_choice: 'required' as const,
+      max_tokens: 200,
+      temperature: 1,
+      parallel_tool_calls: false
+    }
+    const whole = await client.chat.completions.create({ ...ask, seed: 1 })
+    t.equal(whole.choices[0]?.finish_reason, 'tool_calls')
+    const calls = whole.choices[0]?.message.tool_calls ?? []
+    for (const call of calls) {
+      if (call.type !== 'function') continue
+      t.equal(call.function.name, 'weather')
+      t.match(JSON.parse(call.function.arguments), { city: /^(Bonn|Rom)$/, days: Number })
+    }
+    const streamed = await client.chat.completions.stream({ ...ask, seed: 1 }).finalChatCompletion()
+    t.same(
+      streamed.choices[0]?.message.tool_calls?.map(call => call.type === 'function' && call.function.arguments),
+      calls.map(call => call.type === 'function' && call.function.arguments)
+    )
+    const again = await client.chat.completions.create({
+      ...ask,
+      messages: [
+        ...messages,
+        whole.choices[0]!.message,
+        ...calls.map(call => ({ role: 'tool' as const, tool_call_id: call.id, content: 'rain' }))
+      ]
+    })
+    t.equal(again.choices[0]?.finish_reason, 'tool_calls', 'the template takes the calls and their answers')
+  })
+}
+
+t.test('a strict function of the helper of the client is called with arguments that parse', async t => {
+  const { client } = await open(t, 'qwen2.5.jinja')
+  const tool = zodFunction({
+    name: 'person',
+    parameters: z.object({ age: z.number().int(), kind: z.enum(['a', 'b']) })
+  })
+  const answer = await client.chat.completions.parse({
+    model,
+    messages,
+    tools: [tool],
+    tool_choice: 'required',
+    max_tokens: 300
+  })
+  const [call] = answer.choices[0]?.message.tool_calls ?? []
+  t.match(call?.function.parsed_arguments, { age: Number, kind: /^[ab]$/ })
+})
+
+t.test('several answers to one question share their prompt', async t => {
+  const { client } = await open(t, 'qwen2.5.jinja')
+  const answer = await client.chat.completions.create({
+    model,
+    messages,
+    n: 4,
+    temperature: 2,
+    seed: 3,
+    max_tokens: 24
+  })
+  t.equal(new Set(answer.choices.map(choice => choice.message.content)).size > 1, true)
+  const second = await client.chat.completions.create({ model, messages, max_tokens: 4 })
+  t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was there already')
+})
