@@ -6,8 +6,10 @@ import { CachePool } from './batching/cache-pool.ts'
 import { Scheduler } from './batching/scheduler.ts'
 import { DecoderSession } from './decoder-session.ts'
 import { Devices, type OpenDevice } from './device/devices.ts'
+import type { Diagnosis } from './device/diagnosis.ts'
 import type { Host } from './device/host.ts'
 import type { StatedGpu } from './device/nvidia.ts'
+import type { Survey } from './device/survey.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
 import { type MemoryPlan, planMemory } from './memory-plan.ts'
@@ -95,6 +97,16 @@ export class OnnxEngine implements InferenceEngine {
 
   devices(): Promise<readonly DeviceInfo[]> {
     return this.#devices.list()
+  }
+
+  /** What a load that names no device is computed on, and why not on something better. */
+  diagnose(): Promise<Diagnosis> {
+    return this.#devices.diagnose(this.#options.device ?? 'auto', this.name)
+  }
+
+  /** What the machine has for computing on a GPU. */
+  surveyDevices(): Promise<Survey> {
+    return this.#devices.survey()
   }
 
   async load(options: LoadOptions): Promise<LoadedModel> {

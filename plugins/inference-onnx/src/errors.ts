@@ -21,6 +21,8 @@ export const inferenceErrors = errorTable({
   INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
   INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },
   INF_OUT_OF_MEMORY: { message: 'The memory for a model or its context could not be allocated.' },
+  INF_PROVIDER_DOWNLOAD_FAILED: { message: "ONNX Runtime's CUDA provider could not be downloaded.", status: 502 },
+  INF_PROVIDER_INVALID: { message: 'The archive holds no CUDA provider that can be used here.', status: 400 },
   INF_RUN_DIR_FILE_MISSING: { message: 'A file that the run directory must hold is not there.' },
   INF_RUN_DIR_HANDOFF_INVALID: { message: 'The external serving handoff does not match its schema.' },
   INF_RUN_DIR_MALFORMED: { message: 'A file of the run directory breaks its format.' },

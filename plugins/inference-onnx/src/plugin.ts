@@ -2,6 +2,10 @@ import { resolve } from 'node:path'
 import { inferenceEngine } from '@svc/contracts'
 import { definePlugin, t } from '@svc/plugin-sdk'
 import { OnnxEngine } from './engine.ts'
+import { gpuOptions, gpuSettings } from './gpu-settings.ts'
+import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
+import { doctorHandler, installHandler } from './provider/handlers.ts'
+import { doctorGpu, installGpu } from './provider/operations.ts'
 import { quantizationChoices } from './quantization.ts'
 
 export default definePlugin({
@@ -52,12 +56,15 @@ export default definePlugin({
       minimum: 0,
       maximum: 64,
       default: 8
-    })
+    }),
+    ...gpuSettings
   }),
   provides: [inferenceEngine],
-  permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models'], nativeAddons: true, worker: true },
+  operations: [doctorGpu, installGpu],
+  permissions: { fsRead: ['.'], fsWrite: ['.vox/cache/models', '.vox/gpu'], nativeAddons: true, worker: true },
   activate(ctx) {
     const { config } = ctx
+    const directory = resolve(ctx.projectRoot, config.gpu_library_directory)
     const engine = new OnnxEngine({
       device: config.device,
       runtime: config.runtime,
@@ -67,9 +74,24 @@ export default definePlugin({
       promptChunk: config.prompt_chunk,
       maxWaiting: config.max_waiting,
       speculation: config.speculation,
+      gpu: gpuOptions(directory, config),
+      onNote: message => ctx.log.info(message),
       onWarning: (message, reason) => ctx.log.warn(message, { reason: reason.message })
     })
     ctx.provide(inferenceEngine, engine)
+    const provider = { engine, projectRoot: ctx.projectRoot, directory, core: ownCore() }
+    ctx.implement(doctorGpu, doctorHandler(provider))
+    ctx.implement(installGpu, installHandler(provider))
     return () => engine.close()
   }
 })
+
+/** ONNX Runtime's own library; null where it is not installed. */
+function ownCore(): { readonly path: string; readonly version: string } | null {
+  const require = ownRequire()
+  try {
+    return { path: findLibrary(require), version: packageVersion(require) }
+  } catch {
+    return null
+  }
+}

@@ -4,6 +4,7 @@ import { inferenceErrors } from '../errors.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { physicalParallelism } from '../threads.ts'
 import { parseDevice } from './device-name.ts'
+import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Host, thisHost } from './host.ts'
 import type { StatedGpu } from './nvidia.ts'
 import { cudaObstacle, type Obstacle, webgpuObstacle } from './obstacles.ts'
@@ -91,6 +92,19 @@ export class Devices {
           command: null
         })
     }
+  }
+
+  /** What became of asking for a device. It is opened for a moment, so that what the provider says is known. */
+  async diagnose(name: string, runtime: string): Promise<Diagnosis> {
+    const request = parseDevice(name)
+    const opened = await this.open(name).then(
+      async device => {
+        await device.runtime?.close()
+        return { id: device.id }
+      },
+      (error: Error) => ({ error })
+    )
+    return diagnose({ requested: name, request, opened, survey: await this.survey(), runtime })
   }
 
   async #openBest(found: Survey): Promise<OpenDevice> {

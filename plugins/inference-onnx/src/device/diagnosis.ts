@@ -1,0 +1,123 @@
+import type { DeviceRequest } from './device-name.ts'
+import { cudaObstacle, type Obstacle, webgpuObstacle } from './obstacles.ts'
+import type { Survey } from './survey.ts'
+
+export interface Finding {
+  readonly subject: string
+  readonly status: 'ok' | 'warning' | 'error'
+  readonly detail: string
+  readonly hint: string | null
+}
+
+export interface Diagnosis {
+  /** Whether what is asked for is what is used; `auto` asks for a GPU of NVIDIA where there is one. */
+  readonly healthy: boolean
+  /** What models are computed on when a load names no device; empty when that fails. */
+  readonly device: string
+  readonly requested: string
+  readonly missing: readonly string[]
+  readonly command: string | null
+  readonly findings: readonly Finding[]
+}
+
+export interface DiagnosisFacts {
+  readonly requested: string
+  readonly request: DeviceRequest
+  /** What opening the device came to. */
+  readonly opened: { readonly id: string } | { readonly error: Error }
+  readonly survey: Survey
+  /** For people, for example `onnxruntime 1.30.0`. */
+  readonly runtime: string
+}
+
+/** What is in use, what was found, what is missing, and the one command that comes next. */
+export function diagnose({ requested, request, opened, survey, runtime }: DiagnosisFacts): Diagnosis {
+  const cuda = cudaObstacle(survey, request.kind === 'cuda' ? request.index : 0)
+  const webgpu = webgpuObstacle(survey)
+  const wantsCuda = request.kind === 'cuda' || (request.kind === 'auto' && hasCard(survey))
+  const obstacle = wantsCuda ? cuda : request.kind === 'webgpu' ? webgpu : null
+  const device = 'id' in opened ? opened.id : ''
+  const fallback = wantsCuda && !device.startsWith('cuda')
+  return {
+    healthy: device !== '' && !fallback,
+    device,
+    requested,
+    missing: obstacle?.missing ?? [],
+    command: obstacle?.command ?? null,
+    findings: [
+      deviceFinding(requested, opened, fallback, obstacle),
+      { subject: 'runtime', status: 'ok', detail: runtime, hint: null },
+      driverFinding(survey, cuda, wantsCuda),
+      providerFinding(survey, wantsCuda),
+      ...libraryFindings(survey, cuda, wantsCuda),
+      vulkanFinding(survey, webgpu, request.kind === 'webgpu')
+    ]
+  }
+}
+
+function hasCard({ card, driver }: Survey): boolean {
+  return driver !== null || card === true
+}
+
+function deviceFinding(
+  requested: string,
+  opened: DiagnosisFacts['opened'],
+  fallback: boolean,
+  obstacle: Obstacle | null
+): Finding {
+  const subject = 'device'
+  const hint = obstacle?.command ?? null
+  if ('error' in opened) return { subject, status: 'error', detail: opened.error.message, hint }
+  const detail = `models are computed on ${opened.id} (settings: ${requested})`
+  if (!fallback) return { subject, status: 'ok', detail, hint: null }
+  return {
+    subject,
+    status: 'error',
+    detail: `${detail}, though there is a GPU: ${obstacle?.reason ?? 'it failed'}`,
+    hint
+  }
+}
+
+function driverFinding({ driver, card }: Survey, obstacle: Obstacle | null, wanted: boolean): Finding {
+  const subject = 'NVIDIA driver'
+  if (driver === null) {
+    const detail = card === true ? 'a GPU of NVIDIA, but no driver for it' : 'none, and no GPU of NVIDIA was seen'
+    return { subject, status: wanted ? 'error' : 'ok', detail, hint: wanted ? (obstacle?.command ?? null) : null }
+  }
+  const gpus = driver.gpus.map(({ index, model, memoryMb, freeMb }) => {
+    const free = freeMb === null ? '' : `, ${freeMb} MB free`
+    return `cuda:${index} ${model} ${memoryMb} MB${free}`
+  })
+  const list = gpus.length === 0 ? 'no GPU was named, since nvidia-smi does not answer' : gpus.join('; ')
+  return { subject, status: 'ok', detail: `${driver.version}: ${list}`, hint: null }
+}
+
+function providerFinding({ provider, libraryDirectory }: Survey, wanted: boolean): Finding {
+  const subject = 'CUDA provider'
+  if (provider === null) {
+    const detail = `not in ${libraryDirectory}, nor beside ONNX Runtime`
+    return { subject, status: wanted ? 'error' : 'ok', detail, hint: wanted ? 'svc gpu install' : null }
+  }
+  return { subject, status: 'ok', detail: `${provider.path} (${provider.form})`, hint: null }
+}
+
+function libraryFindings({ provider }: Survey, obstacle: Obstacle | null, wanted: boolean): Finding[] {
+  return (provider?.needs ?? []).map(({ name, found }) => {
+    if (found === null) {
+      const hint = wanted ? (obstacle?.command ?? null) : null
+      return { subject: name, status: wanted ? 'error' : 'warning', detail: 'missing', hint }
+    }
+    const version = found.version === '' ? '' : `, version ${found.version}`
+    return { subject: name, status: 'ok', detail: `${found.path}${version}`, hint: null }
+  })
+}
+
+function vulkanFinding({ vulkan }: Survey, obstacle: Obstacle | null, wanted: boolean): Finding {
+  const subject = 'Vulkan, for webgpu'
+  if (obstacle !== null) {
+    const hint = wanted ? obstacle.command : null
+    return { subject, status: wanted ? 'error' : 'ok', detail: obstacle.reason, hint }
+  }
+  const loader = vulkan.loader === null ? '' : `${vulkan.loader.path}; `
+  return { subject, status: 'ok', detail: `${loader}${vulkan.drivers.join(', ') || 'not needed here'}`, hint: null }
+}

@@ -1,0 +1,51 @@
+import { t } from '@svc/plugin-sdk'
+
+/** Settings about GPUs. */
+export const gpuSettings = {
+  gpu_library_directory: t.string({
+    description:
+      "Folder of ONNX Runtime's CUDA provider and of CUDA's own libraries, relative to the project; svc gpu install fills it.",
+    minLength: 1,
+    default: '.vox/gpu'
+  }),
+  gpu_model: t.optional(
+    t.string({
+      description: 'Model of the GPU. With gpu_vram_mb, the driver is not asked for its GPUs.',
+      minLength: 1,
+      'x-env': 'SVC_GPU_MODEL'
+    })
+  ),
+  gpu_vram_mb: t.optional(
+    t.integer({
+      description: 'Memory of the GPU in MB. With gpu_model, the driver is not asked for its GPUs.',
+      minimum: 1,
+      'x-env': 'SVC_GPU_VRAM_MB'
+    })
+  ),
+  vram_override_gb: t.optional(
+    t.number({
+      description: 'Memory of the GPU in GB that models may take, whatever its driver says.',
+      exclusiveMinimum: 0,
+      'x-env': 'SVC_VRAM_OVERRIDE_GB'
+    })
+  )
+}
+
+export interface GpuSettings {
+  readonly gpu_model?: string | undefined
+  readonly gpu_vram_mb?: number | undefined
+  readonly vram_override_gb?: number | undefined
+}
+
+const GIGABYTE = 2 ** 30
+
+/** The settings as the engine takes them. Half a pair of model and memory says nothing. */
+export function gpuOptions(libraryDirectory: string, { gpu_model, gpu_vram_mb, vram_override_gb }: GpuSettings) {
+  return {
+    libraryDirectory,
+    ...(gpu_model === undefined || gpu_vram_mb === undefined
+      ? {}
+      : { stated: { model: gpu_model, memoryMb: gpu_vram_mb } }),
+    ...(vram_override_gb === undefined ? {} : { memoryBytes: vram_override_gb * GIGABYTE })
+  }
+}

@@ -1,0 +1,81 @@
+import { createReadStream } from 'node:fs'
+import { open, readdir, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Readable } from 'node:stream'
+import { Parser, type ReadEntry } from 'tar'
+import { openPromise } from 'yauzl'
+
+/** A file in an archive. */
+export interface ArchiveFile {
+  /** Path inside the archive, with `/`. */
+  readonly path: string
+  readonly bytes: number
+}
+
+/**
+ * Goes through a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` is told every
+ * file, and returns where its contents go; null skips them.
+ *
+ * Throws what the libraries throw for a damaged archive. Paths are told as they are: who takes a file names its target.
+ */
+export async function walkArchive(
+  source: string,
+  take: (file: ArchiveFile) => ((contents: Readable) => Promise<void>) | null
+): Promise<void> {
+  if ((await stat(source)).isDirectory()) await walkFolder(source, source, take)
+  else if (await isZip(source)) await walkZip(source, take)
+  else await walkTar(source, take)
+}
+
+type Take = Parameters<typeof walkArchive>[1]
+
+async function walkFolder(root: string, folder: string, take: Take): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await walkFolder(root, path, take)
+    if (!entry.isFile()) continue
+    const consume = take({ path: relative(root, path).replaceAll('\\', '/'), bytes: (await stat(path)).size })
+    await consume?.(createReadStream(path))
+  }
+}
+
+async function isZip(file: string): Promise<boolean> {
+  const handle = await open(file, 'r')
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0)
+    return bytesRead === 4 && buffer.readUInt32BE(0) === 0x504b0304
+  } finally {
+    await handle.close()
+  }
+}
+
+async function walkZip(file: string, take: Take): Promise<void> {
+  const zip = await openPromise(file, { autoClose: false })
+  try {
+    for await (const entry of zip.eachEntry()) {
+      if (entry.fileName.endsWith('/')) continue
+      const consume = take({ path: entry.fileName, bytes: entry.uncompressedSize })
+      if (consume !== null) await consume(await zip.openReadStreamPromise(entry))
+    }
+  } finally {
+    zip.close()
+  }
+}
+
+async function walkTar(file: string, take: Take): Promise<void> {
+  const consuming: Promise<void>[] = []
+  const onReadEntry = (entry: ReadEntry) => {
+    const consume = entry.type === 'File' ? take({ path: entry.path, bytes: entry.size }) : null
+    if (consume === null) entry.resume()
+    else consuming.push(consume(entry as unknown as Readable))
+  }
+  await new Promise<void>((resolve, reject) => {
+    const parser = new Parser({ strict: true, onReadEntry })
+    parser.on('end', resolve)
+    parser.on('error', reject)
+    createReadStream(file)
+      .on('error', reject)
+      .pipe(parser as unknown as NodeJS.WritableStream)
+  })
+  await Promise.all(consuming)
+}

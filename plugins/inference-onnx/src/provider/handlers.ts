@@ -1,0 +1,99 @@
+import { resolve } from 'node:path'
+import type { Handler } from '@svc/plugin-sdk'
+import { libraryCommand } from '../device/cuda-provider.ts'
+import { cudaObstacle } from '../device/obstacles.ts'
+import type { OnnxEngine } from '../engine.ts'
+import { inferenceErrors } from '../errors.ts'
+import { withDownload } from './download.ts'
+import { type InstalledProvider, installProvider } from './install.ts'
+import type { doctorGpu, installGpu } from './operations.ts'
+
+export interface ProviderOptions {
+  readonly engine: OnnxEngine
+  readonly projectRoot: string
+  /** Where the provider goes. */
+  readonly directory: string
+  /** Path and version of ONNX Runtime's own library; null where it is not installed. */
+  readonly core: { readonly path: string; readonly version: string } | null
+}
+
+export function doctorHandler({ engine }: ProviderOptions): Handler<typeof doctorGpu> {
+  return async () => {
+    const { missing, findings, ...diagnosis } = await engine.diagnose()
+    return { ...diagnosis, missing: [...missing], findings: findings.map(finding => ({ ...finding })) }
+  }
+}
+
+export function installHandler(options: ProviderOptions): Handler<typeof installGpu> {
+  const { engine, projectRoot, directory, core } = options
+  return async (input, call) => {
+    if (core === null) {
+      throw inferenceErrors.create(
+        'INF_RUNTIME_UNAVAILABLE',
+        'onnxruntime-node is not installed, and the provider belongs to it',
+        {
+          hint: 'Run npm install in the project.'
+        }
+      )
+    }
+    const report = everyTenth((done, total, message) => call.progress(done, total, message))
+    const install = (source: string) =>
+      installProvider({
+        source,
+        sha256: input.sha256,
+        directory,
+        core: core.path,
+        coreVersion: core.version,
+        signal: call.signal,
+        onProgress: report
+      })
+    const installed =
+      input.from === undefined
+        ? await withDownload(
+            {
+              requirement: input.package ?? `onnxruntime-gpu==${core.version}`,
+              directory,
+              environment: process.env,
+              signal: call.signal,
+              onProgress: message => call.progress(0, undefined, message)
+            },
+            install
+          )
+        : await install(resolve(projectRoot, input.from))
+    const { form, version, sha256 } = installed
+    const files = installed.files.map(file => ({ ...file }))
+    return { directory, form, version, sha256, files, text: await summary(engine, directory, installed) }
+  }
+}
+
+/** What was installed and what comes next. */
+async function summary(engine: OnnxEngine, directory: string, installed: InstalledProvider): Promise<string> {
+  const files = installed.files.map(({ name, bytes, sha256 }) => `  ${name}  ${bytes} bytes  sha256 ${sha256}`)
+  const version = installed.version === '' ? '' : ` ${installed.version}`
+  const survey = await engine.surveyDevices()
+  const obstacle = cudaObstacle(survey, 0)
+  // Without a driver nothing else is said to be missing, but it is worth knowing at once.
+  const libraries = (survey.provider?.needs ?? []).filter(need => need.found === null && need.name !== 'libcuda.so.1')
+  const command = libraryCommand(
+    libraries.map(need => need.name),
+    directory
+  )
+  const next = [
+    ...(command === null ? [] : [`It needs libraries of CUDA that are not there: ${command}`]),
+    ...(obstacle === null || obstacle.command === command || obstacle.command === null
+      ? []
+      : [`CUDA cannot be used yet: ${obstacle.reason}: ${obstacle.command}`])
+  ]
+  return [`The CUDA provider${version} is in ${directory}:`, ...files, ...next].join('\n')
+}
+
+/** Passes on every tenth part of a progress. */
+function everyTenth(report: (done: number, total: number, message: string) => void): typeof report {
+  let last = ''
+  return (done, total, message) => {
+    const step = `${message} ${Math.floor((10 * done) / Math.max(1, total))}`
+    if (step === last) return
+    last = step
+    report(done, total, message)
+  }
+}

@@ -1,0 +1,66 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { inferenceErrors } from '../errors.ts'
+
+const { INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED } = inferenceErrors.specs
+/** A provider is hundreds of megabytes. */
+const INSTALL_TIMEOUT_MS = 3_600_000
+
+export const doctorGpu = defineOperation({
+  id: 'inference.gpu.doctor',
+  summary: 'Tell which device models are computed on, what a GPU needs, and the one command that adds what is missing',
+  input: t.object({}),
+  output: t.object({
+    healthy: t.boolean({ description: 'Whether the device that the settings name can be used.' }),
+    device: t.string({ description: 'What models are computed on when a load names no device.' }),
+    requested: t.string({ description: 'What the settings name.' }),
+    missing: t.array(t.string()),
+    command: t.nullable(t.string({ description: 'What adds the first thing that is missing for a GPU.' })),
+    findings: t.array(
+      t.object({
+        subject: t.string(),
+        status: t.enum(['ok', 'warning', 'error']),
+        detail: t.string(),
+        hint: t.nullable(t.string())
+      })
+    )
+  }),
+  effect: 'read',
+  expose: {
+    rpc: true,
+    cli: { command: 'doctor gpu', view: { rows: 'findings', columns: ['status', 'subject', 'detail', 'hint'] } }
+  }
+})
+
+export const installGpu = defineOperation({
+  id: 'inference.gpu.install',
+  summary: "Put ONNX Runtime's CUDA provider into the folder gpu_library_directory, from a wheel or an archive",
+  input: t.object({
+    from: t.optional(
+      t.string({
+        minLength: 1,
+        description: 'Wheel, zip file, tar file or folder, relative to the project. Without it pip downloads a wheel.'
+      })
+    ),
+    package: t.optional(
+      t.string({
+        pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*(==[A-Za-z0-9.]+)?$',
+        description:
+          'What pip downloads. Default: onnxruntime-gpu in the version of the ONNX Runtime that is installed.'
+      })
+    ),
+    sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'What the archive must hash to.' }))
+  }),
+  output: t.object({
+    directory: t.string(),
+    form: t.enum(['plugin', 'bundled']),
+    version: t.string({ description: 'As the archive names it; empty where it does not.' }),
+    sha256: t.string({ description: 'Of the archive; empty for a folder.' }),
+    files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha256: t.string() })),
+    text: t.string()
+  }),
+  errors: { INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED },
+  effect: 'write',
+  timeoutMs: INSTALL_TIMEOUT_MS,
+  concurrency: 1,
+  expose: { cli: { command: 'gpu install', view: { text: 'text' } } }
+})

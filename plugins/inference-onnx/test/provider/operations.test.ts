@@ -1,0 +1,111 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+import { providerFiles } from '../../src/device/cuda-provider.ts'
+import { diagnose } from '../../src/device/diagnosis.ts'
+import type { Survey } from '../../src/device/survey.ts'
+import { gpuOptions } from '../../src/gpu-settings.ts'
+import { ownRequire, packageVersion } from '../../src/ort/library.ts'
+import plugin from '../../src/plugin.ts'
+import { doctorGpu, installGpu } from '../../src/provider/operations.ts'
+import { wheel } from '../support/archives.ts'
+import { sharedLibrary } from '../support/hosts.ts'
+import { temporaryFolder } from '../support/models.ts'
+
+const core = packageVersion(ownRequire())
+
+t.test('svc gpu install takes a wheel of the project, and says what it did', async t => {
+  const kernel = await testKernel([plugin])
+  t.teardown(() => kernel.close())
+  const capi = 'onnxruntime/capi'
+  const content = wheel(`onnxruntime_gpu-${core}`, {
+    [`${capi}/${providerFiles.bundled}`]: sharedLibrary(['libcudart.so.13']),
+    [`${capi}/${providerFiles.shared}`]: sharedLibrary([])
+  })
+  await writeFile(join(kernel.root, 'gpu.whl'), content)
+  const installed = await kernel.call(installGpu, { from: 'gpu.whl' })
+  const directory = join(kernel.root, '.vox/gpu')
+  t.match(installed, { directory, form: 'bundled', version: core, text: /^The CUDA provider .* is in / })
+  t.ok((await readdir(directory)).includes(providerFiles.bundled))
+  await t.rejects(kernel.call(installGpu, { from: 'absent.whl' }), { code: 'INF_PROVIDER_INVALID' })
+  await t.rejects(kernel.call(installGpu, { from: 'gpu.whl', sha256: 'f'.repeat(64) }), {
+    code: 'INF_PROVIDER_INVALID',
+    message: /SHA-256/
+  })
+})
+
+t.test('svc doctor gpu tells what is in use, and is healthy on the CPU when that is asked for', async t => {
+  const settings = { 'inference-onnx': { device: 'cpu', gpu_library_directory: await temporaryFolder(t) } }
+  const kernel = await testKernel([plugin], { settings })
+  t.teardown(() => kernel.close())
+  const report = await kernel.call(doctorGpu, {})
+  t.match(report, { healthy: true, device: 'cpu', requested: 'cpu', missing: [], command: null })
+  t.ok(report.findings.some(({ subject, status }) => subject === 'device' && status === 'ok'))
+})
+
+const bare: Survey = {
+  card: false,
+  driver: null,
+  provider: null,
+  vulkan: { loader: null, drivers: [] },
+  libraryDirectory: '/gpu',
+  distribution: 'debian'
+}
+const linux = process.platform === 'linux' ? {} : { skip: 'what is missing is told on Linux' }
+
+t.test('a GPU that is there and cannot be used is unhealthy, with the one command that comes next', linux, async t => {
+  const facts = { requested: 'auto', request: { kind: 'auto' } as const, opened: { id: 'cpu' }, runtime: 'onnxruntime' }
+  t.match(diagnose({ ...facts, survey: bare }), { healthy: true, device: 'cpu', command: null })
+  t.match(diagnose({ ...facts, survey: { ...bare, card: true } }), {
+    healthy: false,
+    missing: ['NVIDIA driver'],
+    command: 'sudo apt-get install nvidia-driver'
+  })
+  const driver = { version: '580.1', gpus: [{ index: 0, model: 'H200', memoryMb: 143_771, freeMb: 1 }] }
+  const withDriver = { ...bare, card: true, driver }
+  t.match(diagnose({ ...facts, survey: withDriver }), {
+    healthy: false,
+    command: 'svc gpu install',
+    findings: [{ subject: 'device', status: 'error' }, {}, { status: 'ok', detail: /580\.1: cuda:0 H200 143771 MB/ }]
+  })
+  const path = '/usr/lib/libcudart.so.13'
+  const found = { name: 'libcudart.so.13', path, version: '13.0.88', onLoaderPath: true }
+  const provider = {
+    form: 'plugin' as const,
+    path: '/gpu/p.so',
+    folder: '/gpu',
+    needs: [
+      { name: 'libcudart.so.13', found },
+      { name: 'libcublas.so.13', found: null }
+    ]
+  }
+  const partly = diagnose({ ...facts, survey: { ...withDriver, provider } })
+  t.match(partly, { healthy: false, missing: ['libcublas.so.13'], command: 'pip install --target /gpu nvidia-cublas' })
+  t.match(
+    partly.findings.filter(({ subject }) => subject.startsWith('lib')),
+    [
+      { status: 'ok', detail: '/usr/lib/libcudart.so.13, version 13.0.88' },
+      { status: 'error', detail: 'missing', hint: /nvidia-cublas/ }
+    ]
+  )
+  const whole = { ...provider, needs: [{ name: 'libcudart.so.13', found }] }
+  const working = { ...facts, opened: { id: 'cuda:0' }, survey: { ...withDriver, provider: whole } }
+  t.match(diagnose(working), { healthy: true, device: 'cuda:0', command: null })
+})
+
+t.test('a device that is asked for by name and fails is unhealthy', async t => {
+  const opened = { error: new Error('Device webgpu is not available: it fell over') }
+  const facts = { requested: 'webgpu', request: { kind: 'webgpu' } as const, opened, survey: bare, runtime: 'x' }
+  t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /fell over/ }] })
+})
+
+t.test('a GPU is stated by model and memory together', async t => {
+  t.same(gpuOptions('/gpu', {}), { libraryDirectory: '/gpu' })
+  t.same(gpuOptions('/gpu', { gpu_model: 'H200' }), { libraryDirectory: '/gpu' })
+  t.same(gpuOptions('/gpu', { gpu_model: 'H200', gpu_vram_mb: 1000, vram_override_gb: 1.5 }), {
+    libraryDirectory: '/gpu',
+    stated: { model: 'H200', memoryMb: 1000 },
+    memoryBytes: 1.5 * 2 ** 30
+  })
+})
