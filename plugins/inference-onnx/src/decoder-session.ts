@@ -1,12 +1,12 @@
 import type { CachePool, CacheViews } from './batching/cache-pool.ts'
 import { Frame, type FrameShape, logitRows, type Span, type Wanted } from './batching/frame.ts'
-import type { DecoderConfig } from './model-config.ts'
+import type { ServedConfig } from './model-config.ts'
 import type { Binding, HostTensor, Runtime, Session } from './ort/runtime.ts'
 
 export interface DecoderSessionOptions {
   readonly runtime: Runtime
   readonly session: Session
-  readonly config: DecoderConfig
+  readonly config: ServedConfig
   readonly cache: CachePool
   /** Tokens of a prompt that are read in one run. */
   readonly chunk: number

@@ -12,9 +12,11 @@ import type { StatedGpu } from './device/nvidia.ts'
 import type { Survey } from './device/survey.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
-import { type MemoryPlan, planMemory } from './memory-plan.ts'
+import type { ExportedModel } from './exported/exported-model.ts'
+import { type AvailableMemory, type MemoryPlan, planMemory, planServed } from './memory-plan.ts'
 import { OnnxModel } from './model.ts'
-import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import type { DecoderConfig } from './model-config.ts'
+import { checkExportedQuantization, type DecoderGraph, readSource } from './model-source.ts'
 import { buildDecoder } from './onnx/decoder.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
@@ -25,7 +27,7 @@ import { type RunDirectory, readRunDirectory } from './run-directory.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { elementBytes } from './weights/convert.ts'
-import { prepareWeights } from './weights/prepare.ts'
+import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
 import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
@@ -149,8 +151,8 @@ export class OnnxEngine implements InferenceEngine {
 
     report(0, progress.read, 'reading the run directory')(0)
     const directory = await readRunDirectory(runDirectory, { adapter: options.adapter ?? true })
-    const configFile = join(runDirectory, 'config.json')
-    const config = parseModelConfig(configFile, directory.configuration, directory.generation)
+    const source = await readSource(directory)
+    const { config } = source
     const contextLength = Math.min(
       checkCount('maxContext', options.maxContext ?? config.contextLength),
       config.contextLength
@@ -164,49 +166,43 @@ export class OnnxEngine implements InferenceEngine {
     signal?.throwIfAborted()
 
     const { cacheDirectory } = this.#options
-    const { digest, sizeBytes } = await digestFiles(runDirectory, directory.files, {
+    const files = [...directory.files, ...(source.kind === 'exported' ? source.files : [])]
+    const { digest, sizeBytes } = await digestFiles(runDirectory, files, {
       cacheDirectory,
       signal,
       onProgress: report(progress.read, progress.digest, 'hashing the files')
     })
-    const quantization = chooseQuantization(options.quantization ?? this.#options.quantization ?? 'auto', {
-      parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
-      device: device.id
-    })
-    const { slots } = await this.#plan(config, directory, {
-      quantization: checkForm(quantization, device.id),
+    const hostRuntime = this.#openRuntime()
+    const runtime = device.runtime ?? hostRuntime
+    const wanted = {
+      quantization: options.quantization ?? this.#options.quantization ?? 'auto',
       slots: wantedSlots,
       contextLength,
       device
-    })
-    const hostRuntime = this.#openRuntime()
-    const runtime = device.runtime ?? hostRuntime
-    const prepared = await prepareWeights({
-      directory,
-      config,
-      digest,
-      quantization,
-      runtime: hostRuntime,
-      threads,
-      cacheDirectory,
-      signal,
-      onProgress: report(
-        progress.digest,
-        progress.weights,
-        quantization === 'none' ? 'converting the weights' : 'quantising the weights'
-      ),
-      onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
-    })
+    }
+    const graph =
+      source.kind === 'exported'
+        ? await this.#takeExported(source, sizeBytes, wanted)
+        : await this.#build(source.config, wanted, {
+            directory,
+            digest,
+            runtime: hostRuntime,
+            threads,
+            cacheDirectory,
+            signal,
+            report: step => report(progress.digest, progress.weights, step)
+          })
     report(progress.weights, progress.session, 'building the session')(0)
     const session = await runtime.createSession({
-      model: buildDecoder(config, prepared.weights, contextLength),
-      weights: prepared.external,
+      model: graph.model,
+      weights: graph.weights,
       threads,
       signal
     })
     if (signal?.aborted) await session.close()
     signal?.throwIfAborted()
     const maxDraft = this.#options.speculation ?? DEFAULT_SPECULATION
+    const { slots } = graph
     const cache = new CachePool({ runtime, config, slots, contextLength })
     const decoder = new DecoderSession({
       runtime,
@@ -219,11 +215,11 @@ export class OnnxEngine implements InferenceEngine {
     report(progress.weights, progress.session, 'ready')(1)
     const info: ModelInfo = {
       family: config.family,
-      parameters: prepared.parameters,
+      parameters: graph.parameters,
       contextLength,
       vocabularySize: config.vocabularySize,
-      precision: quantization === 'none' ? prepared.precision : quantization,
-      quantization,
+      precision: graph.precision,
+      quantization: graph.quantization,
       sizeBytes,
       digest,
       device: device.id,
@@ -250,12 +246,67 @@ export class OnnxEngine implements InferenceEngine {
     })
   }
 
+  /** Builds the graph of a checkpoint, once it is known that it fits. */
+  async #build(config: DecoderConfig, wanted: WantedLoad, prepare: BuildOptions): Promise<DecoderGraph> {
+    const { directory, report, ...options } = prepare
+    const chosen = chooseQuantization(wanted.quantization, {
+      parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
+      device: wanted.device.id
+    })
+    const quantization = checkForm(chosen, wanted.device.id)
+    const { slots } = await this.#plan(config, directory, { ...wanted, quantization })
+    const prepared = await prepareWeights({
+      directory,
+      config,
+      quantization,
+      ...options,
+      onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights'),
+      onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
+    })
+    return {
+      model: buildDecoder(config, prepared.weights, wanted.contextLength),
+      weights: prepared.external,
+      slots,
+      parameters: prepared.parameters,
+      precision: quantization === 'none' ? prepared.precision : quantization,
+      quantization
+    }
+  }
+
+  /** A graph that computes one sequence at a time has one slot. */
+  async #takeExported(source: ExportedModel, weightBytes: number, wanted: WantedLoad): Promise<DecoderGraph> {
+    checkExportedQuantization(wanted.quantization, source)
+    const { device, ...rest } = wanted
+    const { slots } = planServed({
+      ...rest,
+      config: source.config,
+      quantization: source.quantization,
+      weightBytes,
+      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
+      device: device.id,
+      available: await this.#available(device)
+    })
+    if (slots > 1 && !source.batches) {
+      this.#options.onNote?.('The exported graph computes one sequence at a time, so the model has one slot')
+    }
+    return {
+      model: source.model,
+      weights: { folder: source.folder, inMemory: new Map() },
+      slots: source.batches ? slots : 1,
+      parameters: source.parameters,
+      precision: source.precision,
+      quantization: source.quantization
+    }
+  }
+
   /** Throws `INF_OUT_OF_MEMORY` when the model does not fit, before anything is converted or allocated. */
-  async #plan(config: DecoderConfig, { tensors }: RunDirectory, wanted: WantedLoad): Promise<MemoryPlan> {
+  async #plan(
+    config: DecoderConfig,
+    { tensors }: RunDirectory,
+    wanted: WantedLoad & { readonly quantization: Quantization }
+  ): Promise<MemoryPlan> {
     const { device, ...rest } = wanted
     const names = new TensorNames(name => tensors.has(name))
-    const gpuBytes = this.#options.gpu?.memoryBytes ?? device.freeBytes
-    const gpu = gpuBytes === null ? null : { bytes: gpuBytes, source: 'the memory of the GPU' }
     return planMemory({
       config,
       ...rest,
@@ -263,8 +314,14 @@ export class OnnxEngine implements InferenceEngine {
       storedBytes: elementBytes(tensors.get(names.embedding)?.dtype ?? 'F32'),
       chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
       device: device.id,
-      available: device.runtime === null ? await availableMemory() : gpu
+      available: await this.#available(device)
     })
+  }
+
+  async #available(device: OpenDevice): Promise<AvailableMemory | null> {
+    if (device.runtime === null) return availableMemory()
+    const bytes = this.#options.gpu?.memoryBytes ?? device.freeBytes
+    return bytes === null ? null : { bytes, source: 'the memory of the GPU' }
   }
 
   #openRuntime(): Runtime {
@@ -280,8 +337,12 @@ export class OnnxEngine implements InferenceEngine {
   }
 }
 
+interface BuildOptions extends Omit<PrepareOptions, 'config' | 'quantization' | 'onProgress' | 'onUncached'> {
+  report(step: string): (fraction: number) => void
+}
+
 interface WantedLoad {
-  readonly quantization: Quantization
+  readonly quantization: QuantizationChoice
   readonly slots: number | 'auto'
   readonly contextLength: number
   readonly device: OpenDevice

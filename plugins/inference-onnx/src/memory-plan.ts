@@ -1,6 +1,6 @@
 import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
-import type { DecoderConfig } from './model-config.ts'
+import type { DecoderConfig, ServedConfig } from './model-config.ts'
 
 /** Memory that a model may take. */
 export interface AvailableMemory {
@@ -25,6 +25,15 @@ export interface MemoryQuestion {
   /** Null where nobody knows: nothing is refused then. */
   readonly available: AvailableMemory | null
 }
+
+/** The same for a model whose weights are as they are. */
+export interface ServedQuestion
+  extends Pick<MemoryQuestion, 'quantization' | 'slots' | 'contextLength' | 'chunk' | 'device' | 'available'> {
+  readonly config: ServedConfig
+  readonly weightBytes: number
+}
+
+type PlanQuestion = MemoryQuestion | ServedQuestion
 
 export interface MemoryPlan {
   readonly slots: number
@@ -54,11 +63,25 @@ const BLOCK = 128
  * fit together. Pure: nothing is read or allocated.
  */
 export function planMemory(question: MemoryQuestion): MemoryPlan {
-  const { config, contextLength, available } = question
   const weightBytes = weightBytesOf(question)
+  const workspaceBytes = workspaceBytesOf(question, leastContext(question))
+  return planRoom(question, weightBytes, workspaceBytes)
+}
+
+/** As {@link planMemory}, for a graph of which no more is known than its weights and its cache. */
+export function planServed(question: ServedQuestion): MemoryPlan {
+  const { config, chunk, weightBytes } = question
+  return planRoom(question, weightBytes, RUNTIME_BYTES + FLOAT * chunk * config.vocabularySize)
+}
+
+function leastContext({ contextLength }: { readonly contextLength: number }): number {
+  return Math.min(contextLength, LEAST_CONTEXT)
+}
+
+function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: number): MemoryPlan {
+  const { config, contextLength, available } = question
   const perPosition = FLOAT * 2 * config.layers * config.keyValueHeads * config.headSize
-  const context = Math.min(contextLength, LEAST_CONTEXT)
-  const workspaceBytes = workspaceBytesOf(question, context)
+  const context = leastContext(question)
   const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
   const slots = question.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : question.slots
   const plan = { slots, weightBytes, slotBytes: perPosition * contextLength, workspaceBytes }
@@ -107,7 +130,7 @@ function fittingSlots(room: number | null, slotBytes: number): number {
   return Math.max(1, Math.min(MOST_SLOTS, rows - 1))
 }
 
-function refusal(question: MemoryQuestion, plan: MemoryPlan, cacheBytes: number, context: number) {
+function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, context: number) {
   const { available, quantization, device } = question
   const needed = plan.weightBytes + plan.workspaceBytes + cacheBytes
   const slots = plan.slots === 1 ? 'one context' : `${plan.slots} contexts`
@@ -116,7 +139,7 @@ function refusal(question: MemoryQuestion, plan: MemoryPlan, cacheBytes: number,
     `${size(cacheBytes)} for ${slots} of ${context} tokens and ${size(plan.workspaceBytes)} to compute with ` +
     `make ${size(needed)}, but ${available?.source} is ${size(available?.bytes ?? 0)}`
   const hints = [
-    ...(quantization === 'none' ? ['quantization q8 or q4'] : quantization === 'q8' ? ['quantization q4'] : []),
+    ...('weightBytes' in question ? [] : fewerBits(quantization)),
     ...(plan.slots > 1 ? ['fewer slots'] : []),
     'a smaller maxContext'
   ]
@@ -133,6 +156,11 @@ function refusal(question: MemoryQuestion, plan: MemoryPlan, cacheBytes: number,
     },
     hint: `Load it with ${hints.join(', ')}, or on a machine with more memory.`
   })
+}
+
+function fewerBits(quantization: Quantization): string[] {
+  if (quantization === 'q4') return []
+  return [quantization === 'q8' ? 'quantization q4' : 'quantization q8 or q4']
 }
 
 function size(bytes: number): string {

@@ -55,6 +55,15 @@ export interface DecoderConfig {
   readonly endTokens: readonly number[]
 }
 
+/** What is needed to serve a decoder, wherever its graph comes from. */
+export interface ServedConfig
+  extends Pick<
+    DecoderConfig,
+    'layers' | 'keyValueHeads' | 'headSize' | 'vocabularySize' | 'contextLength' | 'endTokens'
+  > {
+  readonly family: string
+}
+
 /**
  * Reads `config.json` (and the end tokens of `generation_config.json`). Of a model that also sees, the part in
  * `text_config` counts.
@@ -155,6 +164,7 @@ function tiedHead(outer: ConfigFields, fields: ConfigFields): boolean | null {
   return from.values.tie_word_embeddings === undefined ? null : from.boolean('tie_word_embeddings', false)
 }
 
-function tokenIds(value: unknown): number[] {
+/** The ids that a field holds, alone or in a list. */
+export function tokenIds(value: unknown): number[] {
   return (Array.isArray(value) ? value : [value]).filter(id => Number.isSafeInteger(id) && id >= 0)
 }

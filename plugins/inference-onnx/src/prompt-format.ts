@@ -1,5 +1,5 @@
 import { ChatTemplate } from './chat-template.ts'
-import type { DecoderConfig } from './model-config.ts'
+import type { ServedConfig } from './model-config.ts'
 import type { RunDirectory } from './run-directory.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
@@ -37,7 +37,7 @@ function tokenText(value: unknown): string | null {
 const turnEnds = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>', '<|end|>', '<end_of_turn>']
 
 /** Tokens that end a sequence: what the configurations say, and the ends of turns. */
-export function endTokens(config: DecoderConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
+export function endTokens(config: ServedConfig, directory: RunDirectory, tokenizer: Tokenizer): ReadonlySet<number> {
   const names = [...turnEnds, tokenText(directory.tokenizerConfiguration?.eos_token)]
   const ids = names.map(name => (name === null ? null : tokenizer.id(name)))
   return new Set([...config.endTokens, ...ids.filter(id => id !== null)])

@@ -1,8 +1,9 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ExternalServingHandoff } from '@svc/contracts'
-import { type Adapter, findAdapterMetadata, readAdapter } from './adapter.ts'
+import { type Adapter, type AdapterMetadata, findAdapterMetadata, readAdapter } from './adapter.ts'
 import { inferenceErrors } from './errors.ts'
+import { findExported } from './exported/exported-model.ts'
 import { fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
 import { readHandoff } from './handoff.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
@@ -19,6 +20,8 @@ export interface RunDirectory {
   readonly tokenizerConfiguration: Record<string, unknown> | null
   /** `chat_template.jinja`, which newer exports use instead of a field of the tokenizer's configuration. */
   readonly chatTemplate: string | null
+  /** A decoder's graph that was exported before: then there are no tensors. Null otherwise. */
+  readonly exported: string | null
   readonly tensors: ReadonlyMap<string, TensorEntry>
   /** Whether adapter and merged weights count, if there are any. */
   readonly adapted: boolean
@@ -47,7 +50,8 @@ export async function readRunDirectory(path: string, options: { readonly adapter
     if (value !== null) files.add(join(path, name))
     return value
   }
-  const configuration = await required('config.json')
+  const exported = await findExported(path)
+  const configuration = exported === null ? await required('config.json') : ((await optional('config.json')) ?? {})
   const tokenizer = await required('tokenizer.json')
   const generation = await optional('generation_config.json')
   const tokenizerConfiguration = await optional('tokenizer_config.json')
@@ -57,15 +61,9 @@ export async function readRunDirectory(path: string, options: { readonly adapter
   if (handoff !== null) files.add(join(path, 'external_serving_handoff_v1.json'))
 
   const metadata = await findAdapterMetadata(path)
-  const base = await readBase(path, metadata?.baseModel ?? null)
-  const merged = await readMerged(path)
-  if (base === null && merged === null) throw noWeights(path, metadata?.baseModel ?? null)
-  for (const file of [...(base?.files ?? []), ...(merged?.files ?? [])]) files.add(file)
-  const adapter = options.adapter ? await readAdapter(path, metadata, merged?.tensors ?? new Map()) : null
-  for (const file of adapter?.files ?? []) files.add(file)
-
-  const baseTensors = base?.tensors ?? []
-  const mergedTensors = merged?.tensors ?? []
+  if (exported !== null && metadata !== null && options.adapter) throw notMergeable(exported, metadata.file)
+  const found = exported === null ? await readWeights(path, metadata, options) : null
+  for (const file of found?.files ?? []) files.add(file)
   return {
     path,
     configuration,
@@ -73,12 +71,44 @@ export async function readRunDirectory(path: string, options: { readonly adapter
     tokenizer,
     tokenizerConfiguration,
     chatTemplate,
-    tensors: new Map(options.adapter ? [...baseTensors, ...mergedTensors] : [...mergedTensors, ...baseTensors]),
+    exported,
+    tensors: found?.tensors ?? new Map(),
     adapted: options.adapter,
-    adapter,
+    adapter: found?.adapter ?? null,
     handoff,
     files: [...files]
   }
+}
+
+/** Base, merged tensors and adapter. */
+async function readWeights(
+  path: string,
+  metadata: AdapterMetadata | null,
+  options: { readonly adapter: boolean }
+): Promise<Pick<RunDirectory, 'tensors' | 'adapter' | 'files'>> {
+  const base = await readBase(path, metadata?.baseModel ?? null)
+  const merged = await readMerged(path)
+  if (base === null && merged === null) throw noWeights(path, metadata?.baseModel ?? null)
+  const adapter = options.adapter ? await readAdapter(path, metadata, merged?.tensors ?? new Map()) : null
+  const baseTensors = base?.tensors ?? []
+  const mergedTensors = merged?.tensors ?? []
+  return {
+    tensors: new Map(options.adapter ? [...baseTensors, ...mergedTensors] : [...mergedTensors, ...baseTensors]),
+    adapter,
+    files: [...(base?.files ?? []), ...(merged?.files ?? []), ...(adapter?.files ?? [])]
+  }
+}
+
+function notMergeable(graph: string, metadata: string) {
+  return inferenceErrors.create(
+    'INF_ADAPTER_INVALID',
+    `${metadata} announces an adapter, but ${graph} is served as it was exported`,
+    {
+      at: { file: metadata },
+      data: { file: metadata },
+      hint: 'Merge the adapter before the export, load with the adapter off, or serve the weights themselves.'
+    }
+  )
 }
 
 async function requireDirectory(path: string): Promise<void> {

@@ -39,6 +39,11 @@ export class ProtoWriter {
     return this
   }
 
+  /** A field that is written already, its tag included. */
+  raw(field: Uint8Array): this {
+    return this.#push(field)
+  }
+
   finish(): Uint8Array {
     const joined = new Uint8Array(this.#byteLength)
     let offset = 0

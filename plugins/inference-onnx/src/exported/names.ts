@@ -1,0 +1,78 @@
+import { ConfigFields } from '../config-fields.ts'
+import { elementType } from '../onnx/graph.ts'
+import type { ExportedNames } from './adapt.ts'
+import type { OnnxParts } from './onnx-parts.ts'
+
+/** What Optimum calls them, and onnxruntime-genai where its configuration does not say. `%d` is the layer. */
+const defaults = {
+  input_ids: 'input_ids',
+  attention_mask: 'attention_mask',
+  position_ids: 'position_ids',
+  past_key_names: 'past_key_values.%d.key',
+  past_value_names: 'past_key_values.%d.value',
+  logits: 'logits',
+  present_key_names: 'present.%d.key',
+  present_value_names: 'present.%d.value'
+}
+
+/**
+ * Finds inputs and outputs of an exported decoder. `decoder`: what `genai_config.json` says of them.
+ *
+ * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a graph that takes anything else, lacks one of them, or keeps its cache in
+ * another type than float32.
+ */
+export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields | null): ExportedNames {
+  const fields = new ConfigFields(file, {})
+  const stated = { ...decoder?.section('inputs')?.values, ...decoder?.section('outputs')?.values }
+  const name = (key: keyof typeof defaults) =>
+    typeof stated[key] === 'string' ? (stated[key] as string) : defaults[key]
+  const inputs = new Map(parts.inputs.map(input => [input.name, input]))
+  const outputs = new Map(parts.outputs.map(output => [output.name, output]))
+  const optional = (key: keyof typeof defaults) => (inputs.has(name(key)) ? name(key) : null)
+
+  const caches: ExportedNames['caches'][number][] = []
+  const half = (which: 'key' | 'value', layer: number) => ({
+    past: name(`past_${which}_names`).replace('%d', `${layer}`),
+    present: name(`present_${which}_names`).replace('%d', `${layer}`)
+  })
+  while (inputs.has(half('key', caches.length).past)) {
+    caches.push({ key: half('key', caches.length), value: half('value', caches.length) })
+  }
+  const names: ExportedNames = {
+    tokens: name('input_ids'),
+    mask: optional('attention_mask'),
+    positions: optional('position_ids'),
+    logits: name('logits'),
+    caches
+  }
+  const pasts = caches.flatMap(({ key, value }) => [key.past, value.past])
+  const presents = caches.flatMap(({ key, value }) => [key.present, value.present])
+  const taken = new Set([names.tokens, names.mask, names.positions, ...pasts])
+  for (const input of inputs.keys()) {
+    if (!taken.has(input)) throw fields.unsupported('input', input, [...taken].filter(Boolean).join(', '))
+  }
+  if (caches.length === 0) throw fields.unsupported('inputs', [...inputs.keys()], 'a decoder with its past as input')
+  for (const needed of [names.tokens, ...pasts]) {
+    if (!inputs.has(needed)) throw fields.unsupported('inputs', [...inputs.keys()], `${needed} among them`)
+  }
+  for (const needed of [names.logits, ...presents]) {
+    if (!outputs.has(needed)) throw fields.unsupported('outputs', [...outputs.keys()], `${needed} among them`)
+  }
+  for (const past of pasts) {
+    const type = inputs.get(past)?.elementType
+    if (type !== elementType.float32) throw fields.unsupported(`${past} of element type`, type, 'float32 (1)')
+  }
+  refuseInnerUse(fields, parts, names, [...pasts, ...presents])
+  return names
+}
+
+/** Values are renamed where the graph itself uses them, so no graph inside of an operator may. */
+function refuseInnerUse(fields: ConfigFields, parts: OnnxParts, names: ExportedNames, caches: readonly string[]): void {
+  const changed = [...caches, names.tokens, names.logits]
+  for (const { operator, innerGraphs } of parts.nodes) {
+    for (const graph of innerGraphs) {
+      const used = changed.find(name => Buffer.from(graph).includes(name))
+      if (used !== undefined) throw fields.unsupported(`${operator} with a graph that uses`, used, 'one graph')
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import type { Quantization } from '@svc/contracts'
+import { inferenceErrors } from './errors.ts'
+import { type ExportedModel, readExported } from './exported/exported-model.ts'
+import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import type { ExternalWeights } from './ort/runtime.ts'
+import type { QuantizationChoice } from './quantization.ts'
+import type { RunDirectory } from './run-directory.ts'
+
+/** What a decoder is made from: weights for which a graph is built, or a graph that comes with its own. */
+export type ModelSource =
+  | { readonly kind: 'checkpoint'; readonly config: DecoderConfig }
+  | ({ readonly kind: 'exported' } & ExportedModel)
+
+/** A decoder that a session can be made of. */
+export interface DecoderGraph {
+  readonly model: Uint8Array
+  readonly weights: ExternalWeights
+  readonly slots: number
+  readonly parameters: number
+  /** Element type of the weights, or their quantisation. */
+  readonly precision: string
+  readonly quantization: Quantization
+}
+
+/** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming field or file. */
+export async function readSource(directory: RunDirectory): Promise<ModelSource> {
+  const { path, exported, configuration, generation } = directory
+  if (exported !== null) {
+    return { kind: 'exported', ...(await readExported(path, exported, configuration, generation)) }
+  }
+  return { kind: 'checkpoint', config: parseModelConfig(join(path, 'config.json'), configuration, generation) }
+}
+
+/** Throws `INF_OPTION_INVALID` where other bits than those of an exported graph are asked for. */
+export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
+  if (choice === 'auto' || choice === quantization) return
+  throw inferenceErrors.create(
+    'INF_OPTION_INVALID',
+    `quantization is ${choice}, but an exported graph is served as it is: ${quantization}`,
+    {
+      at: { path: 'quantization' },
+      data: { name: 'quantization', value: choice },
+      hint: 'Take auto, or serve the weights that the graph was made from.'
+    }
+  )
+}
