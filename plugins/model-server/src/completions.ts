@@ -1,5 +1,6 @@
 import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
+import { invalid } from './body-reader.ts'
 import { errors } from './errors.ts'
 import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
@@ -89,6 +90,7 @@ export class Completions {
     try {
       const context = Math.min(model.info.contextLength, request.contextLimit ?? Number.POSITIVE_INFINITY)
       const tokens = promptTokens(model, request.prompt, context)
+      refuseUnknownBias(model, request.sampling)
       const room = context - tokens.length
       const asked = request.maxTokens ?? limits.maxTokens
       if (request.admitted !== true && this.#running.size >= limits.slots + limits.queue) throw busy(limits)
@@ -210,6 +212,13 @@ function startedWith(
       return Promise.resolve(result)
     },
     return: () => rest.return().then(() => ({ done: true, value: undefined }))
+  }
+}
+
+function refuseUnknownBias({ info }: LoadedModel, { logitBias = new Map() }: SamplingOptions): void {
+  for (const token of logitBias.keys()) {
+    if (token < info.vocabularySize) continue
+    throw invalid(`'logit_bias' names the token ${token}, the vocabulary has ${info.vocabularySize}`, 'logit_bias')
   }
 }
 

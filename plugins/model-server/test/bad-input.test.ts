@@ -150,6 +150,7 @@ t.test('the OpenAI route names what is wrong in a field', async t => {
     [{ stop: ['a', 'b', 'c', 'd', 'e'] }, /'stop' must be a string or a list of up to 4/],
     [{ presence_penalty: 3 }, /'presence_penalty' must be a number from -2 to 2/],
     [{ frequency_penalty: [] }, /'frequency_penalty' must be a number from -2 to 2, got an empty list/],
+    [{ logit_bias: { 9999: 1 } }, /'logit_bias' names the token 9999, the vocabulary has 259/],
     [{ logit_bias: { a: 1 } }, /'logit_bias' has the key 'a'/],
     [{ logit_bias: { '1': 'x' } }, /'logit_bias\[1\]' must be a number from -100 to 100, got "x"/],
     [{ logprobs: 3 }, /'logprobs' must be true or false/],

@@ -1,6 +1,7 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 import { functionTool } from '../function-tools.ts'
 import { emptyList, never, only, type UnsupportedFields } from '../unsupported-fields.ts'
+import { UNSUPPORTED_EXTENSIONS } from './extensions.ts'
 import { samplingFields } from './sampling.ts'
 
 const MAX_TOP_LOGPROBS = 20
@@ -73,6 +74,7 @@ export type ChatBody = Infer<typeof chatBody>
 export type ChatBodyMessage = Infer<typeof message>
 
 export const UNSUPPORTED: UnsupportedFields = {
+  ...UNSUPPORTED_EXTENSIONS,
   functions: emptyList,
   function_call: only('none', 'auto'),
   audio: never,
@@ -84,14 +86,7 @@ export const UNSUPPORTED: UnsupportedFields = {
   verbosity: only('medium'),
   best_of: only(1),
   echo: only(false),
-  suffix: only(''),
-  grammar: only(''),
-  json_schema: never,
-  structured_outputs: never,
-  guided_json: never,
-  guided_regex: never,
-  guided_choice: never,
-  guided_grammar: never
+  suffix: only('')
 }
 
 export const UNSUPPORTED_IN_MESSAGES: UnsupportedFields = { function_call: never, audio: never }

@@ -2,14 +2,8 @@ import { t } from '@svc/plugin-sdk'
 import { bodyReader, invalid } from '../body-reader.ts'
 import type { CompletionRequest, FieldConstraint } from '../completions.ts'
 import type { Grammars } from '../grammars.ts'
-import {
-  emptyList,
-  never,
-  only,
-  refuseUnsupported,
-  type UnsupportedFields,
-  unsupported
-} from '../unsupported-fields.ts'
+import { emptyList, never, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
+import { UNSUPPORTED_EXTENSIONS } from './extensions.ts'
 import { responseFormat } from './response-format.ts'
 import { samplingFields, samplingOf } from './sampling.ts'
 
@@ -64,15 +58,9 @@ const completionBody = t.object(
 )
 
 const UNSUPPORTED: UnsupportedFields = {
+  ...UNSUPPORTED_EXTENSIONS,
   messages: emptyList,
   tools: emptyList,
-  grammar: only(''),
-  json_schema: never,
-  structured_outputs: never,
-  guided_json: never,
-  guided_regex: never,
-  guided_choice: never,
-  guided_grammar: never,
   prompt_embeds: never
 }
 
