@@ -1,5 +1,6 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { LoadOptions } from '@svc/contracts'
 import t from 'tap'
 import { readOnnx } from '../src/exported/onnx-parts.ts'
 import { OnnxGraph } from '../src/onnx/graph.ts'
@@ -96,22 +97,22 @@ async function copyOf(t: Parameters<typeof temporaryFolder>[0], name: string): P
 t.test('what cannot be served as it is is refused with its name', async t => {
   const engine = await openEngine(t)
   const runDirectory = await copyOf(t, 'genai')
-  const refused = (expected: Record<string, unknown>, options = {}) => t.rejects(engine.load({ runDirectory, ...options }), expected)
-  await refused({ code: 'INF_OPTION_INVALID', message: /quantization is q8.*none/ }, { quantization: 'q8' })
+  const load = (options: Partial<LoadOptions> = {}) => engine.load({ runDirectory, ...options })
+  await t.rejects(load({ quantization: 'q8' }), { code: 'INF_OPTION_INVALID', message: /quantization is q8.*none/ })
 
   await writeFile(join(runDirectory, 'adapter_manifest.json'), JSON.stringify({ rank: 4, alpha: 4 }))
-  await refused({ code: 'INF_ADAPTER_INVALID', message: /served as it was exported/ })
-  const base = await engine.load({ runDirectory, adapter: false })
+  await t.rejects(load(), { code: 'INF_ADAPTER_INVALID', message: /served as it was exported/ })
+  const base = await load({ adapter: false })
   await base.close()
   await rm(join(runDirectory, 'adapter_manifest.json'))
 
   const data = join(runDirectory, 'model.onnx.data')
   await rm(data)
-  await refused({ code: 'INF_RUN_DIR_FILE_MISSING', at: { file: data } })
+  await t.rejects(load(), { code: 'INF_RUN_DIR_FILE_MISSING', at: { file: data } })
   await writeFile(join(runDirectory, 'model.onnx'), 'no model')
-  await refused({ code: 'INF_RUN_DIR_MALFORMED', message: /is not an ONNX model/ })
+  await t.rejects(load(), { code: 'INF_RUN_DIR_MALFORMED', message: /is not an ONNX model/ })
   await rm(join(runDirectory, 'model.onnx'))
-  await refused({ code: 'INF_RUN_DIR_FILE_MISSING', message: /model\.onnx is missing/ })
+  await t.rejects(load(), { code: 'INF_RUN_DIR_FILE_MISSING', message: /model\.onnx is missing/ })
 })
 
 type Type = 'float32' | 'int64'
