@@ -176,6 +176,7 @@ t.test('many requests at once and one after the other leave nothing behind', asy
   const model = await loadModel(t, { slots: 2 })
   const request = () => ({ ...greedy([9, 8], 2), signal: new AbortController().signal })
   await Promise.all(Array.from({ length: 40 }, () => collect(model.generate(request()))))
+  for (let i = 0; i < 15; i++) await model.logits([9, 8])
   t.same(model.capacity(), { slots: 2, active: 0, waiting: 0 })
   await new Promise(resolve => setImmediate(resolve))
   t.same(warnings, [])

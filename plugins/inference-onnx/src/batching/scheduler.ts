@@ -59,10 +59,11 @@ export class Scheduler {
       job.end({ type: 'cancelled' })
       return
     }
-    const running: Running = { job, row: null, reading: true, speculation: null }
+    const cancel = () => this.#cancel(running)
+    const running: Running = { job, row: null, reading: true, speculation: null, cancel }
     if (this.#running.size < this.slots) this.#start(running)
     else this.#wait(running)
-    job.signal.addEventListener('abort', () => this.#cancel(running), { once: true })
+    job.signal.addEventListener('abort', cancel)
     this.wake()
   }
 
@@ -98,11 +99,11 @@ export class Scheduler {
   #wait(running: Running): void {
     const entered = this.#room.enter(running.job.client, running)
     if (entered === false) throw this.#busyError()
-    entered.displaced?.job.end({ type: 'failed', error: this.#busyError() })
+    if (entered.displaced !== null) end(entered.displaced, { type: 'failed', error: this.#busyError() })
   }
 
   #cancel(running: Running): void {
-    if (this.#room.leave(running.job.client, running)) running.job.end({ type: 'cancelled' })
+    if (this.#room.leave(running.job.client, running)) end(running, { type: 'cancelled' })
     else this.wake()
   }
 
@@ -111,7 +112,7 @@ export class Scheduler {
     if (running.row !== null) this.#rows.release(running.row)
     const next = this.#room.next()
     if (next !== null) this.#start(next)
-    running.job.end(outcome)
+    end(running, outcome)
   }
 
   async #turn(): Promise<void> {
@@ -195,6 +196,12 @@ export class Scheduler {
       hint: 'Try again later, or load the model with more slots.'
     })
   }
+}
+
+/** A signal may outlive its job, so nothing of the job is left with it. */
+function end({ job, cancel }: Running, outcome: Outcome): void {
+  job.signal.removeEventListener('abort', cancel)
+  job.end(outcome)
 }
 
 /**

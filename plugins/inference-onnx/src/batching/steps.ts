@@ -14,6 +14,8 @@ export interface Running {
   reading: boolean
   /** Made when it is the only one to be computed. */
   speculation: Speculation | null
+  /** Listens to the job's signal. */
+  readonly cancel: () => void
 }
 
 /** A job that is computed. */
