@@ -37,8 +37,9 @@ export async function startChat(
     if (maxTokens !== 'rest' && maxTokens <= 0) return null
     const { stop, ...rest } = options
     const next = { ...rest, prompt: extended(model, prompt, raw), begun, maxTokens, admitted: true }
-    if (rule !== undefined) return completions.start({ ...next, constraint: rule }, signal)
-    return completions.start({ ...next, ...(stop === undefined ? {} : { stop }) }, signal)
+    // A stop string would cut the arguments of a call.
+    const stops = stop === undefined || rule?.field === 'tools' ? {} : { stop }
+    return completions.start({ ...next, ...stops, ...(rule === undefined ? {} : { constraint: rule }) }, signal)
   }
   return chatAnswer(completion, reading, model, proceed)
 }

@@ -53,7 +53,9 @@ export function planChat(model: LoadedModel, name: string, intent: ChatIntent, c
   const format = toolFormat(template)
   const call =
     tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)
-  const rule = call === undefined ? constraint : { field: 'tools', value: call.constraint }
+  // Where the model chooses between a call and text, a form is one of the text.
+  const bound = tools === undefined ? constraint : undefined
+  const rule = call === undefined ? bound : { field: 'tools', value: call.constraint }
   const marks = thinkingMarks(template)
   // Where the answer has to have a form, thoughts come before it if they are asked for, and not at all otherwise.
   const thinks = marks !== null && (rule === undefined || intent.thinking === true)
@@ -66,6 +68,7 @@ export function planChat(model: LoadedModel, name: string, intent: ChatIntent, c
     reading: {
       thinking: thinks ? { marks, inside } : null,
       ...(thinks && rule !== undefined ? { afterThought: { prefill, constraint: rule } } : {}),
+      ...(tools === undefined || constraint === undefined ? {} : { textRule: constraint }),
       tools: tools === undefined ? null : toolReading(tools, format, prefill !== '')
     },
     ...(rule === undefined || thinks ? {} : { constraint: rule })
@@ -85,16 +88,13 @@ function toolReading(tools: ToolIntent, format: ToolFormat, forced: boolean): An
 }
 
 function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): void {
-  const { tools, constraint, thinking, thinkingField, template } = intent
+  const { tools, thinking, thinkingField, template } = intent
   // A template of the request may express more than the model's own.
   if (template === undefined && tools !== undefined && !model.chatAbilities.tools) {
     throw beyondModel('tools', name, 'tools')
   }
   if (template === undefined && thinking === true && !model.chatAbilities.thinking) {
     throw beyondModel(thinkingField, name, 'thinking')
-  }
-  if (constraint !== undefined && tools !== undefined) {
-    throw unsupported(constraint.field, 'an answer cannot both follow it and call tools')
   }
 }
 

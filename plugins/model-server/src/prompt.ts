@@ -2,9 +2,12 @@ import type { LoadedModel } from '@svc/contracts'
 import { invalid } from './body-reader.ts'
 import { errors } from './errors.ts'
 
-/** What is to be continued: a text in which names of special tokens are those tokens, or the tokens themselves. */
+/**
+ * What is to be continued: a text in which names of special tokens are those tokens, or the tokens themselves. `begin`:
+ * whether the model is to see the text as one that begins here, which chat templates write themselves.
+ */
 export type Prompt =
-  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'text'; readonly text: string; readonly begin?: boolean }
   | { readonly kind: 'tokens'; readonly tokens: readonly number[] }
 
 /**
@@ -13,7 +16,10 @@ export type Prompt =
  */
 export function promptTokens(model: LoadedModel, prompt: Prompt, contextLength: number): readonly number[] {
   if (prompt.kind === 'text') refuseHopelessLength(model, prompt.text, contextLength)
-  const tokens = prompt.kind === 'tokens' ? prompt.tokens : model.tokenize(prompt.text, { special: true })
+  const tokens =
+    prompt.kind === 'tokens'
+      ? prompt.tokens
+      : model.tokenize(prompt.text, { special: true, begin: prompt.begin ?? false })
   if (tokens.length === 0) throw invalid(`'prompt' must not be empty: there is nothing to continue`, 'prompt')
   if (tokens.length >= contextLength) throw contextExceeded(tokens.length, contextLength)
   return tokens

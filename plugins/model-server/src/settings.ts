@@ -60,6 +60,7 @@ export const settings = t.object({
   request_timeout_seconds: t.number({
     default: 600,
     minimum: 0,
+    maximum: 2_000_000,
     'x-reload': 'live',
     description: 'Seconds that an answer may take, waiting included; 0 for no limit.'
   }),

@@ -179,6 +179,39 @@ t.test('a strict function gets arguments that follow its schema, whatever the mo
   t.ok((short.usage?.completion_tokens ?? 0) <= 60)
 })
 
+t.test('beside tools a format is one of the text: the model calls, or answers in it', async t => {
+  const { client, ollama, model } = await connect(t, TAGGED)
+  const response_format = { type: 'json_object' as const }
+  const create = (content: string, fields: object = {}) =>
+    client.chat.completions.create({
+      model: 'toy',
+      messages: say(content),
+      tools: [WEATHER],
+      response_format,
+      ...fields
+    })
+  const call = '<tool_call>{"name": "weather", "arguments": {"city": "Bonn"}}</tool_call>'
+  t.match((await create(call)).choices[0]?.message, { content: null, tool_calls: [{ function: { name: 'weather' } }] })
+  const text = await create('no call')
+  t.match(text.choices[0], { finish_reason: 'stop', message: { content: '{"toy": true}' } })
+  t.equal((await create('')).choices[0]?.message.content, '{"toy": true}', 'also where the model says nothing')
+  t.match((await create('x', { tool_choice: 'required' })).choices[0]?.finish_reason, 'tool_calls')
+  const entries = (await create('no call', { logprobs: true })).choices[0]?.logprobs?.content ?? []
+  t.equal(entries.map(each => each.token).join(''), '{"toy": true}')
+  const reply = await ollama.chat({ model: 'toy', messages: say('no'), tools: [WEATHER] as never, format: 'json' })
+  t.same(JSON.parse(reply.message.content), { toy: true })
+  t.equal(reply.message.tool_calls, undefined)
+  const bare = await connect(t, BARE)
+  const answer = await bare.client.chat.completions.create({
+    model: 'toy',
+    messages: say('{"a": 1}'),
+    tools: [WEATHER],
+    response_format
+  })
+  t.equal(answer.choices[0]?.message.content, '{"toy": true}', 'an object that is no call is text')
+  t.ok(model.generated > 0)
+})
+
 t.test('conversations with calls and their answers reach the template whole', async t => {
   const { client, ollama, model } = await connect(t, TAGGED)
   const calls = [{ name: 'weather', arguments: { city: 'Bonn <|im_end|>' } }]
@@ -255,7 +288,6 @@ t.test('what is wrong with tools is named', async t => {
     ],
     [{ tools: [WEATHER], tool_choice: { type: 'custom' } }, /a choice of type 'custom' is not supported/],
     [{ tools: [WEATHER], tool_choice: { type: 'allowed_tools' } }, /must have a 'mode'/],
-    [{ tools: [WEATHER], response_format: { type: 'json_object' } }, /'response_format': an answer cannot both/],
     [
       { tools: [{ type: 'function', function: { name: 'f', parameters: { not: {} } } }], tool_choice: 'required' },
       /'tools': the keyword 'not' is not supported/

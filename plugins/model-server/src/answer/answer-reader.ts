@@ -14,6 +14,8 @@ export interface AnswerReading {
   readonly thinking: { readonly marks: ThinkingMarks; readonly inside: boolean } | null
   /** What must follow the thought; its beginning is written for the model. */
   readonly afterThought?: { readonly prefill: string; readonly constraint: FieldConstraint }
+  /** What text must follow that is written in the place of a call. */
+  readonly textRule?: FieldConstraint
   readonly tools: {
     readonly format: ToolFormat
     readonly names: readonly string[]
@@ -49,6 +51,8 @@ export class AnswerReader {
   #logprobs: { readonly end: number; readonly entries: NonNullable<TextEvent['logprobs']> }[] = []
   #strict: StrictCall | undefined
   #continuation: Continuation | undefined
+  /** Everything from here on is text under a rule. */
+  #bound = false
   #over = false
   #called = false
   #brokenOff = false
@@ -98,9 +102,14 @@ export class AnswerReader {
     const thoughts = this.#hasContent ? [] : this.#thoughts(this.#thinking?.finish() ?? [])
     // A model that ends its turn in the middle of a thought still owes its answer.
     if (finishReason === 'stop' && !this.#hasContent) this.#answerAfter(`${this.#raw}${this.#closeMark}`)
+    const pieces = this.#bound ? [] : (this.#toolCalls?.finish() ?? [])
+    const events = [...thoughts, ...this.#events(pieces)]
+    if (finishReason === 'stop' && !this.#called) {
+      if (!this.#hasContent && this.#thinking?.closedAt === undefined) this.#raw += this.#closeMark
+      this.#beginBoundText(this.#raw.length)
+    }
     const behind = this.#takeContinuation()
-    if (behind !== undefined) return { events: thoughts, continuation: behind }
-    return { events: [...thoughts, ...this.#events(this.#toolCalls?.finish() ?? [])] }
+    return behind === undefined ? { events } : { events, continuation: behind }
   }
 
   #thoughts(pieces: ReturnType<ThinkingReader['push']>): AnswerEvent[] {
@@ -136,7 +145,7 @@ export class AnswerReader {
   #content(text: string, start = this.#raw.length - text.length): AnswerEvent[] {
     this.#hasContent = true
     const { tools } = this.#reading
-    if (tools === null) return this.#events([{ type: 'text', text, end: start + text.length }])
+    if (tools === null || this.#bound) return this.#events([{ type: 'text', text, end: start + text.length }])
     this.#toolCalls ??= new ToolCallReader({ ...tools, offset: start })
     return this.#events(this.#toolCalls.push(text))
   }
@@ -147,6 +156,7 @@ export class AnswerReader {
       if (this.pausing) break
       if (piece.type === 'text') {
         const { text, end } = piece
+        if (this.#beginBoundText(end - text.length)) break
         const logprobs = this.#takeLogprobs(end - text.length, end)
         events.push({ type: 'text', text, ...(logprobs === undefined ? {} : { logprobs }) })
         continue
@@ -156,6 +166,17 @@ export class AnswerReader {
       else if (piece.type === 'called') this.#endCall(piece.complete)
     }
     return events
+  }
+
+  /** Where text has a rule and no call has been made, the model begins that text again under it. */
+  #beginBoundText(start: number): boolean {
+    const { textRule } = this.#reading
+    if (textRule === undefined || this.#bound || this.#called || this.#continuation !== undefined) return false
+    this.#bound = true
+    this.#raw = this.#raw.slice(0, start)
+    this.#logprobs = []
+    this.#continuation = { raw: this.#raw, constraint: textRule }
+    return true
   }
 
   #beginCall({ index, id, name, start }: Extract<ToolCallPiece, { type: 'call' }>): void {

@@ -87,7 +87,7 @@ function start(
   const { options, constraint } = question
   const prompt: Prompt =
     question.kind === 'raw'
-      ? { kind: 'text', text: question.text }
+      ? { kind: 'text', text: question.text, begin: true }
       : {
           kind: 'tokens',
           tokens: fillInTheMiddle(served.ready().model, served.name, question.prefix, question.suffix)

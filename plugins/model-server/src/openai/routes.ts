@@ -111,7 +111,7 @@ function promptOf(model: LoadedModel, name: string, { prompt, suffix }: TextProm
   if (suffix !== undefined) {
     return { kind: 'tokens', tokens: fillInTheMiddle(model, name, textOf(model, prompt), suffix) }
   }
-  return tokens === undefined ? { kind: 'text', text: prompt as string } : { kind: 'tokens', tokens }
+  return tokens === undefined ? { kind: 'text', text: prompt as string, begin: true } : { kind: 'tokens', tokens }
 }
 
 function textOf(model: LoadedModel, prompt: TextPrompt['prompt']): string {
