@@ -133,8 +133,11 @@ export interface LoadedModel {
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
   /** What {@link LoadedModel.renderChat} can express with the model's own template. */
   readonly chatAbilities: ChatAbilities
-  /** Token ids of a text. `special`: whether names of special tokens in the text become those tokens. */
-  tokenize(text: string, options?: { readonly special?: boolean }): number[]
+  /**
+   * Token ids of a text. `special`: whether names of special tokens in the text become those tokens. `begin`: whether the
+   * tokens that the model expects at the beginning of every text come first, unless they are there already.
+   */
+  tokenize(text: string, options?: { readonly special?: boolean; readonly begin?: boolean }): number[]
   /** Text of token ids; bytes that do not form UTF-8 become U+FFFD. */
   detokenize(tokens: readonly number[]): string
   /**

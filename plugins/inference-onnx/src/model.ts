@@ -57,8 +57,11 @@ export class OnnxModel implements LoadedModel {
     return this.#options.template.render(messages, options)
   }
 
-  tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {
-    return this.#options.tokenizer.encode(text, options.special ?? false)
+  tokenize(text: string, options: { readonly special?: boolean; readonly begin?: boolean } = {}): number[] {
+    const { tokenizer } = this.#options
+    const tokens = tokenizer.encode(text, options.special ?? false)
+    const begun = tokenizer.beginning.every((token, at) => tokens[at] === token)
+    return options.begin === true && !begun ? [...tokenizer.beginning, ...tokens] : tokens
   }
 
   detokenize(tokens: readonly number[]): string {

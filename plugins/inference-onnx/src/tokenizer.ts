@@ -1,9 +1,12 @@
 import { Tokenizer as HuggingFaceTokenizer } from '@huggingface/tokenizers'
 import { inferenceErrors } from './errors.ts'
+import { beginningNames } from './text-beginning.ts'
 import { type TokenDecoder, tokenDecoder } from './token-bytes.ts'
 
 /** Text to token ids and back, as one `tokenizer.json` says. */
 export class Tokenizer {
+  /** Tokens that the model expects at the beginning of every text. */
+  readonly beginning: readonly number[]
   readonly #file: string
   readonly #definition: Record<string, unknown>
   readonly #configuration: Record<string, unknown>
@@ -30,6 +33,7 @@ export class Tokenizer {
       )
     }
     this.#decoder = decoder
+    this.beginning = beginningNames(definition.post_processor, this.#configuration).flatMap(name => this.id(name) ?? [])
   }
 
   /** `special`: whether names of special tokens become those tokens. No token is added that the text does not show. */

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { tokenDecoder } from '../src/token-bytes.ts'
 import { Tokenizer } from '../src/tokenizer.ts'
-import { fixtures, readExpected } from './support/models.ts'
+import { fixtures, openEngine, readExpected, temporaryFolder } from './support/models.ts'
 
 async function open(folder: string): Promise<Tokenizer> {
   const read = async (name: string) => JSON.parse(await readFile(join(fixtures, folder, name), 'utf8'))
@@ -47,6 +47,27 @@ for (const [name, texts] of Object.entries<any[]>(families)) {
     }
   )
 }
+
+t.test('the beginning of a text is what post-processor or configuration say', async t => {
+  const file = join(fixtures, 'tokenizers', 'llama3.json')
+  const definition = JSON.parse(await readFile(file, 'utf8'))
+  const beginning = (postProcessor: unknown, configuration: object = {}) =>
+    new Tokenizer(file, { ...definition, post_processor: postProcessor }, { ...configuration }).beginning
+  const part = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
+  const template = {
+    type: 'TemplateProcessing',
+    single: [part('<|begin_of_text|>'), { Sequence: { id: 'A', type_id: 0 } }, part('<|eot_id|>')],
+    pair: [],
+    special_tokens: {}
+  }
+  const bytes = { type: 'ByteLevel', add_prefix_space: true, trim_offsets: false, use_regex: true }
+  t.same(beginning(null), [])
+  t.same(beginning(template), [0])
+  t.same(beginning({ type: 'Sequence', processors: [bytes, template] }), [0])
+  t.same(beginning(template, { add_bos_token: false }), [])
+  t.same(beginning(bytes, { bos_token: '<|begin_of_text|>' }), [])
+  t.same(beginning(bytes, { add_bos_token: true, bos_token: { content: '<|begin_of_text|>' } }), [0])
+})
 
 t.test('every text comes back from its tokens', async t => {
   const tokenizer = await open('llama-tiny-bf16')
@@ -96,3 +117,17 @@ t.test(
     t.equal(tokenDecoder(null), null)
   }
 )
+
+t.test('a model puts the beginning before a text where that is asked for, and never twice', async t => {
+  const runDirectory = join(await temporaryFolder(t), 'model')
+  await cp(join(fixtures, 'llama-tiny-bf16'), runDirectory, { recursive: true })
+  const file = join(runDirectory, 'tokenizer_config.json')
+  const configuration = JSON.parse(await readFile(file, 'utf8'))
+  await writeFile(file, JSON.stringify({ ...configuration, add_bos_token: true, bos_token: '<|im_start|>' }))
+  const model = await (await openEngine(t)).load({ runDirectory, adapter: false })
+  t.teardown(() => model.close())
+  const plain = model.tokenize('user')
+  t.same(model.tokenize('user', { begin: true }), [1, ...plain])
+  t.same(model.tokenize('<|im_start|>user', { special: true, begin: true }), [1, ...plain])
+  t.same(model.tokenize('', { begin: true }), [1])
+})
