@@ -9,6 +9,7 @@ import { Devices, type OpenDevice } from './device/devices.ts'
 import type { Diagnosis } from './device/diagnosis.ts'
 import type { Host } from './device/host.ts'
 import type { StatedGpu } from './device/nvidia.ts'
+import { type PrecisionChoice, precisionOf } from './device/precision.ts'
 import type { Survey } from './device/survey.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
@@ -17,13 +18,15 @@ import { type AvailableMemory, type MemoryPlan, planMemory, planServed } from '.
 import { OnnxModel } from './model.ts'
 import type { DecoderConfig } from './model-config.ts'
 import { checkExportedQuantization, type DecoderGraph, readSource } from './model-source.ts'
-import { buildDecoder } from './onnx/decoder.ts'
+import { buildDecoder, engineSurface } from './onnx/decoder.ts'
+import type { Precision } from './onnx/graph.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
-import { elementCount, type Runtime } from './ort/runtime.ts'
+import { elementCount, elementBytes as numberBytes, type Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
 import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
+import type { Dtype } from './safetensors.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { elementBytes } from './weights/convert.ts'
@@ -62,6 +65,8 @@ export interface GpuOptions {
   readonly stated?: StatedGpu
   /** Memory of the GPU that may be used, in bytes; default: what its driver says is free. */
   readonly memoryBytes?: number
+  /** What GPUs compute in; default `auto`. */
+  readonly precision?: PrecisionChoice
   /** What the search for devices sees of the machine; default: all of it. */
   readonly host?: Host
 }
@@ -203,7 +208,7 @@ export class OnnxEngine implements InferenceEngine {
     signal?.throwIfAborted()
     const maxDraft = this.#options.speculation ?? DEFAULT_SPECULATION
     const { slots } = graph
-    const cache = new CachePool({ runtime, config, slots, contextLength })
+    const cache = new CachePool({ runtime, config, slots, contextLength, precision: graph.cachePrecision })
     const decoder = new DecoderSession({
       runtime,
       session,
@@ -254,22 +259,26 @@ export class OnnxEngine implements InferenceEngine {
       device: wanted.device.id
     })
     const quantization = checkForm(chosen, wanted.device.id)
-    const { slots } = await this.#plan(config, directory, { ...wanted, quantization })
+    const stored = directory.tensors.get(embeddingName(directory))?.dtype ?? 'F32'
+    const precision = precisionOf(wanted.device.id, stored, this.#options.gpu?.precision ?? 'auto')
+    const { slots } = await this.#plan(config, directory, { ...wanted, quantization, stored, precision })
     const prepared = await prepareWeights({
       directory,
       config,
       quantization,
+      keepHalf: precision !== 'float32',
       ...options,
       onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights'),
       onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
     })
     return {
-      model: buildDecoder(config, prepared.weights, wanted.contextLength),
+      model: buildDecoder(config, prepared.weights, wanted.contextLength, engineSurface, precision),
       weights: prepared.external,
       slots,
       parameters: prepared.parameters,
       precision: quantization === 'none' ? prepared.precision : quantization,
-      quantization
+      quantization,
+      cachePrecision: precision
     }
   }
 
@@ -281,6 +290,7 @@ export class OnnxEngine implements InferenceEngine {
       ...rest,
       config: source.config,
       quantization: source.quantization,
+      numberBytes: numberBytes.float32,
       weightBytes,
       chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
       device: device.id,
@@ -295,7 +305,8 @@ export class OnnxEngine implements InferenceEngine {
       slots: source.batches ? slots : 1,
       parameters: source.parameters,
       precision: source.precision,
-      quantization: source.quantization
+      quantization: source.quantization,
+      cachePrecision: 'float32'
     }
   }
 
@@ -303,15 +314,16 @@ export class OnnxEngine implements InferenceEngine {
   async #plan(
     config: DecoderConfig,
     { tensors }: RunDirectory,
-    wanted: WantedLoad & { readonly quantization: Quantization }
+    wanted: WantedLoad & { readonly quantization: Quantization; readonly stored: Dtype; readonly precision: Precision }
   ): Promise<MemoryPlan> {
-    const { device, ...rest } = wanted
+    const { device, stored, precision, ...rest } = wanted
     const names = new TensorNames(name => tensors.has(name))
     return planMemory({
       config,
       ...rest,
       ownHead: config.tiedHead !== true && tensors.has(names.head),
-      storedBytes: elementBytes(tensors.get(names.embedding)?.dtype ?? 'F32'),
+      numberBytes: numberBytes[precision],
+      storedBytes: elementBytes(stored),
       chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
       device: device.id,
       available: await this.#available(device)
@@ -346,6 +358,10 @@ interface WantedLoad {
   readonly slots: number | 'auto'
   readonly contextLength: number
   readonly device: OpenDevice
+}
+
+function embeddingName({ tensors }: RunDirectory): string {
+  return new TensorNames(name => tensors.has(name)).embedding
 }
 
 /** Path of ONNX Runtime's own library; null where it is not installed. */

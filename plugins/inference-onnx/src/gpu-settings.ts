@@ -1,4 +1,5 @@
 import { t } from '@svc/plugin-sdk'
+import { type PrecisionChoice, precisionChoices } from './device/precision.ts'
 
 /** Settings about GPUs. */
 export const gpuSettings = {
@@ -7,6 +8,11 @@ export const gpuSettings = {
       "Folder of ONNX Runtime's CUDA provider and of CUDA's own libraries, relative to the project; svc gpu install fills it.",
     minLength: 1,
     default: '.vox/gpu'
+  }),
+  gpu_precision: t.enum(precisionChoices, {
+    description:
+      'What GPUs compute in. auto takes bfloat16 or float16 on CUDA, as the checkpoint has it, and float32 on WebGPU.',
+    default: 'auto'
   }),
   gpu_model: t.optional(
     t.string({
@@ -32,6 +38,7 @@ export const gpuSettings = {
 }
 
 export interface GpuSettings {
+  readonly gpu_precision?: PrecisionChoice
   readonly gpu_model?: string | undefined
   readonly gpu_vram_mb?: number | undefined
   readonly vram_override_gb?: number | undefined
@@ -40,9 +47,11 @@ export interface GpuSettings {
 const GIGABYTE = 2 ** 30
 
 /** The settings as the engine takes them. Half a pair of model and memory says nothing. */
-export function gpuOptions(libraryDirectory: string, { gpu_model, gpu_vram_mb, vram_override_gb }: GpuSettings) {
+export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
+  const { gpu_precision, gpu_model, gpu_vram_mb, vram_override_gb } = settings
   return {
     libraryDirectory,
+    ...(gpu_precision === undefined ? {} : { precision: gpu_precision }),
     ...(gpu_model === undefined || gpu_vram_mb === undefined
       ? {}
       : { stated: { model: gpu_model, memoryMb: gpu_vram_mb } }),

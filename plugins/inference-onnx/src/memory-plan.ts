@@ -14,6 +14,8 @@ export interface MemoryQuestion {
   readonly quantization: Quantization
   /** Whether the checkpoint has weights of its own for the head. */
   readonly ownHead: boolean
+  /** Bytes per number that is computed with: of weights that are not quantised, and of keys and values. */
+  readonly numberBytes: number
   /** Bytes per number of an embedding that is read as it is stored. */
   readonly storedBytes: number
   /** `auto`: as many as fit, up to {@link MOST_SLOTS}. */
@@ -28,7 +30,10 @@ export interface MemoryQuestion {
 
 /** The same for a model whose weights are as they are. */
 export interface ServedQuestion
-  extends Pick<MemoryQuestion, 'quantization' | 'slots' | 'contextLength' | 'chunk' | 'device' | 'available'> {
+  extends Pick<
+    MemoryQuestion,
+    'quantization' | 'numberBytes' | 'slots' | 'contextLength' | 'chunk' | 'device' | 'available'
+  > {
   readonly config: ServedConfig
   readonly weightBytes: number
 }
@@ -80,7 +85,7 @@ function leastContext({ contextLength }: { readonly contextLength: number }): nu
 
 function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: number): MemoryPlan {
   const { config, contextLength, available } = question
-  const perPosition = FLOAT * 2 * config.layers * config.keyValueHeads * config.headSize
+  const perPosition = question.numberBytes * 2 * config.layers * config.keyValueHeads * config.headSize
   const context = leastContext(question)
   const room = available === null ? null : available.bytes * (1 - RESERVE) - weightBytes - workspaceBytes
   const slots = question.slots === 'auto' ? fittingSlots(room, perPosition * contextLength) : question.slots
@@ -91,23 +96,23 @@ function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: n
 }
 
 /** Bytes of all weights as the engine holds them. */
-function weightBytesOf({ config, quantization, ownHead, storedBytes }: MemoryQuestion): number {
+function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes }: MemoryQuestion): number {
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, layers, vocabularySize } = config
   const [queries, keys] = [heads * headSize, keyValueHeads * headSize]
-  const matrix = (rows: number, columns: number) => matrixBytes(quantization, rows, columns)
+  const matrix = (rows: number, columns: number) =>
+    quantization === 'none' ? rows * columns * numberBytes : matrixBytes(quantization, rows, columns)
   const layer =
     matrix(queries + 2 * keys, hiddenSize) +
     matrix(hiddenSize, queries) +
     matrix(2 * intermediateSize, hiddenSize) +
     matrix(hiddenSize, intermediateSize) +
     4 * hiddenSize * FLOAT
-  const embedding = vocabularySize * hiddenSize * (quantization === 'none' ? FLOAT : storedBytes)
+  const embedding = vocabularySize * hiddenSize * (quantization === 'none' ? numberBytes : storedBytes)
   const head = ownHead || quantization !== 'none' ? matrix(vocabularySize, hiddenSize) : 0
   return layers * layer + embedding + head
 }
 
-function matrixBytes(quantization: Quantization, rows: number, columns: number): number {
-  if (quantization === 'none') return rows * columns * FLOAT
+function matrixBytes(quantization: 'q8' | 'q4', rows: number, columns: number): number {
   if (quantization === 'q8') return rows * (columns + FLOAT)
   const blocks = Math.ceil(columns / BLOCK)
   return rows * blocks * (BLOCK / 2 + FLOAT)

@@ -3,6 +3,7 @@ import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 import { type ExportedModel, readExported } from './exported/exported-model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
+import type { Precision } from './onnx/graph.ts'
 import type { ExternalWeights } from './ort/runtime.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import type { RunDirectory } from './run-directory.ts'
@@ -21,6 +22,8 @@ export interface DecoderGraph {
   /** Element type of the weights, or their quantisation. */
   readonly precision: string
   readonly quantization: Quantization
+  /** Element type of keys and values. */
+  readonly cachePrecision: Precision
 }
 
 /** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming field or file. */

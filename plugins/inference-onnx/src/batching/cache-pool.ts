@@ -2,7 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { inferenceErrors } from '../errors.ts'
 import type { ServedConfig } from '../model-config.ts'
 import { engineSurface } from '../onnx/decoder.ts'
-import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
+import type { Precision } from '../onnx/graph.ts'
+import { type Bindings, elementBytes, type Runtime, type Tensor } from '../ort/runtime.ts'
 
 export interface CachePoolOptions {
   readonly runtime: Runtime
@@ -11,17 +12,18 @@ export interface CachePoolOptions {
   readonly slots: number
   /** Positions of a sequence at most. */
   readonly contextLength: number
+  /** Element type of keys and values, as the decoder's graph has it; default float32. */
+  readonly precision?: Precision
 }
 
 /** Positions that are reserved at first. */
 const FIRST_CAPACITY = 512
 /** Bytes that are copied before the event loop gets a turn. */
 const BYTES_PER_TURN = 2 ** 23
-const BYTES_PER_FLOAT = 4
 
 /** Bytes of keys and values that one position of one sequence takes. */
-export function bytesPerPosition({ layers, keyValueHeads, headSize }: ServedConfig): number {
-  return BYTES_PER_FLOAT * 2 * layers * keyValueHeads * headSize
+export function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
+  return elementBytes[precision] * 2 * config.layers * config.keyValueHeads * config.headSize
 }
 
 /**
@@ -58,7 +60,7 @@ export class CachePool {
   }
 
   get bytes(): number {
-    return this.#rows * this.#capacity * bytesPerPosition(this.#options.config)
+    return this.#rows * this.#capacity * bytesPerPosition(this.#options.config, this.#options.precision)
   }
 
   get #rows(): number {
@@ -130,16 +132,16 @@ export class CachePool {
   }
 
   #allocate(capacity: number): Tensor[] {
-    const { runtime, config } = this.#options
+    const { runtime, config, precision } = this.#options
     const states: Tensor[] = []
     try {
       for (const _ of this.#surface) {
-        states.push(runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize]))
+        states.push(runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision))
       }
       return states
     } catch (cause) {
       for (const state of states) state.release()
-      const bytes = this.#rows * capacity * bytesPerPosition(config)
+      const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
       throw inferenceErrors.create(
         'INF_OUT_OF_MEMORY',
         `No memory for the ${bytes} bytes that ${this.slots} contexts of ${capacity} tokens take`,
@@ -154,8 +156,8 @@ export class CachePool {
 
   /** Lets the event loop turn now and then while much is copied. */
   async #breathe(positions: number): Promise<void> {
-    const { keyValueHeads, headSize } = this.#options.config
-    this.#copied += positions * keyValueHeads * headSize * BYTES_PER_FLOAT
+    const { config, precision } = this.#options
+    this.#copied += (positions * bytesPerPosition(config, precision)) / (2 * config.layers)
     if (this.#copied < BYTES_PER_TURN) return
     this.#copied = 0
     await turn()

@@ -40,9 +40,11 @@ export class Attention {
     const config = this.#config
     const { batch, length } = this.#surface.pastDimensions
     const shape = (size: string) => [batch, config.keyValueHeads, size, config.headSize]
-    const past = halves.map(half => this.#graph.input(this.#surface.pastName(layer, half), 'float32', shape(length)))
+    const past = halves.map(half =>
+      this.#graph.input(this.#surface.pastName(layer, half), this.#graph.precision, shape(length))
+    )
     const present = halves.map(half =>
-      this.#graph.output(this.#surface.presentName(layer, half), 'float32', shape('present_length'))
+      this.#graph.output(this.#surface.presentName(layer, half), this.#graph.precision, shape('present_length'))
     )
     const window = config.windows[layer] ?? null
     const { cos, sin } = window === null ? this.#rotary : this.#windowRotary
@@ -97,8 +99,7 @@ export class Attention {
 function addTables(graph: OnnxGraph, name: string, rope: Rope, positions: number): Rotary {
   const { cos, sin } = rotaryTables(rope, positions)
   const shape = [positions, cos.length / positions]
-  return {
-    cos: graph.constant(`${name}.cos`, 'float32', shape, new Uint8Array(cos.buffer)),
-    sin: graph.constant(`${name}.sin`, 'float32', shape, new Uint8Array(sin.buffer))
-  }
+  const table = (part: string, values: Float32Array) =>
+    graph.inPrecision(graph.constant(`${name}.${part}`, 'float32', shape, new Uint8Array(values.buffer)), 'float32')
+  return { cos: table('cos', cos), sin: table('sin', sin) }
 }

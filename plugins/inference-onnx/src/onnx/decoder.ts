@@ -1,6 +1,6 @@
 import type { Activation, DecoderConfig } from '../model-config.ts'
 import { Attention } from './attention.ts'
-import { type Dimension, type ExternalTensor, OnnxGraph } from './graph.ts'
+import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedType } from './graph.ts'
 import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
@@ -53,7 +53,7 @@ export interface DecoderSurface {
  *
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
- * [batch * sequence] that get logits), and per layer `past.N.key|value` float32 [batch, kvHeads, capacity, headSize].
+ * [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
  * Outputs: `logits` float32 [n, vocabulary] and `present.N.key|value`, to be bound to the same memory as the past.
  */
 export const engineSurface: DecoderSurface = {
@@ -77,8 +77,9 @@ export const engineSurface: DecoderSurface = {
 }
 
 /**
- * The ONNX model of a decoder in float32, with ten operators per layer in a plain family: packed projections, attention
- * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context.
+ * The ONNX model of a decoder, with ten operators per layer in a plain family: packed projections, attention
+ * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context. Weights,
+ * activations and the cache have the element type `precision`; logits are float32 in any case.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -86,9 +87,10 @@ export function buildDecoder(
   config: DecoderConfig,
   weights: DecoderWeights,
   positions: number,
-  surface: DecoderSurface = engineSurface
+  surface: DecoderSurface = engineSurface,
+  precision: Precision = 'float32'
 ): Uint8Array {
-  const graph = new OnnxGraph('decoder')
+  const graph = new OnnxGraph('decoder', precision)
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
   const select = surface.selector(graph)
   const norms = new Norms(graph, config)
@@ -127,14 +129,20 @@ export function buildDecoder(
   return graph.toBytes()
 }
 
-/** Logits, kept within the soft cap where the model has one. */
+/** Logits in float32, kept within the soft cap where the model has one. */
 function addLogits(graph: OnnxGraph, { logitSoftcap }: DecoderConfig, hidden: string, head: Linear): void {
-  if (logitSoftcap === null) {
+  if (logitSoftcap === null && graph.precision === 'float32') {
     linear(graph, 'logits', hidden, head)
     return
   }
-  const cap = graph.scalar('logits.cap', logitSoftcap)
-  const scaled = graph.node('Div', [linear(graph, 'logits.open', hidden, head), cap], 'logits.scaled')
+  const open = linear(graph, 'logits.open', hidden, head)
+  if (logitSoftcap === null) {
+    graph.node('Cast', [open], 'logits', { to: storedType.float32 })
+    return
+  }
+  const wide = graph.inPrecision(open, graph.precision, 'float32')
+  const cap = graph.scalar('logits.cap', logitSoftcap, 'float32')
+  const scaled = graph.node('Div', [wide, cap], 'logits.scaled')
   graph.node('Mul', [graph.node('Tanh', [scaled], 'logits.bent'), cap], 'logits')
 }
 

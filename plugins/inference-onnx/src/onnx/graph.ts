@@ -8,6 +8,9 @@ export type ElementType = keyof typeof elementType
 export const storedType = { ...elementType, uint8: 2, int8: 3, float16: 10, bfloat16: 16 } as const
 export type StoredType = keyof typeof storedType
 
+/** Element types that a decoder can compute in. */
+export type Precision = 'float32' | 'float16' | 'bfloat16'
+
 /** A tensor whose bytes lie in a file: `location` is relative to the folder that the session is given. */
 export interface ExternalTensor {
   readonly name: string
@@ -30,22 +33,26 @@ const IR_VERSION = 10
 
 /** Collects the nodes of one ONNX model and writes it as bytes. Values are named by strings; '' is an absent one. */
 export class OnnxGraph {
+  /** What weights and activations are computed in. */
+  readonly precision: Precision
   readonly #name: string
   readonly #nodes: ProtoWriter[] = []
   readonly #initializers = new Map<string, ProtoWriter>()
   readonly #inputs: ProtoWriter[] = []
   readonly #outputs: ProtoWriter[] = []
+  readonly #converted = new Set<string>()
 
-  constructor(name: string) {
+  constructor(name: string, precision: Precision = 'float32') {
     this.#name = name
+    this.precision = precision
   }
 
-  input(name: string, type: ElementType, shape: readonly Dimension[]): string {
+  input(name: string, type: ElementType | Precision, shape: readonly Dimension[]): string {
     this.#inputs.push(valueInfo(name, type, shape))
     return name
   }
 
-  output(name: string, type: ElementType, shape: readonly Dimension[]): string {
+  output(name: string, type: ElementType | Precision, shape: readonly Dimension[]): string {
     this.#outputs.push(valueInfo(name, type, shape))
     return name
   }
@@ -61,8 +68,24 @@ export class OnnxGraph {
     return this.constant(name, 'int64', [values.length], new Uint8Array(data.buffer))
   }
 
-  scalar(name: string, value: number): string {
-    return this.constant(name, 'float32', [], new Uint8Array(Float32Array.of(value).buffer))
+  /** In the graph's precision, or in another. */
+  scalar(name: string, value: number, precision: Precision = this.precision): string {
+    const constant = this.constant(name, 'float32', [], new Uint8Array(Float32Array.of(value).buffer))
+    return this.inPrecision(constant, 'float32', precision)
+  }
+
+  /** A tensor in a file, in the graph's precision. What has to be converted is so once, when the session is made. */
+  weight(tensor: ExternalTensor): string {
+    return this.inPrecision(this.external(tensor), tensor.type ?? 'float32')
+  }
+
+  /** A value of type `type` in the graph's precision, or in another; asked for twice it is converted once. */
+  inPrecision(value: string, type: StoredType, precision: Precision = this.precision): string {
+    if (type === precision) return value
+    const converted = `${value}.${precision}`
+    if (!this.#converted.has(converted)) this.node('Cast', [value], converted, { to: storedType[precision] })
+    this.#converted.add(converted)
+    return converted
   }
 
   /** A tensor in a file. Naming the same tensor twice is one initializer, so tied weights are stored once. */
@@ -152,12 +175,12 @@ function tensorHeader(name: string, type: StoredType, shape: readonly number[]):
   return tensor.integer(2, storedType[type]).string(8, name)
 }
 
-function valueInfo(name: string, type: ElementType, shape: readonly Dimension[]): ProtoWriter {
+function valueInfo(name: string, type: StoredType, shape: readonly Dimension[]): ProtoWriter {
   const dimensions = new ProtoWriter()
   for (const dimension of shape) {
     const entry = new ProtoWriter()
     dimensions.message(1, typeof dimension === 'string' ? entry.string(2, dimension) : entry.integer(1, dimension))
   }
-  const tensorType = new ProtoWriter().integer(1, elementType[type]).message(2, dimensions)
+  const tensorType = new ProtoWriter().integer(1, storedType[type]).message(2, dimensions)
   return new ProtoWriter().string(1, name).message(2, new ProtoWriter().message(1, tensorType))
 }

@@ -1,4 +1,4 @@
-import { type ExternalTensor, type OnnxGraph, storedType } from './graph.ts'
+import type { ExternalTensor, OnnxGraph } from './graph.ts'
 
 /** A weight in one of the forms that a graph can multiply by. All of them stand for a matrix `[out, in]`. */
 export type LinearWeight = FloatWeight | ChannelInt8Weight | BlockInt4Weight
@@ -42,29 +42,28 @@ export interface Linear {
 export function linear(graph: OnnxGraph, name: string, input: string, source: Linear): string {
   const output = source.bias === null ? name : `${name}.product`
   multiply(graph, output, input, source.weight)
-  return source.bias === null ? name : graph.node('Add', [output, graph.external(source.bias)], name)
+  return source.bias === null ? name : graph.node('Add', [output, graph.weight(source.bias)], name)
 }
 
 /**
  * The rows of an embedding that belong to some tokens, called `name`: `[batch, sequence]` to `[batch, sequence, in]`.
- * Half precision is widened row by row.
+ * What is stored in another precision than the graph's is converted row by row.
  */
 export function embed(graph: OnnxGraph, name: string, tokens: string, weight: ExternalTensor): string {
-  const wide = (weight.type ?? 'float32') === 'float32'
-  const rows = graph.node('Gather', [graph.external(weight), tokens], wide ? name : `${name}.rows`, { axis: 0 })
-  return wide ? rows : graph.node('Cast', [rows], name, { to: storedType.float32 })
+  const rows = graph.node('Gather', [graph.external(weight), tokens], name, { axis: 0 })
+  return graph.inPrecision(rows, weight.type ?? 'float32')
 }
 
 function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearWeight): void {
   switch (weight.form) {
     case 'float':
-      graph.contrib('FusedMatMul', [input, graph.external(weight.values)], [name], { transB: 1 })
+      graph.contrib('FusedMatMul', [input, graph.weight(weight.values)], [name], { transB: 1 })
       return
     case 'channel-int8':
       multiplyInt8(graph, name, input, weight)
       return
     case 'block-int4':
-      graph.contrib('MatMulNBits', [input, graph.external(weight.values), graph.external(weight.scales)], [name], {
+      graph.contrib('MatMulNBits', [input, graph.external(weight.values), graph.weight(weight.scales)], [name], {
         K: weight.inputs,
         N: weight.outputs,
         bits: 4,

@@ -41,8 +41,10 @@ export class Norms {
 
   /** Constants alone go into the sum, so it is computed once, when the session is made. */
   #gain(weight: ExternalTensor): string {
-    const values = this.#graph.external(weight)
-    if (!this.#zeroCentred) return values
-    return this.#graph.node('Add', [values, this.#graph.scalar('norm.centre', 1)], `${weight.name}.gain`)
+    const graph = this.#graph
+    if (!this.#zeroCentred) return graph.weight(weight)
+    const values = graph.inPrecision(graph.external(weight), weight.type ?? 'float32', 'float32')
+    const one = graph.scalar('norm.centre', 1, 'float32')
+    return graph.inPrecision(graph.node('Add', [values, one], `${weight.name}.gain`), 'float32')
   }
 }

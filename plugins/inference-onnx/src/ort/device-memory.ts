@@ -1,8 +1,7 @@
-import { elementType } from '../onnx/graph.ts'
+import { type Precision, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
-import { elementCount, type Tensor } from './runtime.ts'
+import { elementBytes, elementCount, type Tensor } from './runtime.ts'
 
-const FLOAT_BYTES = 4
 /** `OrtMemoryInfoDeviceType_CPU` */
 const DEVICE_CPU = 0
 
@@ -18,34 +17,34 @@ export class DeviceMemory {
     this.#allocator = api.create('CreateAllocator', session, info)
   }
 
-  /** float32; what it holds at first is whatever the device left there. */
-  allocate(shape: readonly number[]): DeviceTensor {
+  /** What it holds at first is whatever the device left there. */
+  allocate(shape: readonly number[], precision: Precision = 'float32'): DeviceTensor {
     const value = this.#api.create(
       'CreateTensorAsOrtValue',
       this.#allocator,
       BigInt64Array.from(shape, BigInt),
       shape.length,
-      elementType.float32
+      storedType[precision]
     )
-    return new DeviceTensor(this.#api, value, shape)
+    return new DeviceTensor(this.#api, value, shape, precision)
   }
 
   /**
-   * A part of a tensor's memory in another shape: it begins `start` elements after the tensor does, which must be 0 where
-   * parts have no address. It is released on its own, and first.
+   * A part of a tensor's memory in another shape, and as another type if one is named: it begins `start` bytes after the
+   * tensor does, which must be 0 where parts have no address. It is released on its own, and first.
    */
-  part(tensor: DeviceTensor, shape: readonly number[], start = 0): DeviceTensor {
+  part(tensor: DeviceTensor, shape: readonly number[], start = 0, precision = tensor.precision): DeviceTensor {
     const base = this.#api.create('GetTensorMutableData', tensor.value)
     const value = this.#api.create(
       'CreateTensorWithDataAsOrtValue',
       this.#info,
-      base + BigInt(start * FLOAT_BYTES),
-      elementCount(shape) * FLOAT_BYTES,
+      base + BigInt(start),
+      elementCount(shape) * elementBytes[precision],
       BigInt64Array.from(shape, BigInt),
       shape.length,
-      elementType.float32
+      storedType[precision]
     )
-    return new DeviceTensor(this.#api, value, shape)
+    return new DeviceTensor(this.#api, value, shape, precision)
   }
 
   release(): void {
@@ -57,12 +56,14 @@ export class DeviceMemory {
 export class DeviceTensor implements Tensor {
   readonly value: Pointer
   readonly shape: readonly number[]
+  readonly precision: Precision
   readonly #api: OrtApi
 
-  constructor(api: OrtApi, value: Pointer, shape: readonly number[]) {
+  constructor(api: OrtApi, value: Pointer, shape: readonly number[], precision: Precision) {
     this.#api = api
     this.value = value
     this.shape = shape
+    this.precision = precision
   }
 
   release(): void {

@@ -1,4 +1,4 @@
-import type { ElementType } from '../onnx/graph.ts'
+import type { ElementType, Precision } from '../onnx/graph.ts'
 import type { OrtApi } from './api.ts'
 import { blockCopies } from './cache-blocks.ts'
 import { buildRowCopy, buildZeros } from './device-graphs.ts'
@@ -10,6 +10,7 @@ import {
   type Bindings,
   type CacheRange,
   type CacheRow,
+  elementBytes,
   elementCount,
   type HostTensor,
   type Runtime,
@@ -58,11 +59,7 @@ export class DeviceRuntime implements Runtime {
     const helper = (model: Uint8Array) => native.createSession({ model, weights: null, threads: 1 })
     const copy = await helper(buildRowCopy())
     const device = deviceOfInputs(api, copy.handle)
-    if (device === null) {
-      await copy.close()
-      throw new Error(`${target.id} takes no memory of its own`)
-    }
-    const memory = new DeviceMemory(api, copy.handle, device)
+    const memory = new DeviceMemory(api, copy.handle, device ?? native.memoryInfo)
     return new DeviceRuntime(native, target, { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) })
   }
 
@@ -70,11 +67,12 @@ export class DeviceRuntime implements Runtime {
     return this.#native.host(type, shape)
   }
 
-  state(shape: readonly number[]): Tensor {
-    const state = this.#memory.allocate(shape)
+  state(shape: readonly number[], precision: Precision = 'float32'): Tensor {
+    const state = this.#memory.allocate(shape, precision)
+    const words = this.#words(state, [...shape.slice(0, -1), wordsIn(shape.at(-1) ?? 1, precision)])
     const sizes = this.#native.host('int64', [shape.length])
-    sizes.data.set(shape.map(BigInt))
-    runOnce(this.#zeros, { shape: sizes }, { zeros: state }, [sizes])
+    sizes.data.set(words.shape.map(BigInt))
+    runOnce(this.#zeros, { shape: sizes }, { zeros: words }, [sizes, words])
     return state
   }
 
@@ -82,11 +80,11 @@ export class DeviceRuntime implements Runtime {
     const whole: Tensor = tensor
     if (!(whole instanceof DeviceTensor)) return this.#native.view(tensor, start, count)
     const shape = [count, ...whole.shape.slice(1)]
-    const offset = start * elementCount(whole.shape.slice(1))
+    const offset = start * elementCount(whole.shape.slice(1)) * elementBytes[whole.precision]
     const view: Tensor =
       offset === 0 || this.#target.addressable
         ? this.#memory.part(whole, shape, offset)
-        : new StagedView(this.#memory.allocate(shape), whole, start)
+        : new StagedView(this.#memory.allocate(shape, whole.precision), whole, start)
     return view as T
   }
 
@@ -143,6 +141,11 @@ export class DeviceRuntime implements Runtime {
     else this.#copyRows(stage, whole, width, own, shared)
   }
 
+  /** A tensor's memory as float32, whatever it holds: memory is filled and copied in words of four bytes. */
+  #words(tensor: DeviceTensor, shape: readonly number[]): DeviceTensor {
+    return this.#memory.part(tensor, shape, 0, 'float32')
+  }
+
   /** Copies rows of two tensors, both seen as `[n, width]`. */
   #copyRows(
     source: DeviceTensor,
@@ -151,7 +154,8 @@ export class DeviceRuntime implements Runtime {
     sourceRows: readonly number[],
     targetRows: readonly number[]
   ): void {
-    const table = (tensor: DeviceTensor) => this.#memory.part(tensor, [elementCount(tensor.shape) / width, width])
+    const table = (tensor: DeviceTensor) =>
+      this.#words(tensor, [elementCount(tensor.shape) / width, wordsIn(width, tensor.precision)])
     const [from, to] = [table(source), table(target)]
     const reading = this.#native.host('int64', [sourceRows.length])
     const writing = this.#native.host('int64', [targetRows.length, 1])
@@ -209,4 +213,9 @@ function runOnce(session: NativeSession, inputs: Bindings, outputs: Bindings, te
     binding?.release()
     for (const tensor of tensors) tensor.release()
   }
+}
+
+/** Words of four bytes that `count` numbers take. Sizes of heads are multiples of 16, so nothing is left over. */
+function wordsIn(count: number, precision: Precision): number {
+  return (count * elementBytes[precision]) / elementBytes.float32
 }

@@ -26,7 +26,8 @@ export class NativeRuntime implements Runtime {
   readonly name: string
   readonly #api: OrtApi
   readonly #environment: Pointer
-  readonly #memoryInfo: Pointer
+  /** Of the CPU's memory. */
+  readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
 
   /** `target`: what sessions compute on; null is the CPU. Memory is the CPU's in any case. */
@@ -37,22 +38,22 @@ export class NativeRuntime implements Runtime {
     // The environment is one per process and counted by the library. It is never given back, since it must outlive
     // every session, including those of a plugin that was reloaded meanwhile.
     this.#environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
-    this.#memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
+    this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
   }
 
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T> {
-    return new NativeTensor(this.#api, this.#memoryInfo, type, shape)
+    return new NativeTensor(this.#api, this.memoryInfo, type, shape)
   }
 
   state(shape: readonly number[]): Tensor {
-    return new NativeTensor(this.#api, this.#memoryInfo, 'float32', shape)
+    return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
   }
 
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
     const { type, shape, data } = tensor as Tensor as NativeTensor<ElementType>
     const size = elementCount(shape.slice(1))
     const rows = data.subarray(start * size, (start + count) * size)
-    const view: Tensor = new NativeTensor(this.#api, this.#memoryInfo, type, [count, ...shape.slice(1)], rows)
+    const view: Tensor = new NativeTensor(this.#api, this.memoryInfo, type, [count, ...shape.slice(1)], rows)
     return view as T
   }
 

@@ -1,4 +1,4 @@
-import type { ElementType } from '../onnx/graph.ts'
+import type { ElementType, Precision } from '../onnx/graph.ts'
 
 /** The arrays behind host tensors. */
 export interface HostArrays {
@@ -60,8 +60,11 @@ export interface Runtime {
   /** For people, for example `onnxruntime 1.30.0`. */
   readonly name: string
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T>
-  /** Zeroed float32 memory that only sessions touch: the key and value cache. */
-  state(shape: readonly number[]): Tensor
+  /**
+   * Zeroed memory that only sessions touch: the key and value cache. Default float32, which is all that the CPU's
+   * runtimes have.
+   */
+  state(shape: readonly number[], precision?: Precision): Tensor
   /** `count` rows (first dimension) from `start` as a tensor over the same memory; it is released on its own, and first. */
   view<T extends Tensor>(tensor: T, start: number, count: number): T
   /**
@@ -84,6 +87,9 @@ export interface Binding {
   run(signal?: AbortSignal): Promise<void>
   release(): void
 }
+
+/** Bytes per number. */
+export const elementBytes: Readonly<Record<Precision, number>> = { float32: 4, float16: 2, bfloat16: 2 }
 
 export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, dimension) => product * dimension, 1)

@@ -15,6 +15,8 @@ import { assignUpdates } from './updates.ts'
 /** Element types that weights may have, and what the runtime calls them. */
 const readable: Readonly<Partial<Record<Dtype, StoredType>>> = { F32: 'float32', BF16: 'bfloat16', F16: 'float16' }
 
+const ALL: readonly Dtype[] = ['F32', 'BF16', 'F16']
+
 /** One tensor of a checkpoint and the update that is added to it. */
 export interface WeightSource {
   readonly entry: TensorEntry
@@ -47,6 +49,8 @@ export interface PlanOptions {
   readonly tensors: ReadonlyMap<string, TensorEntry>
   readonly adapter: Adapter | null
   readonly quantization: Quantization
+  /** Whether half precision is used where it lies, instead of being widened: for devices that compute in it. */
+  readonly keepHalf?: boolean
   /** What the runtime calls a file; null when it cannot reach it. */
   readonly locate: (file: string) => string | null
   /** What the runtime calls the packed file. */
@@ -65,10 +69,13 @@ class Planner {
   readonly #updates: ReadonlyMap<string, LowRankFactors>
   readonly #layout: PackedLayout
   readonly #used = new Map<string, TensorEntry>()
+  /** Element types that are used where they lie. */
+  readonly #kept: readonly Dtype[]
 
   constructor(config: DecoderConfig, options: PlanOptions) {
     this.#config = config
     this.#options = options
+    this.#kept = options.keepHalf === true ? ALL : ['F32']
     this.#layout = new PackedLayout(options.packedLocation)
     this.#names = new TensorNames(name => options.tensors.has(name))
     this.#updates = options.adapter === null ? new Map() : assignUpdates(config, this.#names, options.adapter)
@@ -121,7 +128,7 @@ class Planner {
   #embedding(source: WeightSource): ExternalTensor {
     const { entry } = source
     const { embedding } = this.#names
-    const location = this.#options.quantization === 'none' ? null : this.#inPlace(source, ['F32', 'BF16', 'F16'])
+    const location = this.#options.quantization === 'none' ? null : this.#inPlace(source, ALL)
     if (location === null) return this.#place(embedding, [source])
     const { shape, offset, byteLength } = entry
     return { name: embedding, shape, location, offset, byteLength, type: readable[entry.dtype] ?? 'float32' }
@@ -198,11 +205,12 @@ class Planner {
     const [{ entry }] = sources as [WeightSource]
     const location = sources.length === 1 ? this.#inPlace(sources[0] as WeightSource) : null
     if (location === null) return this.#layout.floats(name, sources)
-    return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength }
+    const type = readable[entry.dtype] ?? 'float32'
+    return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength, type }
   }
 
   /** Where the runtime can read the tensor as it is, or null. */
-  #inPlace({ entry, update }: WeightSource, dtypes: readonly Dtype[] = ['F32']): string | null {
+  #inPlace({ entry, update }: WeightSource, dtypes = this.#kept): string | null {
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }

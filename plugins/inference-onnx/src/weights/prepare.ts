@@ -24,6 +24,8 @@ export interface PrepareOptions {
   /** Of everything in the run directory that counts: it names the packed file. */
   readonly digest: string
   readonly quantization: Quantization
+  /** See {@link PlanOptions.keepHalf}. */
+  readonly keepHalf?: boolean
   readonly runtime: Runtime
   readonly threads: number
   readonly cacheDirectory: string
@@ -52,6 +54,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     tensors: directory.tensors,
     adapter: directory.adapter,
     quantization: options.quantization,
+    keepHalf: options.keepHalf === true,
     locate: file => locations.of(file),
     packedLocation
   })
@@ -79,9 +82,15 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
   }
 }
 
-async function packedPath({ cacheDirectory, digest, directory, quantization }: PrepareOptions): Promise<string> {
+async function packedPath({
+  cacheDirectory,
+  digest,
+  directory,
+  quantization,
+  keepHalf
+}: PrepareOptions): Promise<string> {
   const key = createHash('sha256')
-    .update([PACK_VERSION, digest, directory.adapted, quantization].join('\0'))
+    .update([PACK_VERSION, digest, directory.adapted, quantization, ...(keepHalf === true ? ['half'] : [])].join('\0'))
     .digest('hex')
   await mkdir(cacheDirectory, { recursive: true }).catch(() => {})
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)

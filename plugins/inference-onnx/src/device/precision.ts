@@ -1,0 +1,18 @@
+import type { Precision } from '../onnx/graph.ts'
+import type { Dtype } from '../safetensors.ts'
+
+/** What a device computes in: `auto` chooses by device and checkpoint. */
+export type PrecisionChoice = 'auto' | Precision
+export const precisionChoices: readonly PrecisionChoice[] = ['auto', 'float32', 'float16', 'bfloat16']
+
+/**
+ * The element type of weights, activations and cache. CUDA has attention for half precision alone, so it keeps what the
+ * checkpoint has, and rounds F32 to float16. Drivers of WebGPU need not have half precision, so that takes being asked
+ * for. The CPU computes in float32.
+ */
+export function precisionOf(device: string, stored: Dtype, choice: PrecisionChoice): Precision {
+  if (device === 'cpu') return 'float32'
+  if (choice !== 'auto') return choice
+  if (!device.startsWith('cuda')) return 'float32'
+  return stored === 'BF16' ? 'bfloat16' : 'float16'
+}

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { CachePool } from '../src/batching/cache-pool.ts'
+import { DecoderSession } from '../src/decoder-session.ts'
+import { precisionOf } from '../src/device/precision.ts'
+import { parseModelConfig } from '../src/model-config.ts'
+import { buildDecoder, engineSurface } from '../src/onnx/decoder.ts'
+import type { Precision } from '../src/onnx/graph.ts'
+import { type Koffi, OrtApi } from '../src/ort/api.ts'
+import { DeviceRuntime } from '../src/ort/device-runtime.ts'
+import { findLibrary, ownRequire } from '../src/ort/library.ts'
+import { NativeRuntime } from '../src/ort/native-runtime.ts'
+import { readRunDirectory } from '../src/run-directory.ts'
+import { prepareWeights } from '../src/weights/prepare.ts'
+import { cpuTarget } from './support/cpu-target.ts'
+import { fixtures, openEngine, temporaryFolder } from './support/models.ts'
+
+t.test('CUDA computes in half precision, as the checkpoint has it; others in float32 unless told', async t => {
+  t.equal(precisionOf('cuda:0', 'BF16', 'auto'), 'bfloat16')
+  t.equal(precisionOf('cuda:1', 'F16', 'auto'), 'float16')
+  t.equal(precisionOf('cuda:0', 'F32', 'auto'), 'float16')
+  t.equal(precisionOf('cuda:0', 'F32', 'bfloat16'), 'bfloat16')
+  t.equal(precisionOf('webgpu', 'BF16', 'auto'), 'float32')
+  t.equal(precisionOf('webgpu', 'BF16', 'float16'), 'float16')
+  t.equal(precisionOf('cpu', 'BF16', 'float16'), 'float32')
+})
+
+function api(): OrtApi {
+  return new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
+}
+
+/** Logits of two sequences that are read one after the other, moved, and continued in one run. */
+async function logits(
+  t: { teardown(run: () => Promise<void>): void },
+  runDirectory: string,
+  precision: Precision
+): Promise<Float32Array> {
+  const directory = await readRunDirectory(runDirectory, { adapter: true })
+  const config = parseModelConfig(join(runDirectory, 'config.json'), directory.configuration, directory.generation)
+  const prepared = await prepareWeights({
+    directory,
+    config,
+    digest: 'test',
+    quantization: 'none',
+    keepHalf: precision !== 'float32',
+    runtime: new NativeRuntime(api()),
+    threads: 1,
+    cacheDirectory: await temporaryFolder(t),
+    onProgress: () => {},
+    onUncached: () => {}
+  })
+  const runtime = await DeviceRuntime.open(api(), cpuTarget)
+  const session = await runtime.createSession({
+    model: buildDecoder(config, prepared.weights, 64, engineSurface, precision),
+    weights: prepared.external,
+    threads: 1
+  })
+  const cache = new CachePool({ runtime, config, slots: 2, contextLength: 64, precision })
+  const decoder = new DecoderSession({ runtime, session, config, cache, chunk: 16, logitRows: 2 })
+  await decoder.reserve(64, [])
+  const read = (row: number, tokens: number[]) => decoder.run({ row, spans: [{ tokens, position: 0 }], wanted: 'last' })
+  await read(0, [9, 8, 7, 6, 5])
+  await read(1, [4, 3, 2])
+  await cache.swap([0, 1], [5, 3])
+  const spans = [
+    { tokens: [11], position: 3 },
+    { tokens: [12], position: 5 }
+  ]
+  const result = (await decoder.run({ row: 0, spans, wanted: 'last' })).slice()
+  await decoder.close()
+  await runtime.close()
+  return result
+}
+
+for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
+  t.test(`${name}: half precision computes nearly the same, with its cache in half precision too`, async t => {
+    const runDirectory = join(fixtures, name)
+    const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
+    const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+    const error = wide.reduce((most, value, index) => Math.max(most, Math.abs(value - (half[index] as number))), 0)
+    t.ok(error > 0, 'something was rounded')
+    t.ok(error < 0.02 * peak, `${error} of ${peak}`)
+    const engine = await openEngine(t)
+    const model = await engine.load({ runDirectory, device: 'cpu' })
+    const [first, second] = [await model.logits([4, 3, 2, 11]), await model.logits([9, 8, 7, 6, 5, 12])]
+    const reference = [...(first.at(-1) ?? []), ...(second.at(-1) ?? [])]
+    const wrong = reference.reduce((most, value, index) => Math.max(most, Math.abs(value - (wide[index] as number))), 0)
+    t.ok(wrong < 1e-3, 'and in float32 the same as on the CPU itself')
+    await model.close()
+  })
+}
