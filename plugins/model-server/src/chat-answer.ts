@@ -28,7 +28,7 @@ export async function startChat(
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
   const { prompt, constraint, reading } = planChat(model, served.name, intent, options.contextLimit)
-  const begun = performance.now()
+  const { begun = performance.now() } = options
   const started = { ...options, prompt, begun, ...(constraint === undefined ? {} : { constraint }) }
   const completion = await completions.start(started, signal)
   const asked = options.maxTokens ?? completions.limits.maxTokens

@@ -25,8 +25,9 @@ export function renderConversation(model: LoadedModel, conversation: Conversatio
   const { messages, tools, thinking, template } = conversation
   refuseHopelessLength(model, messages.map(message => message.content).join('\n'), contextLength)
   const only = messages.length === 1 ? messages[0] : undefined
+  const plain = tools === undefined && thinking === undefined && template === undefined
   // Strict clients render ChatML themselves and send the whole of it as one user message.
-  if (only?.role === 'user' && only.content.trimStart().startsWith(CHATML_START) && knowsChatml(model)) {
+  if (plain && only?.role === 'user' && only.content.trimStart().startsWith(CHATML_START) && knowsChatml(model)) {
     const text = only.content.trimStart()
     return text.trimEnd().endsWith(CHATML_END) ? `${text.trimEnd()}\n${CHATML_START}assistant\n` : text
   }

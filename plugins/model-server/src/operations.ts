@@ -2,6 +2,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { type ChatRequest, startChat } from './chat-answer.ts'
 import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
+import type { Grammars } from './grammars.ts'
 import type { ModelLoader } from './model-loader.ts'
 import type { ServedModel } from './served-model.ts'
 
@@ -38,6 +39,7 @@ export const modelList = defineOperation({
 
 const {
   MSV_BUSY,
+  MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
@@ -48,6 +50,7 @@ const {
 } = errors.specs
 const GENERATE_ERRORS = {
   MSV_BUSY,
+  MSV_CONSTRAINT_UNSUPPORTED,
   MSV_CONTEXT_EXCEEDED,
   MSV_MODEL_FAILED,
   MSV_MODEL_LOADING,
@@ -109,14 +112,20 @@ export function listModels(served: ServedModel): Handler<typeof modelList> {
 export function generateText(
   served: ServedModel,
   loader: ModelLoader,
-  completions: Completions
+  completions: Completions,
+  grammars: Grammars
 ): Handler<typeof modelGenerate> {
   return async (input, call) => {
     served.check(input.model)
+    const constraint = grammars.byDefault()
     await loader.settled(call.signal)
     const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
     const request: ChatRequest = {
-      intent: { messages: [...system, { role: 'user', content: input.prompt }], thinkingField: 'prompt' },
+      intent: {
+        messages: [...system, { role: 'user', content: input.prompt }],
+        thinkingField: 'prompt',
+        ...(constraint === undefined ? {} : { constraint })
+      },
       options: {
         sampling: {
           ...(input.temperature === undefined ? {} : { temperature: input.temperature }),

@@ -98,7 +98,7 @@ export default definePlugin({
     })
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
     ctx.implement(modelList, listModels(served))
-    ctx.implement(modelGenerate, generateText(served, loader, completions))
+    ctx.implement(modelGenerate, generateText(served, loader, completions, grammars))
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }
 })

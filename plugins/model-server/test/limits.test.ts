@@ -51,6 +51,14 @@ t.test('waiting counts as well', async t => {
   t.equal(model.capacity().waiting, 0)
 })
 
+t.test('all answers to one request share its time', async t => {
+  const pause = () => new Promise<void>(resolve => setTimeout(resolve, 15))
+  const { url, model } = await serve(t, { beforeToken: pause, timeoutMs: 200 })
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  t.match(await refusal(client.chat.completions.create({ model: 'toy', messages, n: 12 })), { status: 504 })
+  t.ok(model.ended.length < 12)
+})
+
 t.test('the engine is told who asks', async t => {
   const { url, model } = await serve(t)
   const ask = async (authorization?: string) => {

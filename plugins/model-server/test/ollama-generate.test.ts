@@ -46,6 +46,13 @@ t.test('a template of the request takes the place of that of the model', async t
   t.match(model.rendered.at(-1)?.options, { template })
 })
 
+t.test('a raw prompt cannot ask for thoughts', async t => {
+  const { client } = await connect(t, { abilities: { thinking: true } })
+  const error = await refusal(client.generate({ model: 'toy', prompt: 'x', raw: true, think: true }))
+  t.match(error, { status_code: 400, error: /^'think': a raw prompt has no template/ })
+  t.ok(await client.generate({ model: 'toy', prompt: 'x', raw: true, think: false, options: { num_predict: 1 } }))
+})
+
 t.test('how long the model stays is checked, and to unload it is refused', async t => {
   const { client } = await connect(t)
   for (const keep_alive of ['5m', '1h30m', '-1', -1, 60, '1.5h', '300']) {

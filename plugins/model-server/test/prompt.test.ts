@@ -64,6 +64,11 @@ t.test('one user message that is ChatML already is not wrapped again', async t =
   t.equal(textOf({ role: 'user', content: chatml }), `${chatml}${header}`, 'the header of the answer is added')
   t.match(textOf({ role: 'user', content: chatml }, { role: 'user', content: 'x' }), '[im_start]system')
   t.match(textOf({ role: 'system', content: chatml }), '[im_start]system')
+  const conversation = {
+    messages: [{ role: 'user' as const, content: chatml }],
+    tools: [{ name: 'f', parameters: {} }]
+  }
+  t.match(renderConversation(model, conversation, 512), '[im_start]system', 'tools need the template')
 })
 
 t.test('a raw prompt reaches the model as it is, special tokens too', async t => {

@@ -87,6 +87,9 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
     refuseBesideSuffix(body)
     return { ...head, question: { kind: 'insert', prefix: prompt, suffix, options, ...bound } }
   }
+  if (body.raw === true && body.think !== undefined && body.think !== false) {
+    throw unsupported('think', 'a raw prompt has no template that could ask for thoughts')
+  }
   if (body.raw === true) return { ...head, question: { kind: 'raw', text: prompt, options, ...bound } }
   const messages: ChatMessage[] = [{ role: 'user', content: prompt }]
   if (system !== '') messages.unshift({ role: 'system', content: system })

@@ -33,9 +33,10 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     served.check(chat.model)
     const { model } = served.ready()
     const client = clientOf(request)
+    const begun = performance.now()
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
       return async (admitted, signal) => {
-        const options = { ...choice.options, admitted, client }
+        const options = { ...choice.options, admitted, client, begun }
         return (await startChat(served, completions, { ...choice, options }, signal)).events
       }
     }
@@ -53,10 +54,12 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const { model } = served.ready()
     const { n, bestOf } = body
     const client = clientOf(request)
+    const begun = performance.now()
     const prompts = body.prompts.map(prompt => promptOf(model, served.name, prompt))
     const [first, ...others] = prompts.flatMap(prompt =>
       Array.from({ length: bestOf }, (_, choice): Job<CompletionEvent> => {
-        return (admitted, signal) => completions.start({ ...body.options(choice), prompt, admitted, client }, signal)
+        return (admitted, signal) =>
+          completions.start({ ...body.options(choice), prompt, admitted, client, begun }, signal)
       })
     )
     const jobs = [first as Job<CompletionEvent>, ...others] as const
