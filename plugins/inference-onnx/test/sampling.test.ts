@@ -53,6 +53,60 @@ t.test('top-k, top-p and min-p keep what they name', async t => {
   t.same(drawn(draw({ temperature: 1, topK: 3, topP: 0.5 }, values)), [0, 1], 'shares are of what top-k left')
 })
 
+t.test('typical-p keeps the tokens whose surprise is closest to the expected one', async t => {
+  // Entropy 1.39: the surprises 0.92, 1.20, 1.90, 2.30, 3.00 are 0.48, 0.19, 0.51, 0.91, 1.60 away from it.
+  const values = [0.4, 0.3, 0.15, 0.1, 0.05].map(Math.log)
+  t.same(drawn(draw({ temperature: 1, typicalP: 0 }, values)), [1])
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.29 }, values)), [1])
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.31 }, values)), [0, 1])
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.71 }, values)), [0, 1, 2])
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.86 }, values)), [0, 1, 2, 3])
+  t.same(drawn(draw({ temperature: 1, typicalP: 1 }, values)), [0, 1, 2, 3, 4])
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, topP: 0.4 }, values)), [0], 'shares are of what it left')
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.8, minP: 0.5 }, values)), [0, 1], 'min-p comes after it')
+  t.same(drawn(draw({ temperature: 1, typicalP: 0.5, topK: 2 }, values)), [0], 'top-k comes before it')
+})
+
+t.test('typical-p keeps what a full sort by surprise keeps, however many tokens that takes', async t => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(logitArray, fc.double({ min: 0.01, max: 0.99, noNaN: true }), (values, typicalP) => {
+        const weights = values.map(value => Math.exp(value - Math.max(...values)))
+        const total = weights.reduce((a, b) => a + b)
+        const entropy = weights.reduce((sum, weight) => sum - (weight / total) * Math.log(weight / total), 0)
+        const distances = weights.map(weight => Math.abs(-Math.log(weight / total) - entropy))
+        const token = new Sampler({ temperature: 1, typicalP }, Math.random).sample(logits(values), [])
+        // The tokens that are strictly closer than the chosen one do not reach the share by themselves.
+        const closer = weights.filter((_, i) => distances[i]! < distances[token]! - 1e-4).reduce((a, b) => a + b, 0)
+        return closer / total < typicalP + 1e-6
+      })
+    )
+  )
+})
+
+t.test('a token without its bit in the mask is never chosen', async t => {
+  const options = [{ temperature: 0 }, { temperature: 1 }, { topK: 3 }, { topP: 0.5 }, { typicalP: 0.5 }, { minP: 0.1 }]
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(logitArray, fc.constantFrom(...options), fc.nat(), (values, sampling, seed) => {
+        const random = seededRandom(seed)
+        const mask = new Uint32Array(Math.ceil(values.length / 32))
+        const allowed = values.map(() => random() < 0.2)
+        allowed[Math.floor(random() * values.length)] = true
+        for (const [token, set] of allowed.entries()) if (set) mask[token >> 5]! |= 1 << (token & 31)
+        const logitBias = new Map([[0, 100]])
+        return allowed[new Sampler({ ...sampling, logitBias }, random).sample(logits(values), [], mask)] === true
+      })
+    )
+  )
+  const almostOne = () => 1 - 2 ** -53
+  t.equal(
+    new Sampler({ temperature: 1 }, almostOne).sample(logits([1, 2, 3]), [], Uint32Array.of(0b011)),
+    1,
+    'rounding or not'
+  )
+})
+
 t.test('top-p keeps the smallest set that reaches its share, however many tokens that takes', async t => {
   const values = Array.from({ length: 2000 }, (_, i) => -i / 1000)
   const total = values.reduce((sum, value) => sum + Math.exp(value), 0)

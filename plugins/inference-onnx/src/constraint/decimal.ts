@@ -31,7 +31,7 @@ export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
   return exploreDfa<Reading>({
     start: start(positive),
     key: ({ bounds, ...reading }) => `${bounds === negative}${Object.values(reading)}`,
-    accepts: isWithin,
+    accepts: endsWithin,
     *edges(reading) {
       const { bounds, whole, zero, fraction } = reading
       if (bounds !== negative && whole === 0) yield [MINUS, MINUS, start(negative)]
@@ -43,6 +43,12 @@ export function numbers(integer: boolean, bounds: NumberBounds): Dfa | null {
       for (let digit = first; digit <= 9; digit++) yield [ZERO + digit, ZERO + digit, readDigit(reading, digit)]
     }
   })
+}
+
+export function isWithin(value: number, bounds: NumberBounds): boolean {
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = bounds
+  const { exclusiveMinimum = Number.NEGATIVE_INFINITY, exclusiveMaximum = Number.POSITIVE_INFINITY } = bounds
+  return minimum <= value && value <= maximum && exclusiveMinimum < value && value < exclusiveMaximum
 }
 
 const MINUS = 0x2d
@@ -139,7 +145,7 @@ function readPoint(reading: Reading): Reading {
   }
 }
 
-function isWithin(reading: Reading): boolean {
+function endsWithin(reading: Reading): boolean {
   const { bounds, whole, fraction } = reading
   if (bounds === null || whole === 0 || fraction === 0) return false
   const { low, high } = fraction < 0 ? readPoint(reading) : reading

@@ -10,14 +10,14 @@ const clock = '(?:[01]\\d|2[0-3]):[0-5]\\d'
 const time = `${clock}:[0-5]\\d(?:\\.\\d{1,9})?(?:Z|[+-]${clock})`
 const label = '[a-z\\d](?:[a-z\\d-]{0,61}[a-z\\d])?'
 const octet = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
-const mailbox = "[A-Za-z\\d!#$%&'*+/=?^_`{|}~-]+"
+const mailbox = "[A-Za-z\\d!#$%&'*+/=?^_`{|}~-]{1,24}"
 
 /** What a string of a `format` looks like, as a regular expression of the whole. Dates and times as in RFC 3339. */
 export const formats: ReadonlyMap<string, string> = new Map([
   ['date', date],
   ['time', time],
   ['date-time', `(?:${date})T${time}`],
-  ['email', `${mailbox}(?:\\.${mailbox})*@${label}(?:\\.${label})+`],
+  ['email', `${mailbox}(?:\\.${mailbox}){0,2}@${label}(?:\\.${label}){1,3}`],
   ['hostname', `${label}(?:\\.${label}){0,3}`],
   ['ipv4', `${octet}(?:\\.${octet}){3}`],
   ['uuid', '[\\da-fA-F]{8}(?:-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}']

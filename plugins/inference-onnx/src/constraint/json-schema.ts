@@ -1,4 +1,4 @@
-import { numbers } from './decimal.ts'
+import { isWithin, type NumberBounds, numbers } from './decimal.ts'
 import { AutomatonTooLarge, combine, type Dfa } from './dfa.ts'
 import { formats } from './formats.ts'
 import { type Items, JsonNetwork, type Property, unboundedNumbers } from './json-network.ts'
@@ -9,12 +9,14 @@ import {
   allowedTypes,
   allowedValues,
   checkKeywords,
+  checkNothingInside,
   type JsonType,
   limit,
   prefixItems,
   properties,
   required,
-  texts
+  texts,
+  typeOfValue
 } from './schema-keywords.ts'
 import { pointer, type Schema, SchemaSources, type Source } from './schema-sources.ts'
 import { unsupported } from './unsupported.ts'
@@ -94,7 +96,8 @@ class SchemaCompiler {
     }
     const values = allowedValues(sources)
     if (values !== null) {
-      this.#json.read(start, literals(values.map(value => JSON.stringify(value))), end)
+      const valid = values.filter(value => this.#isValid(value, sources))
+      this.#json.read(start, literals(valid.map(value => JSON.stringify(value))), end)
       return
     }
     for (const type of allowedTypes(sources)) this.#readType(type, sources, start, end)
@@ -111,23 +114,15 @@ class SchemaCompiler {
   }
 
   #numbers(integer: boolean, sources: readonly Source[]): Dfa | null {
-    const bounds = {
-      minimum: limit(sources, 'minimum', Math.max),
-      maximum: limit(sources, 'maximum', Math.min),
-      exclusiveMinimum: limit(sources, 'exclusiveMinimum', Math.max),
-      exclusiveMaximum: limit(sources, 'exclusiveMaximum', Math.min)
-    }
+    const bounds = numberBounds(sources)
     const bounded = Object.values(bounds).some(bound => bound !== undefined)
     return bounded ? numbers(integer, bounds) : unboundedNumbers(integer)
   }
 
   #readString(sources: readonly Source[], start: number, end: number): void {
-    const min = limit(sources, 'minLength', Math.max, true) ?? 0
-    const max = limit(sources, 'maxLength', Math.min, true) ?? Number.POSITIVE_INFINITY
-    const shapes = [
-      ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
-      ...texts(sources, 'format').map(({ text, path }) => stringsOf(formatPattern(text, path), path, 'whole'))
-    ]
+    const { min, max } = lengths(sources)
+    if (min > max) return
+    const shapes = stringShapes(sources)
     if (shapes.length === 0) {
       this.#json.readString(start, end, { min, max })
       return
@@ -138,6 +133,17 @@ class SchemaCompiler {
     }
     const all = shapes.reduce((a, b) => (a === null || b === null ? null : combine(a, b, 'both')))
     this.#json.read(start, all, end)
+  }
+
+  /** Whether a value of `enum` or `const` is what the other keywords ask for; its type is right already. */
+  #isValid(value: unknown, sources: readonly Source[]): boolean {
+    const type = typeOfValue(value)
+    if (type === 'array' || type === 'object') checkNothingInside(sources, type)
+    if (typeof value === 'number') return isWithin(value, numberBounds(sources))
+    if (typeof value !== 'string') return true
+    const { min, max } = lengths(sources)
+    const length = [...value].length
+    return min <= length && length <= max && stringShapes(sources).every(dfa => dfa?.matches(JSON.stringify(value)))
   }
 
   #readObject(sources: readonly Source[], start: number, end: number): void {
@@ -179,6 +185,30 @@ class SchemaCompiler {
     const rest = closed ? null : this.#rule(place)
     return { first, rest, min, max: rest === null ? Math.min(max, named) : max }
   }
+}
+
+function numberBounds(sources: readonly Source[]): NumberBounds {
+  return {
+    minimum: limit(sources, 'minimum', Math.max),
+    maximum: limit(sources, 'maximum', Math.min),
+    exclusiveMinimum: limit(sources, 'exclusiveMinimum', Math.max),
+    exclusiveMaximum: limit(sources, 'exclusiveMaximum', Math.min)
+  }
+}
+
+function lengths(sources: readonly Source[]): { readonly min: number; readonly max: number } {
+  return {
+    min: limit(sources, 'minLength', Math.max, true) ?? 0,
+    max: limit(sources, 'maxLength', Math.min, true) ?? Number.POSITIVE_INFINITY
+  }
+}
+
+/** Strings, quotes included, that `pattern` and `format` ask for. */
+function stringShapes(sources: readonly Source[]): (Dfa | null)[] {
+  return [
+    ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
+    ...texts(sources, 'format').map(({ text, path }) => stringsOf(formatPattern(text, path), path, 'whole'))
+  ]
 }
 
 function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Dfa | null {

@@ -99,15 +99,19 @@ export function allowedValues(sources: readonly Source[]): readonly unknown[] | 
   }
   if (left === null) return null
   const allowed = allowedTypes(sources.filter(({ schema }) => schema.type !== undefined))
-  for (const source of sources) {
-    const other = Object.keys(source.schema).find(keyword => Object.hasOwn(typeOfKeyword, keyword))
-    if (other !== undefined)
-      throw unsupported(pointer(source.path, other), `"${other}" beside enum or const is not supported`)
-  }
   return [...left.values()].filter(value => allows(allowed, typeOfValue(value)))
 }
 
-function typeOfValue(value: unknown): JsonType {
+/** Throws when a source says something about the inside of arrays or objects: values of those are not looked into. */
+export function checkNothingInside(sources: readonly Source[], type: 'array' | 'object'): void {
+  for (const { schema, path } of sources) {
+    const keyword = Object.keys(schema).find(name => typeOfKeyword[name] === type)
+    if (keyword === undefined) continue
+    throw unsupported(pointer(path, keyword), `"${keyword}" beside an ${type} in enum or const is not supported`)
+  }
+}
+
+export function typeOfValue(value: unknown): JsonType {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'

@@ -1,0 +1,67 @@
+import Ajv2020 from 'ajv/dist/2020.js'
+import fc from 'fast-check'
+import t from 'tap'
+import { schemas } from '../support/schemas.ts'
+import { bundledVocabulary, byteVocabulary, closingTaste, OutputConstraints, write } from '../support/writers.ts'
+
+type Schema = Record<string, unknown>
+
+const byBytes = new OutputConstraints(byteVocabulary)
+const bundled = await bundledVocabulary()
+const byTokens = new OutputConstraints(bundled)
+
+function isValid(schema: Schema, text: string): boolean {
+  const ajv = new Ajv2020.default({ strict: false, validateFormats: false, ownProperties: true })
+  return ajv.validate(schema, JSON.parse(text)) === true
+}
+
+/** Schemas that contradict themselves, and values that would have to be looked into, are told before anything is written. */
+async function isRefused(constraints: OutputConstraints, schema: Schema): Promise<boolean> {
+  try {
+    await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })
+    return false
+  } catch (error) {
+    if (/no text that the engine can write|beside an (?:array|object) in enum/.test((error as Error).message))
+      return true
+    throw error
+  }
+}
+
+for (const [name, constraints, vocabulary] of [
+  ['bytes', byBytes, byteVocabulary],
+  ['the tokens of the bundled model', byTokens, bundled]
+] as const) {
+  t.test(`whatever the logits are, a text of ${name} is valid against its schema`, async t => {
+    let complete = 0
+    await fc.assert(
+      fc.asyncProperty(schemas, fc.nat(2 ** 30), fc.constantFrom(0, 1, 3), async (schema, seed, temperature) => {
+        if (await isRefused(constraints, schema)) return
+        const constraint = { type: 'json-schema', schema } as const
+        const written = await write(constraints, vocabulary, constraint, { seed, maxTokens: 150, temperature })
+        if (!written.complete) return
+        complete++
+        if (!isValid(schema, written.text)) throw new Error(written.text)
+      }),
+      { numRuns: 80 }
+    )
+    t.ok(complete > 20, `${complete} texts came to their end`)
+  })
+}
+
+t.test('a text that wants to end is valid against its schema, recursion or not', async t => {
+  await fc.assert(
+    fc.asyncProperty(schemas, fc.nat(2 ** 30), async (schema, seed) => {
+      if (await isRefused(byBytes, schema)) return
+      const written = await write(
+        byBytes,
+        byteVocabulary,
+        { type: 'json-schema', schema },
+        { seed, maxTokens: 3000, taste: closingTaste, temperature: 0 }
+      )
+      if (!written.complete) throw new Error(`no end: ${written.text.slice(0, 200)}`)
+      if (!isValid(schema, written.text)) throw new Error(written.text)
+    }),
+    { numRuns: 80 }
+  )
+  t.pass('all of them')
+})

@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { OutputConstraint } from '@svc/contracts'
+import { type ConstraintVocabulary, OutputConstraints } from '../../src/constraint/output-constraints.ts'
+import { seededRandom } from '../../src/random.ts'
+import { Sampler } from '../../src/sampling.ts'
+import { Tokenizer } from '../../src/tokenizer.ts'
+import { models } from './models.ts'
+
+/** A vocabulary of texts and one token, the last one, that ends a text. */
+export function vocabularyOf(texts: readonly (string | Uint8Array)[]): ConstraintVocabulary {
+  const bytes = texts.map(text => Buffer.from(text as string))
+  const end = bytes.length
+  return {
+    size: end + 1,
+    bytes: token => bytes[token] ?? new Uint8Array(),
+    isSpecial: token => token === end,
+    endTokens: new Set([end])
+  }
+}
+
+/** One token for each byte. */
+export const byteVocabulary = vocabularyOf(Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)))
+
+/** The vocabulary of the model that comes with the project. */
+export async function bundledVocabulary(): Promise<ConstraintVocabulary> {
+  const file = join(models, 'vox-tiny', 'tokenizer.json')
+  const tokenizer = new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
+  const end = tokenizer.id('<|im_end|>')
+  if (end === null) throw new Error('the bundled tokenizer has no <|im_end|>')
+  return {
+    size: 2048,
+    bytes: token => tokenizer.bytes(token),
+    isSpecial: token => tokenizer.isSpecial(token),
+    endTokens: new Set([end])
+  }
+}
+
+export interface Written {
+  readonly text: string
+  readonly bytes: Uint8Array
+  /** Whether the text came to its end, rather than to that of the token budget. */
+  readonly complete: boolean
+  readonly tokens: readonly number[]
+}
+
+export interface WriteOptions {
+  readonly seed: number
+  readonly maxTokens: number
+  readonly temperature?: number
+  /** Logit of a token's text behind what has been written. Default: by chance, the same all the way. */
+  taste?(text: string, written: string): number
+}
+
+/** Writes with logits that have their own mind: what the constraint allows is all that keeps them to it. */
+export async function write(
+  constraints: OutputConstraints,
+  vocabulary: ConstraintVocabulary,
+  constraint: OutputConstraint,
+  options: WriteOptions
+): Promise<Written> {
+  const { seed, maxTokens, temperature = 1 } = options
+  const random = seededRandom(seed)
+  const sampler = new Sampler({ temperature, topK: seed % 3 === 0 ? 40 : 0, topP: seed % 2 === 0 ? 0.9 : 1 }, random)
+  const texts = Array.from({ length: vocabulary.size }, (_, token) =>
+    Buffer.from(vocabulary.bytes(token)).toString('latin1')
+  )
+  const liked = Float32Array.from(texts, () => random() * 12)
+  const { taste } = options
+  const matcher = await constraints.matcher(constraint, { ignoreEnd: false })
+  const tokens: number[] = []
+  const parts: Uint8Array[] = []
+  let complete = matcher.isFinished()
+  while (!complete && tokens.length < maxTokens) {
+    const written = taste === undefined ? '' : Buffer.concat(parts).toString('latin1')
+    const logits = liked.map((value, token) => (taste?.(texts[token] ?? '', written) ?? value) + random() * 4)
+    const token = sampler.sample(logits, tokens, matcher.allowed())
+    matcher.accept(token)
+    if (vocabulary.endTokens.has(token)) {
+      complete = true
+    } else {
+      tokens.push(token)
+      parts.push(vocabulary.bytes(token))
+      complete = matcher.isFinished()
+    }
+  }
+  const bytes = Buffer.concat(parts)
+  return { text: bytes.toString('utf8'), bytes, complete, tokens }
+}
+
+/** Likes whatever brings a JSON text to its end, and what opens something least. */
+export function closingTaste(text: string, written: string): number {
+  if (text === '') return 60
+  const quotes = written.replaceAll(/\\./g, '').split('"').length - 1
+  if (quotes % 2 === 1) return text === '"' ? 50 : 0
+  return ['}', ']'].includes(text) ? 50 : /[[{,]/.test(text) ? -20 : 0
+}
+
+export { OutputConstraints }
