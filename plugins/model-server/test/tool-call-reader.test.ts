@@ -68,6 +68,19 @@ const CASES: readonly (readonly [FormatName, string, Read])[] = [
     }
   ],
   ['list', '[TOOL_CALLS]{"name":"f","arguments":{}}', { text: '', calls: [['f', '{}', true]] }],
+  ['list', '[TOOL_CALLS]f[ARGS]{"a":{"b":"}"}}', { text: '', calls: [['f', '{"a":{"b":"}"}}', true]] }],
+  [
+    'list',
+    '[TOOL_CALLS]f[ARGS]{}[TOOL_CALLS]g{"a":1} more',
+    {
+      text: 'more',
+      calls: [
+        ['f', '{}', true],
+        ['g', '{"a":1}', true]
+      ]
+    }
+  ],
+  ['list', '[TOOL_CALLS]f and [ARGS]', { text: '[TOOL_CALLS]f and [ARGS]', calls: [] }],
   ['list', '[TOOL_CALLS][]', { text: '[TOOL_CALLS][]', calls: [] }],
   ['functools', 'functools[{"name":"f","arguments":{}}]', { text: '', calls: [['f', '{}', true]] }],
   ['functools', 'Use functools: partial', { text: 'Use functools: partial', calls: [] }],

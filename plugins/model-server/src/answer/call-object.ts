@@ -17,6 +17,16 @@ export class CallObject {
   #depth = 0
   #inString = false
   #escaped = false
+  readonly #alone: boolean
+
+  /** `name`: what has been read of the call already, where the arguments alone are an object. */
+  constructor(name?: string) {
+    this.#alone = name !== undefined
+    if (name === undefined) return
+    this.name = name
+    this.#key = 'arguments'
+    this.#step = 'value-start'
+  }
 
   push(character: string): void {
     this.raw += character
@@ -75,6 +85,7 @@ export class CallObject {
 
   #endValue(next: 'key' | 'after'): void {
     this.#step = next
+    if (this.#alone) this.state = 'complete'
     const text = this.#value.trim()
     if (this.#key === 'name' || (this.#key === 'function' && text.startsWith('"'))) {
       const name = parse(text)

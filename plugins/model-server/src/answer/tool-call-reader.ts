@@ -25,6 +25,10 @@ export type ToolCallPiece =
   /** It has ended; `complete` is false when the answer broke off inside. `raw`: all that the model wrote of it. */
   | { readonly type: 'called'; readonly call: ToolCall; readonly complete: boolean; readonly raw: string }
 
+/** Newer models of Mistral write `name[ARGS]{…}`. */
+const NAMED_CALL = /^([\w.-]{1,64})(?:\[ARGS\])?(?=\{)/
+const MAYBE_NAMED_CALL = /^[\w.-]{1,64}(\[A?R?G?S?\]?)?$/
+
 interface OpenCall {
   readonly object: CallObject
   readonly index: number
@@ -136,8 +140,7 @@ export class ToolCallReader {
   /** Before a call, between two, or behind the last one. */
   #readBetween(final: boolean): ToolCallPiece[] {
     const { name, close } = this.#format
-    const skipped = name === 'list' ? (this.#inList ? /^[\s,]+/ : /^[\s,]*\[?/) : name === 'bare' ? /^[\s;]+/ : /^\s+/
-    const taken = skipped.exec(this.#buffer)?.[0] ?? ''
+    const taken = this.#separator.exec(this.#buffer)?.[0] ?? ''
     this.#region += this.#drop(taken.length)
     this.#inList ||= taken.endsWith('[')
     if (this.#buffer === '' && !final) return []
@@ -146,16 +149,35 @@ export class ToolCallReader {
       if (this.#buffer.startsWith(close)) this.#drop(close.length)
       return this.#leave()
     }
-    if (this.#buffer.startsWith('{')) {
-      this.#call = { object: new CallObject(), index: this.#calls, start: this.#offset, id: undefined, sent: 0 }
-      this.#state = 'call'
-      return []
+    if (this.#buffer.startsWith('{')) return this.#begin(new CallObject(), this.#offset)
+    if (name === 'list' && !this.#inList && !this.#behindCall) {
+      const start = this.#offset
+      const [text, called] = NAMED_CALL.exec(this.#buffer) ?? []
+      if (text !== undefined) {
+        this.#region += this.#drop(text.length)
+        return this.#begin(new CallObject(called), start)
+      }
+      if (!final && MAYBE_NAMED_CALL.test(this.#buffer)) return []
     }
     if (name === 'list' && this.#buffer.startsWith(']') && this.#behindCall) {
       this.#drop(1)
       return this.#leave()
     }
     return this.#behindCall ? this.#leave() : this.#asText()
+  }
+
+  /** What may stand before a call of the format and is no part of it. */
+  get #separator(): RegExp {
+    const { name } = this.#format
+    if (name === 'tagged') return /^\s+/
+    if (name === 'bare') return /^[\s;]+/
+    return this.#inList || this.#behindCall ? /^[\s,]+/ : /^\s*\[?/
+  }
+
+  #begin(object: CallObject, start: number): [] {
+    this.#call = { object, index: this.#calls, start, id: undefined, sent: 0 }
+    this.#state = 'call'
+    return []
   }
 
   #readCall(final: boolean): ToolCallPiece[] {
