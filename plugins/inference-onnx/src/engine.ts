@@ -17,7 +17,7 @@ import type { ExportedModel } from './exported/exported-model.ts'
 import { type AvailableMemory, type MemoryPlan, planMemory, planServed } from './memory-plan.ts'
 import { OnnxModel } from './model.ts'
 import type { DecoderConfig } from './model-config.ts'
-import { checkExportedQuantization, type DecoderGraph, readSource } from './model-source.ts'
+import { checkDeviceAttention, checkExportedQuantization, type DecoderGraph, readSource } from './model-source.ts'
 import { buildDecoder, engineSurface } from './onnx/decoder.ts'
 import type { Precision } from './onnx/graph.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
@@ -254,6 +254,7 @@ export class OnnxEngine implements InferenceEngine {
   /** Builds the graph of a checkpoint, once it is known that it fits. */
   async #build(config: DecoderConfig, wanted: WantedLoad, prepare: BuildOptions): Promise<DecoderGraph> {
     const { directory, report, ...options } = prepare
+    checkDeviceAttention(config.attentionSoftcap, wanted.device.id)
     const chosen = chooseQuantization(wanted.quantization, {
       parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
       device: wanted.device.id
@@ -285,6 +286,7 @@ export class OnnxEngine implements InferenceEngine {
   /** A graph that computes one sequence at a time has one slot. */
   async #takeExported(source: ExportedModel, weightBytes: number, wanted: WantedLoad): Promise<DecoderGraph> {
     checkExportedQuantization(wanted.quantization, source)
+    checkDeviceAttention(source.attentionSoftcap, wanted.device.id)
     const { device, ...rest } = wanted
     const { slots } = planServed({
       ...rest,

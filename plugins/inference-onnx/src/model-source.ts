@@ -35,6 +35,20 @@ export async function readSource(directory: RunDirectory): Promise<ModelSource> 
   return { kind: 'checkpoint', config: parseModelConfig(join(path, 'config.json'), configuration, generation) }
 }
 
+/** Throws `INF_ARCHITECTURE_UNSUPPORTED` for what a device leaves out without a word, as WebGPU's attention does soft caps. */
+export function checkDeviceAttention(attentionSoftcap: number | null, device: string): void {
+  if (attentionSoftcap === null || device !== 'webgpu') return
+  throw inferenceErrors.create(
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    `attn_logit_softcapping ${attentionSoftcap} is not supported on ${device}; supported: null`,
+    {
+      at: { path: 'attn_logit_softcapping' },
+      data: { field: 'attn_logit_softcapping', value: attentionSoftcap, supported: 'null', device },
+      hint: 'Serve this model on another device, cpu for example.'
+    }
+  )
+}
+
 /** Throws `INF_OPTION_INVALID` where other bits than those of an exported graph are asked for. */
 export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
   if (choice === 'auto' || choice === quantization) return

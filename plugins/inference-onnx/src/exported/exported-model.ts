@@ -23,6 +23,8 @@ export interface ExportedModel {
   readonly folder: string
   /** Whether several sequences can be computed in one run. */
   readonly batches: boolean
+  /** What attention bends its products by; null where it does not. */
+  readonly attentionSoftcap: number | null
   readonly parameters: number
   readonly precision: string
   readonly quantization: ModelInfo['quantization']
@@ -68,6 +70,7 @@ export async function readExported(
     model: adaptGraph(parts, names, config),
     folder,
     batches: writesInPlace(parts, names),
+    attentionSoftcap: parts.nodes.map(({ numbers }) => numbers.get('softcap')).find(Boolean) ?? null,
     ...describe(parts),
     files: [file, ...(genai === null ? [] : [genaiFile]), ...weightFiles]
   }
@@ -148,8 +151,8 @@ function describe({ nodes, weights }: OnnxParts): Pick<ExportedModel, 'parameter
   const scales = new Set(packed.flatMap(({ inputs }) => inputs.slice(1)))
   const floats = weights.filter(({ name, elementType }) => elementType in floatNames && !scales.has(name))
   const count = floats.reduce((sum, { elements }) => sum + elements, 0)
-  const packedCount = packed.reduce((sum, { integers }) => sum + (integers.get('K') ?? 0) * (integers.get('N') ?? 0), 0)
-  const bits = packed[0]?.integers.get('bits') ?? 4
+  const packedCount = packed.reduce((sum, { numbers }) => sum + (numbers.get('K') ?? 0) * (numbers.get('N') ?? 0), 0)
+  const bits = packed[0]?.numbers.get('bits') ?? 4
   const quantization = packed.length === 0 ? 'none' : bits > 4 ? 'q8' : 'q4'
   const largest = floats.reduce((a, b) => (b.elements > (a?.elements ?? 0) ? b : a), floats[0])
   return {

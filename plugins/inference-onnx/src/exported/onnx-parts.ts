@@ -6,8 +6,8 @@ export interface GraphNode {
   readonly domain: string
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  /** Attributes that are whole numbers. */
-  readonly integers: ReadonlyMap<string, number>
+  /** Attributes that are numbers. */
+  readonly numbers: ReadonlyMap<string, number>
   /** Values of outer graphs that graphs inside of it may read: not known, so any text in them counts. */
   readonly innerGraphs: readonly Uint8Array[]
   readonly rest: readonly Uint8Array[]
@@ -84,7 +84,7 @@ function standardOpset(bytes: Uint8Array): number | null {
 
 function readNode(message: Uint8Array): GraphNode {
   const texts = new Map<number, string[]>([1, 2, 4, 7].map(number => [number, []]))
-  const integers = new Map<string, number>()
+  const numbers = new Map<string, number>()
   const innerGraphs: Uint8Array[] = []
   const rest: Uint8Array[] = []
   for (const field of protoFields(message)) {
@@ -94,13 +94,18 @@ function readNode(message: Uint8Array): GraphNode {
     if (field.number !== 5) continue
     const attribute = [...protoFields(field.bytes)]
     const name = attribute.find(part => part.number === 1)
-    const integer = attribute.find(part => part.number === 3)
-    if (name !== undefined && integer !== undefined) integers.set(textOf(name), Number(integer.integer))
+    const value = attribute.find(part => part.number === 2 || part.number === 3)
+    if (name !== undefined && value !== undefined) numbers.set(textOf(name), numberOf(value))
     for (const part of attribute) if (part.number === 6 || part.number === 11) innerGraphs.push(part.bytes)
   }
   const get = (number: number) => texts.get(number) ?? []
   const [operator = '', domain = ''] = [get(4)[0], get(7)[0]]
-  return { operator, domain, inputs: get(1), outputs: get(2), integers, innerGraphs, rest }
+  return { operator, domain, inputs: get(1), outputs: get(2), numbers, innerGraphs, rest }
+}
+
+/** Of an attribute: field 2 is a float, field 3 a whole number. */
+function numberOf({ number, integer, raw }: ProtoField): number {
+  return number === 3 ? Number(integer) : Buffer.from(raw).readFloatLE(raw.length - 4)
 }
 
 function readWeight(message: Uint8Array, raw: Uint8Array): GraphWeight {

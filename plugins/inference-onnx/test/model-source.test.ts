@@ -1,0 +1,41 @@
+import t from 'tap'
+import { checkDeviceAttention } from '../src/model-source.ts'
+import { familyDirectory, readFamily } from './support/families.ts'
+import { openEngine } from './support/models.ts'
+import { webgpuProblem } from './support/webgpu.ts'
+
+t.test('soft caps of attention are refused where a device would leave them out', async t => {
+  checkDeviceAttention(50, 'cpu')
+  checkDeviceAttention(null, 'webgpu')
+  t.throws(() => checkDeviceAttention(50, 'webgpu'), {
+    code: 'INF_ARCHITECTURE_UNSUPPORTED',
+    message: /attn_logit_softcapping 50 .*webgpu/
+  })
+})
+
+// A software driver takes seconds for each model, most of them for shaders.
+t.setTimeout(120_000)
+const problem = await webgpuProblem()
+
+for (const name of ['qwen3', 'gemma2', 'gemma3', 'phi3-longrope']) {
+  t.test(
+    `${name} through WebGPU: logits equal PyTorch's, or the model is refused`,
+    { skip: problem ?? false },
+    async t => {
+      const runDirectory = await familyDirectory(t, name)
+      const load = (await openEngine(t, { promptChunk: 16 })).load({ runDirectory, device: 'webgpu' })
+      if (name === 'gemma2') {
+        await t.rejects(load, { code: 'INF_ARCHITECTURE_UNSUPPORTED' })
+        return
+      }
+      const model = await load
+      t.teardown(() => model.close())
+      const [prompt] = await readFamily(name)
+      const logits = await model.logits(prompt!.tokens)
+      const differences = prompt!.positions.flatMap((position, row) =>
+        Array.from(logits[position]!, (value, id) => Math.abs(value - prompt!.logits[row]![id]!))
+      )
+      t.ok(Math.max(...differences) < 1e-3)
+    }
+  )
+}
