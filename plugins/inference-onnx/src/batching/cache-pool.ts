@@ -79,19 +79,37 @@ export class CachePool {
    */
   async reserve(positions: number, lengths: readonly number[]): Promise<void> {
     if (this.holds(positions)) return
-    let capacity = Math.max(FIRST_CAPACITY, this.#capacity)
+    const before = this.#capacity
+    let capacity = Math.max(FIRST_CAPACITY, before)
     while (capacity < positions) capacity *= 2
-    const states = this.#allocate(Math.min(capacity, this.contextLength))
-    const old = this.#states
-    for (const [index, state] of old.entries()) {
+    capacity = Math.min(capacity, this.contextLength)
+    this.#capacity = 0
+    try {
+      await this.#resize(capacity, lengths)
+    } catch (cause) {
+      if (before === 0) this.release()
+      else await this.#resize(before, lengths)
+      this.#capacity = before
+      throw this.#outOfMemory(capacity, cause)
+    }
+    this.#capacity = capacity
+  }
+
+  /** Replaces one state after the other, so that no more than one of them is there twice. */
+  async #resize(capacity: number, lengths: readonly number[]): Promise<void> {
+    const { runtime, config, precision } = this.#options
+    for (const index of this.#surface.keys()) {
+      const old = this.#states[index]
+      if (old?.shape[2] === capacity) continue
+      const state = runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision)
       for (const [row, end] of lengths.entries()) {
-        this.#options.runtime.copy({ state, row, start: 0, end }, { state: states[index] as Tensor, row })
+        if (old === undefined || end === 0) continue
+        runtime.copy({ state: old, row, start: 0, end }, { state, row })
         await this.#breathe(end)
       }
+      old?.release()
+      this.#states[index] = state
     }
-    for (const state of old) state.release()
-    this.#states = states
-    this.#capacity = Math.min(capacity, this.contextLength)
   }
 
   /** Copies positions `start` to `end` from one row to another. */
@@ -131,27 +149,18 @@ export class CachePool {
     this.#capacity = 0
   }
 
-  #allocate(capacity: number): Tensor[] {
-    const { runtime, config, precision } = this.#options
-    const states: Tensor[] = []
-    try {
-      for (const _ of this.#surface) {
-        states.push(runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision))
+  #outOfMemory(capacity: number, cause: unknown) {
+    const { config, precision } = this.#options
+    const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
+    return inferenceErrors.create(
+      'INF_OUT_OF_MEMORY',
+      `No memory for the ${bytes} bytes that ${this.slots} contexts of ${capacity} tokens take`,
+      {
+        cause,
+        data: { bytes, capacity, slots: this.slots },
+        hint: 'Load the model with a smaller maxContext or fewer slots.'
       }
-      return states
-    } catch (cause) {
-      for (const state of states) state.release()
-      const bytes = this.#rows * capacity * bytesPerPosition(config, precision)
-      throw inferenceErrors.create(
-        'INF_OUT_OF_MEMORY',
-        `No memory for the ${bytes} bytes that ${this.slots} contexts of ${capacity} tokens take`,
-        {
-          cause,
-          data: { bytes, capacity, slots: this.slots },
-          hint: 'Load the model with a smaller maxContext or fewer slots.'
-        }
-      )
-    }
+    )
   }
 
   /** Lets the event loop turn now and then while much is copied. */

@@ -134,13 +134,18 @@ export class Scheduler {
       if (running.job.signal.aborted) this.#finish(running, { type: 'cancelled' })
     }
     for (const running of this.#running) {
-      if (!running.reading) continue
+      if (!this.#reads(running)) continue
       this.#running.delete(running)
       this.#running.add(running)
       await this.#attempt([running], () => this.#steps.read(running))
       break
     }
     for (const batch of this.#batches()) await this.#attempt(batch, () => this.#compute(batch))
+  }
+
+  /** Whether it has more to read than its latest token: its prompt, or all of it after its row was lost. */
+  #reads({ row, reading, job }: Running): boolean {
+    return reading || (row !== null && job.tokens.length - row.length > 1)
   }
 
   #compute(batch: readonly Placed[]): Promise<void> {
@@ -153,7 +158,7 @@ export class Scheduler {
   #batches(): Iterable<Placed[]> {
     const batches = new Map<unknown, Placed[]>()
     for (const running of this.#running) {
-      if (running.reading || !running.job.ready || running.job.signal.aborted) continue
+      if (this.#reads(running) || !running.job.ready || running.job.signal.aborted) continue
       const batch = batches.get(running.job.weights) ?? []
       batches.set(running.job.weights, batch)
       batch.push(running as Placed)

@@ -158,7 +158,14 @@ export class Steps {
 
   async #align(rows: readonly CacheRow[]): Promise<void> {
     for (const [a, b] of gather(this.#options.rows.all, rows)) {
-      await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
+      try {
+        await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
+      } catch (error) {
+        // Nobody knows what they hold now, so whoever lives there reads all of its tokens again.
+        a.length = 0
+        b.length = 0
+        throw error
+      }
       ;[a.index, b.index] = [b.index, a.index]
     }
   }

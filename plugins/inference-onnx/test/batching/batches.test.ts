@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { GenerateRequest, LoadedModel } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
+import { CachePool } from '../../src/batching/cache-pool.ts'
 import { collect, greedy, loadModel } from '../support/models.ts'
 
 const bundled = '../../../model-server/models/vox-tiny'
@@ -139,6 +140,32 @@ t.test('a cache that cannot grow fails the sequence that needs it, and others go
   }
   t.equal(model.capacity().active, 0)
   t.equal((await collect(model.generate(greedy([9, 8], 3)))).tokens.length, 3)
+})
+
+t.test('rows that were lost fail the run that needed them; whoever else lives there is read again', async t => {
+  const model = await loadModel(t, { slots: 3 })
+  const idle = model.generate(greedy([9, 8], 60))[Symbol.asyncIterator]()
+  const got: number[] = []
+  const take = async () => {
+    const { value } = await idle.next()
+    if (value?.type === 'text') got.push(...value.tokens)
+    return value?.type
+  }
+  const before = collect(model.generate(greedy(range(9), 220)))
+  await take()
+  // Its consumer rests now, so its row will lie between those of the two that are computed.
+  while (model.statistics().completionTokens < 60) await turn()
+  const { swap } = CachePool.prototype
+  CachePool.prototype.swap = () => Promise.reject(new Error('the device is full'))
+  t.teardown(() => {
+    CachePool.prototype.swap = swap
+  })
+  const behind = collect(model.generate(greedy(range(20, 4), 50)))
+  await Promise.all([before, behind].map(failing => t.rejects(failing, { message: 'the device is full' })))
+  CachePool.prototype.swap = swap
+  while ((await take()) === 'text') {}
+  t.same(got, await alone(model, greedy([9, 8], 60)))
+  t.equal(model.capacity().active, 0)
 })
 
 for (const runtime of ['native', 'worker'] as const) {

@@ -1,0 +1,169 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { CachePool } from '../../src/batching/cache-pool.ts'
+import type { ServedConfig } from '../../src/model-config.ts'
+import { elementCount, type Runtime, type Tensor } from '../../src/ort/runtime.ts'
+
+const config = { layers: 2, keyValueHeads: 2, headSize: 1 } as ServedConfig
+
+class State implements Tensor {
+  readonly shape: readonly number[]
+  readonly values: Float32Array
+  released = false
+
+  constructor(shape: readonly number[]) {
+    this.shape = shape
+    this.values = new Float32Array(elementCount(shape))
+  }
+
+  release(): void {
+    this.released = true
+  }
+}
+
+/** Keeps states in plain arrays, and has room for as many numbers as it is told. */
+class Memory {
+  readonly states: State[] = []
+  room = Number.POSITIVE_INFINITY
+
+  get runtime(): Runtime {
+    const runtime: Pick<Runtime, 'state' | 'copy' | 'view'> = {
+      state: shape => {
+        const living = this.states.filter(({ released }) => !released)
+        const used = living.reduce((sum, { values }) => sum + values.length, 0)
+        if (used + elementCount(shape) > this.room) throw new RangeError('no room')
+        const state = new State(shape)
+        this.states.push(state)
+        return state
+      },
+      copy: (from, to) => {
+        const [source, target] = [from.state as State, to.state as State]
+        const [, heads = 0, capacity = 0] = source.shape
+        for (let head = 0; head < heads; head++) {
+          const start = (from.row * heads + head) * capacity
+          const values = source.values.slice(start + from.start, start + from.end)
+          target.values.set(values, (to.row * heads + head) * (target.shape[2] ?? 0) + from.start)
+        }
+      },
+      view: tensor => tensor
+    }
+    return runtime as Runtime
+  }
+
+  get living(): State[] {
+    return this.states.filter(({ released }) => !released)
+  }
+
+  /** Writes a number that tells where it was written. */
+  write(row: number, position: number, value: number): void {
+    for (const { shape, values } of this.living) {
+      const [, heads = 0, capacity = 0] = shape
+      for (let head = 0; head < heads; head++) {
+        values[(row * heads + head) * capacity + position] = value + 1000 * head
+      }
+    }
+  }
+
+  /** What all states hold there, when they agree. */
+  read(row: number, position: number): number | null {
+    const found = this.living.flatMap(({ shape, values }) => {
+      const [, heads = 0, capacity = 0] = shape
+      return Array.from(
+        { length: heads },
+        (_, head) => (values[(row * heads + head) * capacity + position] as number) - 1000 * head
+      )
+    })
+    return found.every(value => value === found[0]) ? (found[0] ?? null) : null
+  }
+}
+
+function open(slots: number, contextLength = 5000): { pool: CachePool; memory: Memory } {
+  const memory = new Memory()
+  return { memory, pool: new CachePool({ runtime: memory.runtime, config, slots, contextLength }) }
+}
+
+t.test('nothing is taken before it is used; then it doubles up to the context', async t => {
+  const { pool } = open(3)
+  t.equal(pool.bytes, 0)
+  const capacities = []
+  for (const positions of [1, 512, 513, 2000, 4097, 5000]) {
+    await pool.reserve(positions, [0, 0, 0])
+    capacities.push(pool.capacity)
+    t.equal(pool.bytes, 4 * pool.capacity * 2 * 2 * 2 * 4)
+  }
+  t.same(capacities, [512, 512, 1024, 2048, 5000, 5000])
+})
+
+t.test('a single slot has no spare row', async t => {
+  const { pool } = open(1, 100)
+  await pool.reserve(1, [0])
+  t.equal(pool.bytes, 100 * 2 * 2 * 2 * 4)
+})
+
+t.test('growing needs room for one state more, and keeps what rows hold', async t => {
+  const { pool, memory } = open(2)
+  await pool.reserve(500, [0, 0])
+  memory.write(1, 499, 7)
+  memory.room = 3 * 2 * 1024 * 4 + 3 * 2 * 512
+  await pool.reserve(600, [0, 500])
+  t.equal(memory.read(1, 499), 7)
+  t.equal(memory.living.length, 4)
+})
+
+t.test('where there is no room everything stays as it was', async t => {
+  const { pool, memory } = open(2)
+  await pool.reserve(500, [0, 0])
+  memory.write(0, 3, 7)
+  // Two of four states grow, then the room is used up.
+  memory.room = 3 * 2 * 512 * 4 + 3 * 2 * 512 * 2 + 3 * 2 * 512
+  await t.rejects(pool.reserve(600, [4, 0]), { code: 'INF_OUT_OF_MEMORY', data: { capacity: 1024, slots: 2 } })
+  t.equal(pool.capacity, 512)
+  t.equal(memory.read(0, 3), 7)
+  t.ok(memory.living.every(({ shape }) => shape[2] === 512))
+  memory.room = Number.POSITIVE_INFINITY
+  await pool.reserve(600, [4, 0])
+  t.equal(memory.read(0, 3), 7)
+})
+
+t.test('where there is no room for the first states none is left', async t => {
+  const { pool, memory } = open(2)
+  memory.room = 3 * 2 * 512 * 2
+  await t.rejects(pool.reserve(1, [0, 0]), { code: 'INF_OUT_OF_MEMORY' })
+  t.same(memory.living, [])
+  t.equal(pool.capacity, 0)
+})
+
+t.test('rows hold what was written, copied and swapped, whatever grows in between', async () => {
+  const action = fc.record({
+    act: fc.constantFrom('write', 'write', 'copy', 'swap', 'grow'),
+    a: fc.nat(3),
+    b: fc.nat(3),
+    amount: fc.nat(700)
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 25 }), async actions => {
+      const { pool, memory } = open(4, 1500)
+      const rows: number[][] = [[], [], [], []]
+      const lengths = () => rows.map(({ length }) => length)
+      await pool.reserve(1, lengths())
+      for (const [step, { act, a, b, amount }] of actions.entries()) {
+        const [one, other] = [rows[a] as number[], rows[b] as number[]]
+        if (act === 'grow') await pool.reserve(Math.min(1500, pool.capacity + amount), lengths())
+        else if (act === 'write') {
+          if (one.length === pool.capacity) continue
+          memory.write(a, one.length, step)
+          one.push(step)
+        } else if (a !== b && act === 'copy') {
+          const end = Math.min(one.length, other.length)
+          await pool.copy(a, b, 0, end)
+          other.splice(0, end, ...one.slice(0, end))
+        } else if (a !== b) {
+          await pool.swap([a, b], [one.length, other.length])
+          ;[rows[a], rows[b]] = [other, one]
+        }
+      }
+      return rows.every((row, index) => row.every((value, position) => memory.read(index, position) === value))
+    }),
+    { numRuns: 60 }
+  )
+})
