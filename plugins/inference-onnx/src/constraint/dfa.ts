@@ -1,5 +1,5 @@
-/** Bounds the memory of one automaton, and the time that it takes to make it, to about a tenth of a second. */
-const MAX_STATES = 10_000
+/** Bounds the memory of one automaton, and the time that it takes to make it, to some tenths of a second. */
+const MAX_STATES = 20_000
 
 /** Thrown where an automaton gets out of hand; whoever knows the constraint says what that means for it. */
 export class AutomatonTooLarge extends Error {}

@@ -207,7 +207,7 @@ function lengths(sources: readonly Source[]): { readonly min: number; readonly m
 function stringShapes(sources: readonly Source[]): (Dfa | null)[] {
   return [
     ...texts(sources, 'pattern').map(({ text, path }) => stringsOf(text, path, 'search')),
-    ...texts(sources, 'format').map(({ text, path }) => stringsOf(formatPattern(text, path), path, 'whole'))
+    ...texts(sources, 'format').map(({ text, path }) => stringsOfFormat(text, path))
   ]
 }
 
@@ -215,13 +215,20 @@ function stringsOf(pattern: string, path: string, match: 'whole' | 'search'): Df
   return compileRegex(pattern, { path, match, encoding: jsonStringBytes, around: '"' })
 }
 
-function formatPattern(name: string, path: string): string {
+/** Made once: there are few, and many schemas use them. */
+const ofFormat = new Map<string, Dfa | null>()
+
+function stringsOfFormat(name: string, path: string): Dfa | null {
+  const known = ofFormat.get(name)
+  if (known !== undefined) return known
   const pattern = formats.get(name)
-  if (pattern !== undefined) return pattern
-  throw unsupported(
-    path,
-    `the format ${JSON.stringify(name)} is not supported; known are ${[...formats.keys()].join(', ')}`
-  )
+  if (pattern === undefined) {
+    const names = [...formats.keys()].join(', ')
+    throw unsupported(path, `the format ${JSON.stringify(name)} is not supported; known are ${names}`)
+  }
+  const strings = stringsOf(pattern, path, 'whole')
+  ofFormat.set(name, strings)
+  return strings
 }
 
 /** What one source says about a property: by its name, or as one that it does not name. */

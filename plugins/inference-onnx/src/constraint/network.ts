@@ -1,8 +1,9 @@
 import type { Dfa } from './dfa.ts'
 import { betweenCharacters } from './json-text.ts'
 
-/** Bounds the memory that one constraint takes. */
+/** Bound the memory that one constraint takes. */
 const MAX_NODES = 100_000
+const MAX_STATES = 60_000
 
 /** Thrown where a network gets out of hand. */
 export class NetworkTooLarge extends Error {}
@@ -49,6 +50,13 @@ export interface NetworkRule {
 export class Network {
   readonly nodes: NetworkNode[] = []
   readonly rules: NetworkRule[] = []
+  readonly #automata = new Set<Dfa>()
+  #size = 0
+
+  /** Places, and states of the terminals' automata. */
+  get size(): number {
+    return this.nodes.length + this.#size
+  }
 
   node(): number {
     if (this.nodes.length >= MAX_NODES) throw new NetworkTooLarge(`it takes more than ${MAX_NODES} places`)
@@ -66,6 +74,10 @@ export class Network {
 
   terminal(from: number, terminal: Terminal, to: number): void {
     this.nodes[from]?.terminals.push({ terminal, to })
+    if (this.#automata.has(terminal.dfa)) return
+    this.#automata.add(terminal.dfa)
+    this.#size += terminal.dfa.states
+    if (this.#size > MAX_STATES) throw new NetworkTooLarge(`its texts take more than ${MAX_STATES} states`)
   }
 
   call(from: number, rule: number, to: number): void {

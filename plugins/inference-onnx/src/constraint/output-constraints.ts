@@ -11,8 +11,9 @@ import { TokenMasks } from './token-masks.ts'
 import { buildTokenTrie } from './token-trie.ts'
 import { unsupported } from './unsupported.ts'
 
-/** Compiled schemas and patterns that are kept for requests to come. */
+/** Compiled schemas and patterns that are kept for requests to come: their number, and places and states in all of them. */
 const MAX_KEPT = 64
+const MAX_KEPT_SIZE = 200_000
 
 export interface ConstraintVocabulary {
   /** Number of token ids. */
@@ -26,7 +27,7 @@ export interface ConstraintVocabulary {
 /** Makes constraints on answers ready for the vocabulary of one model. */
 export class OutputConstraints {
   readonly #vocabulary: ConstraintVocabulary
-  readonly #kept = new Map<string, ReadyConstraint>()
+  readonly #kept = new Map<string, { readonly ready: ReadyConstraint; readonly size: number }>()
   readonly #grammars = new WeakMap<TextGrammar, ReadyConstraint>()
   #masks: Promise<TokenMasks> | undefined
   #lastId = 0
@@ -62,13 +63,22 @@ export class OutputConstraints {
 
   #compiled(constraint: Exclude<OutputConstraint, { type: 'grammar' }>): ReadyConstraint {
     const key = createHash('sha256').update(JSON.stringify(constraint)).digest('base64')
-    const ready = this.#kept.get(key) ?? this.#ready(compile(constraint))
+    const kept = this.#kept.get(key) ?? this.#compile(constraint)
     // The one that was used last is the last one to go.
     this.#kept.delete(key)
-    this.#kept.set(key, ready)
-    const [oldest = ''] = this.#kept.keys()
-    if (this.#kept.size > MAX_KEPT) this.#kept.delete(oldest)
-    return ready
+    this.#kept.set(key, kept)
+    let size = [...this.#kept.values()].reduce((sum, entry) => sum + entry.size, 0)
+    for (const [oldest, entry] of this.#kept) {
+      if (oldest === key || (this.#kept.size <= MAX_KEPT && size <= MAX_KEPT_SIZE)) break
+      this.#kept.delete(oldest)
+      size -= entry.size
+    }
+    return kept.ready
+  }
+
+  #compile(constraint: Exclude<OutputConstraint, { type: 'grammar' }>) {
+    const pushdown = compile(constraint)
+    return { ready: this.#ready(pushdown), size: pushdown.network.size }
   }
 
   #ready(grammar: TextGrammar): ReadyConstraint {

@@ -110,6 +110,9 @@ function clear(bits: Uint32Array, token: number): void {
   bits[token >> 5] = (bits[token >> 5] as number) & ~(1 << (token & 31))
 }
 
+/** What a map takes for one entry, roughly. */
+const ENTRY_BYTES = 128
+
 /** Keeps what was used last, up to a number of bytes. */
 class ByteBoundCache<Value> {
   readonly #limit: number
@@ -119,7 +122,7 @@ class ByteBoundCache<Value> {
 
   constructor(limit: number, size: (value: Value) => number) {
     this.#limit = limit
-    this.#size = size
+    this.#size = value => size(value) + ENTRY_BYTES
   }
 
   get(key: string, make: () => Value): Value {
@@ -131,11 +134,11 @@ class ByteBoundCache<Value> {
     }
     const made = make()
     this.#entries.set(key, made)
-    this.#bytes += this.#size(made)
+    this.#bytes += this.#size(made) + key.length
     for (const [oldest, value] of this.#entries) {
       if (this.#bytes <= this.#limit || oldest === key) break
       this.#entries.delete(oldest)
-      this.#bytes -= this.#size(value)
+      this.#bytes -= this.#size(value) + oldest.length
     }
     return made
   }

@@ -189,3 +189,31 @@ t.test('a grammar is asked once for what follows a state, not for each sequence'
   t.ok(first <= 256)
   t.equal(asked, first)
 })
+
+t.test('states and masks that are forgotten are worked out again, the same', async t => {
+  // More states than are kept: each length of the list is one, in each string of it.
+  const schema = { type: 'array', items: { enum: ['ab', 'cd'] }, minItems: 900, maxItems: 900 }
+  const once = await write(constraints, vocabulary, { type: 'json-schema', schema }, { seed: 3, maxTokens: 20_000 })
+  t.equal(JSON.parse(once.text).length, 900)
+  const again = await write(constraints, vocabulary, { type: 'json-schema', schema }, { seed: 3, maxTokens: 20_000 })
+  t.equal(again.text, once.text)
+})
+
+t.test('constraints that take too much memory are refused, large ones that do not are written', async t => {
+  const names = Array.from({ length: 1000 }, (_, i) => `value number ${i}`)
+  const written = await write(
+    bytewise,
+    byteVocabulary,
+    { type: 'json-schema', schema: { enum: names } },
+    { seed: 1, maxTokens: 99 }
+  )
+  t.ok(names.includes(JSON.parse(written.text)))
+  const long = Array.from({ length: 30 }, (_, i) => [`p${i}`, { type: 'string', pattern: `^(?:[ab${i}]{3000})$` }])
+  const schema = { type: 'object', properties: Object.fromEntries(long) }
+  await t.rejects(bytewise.matcher({ type: 'json-schema', schema }, { ignoreEnd: false }), {
+    code: 'INF_CONSTRAINT_UNSUPPORTED',
+    message: /too large/
+  })
+  const deep = `${'{"items":'.repeat(300)}{}${'}'.repeat(300)}`
+  t.ok(await bytewise.matcher({ type: 'json-schema', schema: JSON.parse(deep) }, { ignoreEnd: false }))
+})
