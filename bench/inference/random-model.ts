@@ -10,6 +10,8 @@ export interface RandomShape {
   readonly headSize: number
   readonly intermediate: number
   readonly vocabulary: number
+  /** Whether the head has weights of its own; default false. */
+  readonly ownHead?: boolean
 }
 
 /** 88 million weights: enough that memory, not overhead, decides. */
@@ -54,7 +56,7 @@ export async function writeRandomModel(
       max_position_embeddings: 4096,
       rms_norm_eps: 1e-6,
       rope_theta: 1_000_000,
-      tie_word_embeddings: true
+      tie_word_embeddings: shape.ownHead !== true
     })
   )
   await writeWeights(join(folder, 'model.safetensors'), tensors(shape), dtype)
@@ -82,6 +84,7 @@ function tensors(shape: RandomShape): Map<string, readonly number[]> {
     all.set(name('mlp.up_proj.weight'), [intermediate, hidden])
     all.set(name('mlp.down_proj.weight'), [hidden, intermediate])
   }
+  if (shape.ownHead === true) all.set('lm_head.weight', [vocabulary, hidden])
   return all.set('model.norm.weight', [hidden])
 }
 

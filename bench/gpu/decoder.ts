@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import { CachePool } from '../../plugins/inference-onnx/src/batching/cache-pool.ts'
+import { DecoderSession } from '../../plugins/inference-onnx/src/decoder-session.ts'
+import type { Devices } from '../../plugins/inference-onnx/src/device/devices.ts'
+import { precisionOf } from '../../plugins/inference-onnx/src/device/precision.ts'
+import { parseModelConfig } from '../../plugins/inference-onnx/src/model-config.ts'
+import { buildDecoder, engineSurface } from '../../plugins/inference-onnx/src/onnx/decoder.ts'
+import type { Precision } from '../../plugins/inference-onnx/src/onnx/graph.ts'
+import { ownRequire } from '../../plugins/inference-onnx/src/ort/library.ts'
+import { openRuntime } from '../../plugins/inference-onnx/src/ort/open.ts'
+import { readRunDirectory } from '../../plugins/inference-onnx/src/run-directory.ts'
+import { prepareWeights } from '../../plugins/inference-onnx/src/weights/prepare.ts'
+
+export interface DecoderOptions {
+  readonly devices: Devices
+  readonly device: string
+  readonly runDirectory: string
+  readonly cacheDirectory: string
+  readonly threads: number
+  readonly slots: number
+  readonly contextLength: number
+  /** Tokens that are read in one run at most. */
+  readonly chunk: number
+}
+
+/** A decoder without a scheduler before it: what a run costs, and nothing else. */
+export interface BareDecoder {
+  readonly device: string
+  readonly precision: Precision
+  /** Milliseconds for reading a prompt, its last logits on the host. */
+  prefill(length: number): Promise<number>
+  /** Milliseconds of each of `steps` runs that add a token to `batch` sequences of `context` tokens. */
+  decode(batch: number, context: number, steps: number): Promise<number[]>
+  close(): Promise<void>
+}
+
+export async function openDecoder(options: DecoderOptions): Promise<BareDecoder> {
+  const { runDirectory, threads, slots, contextLength, chunk } = options
+  const directory = await readRunDirectory(runDirectory, { adapter: false })
+  const config = parseModelConfig(join(runDirectory, 'config.json'), directory.configuration, directory.generation)
+  const host = openRuntime('native', ownRequire(), () => {})
+  const device = await options.devices.open(options.device)
+  const runtime = device.runtime ?? host
+  const precision = precisionOf(device.id, 'BF16', 'auto')
+  const prepared = await prepareWeights({
+    directory,
+    config,
+    digest: `gpu-bench-${runDirectory}`,
+    quantization: 'none',
+    keepHalf: precision !== 'float32',
+    runtime: host,
+    threads,
+    cacheDirectory: options.cacheDirectory,
+    onProgress: () => {},
+    onUncached: () => {}
+  })
+  const session = await runtime.createSession({
+    model: buildDecoder(config, prepared.weights, contextLength, engineSurface, precision),
+    weights: prepared.external,
+    threads
+  })
+  const cache = new CachePool({ runtime, config, slots, contextLength, precision })
+  const decoder = new DecoderSession({ runtime, session, config, cache, chunk, logitRows: slots })
+  let token = 0
+  const next = () => 10 + ((token++ * 7919) % (config.vocabularySize - 10))
+
+  const read = async (row: number, length: number): Promise<void> => {
+    for (let position = 0; position < length; position += chunk) {
+      const tokens = Array.from({ length: Math.min(chunk, length - position) }, next)
+      await decoder.run({ row, spans: [{ tokens, position }], wanted: 'last' })
+    }
+  }
+  const timed = async (run: () => Promise<unknown>): Promise<number> => {
+    const start = performance.now()
+    await run()
+    return performance.now() - start
+  }
+  return {
+    device: device.id,
+    precision,
+    async prefill(length) {
+      await decoder.reserve(length, [])
+      return timed(() => read(0, length))
+    },
+    async decode(batch, context, steps) {
+      await decoder.reserve(context + steps, [])
+      for (let row = 0; row < batch; row++) await read(row, context)
+      const times: number[] = []
+      for (let step = 0; step < steps; step++) {
+        const spans = Array.from({ length: batch }, () => ({ tokens: [next()], position: context + step }))
+        times.push(await timed(() => decoder.run({ row: 0, spans, wanted: 'last' })))
+      }
+      return times
+    },
+    async close() {
+      await decoder.close()
+      await device.runtime?.close()
+      await host.close()
+    }
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * What a GPU makes of decoders of known shapes with random weights: decoding at several batch sizes and reading a prompt,
+ * bare and through the engine, against the memory bandwidth and against transformers on the same machine.
+ *
+ *   node --import tsx --conditions=svc-source bench/gpu/main.ts --shape tiny --device cpu
+ *
+ * README.md beside this file says what to carry to a machine without a network.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { cpus } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { Devices } from '../../plugins/inference-onnx/src/device/devices.ts'
+import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
+import { findLibrary, ownRequire } from '../../plugins/inference-onnx/src/ort/library.ts'
+import { physicalParallelism } from '../../plugins/inference-onnx/src/threads.ts'
+import { writeRandomModel } from '../inference/random-model.ts'
+import { type BareDecoder, openDecoder } from './decoder.ts'
+import { numbersPerPosition, shapes, weightsRead } from './shapes.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    shape: { type: 'string', multiple: true, default: ['0.5b', '7b'] },
+    device: { type: 'string', default: 'cuda' },
+    batches: { type: 'string', default: '1,8,64' },
+    prefill: { type: 'string', default: '2048' },
+    context: { type: 'string', default: '128' },
+    steps: { type: 'string', default: '64' },
+    rounds: { type: 'string', default: '5' },
+    /** GB/s; otherwise what is known of the model of the GPU. */
+    bandwidth: { type: 'string' },
+    folder: { type: 'string', default: '.vox/bench/gpu' },
+    /** Folder with the CUDA provider, as `svc gpu install` leaves it. */
+    'gpu-library-directory': { type: 'string', default: '.vox/gpu' },
+    /** Folder with a tokenizer. */
+    tokenizer: { type: 'string', default: 'plugins/model-server/models/vox-tiny' },
+    python: { type: 'string', default: 'python3' },
+    'no-peer': { type: 'boolean', default: false },
+    'no-engine': { type: 'boolean', default: false },
+    json: { type: 'string' }
+  }
+})
+
+/** Bandwidth of a GPU's memory as its maker states it, GB/s. */
+const BANDWIDTHS: readonly (readonly [model: RegExp, bandwidth: number])[] = [
+  [/H200/, 4800],
+  [/H100.*(HBM3|SXM)/, 3350],
+  [/H100/, 2000],
+  [/A100.*80/, 2039],
+  [/A100/, 1555],
+  [/L4\b/, 300]
+]
+
+const bytesPerNumber = { float32: 4, float16: 2, bfloat16: 2 } as const
+const batches = options.batches.split(',').map(Number)
+const [prefill, context, steps, rounds] = [options.prefill, options.context, options.steps, options.rounds].map(
+  Number
+) as [number, number, number, number]
+const folder = resolve(options.folder)
+const libraryDirectory = resolve(options['gpu-library-directory'])
+const cacheDirectory = join(folder, 'cache')
+const threads = await physicalParallelism()
+
+interface Decoded {
+  readonly batch: number
+  /** Median of the runs, logits on the host. */
+  readonly runMs: number
+  readonly tokensPerSecond: number
+  /** Share of what the memory's bandwidth allows; null where that is not known. */
+  readonly ofBandwidth: number | null
+  readonly engineTokensPerSecond: number | null
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
+async function measureShape(name: string, devices: Devices, bandwidth: number | null) {
+  const shape = shapes[name]
+  if (shape === undefined) throw new Error(`no shape is called ${name}; there are ${Object.keys(shapes).join(', ')}`)
+  const runDirectory = join(folder, name)
+  if (!existsSync(join(runDirectory, 'model.safetensors'))) {
+    say(`${name}: writing random weights`)
+    await writeRandomModel(runDirectory, resolve(options.tokenizer), shape, 'BF16')
+  }
+  const peer = options['no-peer'] ? { skipped: '--no-peer' } : await measurePeer(runDirectory)
+  say(`${name}: loading`)
+  const contextLength = Math.min(4096, Math.max(prefill, context + steps))
+  const slots = Math.max(...batches)
+  const { device } = options
+  const decoder = await openDecoder({
+    devices,
+    device,
+    runDirectory,
+    cacheDirectory,
+    threads,
+    slots,
+    contextLength,
+    chunk: prefill
+  })
+  const prefillMs = await leastPrefill(decoder)
+  say(`${name}: prefill ${prefill}: ${prefillMs.toFixed(1)} ms`)
+  const bare: Decoded[] = []
+  for (const batch of batches) {
+    const runMs = await decodeMs(decoder, batch)
+    const numbers = weightsRead(shape) + batch * (context + steps / 2) * numbersPerPosition(shape)
+    const least = bandwidth === null ? null : (numbers * bytesPerNumber[decoder.precision]) / (bandwidth * 1e6)
+    const ofBandwidth = least === null ? null : least / runMs
+    bare.push({ batch, runMs, tokensPerSecond: (1000 * batch) / runMs, ofBandwidth, engineTokensPerSecond: null })
+    say(`${name}: batch ${batch}: ${runMs.toFixed(3)} ms a run, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`)
+  }
+  const opened = { device: decoder.device, precision: decoder.precision }
+  await decoder.close()
+  const rates = options['no-engine'] ? [] : await measureEngine(runDirectory, slots, contextLength)
+  const decoded = bare.map((row, index) => ({ ...row, engineTokensPerSecond: rates[index] ?? null }))
+  const { decodeMs: peerMs } = peer as { readonly decodeMs?: Readonly<Record<string, number>> }
+  const toPeer = Object.fromEntries(
+    decoded.flatMap(({ batch, runMs }) => (peerMs?.[batch] === undefined ? [] : [[batch, peerMs[batch] / runMs]]))
+  )
+  return { shape: name, ...opened, prefillTokens: prefill, prefillMs, decoded, peer, toPeer }
+}
+
+async function leastPrefill(decoder: BareDecoder): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round <= rounds; round++) least = Math.min(least, await decoder.prefill(prefill))
+  return least
+}
+
+async function decodeMs(decoder: BareDecoder, batch: number): Promise<number> {
+  await decoder.decode(batch, context, Math.min(steps, 8))
+  return median(await decoder.decode(batch, context, steps))
+}
+
+/** Tokens per second of whole requests, by batch size: what further tokens take, since the first ones wait for prompts. */
+async function measureEngine(runDirectory: string, slots: number, maxContext: number): Promise<number[]> {
+  const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory }, threads, speculation: 0 })
+  const { device } = options
+  const model = await engine.load({ runDirectory, device, slots, maxContext, quantization: 'none' })
+  const request = async (seed: number, maxTokens: number) => {
+    const tokens = Array.from({ length: context }, (_, index) => 10 + (((index + seed * 131) * 7919) % 1900))
+    const sampling = { temperature: 0 }
+    for await (const _ of model.generate({ tokens, maxTokens, ignoreEos: true, sampling, reusePrefix: false }));
+  }
+  const whole = async (batch: number, count: number) => {
+    const start = performance.now()
+    await Promise.all(Array.from({ length: batch }, (_, seed) => request(seed, count)))
+    return performance.now() - start
+  }
+  const rates: number[] = []
+  for (const batch of batches) {
+    await whole(batch, 2)
+    let [one, all] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+    for (let round = 0; round < rounds; round++) {
+      one = Math.min(one, await whole(batch, 1))
+      all = Math.min(all, await whole(batch, 1 + steps))
+    }
+    rates.push((1000 * batch * steps) / (all - one))
+    say(`engine, batch ${batch}: ${rates.at(-1)?.toFixed(0)} tokens/s`)
+  }
+  await model.close()
+  await engine.close()
+  return rates
+}
+
+async function measurePeer(runDirectory: string): Promise<Readonly<Record<string, unknown>>> {
+  const script = process.env.GPU_BENCH_PEER ?? join(import.meta.dirname, 'peer.py')
+  const numbers = [options.batches, prefill, context, steps, rounds].map(String)
+  const device = options.device === 'cuda' ? 'cuda:0' : options.device
+  try {
+    const { stdout } = await promisify(execFile)(options.python, [script, runDirectory, device, ...numbers], {
+      maxBuffer: 2 ** 24
+    })
+    return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{') + 1)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    return { skipped: (error as Error).message.split('\n')[0] }
+  }
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+await mkdir(cacheDirectory, { recursive: true })
+const devices = new Devices({
+  libraryDirectory,
+  require: ownRequire(),
+  core: findLibrary(ownRequire()),
+  native: true,
+  onFallback: say
+})
+const gpu = (await devices.survey()).driver?.gpus[0] ?? null
+const known = BANDWIDTHS.find(([model]) => gpu !== null && model.test(gpu.model))?.[1] ?? null
+const onGpu = options.device.startsWith('cuda')
+const bandwidth = options.bandwidth === undefined ? (onGpu ? known : null) : Number(options.bandwidth)
+const results: Awaited<ReturnType<typeof measureShape>>[] = []
+for (const name of options.shape) results.push(await measureShape(name, devices, bandwidth))
+const report = { node: process.version, cpu: cpus()[0]?.model, threads, gpu, bandwidthGBps: bandwidth, results }
+const text = JSON.stringify(report, null, 2)
+if (options.json === undefined) process.stdout.write(`${text}\n`)
+else await writeFile(options.json, `${text}\n`)
