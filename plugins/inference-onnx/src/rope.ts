@@ -3,8 +3,8 @@ import { inferenceErrors } from './errors.ts'
 import type { FamilyTraits } from './model-families.ts'
 import { type RopeScaling, scalings } from './rope-scaling.ts'
 
-/** Elements of one table: both lie inside of the model, which protobuf limits to 2 GiB. */
-const MAX_TABLE = 2 ** 27
+/** Elements of one table: up to four lie inside of the model, which protobuf limits to 2 GiB. */
+const MAX_TABLE = 2 ** 26
 
 /** Rotary position embedding. */
 export interface Rope {

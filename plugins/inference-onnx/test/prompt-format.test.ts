@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { chatTemplate, endTokens } from '../src/prompt-format.ts'
+import type { RunDirectory } from '../src/run-directory.ts'
+import { Tokenizer } from '../src/tokenizer.ts'
+import { fixtures } from './support/models.ts'
+
+async function open(name: string): Promise<Tokenizer> {
+  const file = join(fixtures, 'tokenizers', `${name}.json`)
+  return new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
+}
+
+function directory(tokenizerConfiguration: Record<string, unknown>, chatTemplate: string | null = null): RunDirectory {
+  return {
+    path: '/run',
+    configuration: {},
+    generation: null,
+    tokenizer: {},
+    tokenizerConfiguration,
+    chatTemplate,
+    exported: null,
+    tensors: new Map(),
+    adapted: false,
+    adapter: null,
+    handoff: null,
+    files: []
+  }
+}
+
+const config = {
+  family: 'llama',
+  layers: 1,
+  keyValueHeads: 1,
+  headSize: 16,
+  vocabularySize: 300,
+  contextLength: 8,
+  endTokens: [7]
+}
+
+t.test('a sequence ends at the end of a turn, whatever the configurations leave out', async t => {
+  for (const [name, token] of [
+    ['gemma', '<end_of_turn>'],
+    ['llama3', '<|eot_id|>'],
+    ['llama2', '<|end|>']
+  ] as const) {
+    const tokenizer = await open(name)
+    const ends = endTokens(config, directory({}), tokenizer)
+    t.same([...ends].sort(), [7, tokenizer.id(token)].sort(), name)
+  }
+  const tokenizer = await open('mistral')
+  t.ok(endTokens(config, directory({ eos_token: { content: '</s>' } }), tokenizer).has(tokenizer.id('</s>')!))
+})
+
+t.test('of several templates the default counts, and the one for tools where there are tools', async t => {
+  const tokenizer = await open('llama3')
+  const templates = [
+    { name: 'tool_use', template: 'tools' },
+    { name: 'default', template: '{{ bos_token }}plain' }
+  ]
+  const configuration = { chat_template: templates, bos_token: '<|begin_of_text|>' }
+  const template = chatTemplate(directory(configuration), tokenizer)
+  const messages = [{ role: 'user', content: 'Hi' }] as const
+  t.equal(template.render(messages), '<|begin_of_text|>plain')
+  t.equal(template.render(messages, { tools: [{ name: 'now', parameters: {} }] }), 'tools')
+  t.equal(chatTemplate(directory(configuration, 'a file'), tokenizer).render(messages), 'a file')
+  t.equal(chatTemplate(directory({ chat_template: [templates[0]] }), tokenizer).source, 'tools', 'the only one')
+  t.match(chatTemplate(directory({}), tokenizer).render(messages), /^<\|im_start\|>user/)
+})
