@@ -39,7 +39,7 @@ export function largest(logits: Float32Array, count: number): number[] {
     if (heap.length < count) {
       heap.push(token)
       if (heap.length === count) heapify(heap, before)
-    } else if (before(token, heap[0] as number) < 0) {
+    } else if ((logits[token] as number) > (logits[heap[0] as number] as number)) {
       heap[0] = token
       sink(heap, 0, before)
     }

@@ -1,6 +1,7 @@
 import type { SamplingOptions } from '@svc/contracts'
 import { argmax, forbidOthers, largest } from './logits.ts'
 import type { Random } from './random.ts'
+import { sumOfWeights } from './token-weights.ts'
 
 const DEFAULT_TEMPERATURE = 0.7
 const DEFAULT_REPEAT_LAST_N = 64
@@ -39,11 +40,11 @@ export class Sampler {
     const best = argmax(logits)
     const weigh = (token: number) =>
       Math.exp(((logits[token] as number) - (logits[best] as number)) / this.#temperature)
-    if (topK === 0 && topP >= 1 && minP <= 0 && typicalP >= 1) return this.#drawFromAll(logits.length, weigh) ?? best
+    if (topK === 0 && topP >= 1 && minP <= 0 && typicalP >= 1) return this.#drawFromAll(logits, best) ?? best
     const limit = topK === 0 ? logits.length : Math.min(topK, logits.length)
     const ranked =
       typicalP >= 1
-        ? this.#truncate(logits, weigh, limit, topP)
+        ? this.#truncate(logits, weigh, limit, topP, best)
         : shareOf(topP, typical(limit < logits.length ? largest(logits, limit) : logits.keys(), weigh, typicalP))
     const kept = ranked.filter(({ weight }) => weight >= minP)
     let rest = this.#random() * kept.reduce((sum, { weight }) => sum + weight, 0)
@@ -75,17 +76,11 @@ export class Sampler {
   }
 
   /** Null where rounding leaves a rest at the end. */
-  #drawFromAll(count: number, weigh: (token: number) => number): number | null {
-    if (this.#weights.length !== count) this.#weights = new Float64Array(count)
+  #drawFromAll(logits: Float32Array, best: number): number | null {
+    if (this.#weights.length !== logits.length) this.#weights = new Float64Array(logits.length)
     const weights = this.#weights
-    let total = 0
-    for (let token = 0; token < count; token++) {
-      const weight = weigh(token)
-      weights[token] = weight
-      total += weight
-    }
-    let rest = this.#random() * total
-    for (let token = 0; token < count; token++) {
+    let rest = this.#random() * sumOfWeights(logits, best, this.#temperature, weights)
+    for (let token = 0; token < weights.length; token++) {
       rest -= weights[token] as number
       if (rest < 0) return token
     }
@@ -93,7 +88,13 @@ export class Sampler {
   }
 
   /** The `limit` most likely tokens, cut after the one with which their share of the whole reaches `topP`. */
-  #truncate(logits: Float32Array, weigh: (token: number) => number, limit: number, topP: number): Weighted[] {
+  #truncate(
+    logits: Float32Array,
+    weigh: (token: number) => number,
+    limit: number,
+    topP: number,
+    best: number
+  ): Weighted[] {
     const rank = (count: number) => largest(logits, count).map(token => ({ token, weight: weigh(token) }))
     if (topP >= 1) return rank(limit)
     let ranked = rank(Math.min(limit, FIRST_RANKED))
@@ -102,7 +103,7 @@ export class Sampler {
       if (ranked.length < limit) ranked = rank(limit)
       total = ranked.reduce((sum, { weight }) => sum + weight, 0)
     } else {
-      for (let token = 0; token < logits.length; token++) total += weigh(token)
+      total = sumOfWeights(logits, best, this.#temperature)
     }
     for (;;) {
       const kept = shareOf(topP, ranked, total)

@@ -3,6 +3,7 @@ import t from 'tap'
 import { argmax, largest, logprobs } from '../src/logits.ts'
 import { seededRandom } from '../src/random.ts'
 import { Sampler } from '../src/sampling.ts'
+import { sumOfWeights } from '../src/token-weights.ts'
 
 const logits = (values: readonly number[]) => Float32Array.from(values)
 const logitArray = fc.array(fc.float({ noNaN: true, min: -50, max: 50 }), { minLength: 1, maxLength: 300 })
@@ -182,4 +183,17 @@ t.test('logprobs are logarithms of a distribution, most likely first', async t =
     )
   )
   t.same(logprobs(logits([0, 0]), 1, 0, String), { token: 1, text: '1', logprob: -Math.LN2, top: [] })
+})
+
+t.test('weights are exponential functions of the distance to the best logit', async t => {
+  const logits = Float32Array.from({ length: 30_000 }, (_, i) => 20 - i * 0.002)
+  for (const temperature of [0.1, 0.7, 1, 5]) {
+    const weights = new Float64Array(logits.length)
+    const sum = sumOfWeights(logits, 0, temperature, weights)
+    const exact = Array.from(logits, logit => Math.exp((logit - 20) / temperature))
+    t.ok(weights.every((weight, i) => Math.abs(weight - exact[i]!) <= 1e-10 * exact[i]! + 2 ** -63))
+    t.ok(Math.abs(sum / exact.reduce((a, b) => a + b) - 1) < 1e-10)
+  }
+  const special = Float32Array.of(1, Number.NEGATIVE_INFINITY, Number.NaN, 1)
+  t.equal(sumOfWeights(special, 0, 1), 2)
 })

@@ -1,0 +1,33 @@
+/** Parts of a doubling in {@link parts}. */
+const PARTS = 1024
+/** 2^(i / PARTS) */
+const parts = Float64Array.from({ length: PARTS }, (_, i) => 2 ** (i / PARTS))
+/** 2^-i; what lies beyond is nothing beside the likeliest token. */
+const halves = Float64Array.from({ length: 65 }, (_, i) => 2 ** -i)
+const PART = Math.LN2 / PARTS
+
+/**
+ * Sum of all tokens' weights, `exp((logit - best logit) / temperature)`; `weights` receives them where it is given.
+ *
+ * The power is looked up in tables and corrected by two terms of its series, which leaves a relative error below 1e-10:
+ * over a large vocabulary, exponential functions are what sampling spends its time on.
+ */
+export function sumOfWeights(logits: Float32Array, best: number, temperature: number, weights?: Float64Array): number {
+  const highest = logits[best] as number
+  const factor = PARTS / (Math.LN2 * temperature)
+  const most = PARTS * (halves.length - 1)
+  let sum = 0
+  for (let token = 0; token < logits.length; token++) {
+    const exponent = (highest - (logits[token] as number)) * factor
+    let weight = 0
+    if (exponent < most) {
+      const whole = Math.ceil(exponent)
+      const rest = (whole - exponent) * PART
+      const up = -whole & (PARTS - 1)
+      weight = (halves[(whole + up) / PARTS] as number) * (parts[up] as number) * (1 + rest + 0.5 * rest * rest)
+    }
+    if (weights !== undefined) weights[token] = weight
+    sum += weight
+  }
+  return sum
+}
