@@ -13,6 +13,7 @@ import { NativeRuntime } from '../src/ort/native-runtime.ts'
 import { readRunDirectory } from '../src/run-directory.ts'
 import { prepareWeights } from '../src/weights/prepare.ts'
 import { cpuTarget } from './support/cpu-target.ts'
+import { families, familyDirectory } from './support/families.ts'
 import { fixtures, openEngine, temporaryFolder } from './support/models.ts'
 
 t.test('CUDA computes in half precision, as the checkpoint has it; others in float32 unless told', async t => {
@@ -87,5 +88,15 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
     const wrong = reference.reduce((most, value, index) => Math.max(most, Math.abs(value - (wide[index] as number))), 0)
     t.ok(wrong < 1e-3, 'and in float32 the same as on the CPU itself')
     await model.close()
+  })
+}
+
+for (const name of families) {
+  t.test(`${name} in half precision computes nearly the same`, async t => {
+    const runDirectory = await familyDirectory(t, name, { dtype: 'BF16' })
+    const [wide, half] = [await logits(t, runDirectory, 'float32'), await logits(t, runDirectory, 'float16')]
+    const peak = wide.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+    const error = wide.reduce((most, value, index) => Math.max(most, Math.abs(value - (half[index] as number))), 0)
+    t.ok(error > 0 && error < 0.02 * peak, `${error} of ${peak}`)
   })
 }

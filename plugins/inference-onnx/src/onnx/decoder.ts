@@ -169,9 +169,12 @@ function feedForward(
   return linear(graph, name('down'), product, weights.down)
 }
 
-/** `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. */
+/**
+ * `QuickGelu` with alpha 1 is x * sigmoid(x), which is silu in one operator. Unlike `Gelu`, `FastGelu`, which is the same
+ * as its approximation, is there for bfloat16.
+ */
 function activate(graph: OnnxGraph, activation: Activation, name: string, input: string): string {
-  return activation === 'silu'
-    ? graph.contrib('QuickGelu', [input], [name], { alpha: { float: 1 } })
-    : graph.node('Gelu', [input], name, { approximate: 'tanh' })
+  if (activation === 'silu') return graph.contrib('QuickGelu', [input], [name], { alpha: { float: 1 } })
+  if (graph.precision !== 'float32') return graph.contrib('FastGelu', [input], [name])
+  return graph.node('Gelu', [input], name, { approximate: 'tanh' })
 }
