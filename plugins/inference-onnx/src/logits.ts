@@ -21,10 +21,16 @@ export function argmax(logits: Float32Array): number {
 export function forbidOthers(logits: Float32Array, allowed: Uint32Array): void {
   for (let first = 0; first < logits.length; first += 32) {
     const word = allowed[first >> 5] ?? 0
-    if (word === 0xffffffff) continue
     const end = Math.min(first + 32, logits.length)
-    if (word === 0) logits.fill(FORBIDDEN, first, end)
-    else for (let token = first; token < end; token++) if ((word & (1 << (token & 31))) === 0) logits[token] = FORBIDDEN
+    if (word === 0) {
+      logits.fill(FORBIDDEN, first, end)
+      continue
+    }
+    // From the lowest bit that is not set to the next one; bits behind the last token have no logit.
+    for (let rest = ~word; rest !== 0; rest &= rest - 1) {
+      const token = first + 31 - Math.clz32(rest & -rest)
+      if (token < end) logits[token] = FORBIDDEN
+    }
   }
 }
 
