@@ -1,37 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo, Quantization } from '@svc/contracts'
-import { availableMemory } from './available-memory.ts'
+import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
 import { CachePool } from './batching/cache-pool.ts'
 import { Scheduler } from './batching/scheduler.ts'
+import { buildGraph, takeExported } from './decoder-graph.ts'
 import { DecoderSession } from './decoder-session.ts'
 import { Devices, type OpenDevice } from './device/devices.ts'
 import type { Diagnosis } from './device/diagnosis.ts'
 import type { Host } from './device/host.ts'
 import type { StatedGpu } from './device/nvidia.ts'
-import { type PrecisionChoice, precisionOf } from './device/precision.ts'
+import type { PrecisionChoice } from './device/precision.ts'
 import type { Survey } from './device/survey.ts'
 import { digestFiles } from './digest.ts'
 import { inferenceErrors } from './errors.ts'
-import type { ExportedModel } from './exported/exported-model.ts'
-import { type AvailableMemory, type MemoryPlan, planMemory, planServed } from './memory-plan.ts'
 import { OnnxModel } from './model.ts'
-import type { DecoderConfig } from './model-config.ts'
-import { checkDeviceAttention, checkExportedQuantization, type DecoderGraph, readSource } from './model-source.ts'
-import { buildDecoder, engineSurface } from './onnx/decoder.ts'
-import type { Precision } from './onnx/graph.ts'
+import { readSource } from './model-source.ts'
 import { findLibrary, ownRequire, packageVersion } from './ort/library.ts'
 import { openRuntime, type RuntimeKind } from './ort/open.ts'
-import { elementCount, elementBytes as numberBytes, type Runtime } from './ort/runtime.ts'
+import type { Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
-import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
+import type { QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
-import type { Dtype } from './safetensors.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
-import { elementBytes } from './weights/convert.ts'
-import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
-import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
   /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
@@ -183,19 +174,24 @@ export class OnnxEngine implements InferenceEngine {
       quantization: options.quantization ?? this.#options.quantization ?? 'auto',
       slots: wantedSlots,
       contextLength,
-      device
+      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
+      device,
+      gpuMemoryBytes: this.#options.gpu?.memoryBytes,
+      gpuPrecision: this.#options.gpu?.precision ?? ('auto' as const)
     }
     const graph =
       source.kind === 'exported'
-        ? await this.#takeExported(source, sizeBytes, wanted)
-        : await this.#build(source.config, wanted, {
+        ? await takeExported(source, sizeBytes, wanted, note => this.#options.onNote?.(note))
+        : await buildGraph(source.config, wanted, {
             directory,
             digest,
             runtime: hostRuntime,
             threads,
             cacheDirectory,
             signal,
-            report: step => report(progress.digest, progress.weights, step)
+            report: step => report(progress.digest, progress.weights, step),
+            onUncached: reason =>
+              this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
           })
     report(progress.weights, progress.session, 'building the session')(0)
     const session = await runtime.createSession({
@@ -214,7 +210,7 @@ export class OnnxEngine implements InferenceEngine {
       session,
       config,
       cache,
-      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
+      chunk: wanted.chunk,
       logitRows: Math.max(slots, maxDraft + 1)
     })
     report(progress.weights, progress.session, 'ready')(1)
@@ -251,93 +247,6 @@ export class OnnxEngine implements InferenceEngine {
     })
   }
 
-  /** Builds the graph of a checkpoint, once it is known that it fits. */
-  async #build(config: DecoderConfig, wanted: WantedLoad, prepare: BuildOptions): Promise<DecoderGraph> {
-    const { directory, report, ...options } = prepare
-    checkDeviceAttention(config.attentionSoftcap, wanted.device.id)
-    const chosen = chooseQuantization(wanted.quantization, {
-      parameters: [...directory.tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
-      device: wanted.device.id
-    })
-    const quantization = checkForm(chosen, wanted.device.id)
-    const stored = directory.tensors.get(embeddingName(directory))?.dtype ?? 'F32'
-    const precision = precisionOf(wanted.device.id, stored, this.#options.gpu?.precision ?? 'auto')
-    const { slots } = await this.#plan(config, directory, { ...wanted, quantization, stored, precision })
-    const prepared = await prepareWeights({
-      directory,
-      config,
-      quantization,
-      keepHalf: precision !== 'float32',
-      ...options,
-      onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights'),
-      onUncached: reason => this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
-    })
-    return {
-      model: buildDecoder(config, prepared.weights, wanted.contextLength, engineSurface, precision),
-      weights: prepared.external,
-      slots,
-      parameters: prepared.parameters,
-      precision: quantization === 'none' ? prepared.precision : quantization,
-      quantization,
-      cachePrecision: precision
-    }
-  }
-
-  /** A graph that computes one sequence at a time has one slot. */
-  async #takeExported(source: ExportedModel, weightBytes: number, wanted: WantedLoad): Promise<DecoderGraph> {
-    checkExportedQuantization(wanted.quantization, source)
-    checkDeviceAttention(source.attentionSoftcap, wanted.device.id)
-    const { device, ...rest } = wanted
-    const { slots } = planServed({
-      ...rest,
-      config: source.config,
-      quantization: source.quantization,
-      numberBytes: numberBytes.float32,
-      weightBytes,
-      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
-      device: device.id,
-      available: await this.#available(device)
-    })
-    if (slots > 1 && !source.batches) {
-      this.#options.onNote?.('The exported graph computes one sequence at a time, so the model has one slot')
-    }
-    return {
-      model: source.model,
-      weights: { folder: source.folder, inMemory: new Map() },
-      slots: source.batches ? slots : 1,
-      parameters: source.parameters,
-      precision: source.precision,
-      quantization: source.quantization,
-      cachePrecision: 'float32'
-    }
-  }
-
-  /** Throws `INF_OUT_OF_MEMORY` when the model does not fit, before anything is converted or allocated. */
-  async #plan(
-    config: DecoderConfig,
-    { tensors }: RunDirectory,
-    wanted: WantedLoad & { readonly quantization: Quantization; readonly stored: Dtype; readonly precision: Precision }
-  ): Promise<MemoryPlan> {
-    const { device, stored, precision, ...rest } = wanted
-    const names = new TensorNames(name => tensors.has(name))
-    return planMemory({
-      config,
-      ...rest,
-      ownHead: config.tiedHead !== true && tensors.has(names.head),
-      numberBytes: numberBytes[precision],
-      storedBytes: elementBytes(stored),
-      chunk: this.#options.promptChunk ?? DEFAULT_PROMPT_CHUNK,
-      device: device.id,
-      available: await this.#available(device)
-    })
-  }
-
-  async #available(device: OpenDevice): Promise<AvailableMemory | null> {
-    if (device.runtime === null) return availableMemory()
-    const bytes = this.#options.gpu?.memoryBytes ?? device.freeBytes
-    return bytes === null ? null : { bytes, source: 'the memory of the GPU' }
-  }
-
   #openRuntime(): Runtime {
     const { runtime = 'auto', require = ownRequire() } = this.#options
     this.#runtime ??= openRuntime(runtime, require, reason =>
@@ -351,21 +260,6 @@ export class OnnxEngine implements InferenceEngine {
   }
 }
 
-interface BuildOptions extends Omit<PrepareOptions, 'config' | 'quantization' | 'onProgress' | 'onUncached'> {
-  report(step: string): (fraction: number) => void
-}
-
-interface WantedLoad {
-  readonly quantization: QuantizationChoice
-  readonly slots: number | 'auto'
-  readonly contextLength: number
-  readonly device: OpenDevice
-}
-
-function embeddingName({ tensors }: RunDirectory): string {
-  return new TensorNames(name => tensors.has(name)).embedding
-}
-
 /** Path of ONNX Runtime's own library; null where it is not installed. */
 function libraryOf(require: NodeJS.Require): string | null {
   try {
@@ -373,16 +267,6 @@ function libraryOf(require: NodeJS.Require): string | null {
   } catch {
     return null
   }
-}
-
-/** Weights of 8 bits are multiplied by an operator that the CPU alone has. */
-function checkForm(quantization: Quantization, device: string): Quantization {
-  if (quantization !== 'q8' || device === 'cpu') return quantization
-  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {
-    at: { path: 'quantization' },
-    data: { name: 'quantization', value: quantization, device },
-    hint: 'Take none or q4 there, or the device cpu.'
-  })
 }
 
 function checkCount(name: string, value: number): number {

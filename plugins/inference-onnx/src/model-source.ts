@@ -1,10 +1,7 @@
 import { join } from 'node:path'
-import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 import { type ExportedModel, readExported } from './exported/exported-model.ts'
 import { type DecoderConfig, parseModelConfig } from './model-config.ts'
-import type { Precision } from './onnx/graph.ts'
-import type { ExternalWeights } from './ort/runtime.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import type { RunDirectory } from './run-directory.ts'
 
@@ -12,19 +9,6 @@ import type { RunDirectory } from './run-directory.ts'
 export type ModelSource =
   | { readonly kind: 'checkpoint'; readonly config: DecoderConfig }
   | ({ readonly kind: 'exported' } & ExportedModel)
-
-/** A decoder that a session can be made of. */
-export interface DecoderGraph {
-  readonly model: Uint8Array
-  readonly weights: ExternalWeights
-  readonly slots: number
-  readonly parameters: number
-  /** Element type of the weights, or their quantisation. */
-  readonly precision: string
-  readonly quantization: Quantization
-  /** Element type of keys and values. */
-  readonly cachePrecision: Precision
-}
 
 /** Throws `INF_ARCHITECTURE_UNSUPPORTED` or `INF_RUN_DIR_*`, naming field or file. */
 export async function readSource(directory: RunDirectory): Promise<ModelSource> {

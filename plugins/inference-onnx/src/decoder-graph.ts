@@ -1,0 +1,150 @@
+import type { Quantization } from '@svc/contracts'
+import { availableMemory } from './available-memory.ts'
+import type { OpenDevice } from './device/devices.ts'
+import { type PrecisionChoice, precisionOf } from './device/precision.ts'
+import { inferenceErrors } from './errors.ts'
+import type { ExportedModel } from './exported/exported-model.ts'
+import { type AvailableMemory, planMemory, planServed } from './memory-plan.ts'
+import type { DecoderConfig } from './model-config.ts'
+import { checkDeviceAttention, checkExportedQuantization } from './model-source.ts'
+import { buildDecoder, type DecoderWeights, engineSurface } from './onnx/decoder.ts'
+import type { Precision } from './onnx/graph.ts'
+import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
+import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
+import { elementBytes } from './weights/convert.ts'
+import { type PrepareOptions, prepareWeights } from './weights/prepare.ts'
+import { TensorNames } from './weights/tensor-names.ts'
+
+/** A decoder that a session can be made of. */
+export interface DecoderGraph {
+  readonly model: Uint8Array
+  readonly weights: ExternalWeights
+  /** Bytes that they take in memory. */
+  readonly weightBytes: number
+  readonly slots: number
+  readonly parameters: number
+  /** Element type of the weights, or their quantisation. */
+  readonly precision: string
+  readonly quantization: Quantization
+  /** Element type of keys and values. */
+  readonly cachePrecision: Precision
+}
+
+/** What a load asks of its graph. */
+export interface WantedGraph {
+  readonly quantization: QuantizationChoice
+  readonly slots: number | 'auto'
+  readonly contextLength: number
+  /** Tokens of a prompt that are read in one run. */
+  readonly chunk: number
+  readonly device: OpenDevice
+  /** Memory of the GPU that may be used; what its driver says is free where it is undefined. */
+  readonly gpuMemoryBytes: number | undefined
+  /** In which numbers GPUs compute. */
+  readonly gpuPrecision: PrecisionChoice
+}
+
+export interface BuildOptions extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onProgress'> {
+  report(step: string): (fraction: number) => void
+  /** Changes what the graph is built from. */
+  open?(weights: DecoderWeights): DecoderWeights
+}
+
+/**
+ * Builds the graph of a checkpoint, once it is known that it fits.
+ *
+ * Throws `INF_OUT_OF_MEMORY` before anything is converted or allocated, `INF_OPTION_INVALID` and
+ * `INF_ARCHITECTURE_UNSUPPORTED` for what the device cannot compute, and what {@link prepareWeights} throws.
+ */
+export async function buildGraph(
+  config: DecoderConfig,
+  wanted: WantedGraph,
+  { report, open = weights => weights, ...prepare }: BuildOptions
+): Promise<DecoderGraph> {
+  const { device, contextLength } = wanted
+  const { tensors } = prepare.directory
+  checkDeviceAttention(config.attentionSoftcap, device.id)
+  const chosen = chooseQuantization(wanted.quantization, {
+    parameters: [...tensors.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
+    device: device.id
+  })
+  const quantization = checkForm(chosen, device.id)
+  const names = new TensorNames(name => tensors.has(name))
+  const stored = tensors.get(names.embedding)?.dtype ?? 'F32'
+  const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
+  const { slots, weightBytes } = planMemory({
+    ...(await roomOf(wanted)),
+    config,
+    quantization,
+    ownHead: config.tiedHead !== true && tensors.has(names.head),
+    numberBytes: numberBytes[precision],
+    storedBytes: elementBytes(stored)
+  })
+  const prepared = await prepareWeights({
+    ...prepare,
+    config,
+    quantization,
+    keepHalf: precision !== 'float32',
+    onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')
+  })
+  return {
+    model: buildDecoder(config, open(prepared.weights), contextLength, engineSurface, precision),
+    weights: prepared.external,
+    weightBytes,
+    slots,
+    parameters: prepared.parameters,
+    precision: quantization === 'none' ? prepared.precision : quantization,
+    quantization,
+    cachePrecision: precision
+  }
+}
+
+/**
+ * An exported graph, once it is known that it fits. One that computes a sequence at a time has one slot, which `onNote`
+ * is told. Throws as {@link buildGraph} does.
+ */
+export async function takeExported(
+  source: ExportedModel,
+  weightBytes: number,
+  wanted: WantedGraph,
+  onNote: (note: string) => void
+): Promise<DecoderGraph> {
+  const { model, config, folder, batches, parameters, precision, quantization } = source
+  checkExportedQuantization(wanted.quantization, source)
+  checkDeviceAttention(source.attentionSoftcap, wanted.device.id)
+  const { slots } = planServed({
+    ...(await roomOf(wanted)),
+    config,
+    quantization,
+    numberBytes: numberBytes.float32,
+    weightBytes
+  })
+  if (slots > 1 && !batches) onNote('The exported graph computes one sequence at a time, so the model has one slot')
+  return {
+    model,
+    weights: { folder, inMemory: new Map() },
+    weightBytes,
+    slots: batches ? slots : 1,
+    parameters,
+    precision,
+    quantization,
+    cachePrecision: 'float32'
+  }
+}
+
+async function roomOf({ slots, contextLength, chunk, device, gpuMemoryBytes }: WantedGraph) {
+  const bytes = gpuMemoryBytes ?? device.freeBytes
+  const gpu: AvailableMemory | null = bytes === null ? null : { bytes, source: 'the memory of the GPU' }
+  const available = device.runtime === null ? await availableMemory() : gpu
+  return { slots, contextLength, chunk, device: device.id, available }
+}
+
+/** Weights of 8 bits are multiplied by an operator that the CPU alone has. */
+function checkForm(quantization: Quantization, device: string): Quantization {
+  if (quantization !== 'q8' || device === 'cpu') return quantization
+  throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {
+    at: { path: 'quantization' },
+    data: { name: 'quantization', value: quantization, device },
+    hint: 'Take none or q4 there, or the device cpu.'
+  })
+}
