@@ -1,12 +1,18 @@
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
 
 /** A weight in one of the forms that a graph can multiply by. All of them stand for a matrix `[out, in]`. */
-export type LinearWeight = FloatWeight | ChannelInt8Weight | BlockInt4Weight
+export type LinearWeight = FloatWeight | JoinedWeight | ChannelInt8Weight | BlockInt4Weight
 
 /** F32 `[out, in]`, as checkpoints store it. */
 export interface FloatWeight {
   readonly form: 'float'
   readonly values: ExternalTensor
+}
+
+/** Several matrices `[out, in]` under each other. They are joined once, when the session is made. */
+export interface JoinedWeight {
+  readonly form: 'joined'
+  readonly parts: readonly ExternalTensor[]
 }
 
 /** One scale per row of the matrix: `weight[o][i] = values[i][o] * scales[o]`. */
@@ -59,6 +65,12 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
     case 'float':
       graph.contrib('FusedMatMul', [input, graph.weight(weight.values)], [name], { transB: 1 })
       return
+    case 'joined': {
+      const parts = weight.parts.map(part => graph.weight(part))
+      const joined = graph.node('Concat', parts, `${name}.weight`, { axis: 0 })
+      graph.contrib('FusedMatMul', [input, joined], [name], { transB: 1 })
+      return
+    }
     case 'channel-int8':
       multiplyInt8(graph, name, input, weight)
       return

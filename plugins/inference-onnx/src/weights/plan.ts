@@ -30,6 +30,9 @@ export interface WeightSource {
  * with their update and joined (query, key and value; gate and up) in one new file. A group is joined as soon as one of
  * its members has to be packed anyway; where all lie in place, copying them would cost memory and win no time.
  *
+ * Where half precision is kept, groups whose members lie in place are joined by the graph: a device reads one large
+ * matrix faster than several, and has its own copy in any case.
+ *
  * Quantised, all projections are packed. The embedding is not quantised: the rows that are looked up are read where they
  * lie, whatever their element type, and take no memory before.
  */
@@ -148,7 +151,7 @@ class Planner {
 
   #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
     const inPlace = kinds.every(kind => this.#inPlace(this.#linearSource(layer, kind)) !== null)
-    return inPlace && this.#options.quantization === 'none'
+    return inPlace && this.#options.quantization === 'none' && this.#options.keepHalf !== true
       ? kinds.map(kind => this.#linear(layer, [kind]))
       : [this.#linear(layer, kinds)]
   }
@@ -167,6 +170,10 @@ class Planner {
 
   #weight(name: string, sources: readonly WeightSource[]): LinearWeight {
     const { quantization } = this.#options
+    const joins = quantization === 'none' && this.#options.keepHalf === true && sources.length > 1
+    if (joins && sources.every(source => this.#inPlace(source) !== null)) {
+      return { form: 'joined', parts: sources.map(source => this.#place(source.entry.name, [source])) }
+    }
     if (quantization === 'none') return { form: 'float', values: this.#place(name, sources) }
     return this.#layout.weight(name, sources, quantization)
   }
