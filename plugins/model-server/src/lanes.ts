@@ -40,40 +40,51 @@ async function* merge<A>(
   width: number,
   controller: AbortController
 ): AsyncGenerator<LaneEvent<A>, void> {
-  let next = 1
-  const lanes = new Map<AsyncIterator<A>, Promise<Arrival<A>>>()
-  const pull = (iterator: AsyncIterator<A>, index: number) => {
-    lanes.set(
-      iterator,
-      iterator.next().then(result => ({ iterator, index, result }))
-    )
+  const lanes = new Map<number, Promise<Arrival<A>>>()
+  const open = new Set<AsyncIterator<A>>()
+  const pull = (index: number, iterator: AsyncIterator<A>) => {
+    open.add(iterator)
+    lanes.set(index, arrival(index, iterator))
   }
-  const begin = async () => {
+  let next = 1
+  // Nobody waits here for a job to begin: what is not read meanwhile would keep the slot that the job waits for.
+  const begin = () => {
     const index = next++
-    const events = await (jobs[index] as Job<A>)(true, controller.signal)
-    pull(events[Symbol.asyncIterator](), index)
+    const job = jobs[index] as Job<A>
+    const begun = job(true, controller.signal).then(events => {
+      const iterator = events[Symbol.asyncIterator]()
+      open.add(iterator)
+      return arrival(index, iterator)
+    })
+    lanes.set(index, begun)
   }
   try {
-    pull(first[Symbol.asyncIterator](), 0)
+    pull(0, first[Symbol.asyncIterator]())
     while (lanes.size > 0) {
-      while (lanes.size < width && next < jobs.length) await begin()
-      const { iterator, index, result } = await Promise.race(lanes.values())
+      while (lanes.size < width && next < jobs.length) begin()
+      const { index, iterator, result } = await Promise.race(lanes.values())
+      lanes.delete(index)
       if (result.done === true) {
-        lanes.delete(iterator)
-        if (lanes.size === 0 && next < jobs.length) await begin()
-      } else {
-        yield { index, event: result.value }
-        pull(iterator, index)
+        open.delete(iterator)
+        if (lanes.size === 0 && next < jobs.length) begin()
+        continue
       }
+      yield { index, event: result.value }
+      pull(index, iterator)
     }
   } finally {
     controller.abort()
-    await Promise.allSettled([...lanes].flatMap(([iterator, arrival]) => [arrival, iterator.return?.()]))
+    await Promise.allSettled(lanes.values())
+    await Promise.allSettled([...open].map(iterator => iterator.return?.()))
   }
 }
 
 interface Arrival<A> {
-  readonly iterator: AsyncIterator<A>
   readonly index: number
+  readonly iterator: AsyncIterator<A>
   readonly result: IteratorResult<A>
+}
+
+async function arrival<A>(index: number, iterator: AsyncIterator<A>): Promise<Arrival<A>> {
+  return { index, iterator, result: await iterator.next() }
 }

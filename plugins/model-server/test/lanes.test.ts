@@ -1,0 +1,107 @@
+import t from 'tap'
+import { type Job, type LaneEvent, runInLanes } from '../src/lanes.ts'
+
+async function all<A>(events: AsyncIterable<LaneEvent<A>>): Promise<LaneEvent<A>[]> {
+  const read: LaneEvent<A>[] = []
+  for await (const event of events) read.push(event)
+  return read
+}
+
+const { signal } = new AbortController()
+
+t.test('no more jobs run at once than there are lanes, and each keeps its order', async t => {
+  let running = 0
+  let most = 0
+  const job = (length: number): Job<number> => {
+    return async () => {
+      most = Math.max(most, ++running)
+      return (async function* () {
+        for (let at = 0; at < length; at++) {
+          await new Promise(setImmediate)
+          yield at
+        }
+        running -= 1
+      })()
+    }
+  }
+  for (const width of [1, 2, 3]) {
+    most = 0
+    const events = await all(await runInLanes([job(3), job(0), job(5), job(1)], width, signal))
+    t.equal(most, width)
+    for (const [index, length] of [3, 0, 5, 1].entries()) {
+      const own = events.filter(each => each.index === index).map(each => each.event)
+      t.same(own, [...Array(length).keys()])
+    }
+  }
+})
+
+t.test('a job that has to wait holds up no other', async t => {
+  let free = (_: unknown) => {}
+  const slot = new Promise(resolve => {
+    free = resolve
+  })
+  const first: Job<string> = async () =>
+    (async function* () {
+      yield 'a'
+      yield 'b'
+      free(null)
+    })()
+  const second: Job<string> = async () => {
+    await slot
+    return (async function* () {
+      yield 'c'
+    })()
+  }
+  const events = await all(await runInLanes([first, second], 2, signal))
+  t.same(events.map(each => each.event).join(''), 'abc')
+})
+
+t.test('what the first job refuses is refused before anything begins; a later refusal ends all', async t => {
+  const refuse: Job<number> = async () => {
+    throw new Error('refused')
+  }
+  let ended = false
+  const endless: Job<number> = async (_admitted, own) =>
+    (async function* () {
+      try {
+        while (!own.aborted) {
+          await new Promise(setImmediate)
+          yield 1
+        }
+      } finally {
+        ended = true
+      }
+    })()
+  await t.rejects(runInLanes([refuse, endless], 2, signal), /refused/)
+  await t.rejects(all(await runInLanes([endless, refuse], 2, signal)), /refused/)
+  t.ok(ended)
+  const told: boolean[] = []
+  const note: Job<number> = async admitted => {
+    told.push(admitted)
+    return (async function* () {})()
+  }
+  await all(await runInLanes([note, note], 1, signal))
+  t.same(told, [false, true], 'all but the first belong to a request that has been let in')
+})
+
+t.test('a reader that leaves ends all jobs', async t => {
+  const controller = new AbortController()
+  let ended = 0
+  const endless: Job<number> = async (_admitted, own) =>
+    (async function* () {
+      try {
+        while (!own.aborted) {
+          await new Promise(setImmediate)
+          yield 1
+        }
+      } finally {
+        ended += 1
+      }
+    })()
+  for await (const _ of await runInLanes([endless, endless], 2, controller.signal)) break
+  t.equal(ended, 2)
+  const rest = runInLanes([endless, endless], 2, controller.signal)
+  controller.abort()
+  await all(await rest)
+  t.pass()
+})
