@@ -11,21 +11,9 @@ async function open(name: string): Promise<Tokenizer> {
   return new Tokenizer(file, JSON.parse(await readFile(file, 'utf8')), null)
 }
 
+/** The parts of a run directory that count here. */
 function directory(tokenizerConfiguration: Record<string, unknown>, chatTemplate: string | null = null): RunDirectory {
-  return {
-    path: '/run',
-    configuration: {},
-    generation: null,
-    tokenizer: {},
-    tokenizerConfiguration,
-    chatTemplate,
-    exported: null,
-    tensors: new Map(),
-    adapted: false,
-    adapter: null,
-    handoff: null,
-    files: []
-  }
+  return { tokenizerConfiguration, chatTemplate } as RunDirectory
 }
 
 const config = {
