@@ -151,7 +151,7 @@ export class Devices {
     try {
       return await open()
     } catch (cause) {
-      const reason = (cause as Error).message
+      const reason = (cause as Error).message.replaceAll(/\s+/g, ' ').trim()
       throw await this.#unavailable(name, { missing: [], reason, command: 'svc doctor gpu' }, cause)
     }
   }

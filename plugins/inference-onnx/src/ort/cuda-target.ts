@@ -16,8 +16,10 @@ function appendBundled(index: number): ExecutionTarget['append'] {
   return (api, _, options) => {
     const provider = api.create('CreateCUDAProviderOptions')
     try {
-      const [names, values] = [api.strings(['device_id']), api.strings([String(index)])]
-      api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, 1)
+      // Caches double as they grow: memory in steps of powers of two would waste as much again.
+      const names = api.strings(['device_id', 'arena_extend_strategy'])
+      const values = api.strings([String(index), 'kSameAsRequested'])
+      api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, names.texts.length)
       api.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, provider)
     } finally {
       api.release('ReleaseCUDAProviderOptions', provider)
