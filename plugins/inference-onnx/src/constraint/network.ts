@@ -136,18 +136,18 @@ export class Network {
    * back to itself before it reads anything.
    */
   callOrder(): readonly number[] | null {
-    const first = this.rules.map(({ start }) => this.#calledAtStart(start))
-    const done = new Set<number>()
-    const open = new Set<number>()
-    const visit = (rule: number): boolean => {
-      if (done.has(rule)) return true
-      if (open.has(rule)) return false
-      open.add(rule)
-      if (![...(first[rule] ?? [])].every(visit)) return false
-      done.add(rule)
-      return true
+    const called = this.rules.map(({ start }) => this.#calledAtStart(start))
+    const callers = this.rules.map(() => 0)
+    for (const rule of called.flatMap(rules => [...rules])) callers[rule] = (callers[rule] ?? 0) + 1
+    const order = this.rules.flatMap((_, rule) => (callers[rule] === 0 ? [rule] : []))
+    // Grows while it is walked.
+    for (const rule of order) {
+      for (const next of called[rule] ?? []) {
+        callers[next] = (callers[next] ?? 0) - 1
+        if (callers[next] === 0) order.push(next)
+      }
     }
-    return this.rules.every((_, rule) => visit(rule)) ? [...done].reverse() : null
+    return order.length === this.rules.length ? order : null
   }
 
   #calledAtStart(start: number): Set<number> {

@@ -1,22 +1,7 @@
-import { isObject, pointer, type Schema, type Source, structure } from './schema-sources.ts'
+import { annotations, isObject, pointer, type Schema, type Source, structure } from './schema-sources.ts'
 import { unsupported } from './unsupported.ts'
 
 export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object'
-
-/** Says nothing about what is valid. */
-const annotations = new Set([
-  '$comment',
-  '$defs',
-  '$schema',
-  'default',
-  'definitions',
-  'deprecated',
-  'description',
-  'examples',
-  'readOnly',
-  'title',
-  'writeOnly'
-])
 
 const types: readonly JsonType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 

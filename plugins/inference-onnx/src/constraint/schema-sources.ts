@@ -1,3 +1,4 @@
+import { NetworkTooLarge } from './network.ts'
 import { unsupported } from './unsupported.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
@@ -11,8 +12,25 @@ export interface Source {
 /** Keywords that bring in other schemas for the same value. */
 export const structure: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf'])
 
+/** Keywords that say nothing about what is valid. */
+export const annotations: ReadonlySet<string> = new Set([
+  '$comment',
+  '$defs',
+  '$schema',
+  'default',
+  'definitions',
+  'deprecated',
+  'description',
+  'examples',
+  'readOnly',
+  'title',
+  'writeOnly'
+])
+
 /** Combinations of alternatives that one place may have. */
 const MAX_ALTERNATIVES = 256
+/** Schema objects that are looked at, again in each combination: bounds the time. */
+const MAX_VISITS = 100_000
 
 export function pointer(path: string, ...keys: readonly (string | number)[]): string {
   return [path, ...keys.map(key => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/')
@@ -27,6 +45,7 @@ export class SchemaSources {
   readonly #root: Schema
   readonly #identities = new Map<Schema, number>()
   readonly #stripped = new Map<Schema, Schema>()
+  #visits = 0
 
   constructor(root: Schema) {
     this.#root = root
@@ -46,14 +65,19 @@ export class SchemaSources {
 
   /** All schema objects that hold at once; null when one of them is `false`. */
   gather(values: readonly { readonly schema: unknown; readonly path: string }[]): readonly Source[] | null {
-    const found = new Map<Schema, Source>()
+    const seen = new Set<Schema>()
+    const found: Source[] = []
     let never = false
     const visit = (schema: unknown, path: string): void => {
       if (schema === false) never = true
       if (typeof schema === 'boolean') return
       if (!isObject(schema)) throw unsupported(path, 'a schema is an object or a boolean')
-      if (found.has(schema)) return
-      found.set(schema, { schema, path })
+      if (seen.has(schema)) return
+      seen.add(schema)
+      // Whatever only leads to others is left out, so that places that lead to the same ones are the same.
+      if (!Object.keys(schema).every(keyword => annotations.has(keyword) || ['$ref', 'allOf'].includes(keyword))) {
+        found.push({ schema, path })
+      }
       if (schema.$ref !== undefined) {
         const target = this.#resolve(schema.$ref, pointer(path, '$ref'))
         visit(target.schema, target.path)
@@ -61,7 +85,9 @@ export class SchemaSources {
       for (const [part, place] of list(schema, path, 'allOf')) visit(part, place)
     }
     for (const { schema, path } of values) visit(schema, path)
-    return never ? null : [...found.values()]
+    this.#visits += seen.size
+    if (this.#visits > MAX_VISITS) throw new NetworkTooLarge('its alternatives combine in too many ways')
+    return never ? null : found
   }
 
   /** One list of sources for each combination of alternatives; null where there is nothing to choose. */
