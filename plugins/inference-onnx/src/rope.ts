@@ -59,9 +59,9 @@ function readRope(
   const frequencies = Array.from({ length: rotated / 2 }, (_, pair) => base ** ((-2 * pair) / rotated))
   const positions = fields.count('max_position_embeddings')
   const kind = stated?.values.rope_type ?? stated?.values.type ?? 'default'
-  if (stated === null || kind === 'default') {
-    return { rope: { inverseFrequencies: frequencies, magnitude: 1, long: null }, contextLength: positions }
-  }
+  const plain: Rope = { inverseFrequencies: frequencies, magnitude: 1, long: null }
+  if (!hasNumbers(plain)) throw (stated ?? fields).refuse('rope_theta', `${base} gives frequencies that are no numbers`)
+  if (stated === null || kind === 'default') return { rope: plain, contextLength: positions }
   const name = traits.ropeAliases[`${kind}`] ?? `${kind}`
   const scale: RopeScaling | undefined = Object.hasOwn(scalings, name) ? scalings[name] : undefined
   if (scale === undefined) {
@@ -69,13 +69,19 @@ function readRope(
   }
   const original =
     fields.values.original_max_position_embeddings ?? stated.values.original_max_position_embeddings ?? positions
-  return scale({
+  const scaled = scale({
     parameters: stated,
     base,
     frequencies,
     positions,
     original: positive(stated, 'original_max_position_embeddings', original)
   })
+  if (hasNumbers(scaled.rope)) return scaled
+  throw stated.refuse('rope_type', `${kind} with these numbers gives frequencies that are no numbers`)
+}
+
+function hasNumbers({ inverseFrequencies, magnitude, long }: Rope): boolean {
+  return [...inverseFrequencies, ...(long?.inverseFrequencies ?? []), magnitude].every(Number.isFinite)
 }
 
 /**

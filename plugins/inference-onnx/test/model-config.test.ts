@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t from 'tap'
 import { parseModelConfig } from '../src/model-config.ts'
 import { rotaryTables } from '../src/rope.ts'
@@ -215,9 +216,56 @@ for (const [change, code, path] of [
   [{ rms_norm_eps: -1 }, 'INF_RUN_DIR_MALFORMED', 'rms_norm_eps'],
   [{ tie_word_embeddings: 'yes' }, 'INF_RUN_DIR_MALFORMED', 'tie_word_embeddings'],
   [{ rope_theta: 0 }, 'INF_RUN_DIR_MALFORMED', 'rope_theta'],
+  [{ rope_theta: 5e-324, head_dim: 1024 }, 'INF_RUN_DIR_MALFORMED', 'rope_theta'],
+  [{ rope_scaling: { type: 'linear', factor: 5e-324 } }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling.rope_type'],
   [{ rope_scaling: { type: 'linear' } }, 'INF_RUN_DIR_MALFORMED', 'rope_scaling.factor']
 ] as const) {
   t.test(`${JSON.stringify(change)} is refused at ${path}`, async t => {
     t.throws(() => parse(change), { code, at: { file: 'config.json', path } })
   })
 }
+
+t.test('whatever a configuration holds, it is read or refused with its file', async t => {
+  const names = [
+    'model_type hidden_size num_attention_heads num_key_value_heads head_dim num_hidden_layers hidden_act text_config',
+    'hidden_activation layer_types sliding_window use_sliding_window max_window_layers sliding_window_pattern rope_theta',
+    'rope_scaling rope_parameters rope_local_base_freq partial_rotary_factor original_max_position_embeddings vocab_size',
+    'max_position_embeddings rms_norm_eps query_pre_attn_scalar attn_logit_softcapping tie_word_embeddings eos_token_id',
+    'quantization_config attention_bias intermediate_size'
+  ].flatMap(line => line.split(' '))
+  const families = ['llama', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma3_text', 'phi3']
+  const scaling = fc.record(
+    {
+      type: fc.constantFrom('linear', 'dynamic', 'llama3', 'yarn', 'longrope', 'su', 'default', 'toString'),
+      factor: fc.oneof(fc.double(), fc.jsonValue()),
+      low_freq_factor: fc.double(),
+      high_freq_factor: fc.double(),
+      short_factor: fc.oneof(fc.array(fc.double()), fc.jsonValue()),
+      long_factor: fc.jsonValue(),
+      full_attention: fc.jsonValue(),
+      sliding_attention: fc.jsonValue(),
+      rope_theta: fc.jsonValue(),
+      partial_rotary_factor: fc.jsonValue()
+    },
+    { requiredKeys: [] }
+  )
+  const change = fc.dictionary(
+    fc.constantFrom(...names),
+    fc.oneof(fc.jsonValue(), fc.constantFrom(...families, 0, -1, 1e12, null), scaling),
+    { maxKeys: 4 }
+  )
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(fc.constantFrom(...families), change, (family, values) => {
+        try {
+          const { rope, windows, layers } = parse({ model_type: family, ...values })
+          return windows.length === layers && rope.inverseFrequencies.every(Number.isFinite)
+        } catch (error) {
+          const { code, at } = error as { code?: string; at?: { file?: string } }
+          return /^INF_(ARCHITECTURE_UNSUPPORTED|RUN_DIR_MALFORMED)$/.test(`${code}`) && at?.file === 'config.json'
+        }
+      }),
+      { numRuns: 2000 }
+    )
+  )
+})
