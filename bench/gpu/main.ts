@@ -133,31 +133,34 @@ async function decodeMs(decoder: BareDecoder, batch: number): Promise<number> {
   return median(await decoder.decode(batch, context, steps))
 }
 
-/** Tokens per second of whole requests, by batch size: what further tokens take, since the first ones wait for prompts. */
+/** Tokens per second of requests through the engine, by batch size, while all of a batch are decoded at once. */
 async function measureEngine(runDirectory: string, slots: number, maxContext: number): Promise<number[]> {
   const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory }, threads, speculation: 0 })
   const { device } = options
   const model = await engine.load({ runDirectory, device, slots, maxContext, quantization: 'none' })
-  const request = async (seed: number, maxTokens: number) => {
+  /** When how many tokens came. */
+  const request = async (seed: number) => {
     const tokens = Array.from({ length: context }, (_, index) => 10 + (((index + seed * 131) * 7919) % 1900))
-    const sampling = { temperature: 0 }
-    for await (const _ of model.generate({ tokens, maxTokens, ignoreEos: true, sampling, reusePrefix: false }));
-  }
-  const whole = async (batch: number, count: number) => {
-    const start = performance.now()
-    await Promise.all(Array.from({ length: batch }, (_, seed) => request(seed, count)))
-    return performance.now() - start
+    const settings = { maxTokens: 1 + steps, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
+    const times: { readonly at: number; readonly tokens: number }[] = []
+    for await (const event of model.generate({ tokens, ...settings })) {
+      if (event.type === 'text') times.push({ at: performance.now(), tokens: event.tokens.length })
+    }
+    return times
   }
   const rates: number[] = []
   for (const batch of batches) {
-    await whole(batch, 2)
-    let [one, all] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
-    for (let round = 0; round < rounds; round++) {
-      one = Math.min(one, await whole(batch, 1))
-      all = Math.min(all, await whole(batch, 1 + steps))
+    let best = 0
+    for (let round = 0; round <= rounds; round++) {
+      const sequences = await Promise.all(Array.from({ length: batch }, (_, seed) => request(seed)))
+      const start = Math.max(...sequences.map(times => times[0]?.at ?? 0))
+      const end = Math.min(...sequences.map(times => times.at(-1)?.at ?? 0))
+      const between = sequences.flat().filter(({ at }) => at > start && at <= end)
+      const count = between.reduce((sum, { tokens }) => sum + tokens, 0)
+      if (end > start) best = Math.max(best, (1000 * count) / (end - start))
     }
-    rates.push((1000 * batch * steps) / (all - one))
-    say(`engine, batch ${batch}: ${rates.at(-1)?.toFixed(0)} tokens/s`)
+    rates.push(best)
+    say(`engine, batch ${batch}: ${best.toFixed(0)} tokens/s`)
   }
   await model.close()
   await engine.close()
