@@ -1,6 +1,7 @@
 import type { GenerateEvent, GenerateUsage, LoadedModel, OutputConstraint, SamplingOptions } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { invalid } from './body-reader.ts'
+import { Ending, stopped } from './ending.ts'
 import { errors } from './errors.ts'
 import { type CompletionRecord, type Metrics, NO_METRICS } from './metrics.ts'
 import { contextExceeded, type Prompt, promptTokens } from './prompt.ts'
@@ -52,9 +53,6 @@ export interface Limits {
   /** Milliseconds that an answer may take, waiting included; 0 for no limit. */
   readonly timeoutMs: number
 }
-
-/** Why a completion is made to end. */
-type End = 'gone' | 'finish' | 'timeout'
 
 /** Runs completions on the served model: bounds them, admits them, and ends them with the unit. */
 export class Completions {
@@ -154,46 +152,6 @@ export class Completions {
   }
 }
 
-/** Everything that can end one completion early: its client, the server, the clock, or that it has said enough. */
-class Ending {
-  readonly #controller = new AbortController()
-  readonly #signal: AbortSignal
-  readonly #milliseconds: number
-  readonly #gone = () => this.end('gone')
-  readonly #timer: NodeJS.Timeout | undefined
-  why: End | undefined
-
-  constructor(signal: AbortSignal, milliseconds: number, begun: number) {
-    this.#signal = signal
-    this.#milliseconds = milliseconds
-    if (signal.aborted) this.#gone()
-    else signal.addEventListener('abort', this.#gone)
-    if (milliseconds === 0) return
-    this.#timer = setTimeout(() => this.end('timeout'), Math.max(0, begun + milliseconds - performance.now()))
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
-  }
-
-  end(why: End): void {
-    this.why ??= why
-    this.#controller.abort()
-  }
-
-  /** How a sequence that was cut off has ended; throws when its answer is not whole. */
-  reason(): 'stop' {
-    if (this.why === 'finish') return 'stop'
-    if (this.why === 'timeout') throw timedOut(this.#milliseconds)
-    throw stopped()
-  }
-
-  close(): void {
-    clearTimeout(this.#timer)
-    this.#signal.removeEventListener('abort', this.#gone)
-  }
-}
-
 /** Events of a generator that has run up to its first one; the abort ends it even when nobody reads on. */
 function startedWith(
   first: IteratorResult<CompletionEvent, void>,
@@ -259,20 +217,6 @@ function busy({ slots, queue }: Limits): Error {
   return errors.create('MSV_BUSY', `server busy: ${slots} answers are being generated and ${queue} requests wait`, {
     hint: 'Try again in a second; the setting plugins.model-server.queue makes the queue longer.'
   })
-}
-
-function stopped(): Error {
-  return errors.create('MSV_STOPPED', 'the answer was cut off, since the server is stopping or its client went away')
-}
-
-function timedOut(milliseconds: number): Error {
-  return errors.create(
-    'MSV_TIMEOUT',
-    `the answer took longer than the ${milliseconds / 1000} s that a request may take`,
-    {
-      hint: 'Ask for fewer tokens; the setting plugins.model-server.request_timeout_seconds gives more time.'
-    }
-  )
 }
 
 /** The engine's refusals in this server's words; anything else passes as it is. */

@@ -153,3 +153,41 @@ t.test('a gap is filled with the tokens that the vocabulary has for it', async t
   t.same(fillInTheMiddle(filling, 'toy', 'a', 'b'), [300, 97, 301, 98, 302])
   t.equal(fillInTheMiddle(filling, 'toy', '<|fim_suffix|>', '').filter(token => token >= 300).length, 3)
 })
+
+t.test('bodies have the fields of the format and no others', async t => {
+  const { post } = await connect(t, { abilities: { tools: true }, chatTemplate: '<tool_call>' })
+  const rowsOf = async (path: string, body: object) =>
+    (await (await post(path, body)).text())
+      .trimEnd()
+      .split('\n')
+      .map(row => JSON.parse(row) as Record<string, any>)
+  const counts = [
+    ...['total_duration', 'load_duration', 'prompt_eval_count', 'prompt_eval_duration', 'eval_count', 'eval_duration']
+  ]
+  const end = ['done', 'done_reason', ...counts]
+  const say = (content: string) => [{ role: 'user', content }]
+  const chat = await rowsOf('/api/chat', { messages: say('ab') })
+  t.same(
+    chat.map(row => Object.keys(row)),
+    [
+      ['model', 'created_at', 'message', 'done'],
+      ['model', 'created_at', 'message', 'done'],
+      ['model', 'created_at', 'message', ...end]
+    ]
+  )
+  t.ok(chat.every(row => Object.keys(row.message).join() === 'role,content'))
+  const [first, last] = await rowsOf('/api/generate', { prompt: 'a' })
+  t.same(Object.keys(first ?? {}), ['model', 'created_at', 'response', 'done'])
+  t.same(Object.keys(last ?? {}), ['model', 'created_at', 'response', 'done', 'done_reason', 'context', ...counts])
+  const call = '<tool_call>{"name":"f","arguments":{}}</tool_call>'
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  const [called] = await rowsOf('/api/chat', { messages: say(call), tools })
+  t.same(called?.message, {
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: called?.message.tool_calls[0].id, function: { index: 0, name: 'f', arguments: {} } }]
+  })
+  const shown = (await (await post('/api/show', { model: 'toy' })).json()) as object
+  const facts = ['modelfile', 'parameters', 'template', 'details', 'model_info', 'capabilities', 'modified_at']
+  t.same(Object.keys(shown), facts)
+})

@@ -57,6 +57,7 @@ export class AnswerReader {
   #called = false
   #brokenOff = false
   #thinkingTokens = 0
+  #thought = false
   readonly #closeMark: string
 
   constructor(reading: AnswerReading, model: LoadedModel) {
@@ -79,7 +80,7 @@ export class AnswerReader {
   }
 
   get thinkingTokens(): number {
-    return this.#thinking === null ? 0 : this.#thinkingTokens
+    return this.#thought ? this.#thinkingTokens : 0
   }
 
   push(event: TextEvent): AnswerEvent[] {
@@ -116,8 +117,10 @@ export class AnswerReader {
     const { afterThought } = this.#reading
     const events: AnswerEvent[] = []
     for (const { type, text, end } of pieces) {
-      if (type === 'thinking') events.push({ type, text })
-      else if (afterThought === undefined) events.push(...this.#content(text, end - text.length))
+      if (type === 'thinking') {
+        this.#thought = true
+        events.push({ type, text })
+      } else if (afterThought === undefined) events.push(...this.#content(text, end - text.length))
     }
     const closedAt = this.#thinking?.closedAt
     if (closedAt !== undefined) this.#answerAfter(this.#raw.slice(0, closedAt))
