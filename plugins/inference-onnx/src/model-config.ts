@@ -137,7 +137,8 @@ function biasesOf(fields: ConfigFields, traits: FamilyTraits): Biases {
   const biases = typeof traits.biases === 'function' ? traits.biases(fields) : traits.biases
   for (const [name, has] of [
     ['attention_bias', biases.queryKeyValue],
-    ['mlp_bias', biases.mlp]
+    ['mlp_bias', biases.mlp],
+    ['lm_head_bias', false]
   ] as const) {
     if (!has && fields.boolean(name, false)) throw fields.unsupported(name, true, 'false')
   }

@@ -195,6 +195,7 @@ for (const [change, code, path] of [
   [{ model_type: 'gemma2', hidden_activation: 'gelu' }, 'INF_ARCHITECTURE_UNSUPPORTED', 'hidden_activation'],
   [{ model_type: 'mistral', attention_bias: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'attention_bias'],
   [{ model_type: 'qwen3', mlp_bias: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'mlp_bias'],
+  [{ model_type: 'phi3', lm_head_bias: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'lm_head_bias'],
   [{ use_bidirectional_attention: true }, 'INF_ARCHITECTURE_UNSUPPORTED', 'use_bidirectional_attention'],
   [
     { quantization_config: { quant_method: 'awq' } },
@@ -224,6 +225,53 @@ for (const [change, code, path] of [
     t.throws(() => parse(change), { code, at: { file: 'config.json', path } })
   })
 }
+
+t.test('configurations in the form of public checkpoints are read', async t => {
+  const phi4mini = {
+    model_type: 'phi3',
+    hidden_size: 3072,
+    num_attention_heads: 24,
+    num_key_value_heads: 8,
+    max_position_embeddings: 131_072,
+    original_max_position_embeddings: 4096,
+    partial_rotary_factor: 0.75,
+    sliding_window: 262_144,
+    rope_scaling: { type: 'longrope', long_factor: Array(48).fill(2), short_factor: Array(48).fill(1) },
+    lm_head_bias: false,
+    tie_word_embeddings: true
+  }
+  t.match(parse(phi4mini), { headSize: 128, contextLength: 131_072, tiedHead: true, rope: { long: { beyond: 4096 } } })
+  const gemma3 = {
+    model_type: 'gemma3',
+    eos_token_id: [1, 106],
+    text_config: {
+      model_type: 'gemma3_text',
+      hidden_size: 2560,
+      intermediate_size: 10_240,
+      num_hidden_layers: 34,
+      rope_scaling: { factor: 8, rope_type: 'linear' },
+      sliding_window: 1024
+    },
+    vision_config: { model_type: 'siglip_vision_model' }
+  }
+  t.match(parseModelConfig('config.json', gemma3, null), {
+    heads: 8,
+    keyValueHeads: 4,
+    headSize: 256,
+    vocabularySize: 262_208,
+    contextLength: 131_072,
+    endTokens: [1, 106]
+  })
+  const qwen = {
+    model_type: 'qwen2',
+    max_position_embeddings: 32_768,
+    use_sliding_window: false,
+    sliding_window: 131_072,
+    max_window_layers: 28,
+    rope_scaling: { factor: 4, original_max_position_embeddings: 32_768, type: 'yarn' }
+  }
+  t.match(parse(qwen), { contextLength: 131_072, windows: [null, null] })
+})
 
 t.test('whatever a configuration holds, it is read or refused with its file', async t => {
   const names = [
