@@ -33,11 +33,17 @@ def main():
     if on_gpu:
         result["gpu"] = torch.cuda.get_device_name(target)
         result["copyGBps"] = copy_bandwidth(torch, target, clock)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype).to(target).eval()
+    model = first_that_takes(
+        lambda: AutoModelForCausalLM.from_pretrained(folder, dtype=dtype),
+        lambda: AutoModelForCausalLM.from_pretrained(folder, torch_dtype=dtype),
+    )
+    model = model.to(target).eval()
     vocabulary = model.config.vocab_size
 
     def cache(batch, length):
-        return StaticCache(config=model.config, max_batch_size=batch, max_cache_len=length, device=target, dtype=dtype)
+        settings = {"config": model.config, "max_cache_len": length}
+        older = {"max_batch_size": batch, "device": target, "dtype": dtype}
+        return first_that_takes(lambda: StaticCache(**settings, **older), lambda: StaticCache(**settings))
 
     def run(function, ids, past, position):
         positions = torch.arange(position, position + ids.shape[1], device=target)
@@ -68,6 +74,16 @@ def main():
                 times.append(clock() - start)
             result["decodeMs"][str(batch)] = sorted(times[steps:])[steps // 2] * 1000
     return result
+
+
+def first_that_takes(*attempts):
+    """Names of parameters change between releases of transformers."""
+    for attempt in attempts[:-1]:
+        try:
+            return attempt()
+        except TypeError:
+            continue
+    return attempts[-1]()
 
 
 def copy_bandwidth(torch, target, clock):
