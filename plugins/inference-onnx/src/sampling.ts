@@ -40,12 +40,12 @@ export class Sampler {
     const best = argmax(logits)
     const weigh = (token: number) =>
       Math.exp(((logits[token] as number) - (logits[best] as number)) / this.#temperature)
-    if (topK === 0 && topP >= 1 && minP <= 0 && typicalP >= 1) return this.#drawFromAll(logits, best) ?? best
+    if (topK === 0 && topP >= 1 && typicalP >= 1) return this.#drawFromAll(logits, best, minP) ?? best
     const limit = topK === 0 ? logits.length : Math.min(topK, logits.length)
     const ranked =
       typicalP >= 1
         ? this.#truncate(logits, weigh, limit, topP, best)
-        : shareOf(topP, typical(limit < logits.length ? largest(logits, limit) : logits.keys(), weigh, typicalP))
+        : shareOf(topP, this.#typical(logits, limit, typicalP))
     const kept = ranked.filter(({ weight }) => weight >= minP)
     let rest = this.#random() * kept.reduce((sum, { weight }) => sum + weight, 0)
     for (const { token, weight } of kept) {
@@ -75,11 +75,19 @@ export class Sampler {
     }
   }
 
-  /** Null where rounding leaves a rest at the end. */
-  #drawFromAll(logits: Float32Array, best: number): number | null {
+  /** Of all tokens whose weight is at least `minP`. Null where rounding leaves a rest at the end. */
+  #drawFromAll(logits: Float32Array, best: number, minP: number): number | null {
     if (this.#weights.length !== logits.length) this.#weights = new Float64Array(logits.length)
     const weights = this.#weights
-    let rest = this.#random() * sumOfWeights(logits, best, this.#temperature, weights)
+    let total = sumOfWeights(logits, best, this.#temperature, weights)
+    if (minP > 0) {
+      total = 0
+      for (let token = 0; token < weights.length; token++) {
+        if ((weights[token] as number) < minP) weights[token] = 0
+        else total += weights[token] as number
+      }
+    }
+    let rest = this.#random() * total
     for (let token = 0; token < weights.length; token++) {
       rest -= weights[token] as number
       if (rest < 0) return token
@@ -111,25 +119,34 @@ export class Sampler {
       ranked = rank(Math.min(limit, ranked.length * 8))
     }
   }
-}
 
-/**
- * Locally typical sampling (https://arxiv.org/abs/2202.00666): the tokens whose surprise is closest to what is expected of
- * the distribution, most likely first, cut after the one with which their share of the whole reaches `typicalP`.
- */
-function typical(tokens: Iterable<number>, weigh: (token: number) => number, typicalP: number): Weighted[] {
-  const candidates = Array.from(tokens, token => ({ token, weight: weigh(token) })).filter(({ weight }) => weight > 0)
-  const total = candidates.reduce((sum, { weight }) => sum + weight, 0)
-  const surprise = (weight: number) => Math.log(total / weight)
-  const entropy = candidates.reduce((sum, { weight }) => sum + (weight / total) * surprise(weight), 0)
-  const closeness = Float32Array.from(candidates, ({ weight }) => -Math.abs(surprise(weight) - entropy))
-  let kept: Weighted[] = []
-  for (let count = FIRST_RANKED; kept.length < candidates.length; count *= 8) {
-    const ranked = largest(closeness, Math.min(count, candidates.length)).map(i => candidates[i] as Weighted)
-    kept = shareOf(typicalP, ranked, total)
-    if (kept.length < ranked.length) break
+  /**
+   * Of the `limit` most likely tokens those whose surprise is closest to what is expected of their distribution, most
+   * likely first, cut after the one with which their share of the whole reaches `typicalP`: locally typical sampling
+   * (https://arxiv.org/abs/2202.00666).
+   */
+  #typical(logits: Float32Array, limit: number, typicalP: number): Weighted[] {
+    const pool = limit < logits.length ? largest(logits, limit) : null
+    const values = pool === null ? logits : Float32Array.from(pool, token => logits[token] as number)
+    const weights = new Float64Array(values.length)
+    const best = argmax(values)
+    const total = sumOfWeights(values, best, this.#temperature, weights)
+    // A surprise is what the logit lacks to the best one, up to a factor and a summand that are the same for all.
+    const lack = values.map(value => (values[best] as number) - value)
+    let expected = 0
+    for (let i = 0; i < lack.length; i++) {
+      if (weights[i] !== 0) expected += ((weights[i] as number) / total) * (lack[i] as number)
+    }
+    const closeness = lack.map(value => -Math.abs(value - expected))
+    for (let count = FIRST_RANKED; ; count *= 8) {
+      const ranked = largest(closeness, Math.min(count, closeness.length)).map(i => ({
+        token: pool?.[i] ?? i,
+        weight: weights[i] as number
+      }))
+      const kept = shareOf(typicalP, ranked, total)
+      if (kept.length < ranked.length || count >= closeness.length) return kept.sort((a, b) => b.weight - a.weight)
+    }
   }
-  return kept.sort((a, b) => b.weight - a.weight)
 }
 
 /** Candidates in their order, cut after the one with which their share of `total` reaches `share`. */
