@@ -146,7 +146,8 @@ export interface LoadedModel {
    * Text is never cut inside a UTF-8 sequence, and nothing that could still turn out to be a stop string is yielded early.
    * Aborting `signal` ends the sequence within one token, with `finishReason: 'cancelled'`.
    * Throws `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) before any event when the prompt does not fit.
-   * Throws `INF_BUSY` when every slot is taken and the waiting room is full.
+   * Throws `INF_BUSY` when every slot is taken and the waiting room is full, `INF_ADAPTER_UNKNOWN` when there is no
+   * adapter of the name that was asked for.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
   /** What is free now. */
@@ -155,8 +156,11 @@ export interface LoadedModel {
   statistics(): ModelStatistics
   /** Adapters that requests may name beside the one that was loaded with the model; absent where the engine has none. */
   readonly adapters?: ModelAdapters
-  /** Logits of the last position of every prefix asked for: test and evaluation use. Shape: `[positions][vocabulary]`. */
-  logits(tokens: readonly number[]): Promise<Float32Array[]>
+  /**
+   * Logits of the last position of every prefix asked for: test and evaluation use. Shape: `[positions][vocabulary]`.
+   * `adapter` as in {@link GenerateRequest.adapter}.
+   */
+  logits(tokens: readonly number[], options?: { readonly adapter?: string | null }): Promise<Float32Array[]>
   close(): Promise<void>
 }
 

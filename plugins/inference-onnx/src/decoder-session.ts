@@ -1,7 +1,7 @@
 import type { CachePool, CacheViews } from './batching/cache-pool.ts'
 import { Frame, type FrameShape, logitRows, type Span, type Wanted } from './batching/frame.ts'
 import type { ServedConfig } from './model-config.ts'
-import type { Binding, HostTensor, Runtime, Session } from './ort/runtime.ts'
+import type { Binding, Bindings, HostTensor, Runtime, Session } from './ort/runtime.ts'
 
 export interface DecoderSessionOptions {
   readonly runtime: Runtime
@@ -20,17 +20,25 @@ export interface DecoderRun {
   /** One per sequence. Several sequences have one token each. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
+  /** What it is computed with; see {@link DecoderSession.addVariant}. Default: the session itself. */
+  readonly weights?: unknown
   /** Aborting it makes the run fail soon, where the runtime can interrupt itself. */
   readonly signal?: AbortSignal | undefined
+}
+
+/** Another decoder over the same cache: a session, and what its graph takes besides tokens and cache. */
+export interface DecoderVariant {
+  readonly session: Session
+  readonly inputs: Bindings
 }
 
 /** Windows whose bindings are kept. */
 const MAX_WINDOWS = 48
 
-/** Bindings for runs over the same rows of the cache, by the name of their shape. */
+/** Bindings for runs over the same rows of the cache, by what they are computed with and the name of their shape. */
 interface Window {
   readonly views: CacheViews
-  readonly bindings: Map<string, Binding>
+  readonly bindings: Map<DecoderVariant, Map<string, Binding>>
 }
 
 /**
@@ -45,9 +53,12 @@ export class DecoderSession {
   readonly #frames = new Map<string, Frame>()
   /** By first row and number of rows; used ones move to the end. */
   readonly #windows = new Map<string, Window>()
+  /** By what jobs call their weights; null is what the model was loaded with. */
+  readonly #variants: Map<unknown, DecoderVariant>
 
   constructor(options: DecoderSessionOptions) {
     this.#options = options
+    this.#variants = new Map([[null, { session: options.session, inputs: {} }]])
     const { runtime, config } = options
     this.#sharedLogits = runtime.host('float32', [options.logitRows, config.vocabularySize])
   }
@@ -64,18 +75,38 @@ export class DecoderSession {
    * Reads the tokens of all spans and returns logits `[rows, vocabulary]`: of the last token of each span, or of all. The
    * array is valid until the next run. The cache must have room for them: see {@link DecoderSession.reserve}.
    */
-  async run({ row, spans, wanted, signal }: DecoderRun): Promise<Float32Array> {
+  async run({ row, spans, wanted, weights = null, signal }: DecoderRun): Promise<Float32Array> {
+    const variant = this.#variants.get(weights)
+    if (variant === undefined) throw new Error('a run names weights that are not there')
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
     const window = this.#window(row, spans.length)
     const name = `${shape.batch} ${shape.length} ${wanted}`
-    if (!this.#recurs(shape)) return this.#runOnce(window, shape, spans, signal)
+    if (!this.#recurs(shape)) return this.#runOnce(variant, window, shape, spans, signal)
     const frame = this.#frames.get(name) ?? new Frame(this.#frameOptions, shape)
     this.#frames.set(name, frame)
-    const binding = window.bindings.get(name) ?? this.#bind(window, frame)
-    window.bindings.set(name, binding)
+    const bindings = window.bindings.get(variant) ?? new Map<string, Binding>()
+    window.bindings.set(variant, bindings)
+    const binding = bindings.get(name) ?? this.#bind(variant, window, frame)
+    bindings.set(name, binding)
     frame.write(spans)
     await binding.run(signal)
     return frame.logits
+  }
+
+  /** From now on runs may name `weights`; whoever adds a variant removes it before its session and inputs are freed. */
+  addVariant(weights: object, variant: DecoderVariant): void {
+    this.#variants.set(weights, variant)
+  }
+
+  /** No run with it may be under way. */
+  removeVariant(weights: object): void {
+    const variant = this.#variants.get(weights)
+    if (variant === undefined) return
+    this.#variants.delete(weights)
+    for (const { bindings } of this.#windows.values()) {
+      for (const binding of bindings.get(variant)?.values() ?? []) binding.release()
+      bindings.delete(variant)
+    }
   }
 
   /** Makes room in the cache; see {@link CachePool.reserve}. */
@@ -107,13 +138,14 @@ export class DecoderSession {
   }
 
   async #runOnce(
+    variant: DecoderVariant,
     window: Window,
     shape: FrameShape,
     spans: readonly Span[],
     signal: AbortSignal | undefined
   ): Promise<Float32Array> {
     const frame = new Frame(this.#frameOptions, shape)
-    const binding = this.#bind(window, frame)
+    const binding = this.#bind(variant, window, frame)
     try {
       frame.write(spans)
       await binding.run(signal)
@@ -124,9 +156,9 @@ export class DecoderSession {
     }
   }
 
-  #bind({ views }: Window, frame: Frame): Binding {
-    const inputs = { ...frame.inputs, ...views.past }
-    return this.#options.session.bind(inputs, { ...frame.outputs, ...views.present })
+  #bind(variant: DecoderVariant, { views }: Window, frame: Frame): Binding {
+    const inputs = { ...variant.inputs, ...frame.inputs, ...views.past }
+    return variant.session.bind(inputs, { ...frame.outputs, ...views.present })
   }
 
   #window(row: number, count: number): Window {
@@ -145,7 +177,7 @@ export class DecoderSession {
 
   #releaseWindow(name: string, { views, bindings }: Window): void {
     this.#windows.delete(name)
-    for (const binding of bindings.values()) binding.release()
+    for (const kept of bindings.values()) for (const binding of kept.values()) binding.release()
     views.release()
   }
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import type { DeviceInfo, InferenceEngine, LoadedModel, LoadOptions, ModelInfo } from '@svc/contracts'
+import { HotAdapters } from './adapters/hot-adapters.ts'
+import { openBase } from './adapters/open-base.ts'
 import { CachePool } from './batching/cache-pool.ts'
 import { Scheduler } from './batching/scheduler.ts'
 import { buildGraph, takeExported } from './decoder-graph.ts'
@@ -23,6 +25,7 @@ import type { QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
+import { TensorNames } from './weights/tensor-names.ts'
 
 export interface OnnxEngineOptions {
   /** Folder for converted weights and digests. Nothing breaks when it cannot be written or is emptied. */
@@ -179,19 +182,22 @@ export class OnnxEngine implements InferenceEngine {
       gpuMemoryBytes: this.#options.gpu?.memoryBytes,
       gpuPrecision: this.#options.gpu?.precision ?? ('auto' as const)
     }
+    const prepare = {
+      directory,
+      digest,
+      runtime: hostRuntime,
+      threads,
+      cacheDirectory,
+      onUncached: (reason: Error) =>
+        this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
+    }
     const graph =
       source.kind === 'exported'
         ? await takeExported(source, sizeBytes, wanted, note => this.#options.onNote?.(note))
         : await buildGraph(source.config, wanted, {
-            directory,
-            digest,
-            runtime: hostRuntime,
-            threads,
-            cacheDirectory,
+            ...prepare,
             signal,
-            report: step => report(progress.digest, progress.weights, step),
-            onUncached: reason =>
-              this.#warn('Converted weights stay in memory, since the cache cannot be written', reason)
+            report: step => report(progress.digest, progress.weights, step)
           })
     report(progress.weights, progress.session, 'building the session')(0)
     const session = await runtime.createSession({
@@ -227,11 +233,30 @@ export class OnnxEngine implements InferenceEngine {
       adapter: adapterInfo(directory),
       chatTemplate: template.source
     }
+    const checkpoint = source.kind === 'checkpoint' ? source.config : null
+    const adapters =
+      checkpoint === null
+        ? null
+        : new HotAdapters({
+            runtime,
+            decoder,
+            config: checkpoint,
+            names: new TensorNames(name => directory.tensors.has(name)),
+            plain: directory.plain,
+            openBase: () =>
+              openBase({
+                config: checkpoint,
+                wanted: { ...wanted, quantization: graph.quantization },
+                prepare,
+                runtime
+              })
+          })
     this.#openModels++
     return new OnnxModel({
       info,
       tokenizer,
       template,
+      adapters,
       scheduler: new Scheduler({
         session: decoder,
         cache,

@@ -2,6 +2,7 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Codes of the inference engine. */
 export const inferenceErrors = errorTable({
+  INF_ADAPTER_EXISTS: { message: 'The model has an adapter of that name already.', status: 409 },
   INF_ADAPTER_INVALID: { message: "The adapter's file or metadata does not fit itself or the model." },
   INF_ADAPTER_UNKNOWN: { message: 'The model has no adapter of that name.', status: 404 },
   INF_ARCHITECTURE_UNSUPPORTED: { message: 'The engine cannot build a model of this family or with this setting.' },

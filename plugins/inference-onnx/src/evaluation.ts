@@ -4,7 +4,7 @@ import type { Job, Outcome } from './batching/job.ts'
 export class Evaluation implements Job {
   readonly client = ''
   readonly wanted = 'all'
-  readonly weights = null
+  readonly weights: unknown
   readonly reusePrefix = false
   readonly ready = true
   readonly tokens: readonly number[]
@@ -14,8 +14,9 @@ export class Evaluation implements Job {
   readonly #ended: Promise<Outcome>
   #end: (outcome: Outcome) => void = () => {}
 
-  constructor(tokens: readonly number[], vocabularySize: number, signal: AbortSignal) {
+  constructor(tokens: readonly number[], vocabularySize: number, weights: unknown, signal: AbortSignal) {
     this.tokens = tokens
+    this.weights = weights
     this.signal = signal
     this.#vocabularySize = vocabularySize
     this.#ended = new Promise(resolve => {

@@ -35,9 +35,6 @@ export function checkRequest(request: GenerateRequest, vocabularySize: number, c
   }
   checkTokens(request.tokens, vocabularySize)
   checkTokens([...(request.sampling?.logitBias?.keys() ?? [])], vocabularySize)
-  if (typeof request.adapter === 'string') {
-    throw inferenceErrors.create('INF_ADAPTER_UNKNOWN', `The model has no adapter ${JSON.stringify(request.adapter)}`)
-  }
   const promptTokens = request.tokens.length
   if (promptTokens === 0) {
     throw inferenceErrors.create('INF_OPTION_INVALID', 'The prompt is empty: there is nothing to continue', {

@@ -16,6 +16,8 @@ export interface GenerationOptions {
   readonly endTokens: ReadonlySet<number>
   /** Tokens of prompt and completion together. */
   readonly contextLength: number
+  /** What it is computed with; see {@link Job.weights}. */
+  readonly weights: unknown
   /** What the completion must look like; null for any text. */
   readonly matcher: Matcher | null
   /** Aborted by the caller, because the model closes, or because nobody takes the events any more. */
@@ -49,7 +51,7 @@ export async function* generate(options: GenerationOptions): AsyncGenerator<Gene
 class Sequence implements Job {
   readonly client: string
   readonly wanted = 'last'
-  readonly weights = null
+  readonly weights: unknown
   readonly reusePrefix: boolean
   readonly signal: AbortSignal
   /** Prompt and completion. */
@@ -75,6 +77,7 @@ class Sequence implements Job {
     const { request, contextLength, abort } = options
     this.#options = options
     this.client = request.client ?? ''
+    this.weights = options.weights
     this.reusePrefix = request.reusePrefix ?? true
     this.signal = abort.signal
     const sampling = request.sampling ?? {}

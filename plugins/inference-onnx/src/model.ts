@@ -4,11 +4,13 @@ import type {
   GenerateEvent,
   GenerateRequest,
   LoadedModel,
+  ModelAdapters,
   ModelCapacity,
   ModelInfo,
   ModelStatistics,
   RenderChatOptions
 } from '@svc/contracts'
+import { type AdapterLease, adapterUnknown, type HotAdapters, LOADED } from './adapters/hot-adapters.ts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
 import { OutputConstraints } from './constraint/output-constraints.ts'
@@ -24,12 +26,15 @@ export interface OnnxModelOptions {
   readonly template: ChatTemplate
   readonly endTokens: ReadonlySet<number>
   readonly scheduler: Scheduler
+  /** Null where the graph was exported, and takes none. */
+  readonly adapters: HotAdapters | null
   onClosed(): Promise<void>
 }
 
 /** A decoder that is ready to generate. */
 export class OnnxModel implements LoadedModel {
   readonly info: ModelInfo
+  readonly adapters?: ModelAdapters
   readonly #options: OnnxModelOptions
   readonly #constraints: OutputConstraints
   readonly #closing = new AbortController()
@@ -40,6 +45,7 @@ export class OnnxModel implements LoadedModel {
   constructor(options: OnnxModelOptions) {
     this.info = options.info
     this.#options = options
+    if (options.adapters !== null) this.adapters = options.adapters
     const { tokenizer, endTokens } = options
     this.#constraints = new OutputConstraints({
       size: options.info.vocabularySize,
@@ -82,9 +88,14 @@ export class OnnxModel implements LoadedModel {
     if (request.signal?.aborted) abort()
     request.signal?.addEventListener('abort', abort)
     this.#running.add(controller)
+    let lease: AdapterLease | undefined
     try {
-      yield* generate({ ...this.#options, request, contextLength, matcher, abort: controller })
+      if (request.adapter === null) await this.#openBare()
+      lease = this.#lease(request.adapter)
+      const { weights } = lease
+      yield* generate({ ...this.#options, request, contextLength, weights, matcher, abort: controller })
     } finally {
+      lease?.release()
       this.#running.delete(controller)
       request.signal?.removeEventListener('abort', abort)
     }
@@ -96,26 +107,55 @@ export class OnnxModel implements LoadedModel {
   }
 
   statistics(): ModelStatistics {
-    return { ...this.#options.scheduler.statistics(), weightBytes: this.info.sizeBytes }
+    const { scheduler, adapters } = this.#options
+    return { ...scheduler.statistics(), weightBytes: this.info.sizeBytes + (adapters?.bytes ?? 0) }
   }
 
-  async logits(tokens: readonly number[]): Promise<Float32Array[]> {
+  async logits(tokens: readonly number[], options: { readonly adapter?: string | null } = {}): Promise<Float32Array[]> {
     this.#requireOpen()
     const { vocabularySize, contextLength } = this.info
     checkTokens(tokens, vocabularySize)
     if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
-    const evaluation = new Evaluation(tokens, vocabularySize, this.#closing.signal)
-    this.#options.scheduler.submit(evaluation)
-    const rows = await evaluation.result()
-    if (rows === null) throw this.#closedError()
-    return rows
+    if (options.adapter === null) await this.#openBare()
+    const lease = this.#lease(options.adapter)
+    try {
+      const evaluation = new Evaluation(tokens, vocabularySize, lease.weights, this.#closing.signal)
+      this.#options.scheduler.submit(evaluation)
+      const rows = await evaluation.result()
+      if (rows === null) throw this.#closedError()
+      return rows
+    } finally {
+      lease.release()
+    }
   }
 
   close(): Promise<void> {
     this.#closing.abort()
     for (const controller of this.#running) controller.abort()
-    this.#closed ??= this.#options.scheduler.close().finally(() => this.#options.onClosed())
+    this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const { scheduler, adapters, onClosed } = this.#options
+    try {
+      await scheduler.close()
+      await adapters?.close()
+    } finally {
+      await onClosed()
+    }
+  }
+
+  async #openBare(): Promise<void> {
+    await this.#options.adapters?.openBare()
+    this.#requireOpen()
+  }
+
+  #lease(adapter: string | null | undefined): AdapterLease {
+    const { adapters } = this.#options
+    if (adapters !== null) return adapters.lease(adapter)
+    if (typeof adapter === 'string') throw adapterUnknown(adapter, [])
+    return LOADED
   }
 
   #requireOpen(): void {

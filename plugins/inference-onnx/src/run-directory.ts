@@ -26,6 +26,8 @@ export interface RunDirectory {
   /** Whether adapter and merged weights count, if there are any. */
   readonly adapted: boolean
   readonly adapter: Adapter | null
+  /** Whether the tensors are those of the base model: no adapter, and none of them merged. */
+  readonly plain: boolean
   readonly handoff: ExternalServingHandoff | null
   /** Absolute paths of all files that were found and count for the model. */
   readonly files: readonly string[]
@@ -75,6 +77,7 @@ export async function readRunDirectory(path: string, options: { readonly adapter
     tensors: found?.tensors ?? new Map(),
     adapted: options.adapter,
     adapter: found?.adapter ?? null,
+    plain: found?.plain ?? true,
     handoff,
     files: [...files]
   }
@@ -85,7 +88,7 @@ async function readWeights(
   path: string,
   metadata: AdapterMetadata | null,
   options: { readonly adapter: boolean }
-): Promise<Pick<RunDirectory, 'tensors' | 'adapter' | 'files'>> {
+): Promise<Pick<RunDirectory, 'tensors' | 'adapter' | 'plain' | 'files'>> {
   const base = await readBase(path, metadata?.baseModel ?? null)
   const merged = await readMerged(path)
   if (base === null && merged === null) throw noWeights(path, metadata?.baseModel ?? null)
@@ -95,6 +98,7 @@ async function readWeights(
   return {
     tensors: new Map(options.adapter ? [...baseTensors, ...mergedTensors] : [...mergedTensors, ...baseTensors]),
     adapter,
+    plain: !options.adapter || (adapter === null && (base === null || merged === null)),
     files: [...(base?.files ?? []), ...(merged?.files ?? []), ...(adapter?.files ?? [])]
   }
 }

@@ -64,7 +64,13 @@ export class Steps {
     const end = Math.min(start + session.chunk, job.tokens.length)
     await session.reserve(end, rows.lengths)
     const spans = [{ tokens: job.tokens.slice(start, end), position: start }]
-    const logits = await session.run({ row: row.index, spans, wanted: job.wanted, signal: job.signal })
+    const logits = await session.run({
+      row: row.index,
+      spans,
+      wanted: job.wanted,
+      weights: job.weights,
+      signal: job.signal
+    })
     row.length = end
     this.counts.promptTokens += end - start
     running.reading = end < job.tokens.length
@@ -81,7 +87,7 @@ export class Steps {
     const [first] = ordered as [Placed, ...Placed[]]
     // Of several, one that is no longer wanted must not stop the others.
     const signal = ordered.length === 1 ? first.job.signal : undefined
-    const logits = await this.#run({ row: first.row.index, spans, wanted: 'last', signal })
+    const logits = await this.#run({ row: first.row.index, spans, wanted: 'last', weights: first.job.weights, signal })
     for (const [i, running] of ordered.entries()) {
       running.row.length++
       deliver({ running, logits: this.#logitsOf(i, logits) })
@@ -103,7 +109,7 @@ export class Steps {
     const tokens = [job.tokens[row.length] as number, ...draft]
     await session.reserve(row.length + tokens.length, rows.lengths)
     const spans = [{ tokens, position: row.length }]
-    const logits = await this.#run({ row: row.index, spans, wanted: 'all', signal: job.signal })
+    const logits = await this.#run({ row: row.index, spans, wanted: 'all', weights: job.weights, signal: job.signal })
     let accepted = 0
     for (;;) {
       row.length++

@@ -42,13 +42,35 @@ export const BLOCK = 128
 export interface Linear {
   readonly weight: LinearWeight
   readonly bias: ExternalTensor | null
+  /** Set where the factors of an adapter are inputs of the graph. */
+  readonly lowRank?: LowRankInputs
+}
+
+/** Inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may be 0 and change between runs. */
+export interface LowRankInputs {
+  readonly name: string
+  readonly inputs: number
+  readonly outputs: number
 }
 
 /** Adds `input * weight^T + bias`, called `name`: `[..., in]` to `[..., out]`. */
 export function linear(graph: OnnxGraph, name: string, input: string, source: Linear): string {
-  const output = source.bias === null ? name : `${name}.product`
-  multiply(graph, output, input, source.weight)
-  return source.bias === null ? name : graph.node('Add', [output, graph.weight(source.bias)], name)
+  const { weight, bias, lowRank } = source
+  const sum = lowRank === undefined ? name : `${name}.base`
+  const product = bias === null ? sum : `${name}.product`
+  multiply(graph, product, input, weight)
+  if (bias !== null) graph.node('Add', [product, graph.weight(bias)], sum)
+  return lowRank === undefined ? name : addLowRank(graph, name, input, sum, lowRank)
+}
+
+/** Adds `base + (input * a) * b`; the small products are float32 whatever the graph's precision is. */
+function addLowRank(graph: OnnxGraph, name: string, input: string, base: string, lowRank: LowRankInputs): string {
+  const rank = `${lowRank.name}.rank`
+  const a = graph.input(`${lowRank.name}.a`, 'float32', [lowRank.inputs, rank])
+  const b = graph.input(`${lowRank.name}.b`, 'float32', [rank, lowRank.outputs])
+  const inner = graph.node('MatMul', [graph.inPrecision(input, graph.precision, 'float32'), a], `${name}.inner`)
+  const update = graph.node('MatMul', [inner, b], `${name}.update`)
+  return graph.node('Add', [base, graph.inPrecision(update, 'float32')], name)
 }
 
 /**

@@ -76,6 +76,17 @@ export class DeviceRuntime implements Runtime {
     return state
   }
 
+  constant(shape: readonly number[], values: Float32Array): Tensor {
+    const tensor = this.#memory.allocate(shape)
+    if (values.length === 0) return tensor
+    const source = this.#native.constant([1, values.length], values)
+    const target = this.#memory.part(tensor, [1, values.length])
+    const [from, to] = [this.#native.host('int64', [1]), this.#native.host('int64', [1, 1])]
+    const inputs = { source, target, source_rows: from, target_rows: to }
+    runOnce(this.#copy, inputs, { copied: target }, [source, target, from, to])
+    return tensor
+  }
+
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
     const whole: Tensor = tensor
     if (!(whole instanceof DeviceTensor)) return this.#native.view(tensor, start, count)

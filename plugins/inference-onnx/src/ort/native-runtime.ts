@@ -49,6 +49,12 @@ export class NativeRuntime implements Runtime {
     return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
   }
 
+  constant(shape: readonly number[], values: Float32Array): Tensor {
+    const tensor = new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
+    tensor.data.set(values)
+    return tensor
+  }
+
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
     const { type, shape, data } = tensor as Tensor as NativeTensor<ElementType>
     const size = elementCount(shape.slice(1))

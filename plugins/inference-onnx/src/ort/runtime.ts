@@ -65,6 +65,8 @@ export interface Runtime {
    * runtimes have.
    */
   state(shape: readonly number[], precision?: Precision): Tensor
+  /** Float32 memory that sessions only read, where they compute. */
+  constant(shape: readonly number[], values: Float32Array): Tensor
   /** `count` rows (first dimension) from `start` as a tensor over the same memory; it is released on its own, and first. */
   view<T extends Tensor>(tensor: T, start: number, count: number): T
   /**

@@ -14,6 +14,12 @@ export type WorkerMessage =
     }
   | { readonly op: 'state'; readonly tensor: number; readonly shape: readonly number[] }
   | {
+      readonly op: 'constant'
+      readonly tensor: number
+      readonly shape: readonly number[]
+      readonly values: Float32Array
+    }
+  | {
       readonly op: 'view'
       readonly tensor: number
       readonly of: number
@@ -137,6 +143,11 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
       }
       case 'state': {
         const local = new Float32Array(count(message.shape))
+        memories.set(message.tensor, { tensor: new ort.Tensor('float32', local, message.shape), local, shared: null })
+        return
+      }
+      case 'constant': {
+        const local = message.values
         memories.set(message.tensor, { tensor: new ort.Tensor('float32', local, message.shape), local, shared: null })
         return
       }

@@ -64,6 +64,12 @@ export class WorkerRuntime implements Runtime {
     return new WorkerTensor(id, shape, null, () => this.#post({ op: 'releaseTensor', tensor: id }))
   }
 
+  constant(shape: readonly number[], values: Float32Array): Tensor {
+    const id = this.#id()
+    this.#post({ op: 'constant', tensor: id, shape, values })
+    return new WorkerTensor(id, shape, null, () => this.#post({ op: 'releaseTensor', tensor: id }))
+  }
+
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
     const whole = tensor as Tensor as WorkerTensor<HostArrays[ElementType] | null>
     const shape = [count, ...whole.shape.slice(1)]

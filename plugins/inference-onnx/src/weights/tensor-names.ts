@@ -20,6 +20,18 @@ export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'fee
 /** Checkpoints of models that also see or hear keep their decoder one level deeper. */
 const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
 
+/**
+ * What adapters call a projection: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head` for the head.
+ * Null for modules that are none of the decoder's projections.
+ */
+export function projectionLabel(path: string): string | null {
+  if (path === 'lm_head') return path
+  const prefix = prefixes.find(start => path.startsWith(`${start}layers.`)) ?? ''
+  const [, layer, module] = /^layers\.(\d+)\.(.+)$/.exec(path.slice(prefix.length)) ?? []
+  const [kind] = Object.entries(modules).find(([, name]) => name === module) ?? []
+  return layer === undefined || kind === undefined ? null : `l${Number(layer)}.${kind}`
+}
+
 /** The projections that each layer of a checkpoint holds. */
 export function layerLinears(config: DecoderConfig): readonly LayerLinear[] {
   return config.joinedProjections ? ['qkv', 'o', 'gate_up', 'down'] : ['q', 'k', 'v', 'o', 'gate', 'up', 'down']

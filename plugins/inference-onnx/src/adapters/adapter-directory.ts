@@ -1,0 +1,42 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isSvcError } from '@svc/plugin-sdk'
+import { type Adapter, findAdapterMetadata, readAdapter } from '../adapter.ts'
+import { inferenceErrors } from '../errors.ts'
+import { invalidAdapter } from './invalid-adapter.ts'
+import { PEFT_CONFIGURATION, readPeftAdapter } from './peft.ts'
+
+/**
+ * Reads an adapter of either format: with `adapter_config.json` it is PEFT's, else that of a run directory.
+ *
+ * Throws `INF_ADAPTER_INVALID`, whatever is wrong with the folder or a file in it.
+ */
+export async function readAdapterDirectory(folder: string): Promise<Adapter> {
+  try {
+    return (await isFile(join(folder, PEFT_CONFIGURATION))) ? await readPeftAdapter(folder) : await readOwn(folder)
+  } catch (error) {
+    if (!isSvcError(error) || error.code === 'INF_ADAPTER_INVALID') throw error
+    throw inferenceErrors.create('INF_ADAPTER_INVALID', error.message, {
+      cause: error,
+      at: { file: folder },
+      data: { file: folder }
+    })
+  }
+}
+
+async function readOwn(folder: string): Promise<Adapter> {
+  const adapter = await readAdapter(folder, await findAdapterMetadata(folder), new Map())
+  if (adapter !== null) return adapter
+  throw invalidAdapter(
+    folder,
+    `it holds neither ${PEFT_CONFIGURATION} nor the adapter of a run directory`,
+    'Name the folder that holds the adapter and its metadata.'
+  )
+}
+
+function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    found => found.isFile(),
+    () => false
+  )
+}

@@ -1,0 +1,88 @@
+import type { LowRankFactors } from '../adapter.ts'
+import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
+import { TensorReader } from '../weights/tensor-reader.ts'
+import type { LowRankSite } from './sites.ts'
+
+/** The factors of one adapter in memory, one pair for each site; a site that it does not change has rank 0. */
+export interface AdapterFactors {
+  /** By the names of the graph's inputs. */
+  readonly inputs: Bindings
+  readonly bytes: number
+  /** No binding may hold the inputs any more. */
+  release(): void
+}
+
+/** `updates`: by the tensor that they change. Throws the signal's reason when it is aborted. */
+export async function readFactors(
+  runtime: Runtime,
+  sites: readonly LowRankSite[],
+  updates: ReadonlyMap<string, LowRankFactors>,
+  signal?: AbortSignal
+): Promise<AdapterFactors> {
+  const reader = new TensorReader()
+  const tensors = new Map<string, Tensor>()
+  const release = () => {
+    for (const tensor of tensors.values()) tensor.release()
+  }
+  let bytes = 0
+  try {
+    for (const site of sites) {
+      signal?.throwIfAborted()
+      const { rank, a, b } = await readSite(site, updates, reader)
+      tensors.set(`${site.name}.a`, runtime.constant([site.inputs, rank], a))
+      tensors.set(`${site.name}.b`, runtime.constant([rank, site.outputs], b))
+      bytes += a.byteLength + b.byteLength
+    }
+    return { inputs: Object.fromEntries(tensors), bytes, release }
+  } catch (error) {
+    release()
+    throw error
+  } finally {
+    await reader.close()
+  }
+}
+
+interface SiteFactors {
+  readonly rank: number
+  /** `[inputs, rank]` */
+  readonly a: Float32Array
+  /** `[rank, outputs]`, scaled. */
+  readonly b: Float32Array
+}
+
+/**
+ * Joined projections share one pair: the ranks of their parts follow each other, and each part's rows of `b` are zero
+ * outside of its own outputs. Both factors are transposed, so that a single token reads them from front to back.
+ */
+async function readSite(
+  { inputs, outputs, parts }: LowRankSite,
+  updates: ReadonlyMap<string, LowRankFactors>,
+  reader: TensorReader
+): Promise<SiteFactors> {
+  const present = parts.flatMap(part => {
+    const update = updates.get(part.tensor)
+    return update === undefined ? [] : [{ part, update }]
+  })
+  const rank = present.reduce((sum, { update }) => sum + rankOf(update), 0)
+  const a = new Float32Array(inputs * rank)
+  const b = new Float32Array(rank * outputs)
+  let first = 0
+  for (const { part, update } of present) {
+    const own = rankOf(update)
+    const down = new Float32Array(own * inputs)
+    const up = new Float32Array(part.rows * own)
+    await reader.read(update.a, 0, down)
+    await reader.read(update.b, 0, up)
+    for (let r = 0; r < own; r++) {
+      for (let i = 0; i < inputs; i++) a[i * rank + first + r] = down[r * inputs + i] as number
+      const row = (first + r) * outputs + part.start
+      for (let o = 0; o < part.rows; o++) b[row + o] = (up[o * own + r] as number) * update.scale
+    }
+    first += own
+  }
+  return { rank, a, b }
+}
+
+function rankOf({ a }: LowRankFactors): number {
+  return a.shape[0] as number
+}

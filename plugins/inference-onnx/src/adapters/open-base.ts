@@ -1,0 +1,66 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import { type BuildOptions, buildGraph, type WantedGraph } from '../decoder-graph.ts'
+import { digestFiles } from '../digest.ts'
+import { inferenceErrors } from '../errors.ts'
+import type { DecoderConfig } from '../model-config.ts'
+import type { Runtime } from '../ort/runtime.ts'
+import { readRunDirectory } from '../run-directory.ts'
+import { TensorNames } from '../weights/tensor-names.ts'
+import type { OpenBase } from './hot-adapters.ts'
+import { type LowRankSite, openToAdapters } from './sites.ts'
+
+export interface OpenBaseOptions {
+  readonly config: DecoderConfig
+  /** What the model was loaded with. */
+  readonly wanted: WantedGraph
+  readonly prepare: Omit<BuildOptions, 'report' | 'open' | 'signal'>
+  /** Of the session; that of `prepare` converts the weights. */
+  readonly runtime: Runtime
+}
+
+/**
+ * A second decoder of a loaded model: the base model, whose projections take the factors of adapters as inputs.
+ *
+ * Where nothing was merged it shares the converted weights on disk with the first one. In memory it has its own: ONNX
+ * Runtime reorders weights for every session. Throws `INF_OUT_OF_MEMORY` when there is no room for them.
+ */
+export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOptions): Promise<OpenBase> {
+  const { directory, digest } = await baseOf(prepare)
+  const names = new TensorNames(name => directory.tensors.has(name))
+  let sites: readonly LowRankSite[] = []
+  const graph = await buildGraph(
+    config,
+    { ...wanted, slots: 1 },
+    {
+      ...prepare,
+      directory,
+      digest,
+      report: () => () => undefined,
+      open: weights => {
+        const opened = openToAdapters(config, names, weights)
+        sites = opened.sites
+        return opened.weights
+      }
+    }
+  ).catch((error: unknown) => {
+    if (!isSvcError(error, 'INF_OUT_OF_MEMORY')) throw error
+    throw inferenceErrors.create(
+      'INF_OUT_OF_MEMORY',
+      `Adapters take the base model beside the loaded one. ${error.message}`,
+      {
+        cause: error,
+        data: error.data,
+        hint: 'Free memory, or load the model in fewer bits.'
+      }
+    )
+  })
+  const { model, weights, weightBytes } = graph
+  return { session: await runtime.createSession({ model, weights, threads: prepare.threads }), sites, weightBytes }
+}
+
+async function baseOf({ directory, digest, cacheDirectory }: OpenBaseOptions['prepare']) {
+  if (directory.plain) return { directory, digest }
+  const base = await readRunDirectory(directory.path, { adapter: false })
+  const found = await digestFiles(base.path, base.files, { cacheDirectory, onProgress: () => undefined })
+  return { directory: base, digest: found.digest }
+}

@@ -1,0 +1,76 @@
+import type { DecoderConfig } from '../model-config.ts'
+import type { DecoderWeights, LayerWeights } from '../onnx/decoder.ts'
+import type { Linear } from '../onnx/linear.ts'
+import { type LayerLinear, linearShape, type TensorNames } from '../weights/tensor-names.ts'
+
+/** A projection of a decoder's graph that takes the factors of an adapter as inputs. */
+export interface LowRankSite {
+  /** The graph's inputs are called `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`. */
+  readonly name: string
+  readonly inputs: number
+  readonly outputs: number
+  /** Tensors of the checkpoint whose rows follow each other in the projection: one, or those that were joined. */
+  readonly parts: readonly SitePart[]
+}
+
+export interface SitePart {
+  readonly tensor: string
+  /** Output of the projection that the tensor's first row computes. */
+  readonly start: number
+  readonly rows: number
+}
+
+export interface OpenWeights {
+  readonly weights: DecoderWeights
+  readonly sites: readonly LowRankSite[]
+}
+
+/** The same weights, with every projection open to the factors of adapters. */
+export function openToAdapters(config: DecoderConfig, names: TensorNames, weights: DecoderWeights): OpenWeights {
+  const sites: LowRankSite[] = []
+  const open = (name: string, linear: Linear, parts: readonly (readonly [tensor: string, rows: number])[]): Linear => {
+    let outputs = 0
+    const placed = parts.map(([tensor, rows]) => {
+      const start = outputs
+      outputs += rows
+      return { tensor, start, rows }
+    })
+    const site = { name: `adapter.${name}`, inputs: inputsOf(config, name), outputs, parts: placed }
+    sites.push(site)
+    return { ...linear, lowRank: site }
+  }
+  const layers = weights.layers.map((layer, index): LayerWeights => {
+    const projection = (linear: Linear, kinds: readonly LayerLinear[]) =>
+      open(
+        `layer.${index}.${kinds.join('_')}`,
+        linear,
+        kinds.map(kind => [names.linear(index, kind), linearShape(config, kind)[0]])
+      )
+    const joined = config.joinedProjections === true
+    const { queryKeyValue, gateUp } = layer
+    return {
+      norms: layer.norms,
+      queryKeyValue:
+        'weight' in queryKeyValue
+          ? projection(queryKeyValue, joined ? ['qkv'] : ['q', 'k', 'v'])
+          : [
+              projection(queryKeyValue[0], ['q']),
+              projection(queryKeyValue[1], ['k']),
+              projection(queryKeyValue[2], ['v'])
+            ],
+      output: projection(layer.output, ['o']),
+      gateUp:
+        'weight' in gateUp
+          ? projection(gateUp, joined ? ['gate_up'] : ['gate', 'up'])
+          : [projection(gateUp[0], ['gate']), projection(gateUp[1], ['up'])],
+      down: projection(layer.down, ['down'])
+    }
+  })
+  const head = open('head', weights.head, [[names.head, config.vocabularySize]])
+  return { weights: { ...weights, layers, head }, sites }
+}
+
+function inputsOf(config: DecoderConfig, name: string): number {
+  if (name.endsWith('.o')) return linearShape(config, 'o')[1]
+  return name.endsWith('.down') ? linearShape(config, 'down')[1] : config.hiddenSize
+}
