@@ -121,6 +121,37 @@ for (const template of ['qwen2.5.jinja', 'llama3.1.jinja', 'mistral.jinja', 'qwe
   })
 }
 
+t.test('references inside the schema of a function lead where they did', async t => {
+  const { client } = await open(t, 'mistral.jinja')
+  const place = {
+    type: 'object',
+    properties: { city: { enum: ['Bonn', 'Rom'] } },
+    required: ['city'],
+    additionalProperties: false
+  }
+  const parameters = {
+    type: 'object',
+    $defs: { place },
+    properties: { from: { $ref: '#/$defs/place' }, to: { $ref: '#/$defs/place' } },
+    required: ['from', 'to'],
+    additionalProperties: false
+  }
+  const trip = { type: 'function' as const, function: { name: 'trip', parameters } }
+  for (const tools of [[trip], [WEATHER, trip]]) {
+    const answer = await client.chat.completions.create({
+      model,
+      messages,
+      tools,
+      tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: tools.toReversed() } } as never,
+      parallel_tool_calls: false,
+      max_tokens: 200
+    })
+    const [call] = answer.choices[0]?.message.tool_calls ?? []
+    if (call?.type !== 'function') t.fail('a call was made')
+    else t.type(JSON.parse(call.function.arguments), 'object')
+  }
+})
+
 t.test('a strict function of the helper of the client is called with arguments that parse', async t => {
   const { client } = await open(t, 'qwen2.5.jinja')
   const tool = zodFunction({

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ChatTool, OutputConstraint } from '@svc/contracts'
+import { movedSchema } from './moved-schema.ts'
 
 /** How a family of models writes the calls that it makes. */
 export interface ToolFormat {
@@ -64,14 +65,18 @@ export interface ForcedCall {
 
 /** Makes the answer a call of one of the tools; `several`: of one or more of them, where the format can say so. */
 export function forcedCall(format: ToolFormat, tools: readonly ChatTool[], several: boolean): ForcedCall {
-  const calls = tools.map(({ name, parameters }) => ({
-    type: 'object',
-    properties: { name: { const: name }, [format.argumentsField]: withObjectType(parameters) },
-    required: ['name', format.argumentsField],
-    additionalProperties: false
-  }))
+  const isList = format.name === 'list'
+  const calls = tools.map(({ name, parameters }, at) => {
+    const place = `#${isList ? '/items' : ''}${tools.length === 1 ? '' : `/anyOf/${at}`}/properties/${format.argumentsField}`
+    return {
+      type: 'object',
+      properties: { name: { const: name }, [format.argumentsField]: movedSchema(withObjectType(parameters), place) },
+      required: ['name', format.argumentsField],
+      additionalProperties: false
+    }
+  })
   const call = calls.length === 1 ? (calls[0] as object) : { anyOf: calls }
-  if (format.name !== 'list') {
+  if (!isList) {
     const prefill = format.name === 'tagged' ? `${TAGGED.opens[0]}\n` : ''
     return { prefill, constraint: { type: 'json-schema', schema: { ...call } } }
   }
