@@ -35,13 +35,14 @@ export class TokenTrie {
   readonly depth: number
 
   constructor(vocabularySize: number, layout: Layout) {
+    const { nodes } = layout
     this.vocabularySize = vocabularySize
-    this.byteOf = Uint8Array.from(layout.bytes)
-    this.depthOf = Uint16Array.from(layout.depths)
-    this.endOf = Int32Array.from(layout.ends)
-    this.firstToken = Int32Array.from(layout.firstToken)
-    this.tokens = Int32Array.from(layout.tokens)
-    this.depth = layout.depths.reduce((a, b) => Math.max(a, b), 0)
+    this.byteOf = layout.byteOf.slice(0, nodes)
+    this.depthOf = layout.depthOf.slice(0, nodes)
+    this.endOf = layout.endOf.slice(0, nodes)
+    this.firstToken = layout.firstToken.slice(0, nodes + 1)
+    this.tokens = layout.tokens
+    this.depth = layout.depth
   }
 
   get nodes(): number {
@@ -54,6 +55,8 @@ export async function buildTokenTrie(vocabulary: VocabularySource): Promise<Toke
   const pause = pacer()
   // Texts with one character per byte, by their first two bytes: small parts are sorted in small steps.
   const groups = new Map<string, Map<string, number[]>>()
+  let totalBytes = 0
+  let totalTokens = 0
   for (let token = 0; token < vocabulary.size; token++) {
     if (token % 512 === 0) await pause()
     if (!vocabulary.isText(token)) continue
@@ -62,8 +65,10 @@ export async function buildTokenTrie(vocabulary: VocabularySource): Promise<Toke
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
     const group = entryOf(groups, text.slice(0, 2), () => new Map<string, number[]>())
     entryOf(group, text, () => []).push(token)
+    totalBytes += bytes.length
+    totalTokens++
   }
-  const layout = new Layout()
+  const layout = new Layout(totalBytes, totalTokens)
   for (const start of [...groups.keys()].sort()) {
     const group = groups.get(start) ?? new Map<string, number[]>()
     await pause()
@@ -90,28 +95,41 @@ function entryOf<Value>(map: Map<string, Value>, key: string, make: () => Value)
 
 /** Numbers the nodes of texts that come in order. */
 class Layout {
-  readonly bytes: number[] = [0]
-  readonly depths: number[] = [0]
-  readonly ends: number[] = [0]
-  readonly firstToken: number[] = [0, 0]
-  readonly tokens: number[] = []
+  readonly byteOf: Uint8Array
+  readonly depthOf: Uint16Array
+  readonly endOf: Int32Array
+  readonly firstToken: Int32Array
+  readonly tokens: Int32Array
+  nodes = 1
+  depth = 0
+  #tokenCount = 0
   /** Nodes of the beginnings of the text that came last. */
   readonly #path: number[] = [0]
   #last = ''
+
+  /** There are at most as many nodes as bytes, and one more. */
+  constructor(bytes: number, tokens: number) {
+    this.byteOf = new Uint8Array(bytes + 1)
+    this.depthOf = new Uint16Array(bytes + 1)
+    this.endOf = new Int32Array(bytes + 1)
+    this.firstToken = new Int32Array(bytes + 2)
+    this.tokens = new Int32Array(tokens)
+  }
 
   add(text: string, tokens: readonly number[]): void {
     let common = 0
     while (common < this.#last.length && text.charCodeAt(common) === this.#last.charCodeAt(common)) common++
     this.#close(common)
     for (let depth = common + 1; depth <= text.length; depth++) {
-      this.#path[depth] = this.bytes.length
-      this.bytes.push(text.charCodeAt(depth - 1))
-      this.depths.push(depth)
-      this.ends.push(0)
-      this.firstToken[this.bytes.length] = this.tokens.length
+      const node = this.nodes++
+      this.#path[depth] = node
+      this.byteOf[node] = text.charCodeAt(depth - 1)
+      this.depthOf[node] = depth
+      this.firstToken[node] = this.#tokenCount
     }
-    this.tokens.push(...tokens)
-    this.firstToken[this.bytes.length] = this.tokens.length
+    for (const token of tokens) this.tokens[this.#tokenCount++] = token
+    this.firstToken[this.nodes] = this.#tokenCount
+    this.depth = Math.max(this.depth, text.length)
     this.#last = text
   }
 
@@ -121,6 +139,6 @@ class Layout {
 
   /** Nothing more comes below nodes deeper than `depth`. */
   #close(depth: number): void {
-    for (let open = this.#last.length; open > depth; open--) this.ends[this.#path[open] as number] = this.bytes.length
+    for (let open = this.#last.length; open > depth; open--) this.endOf[this.#path[open] as number] = this.nodes
   }
 }
