@@ -109,14 +109,15 @@ export async function takeExported(
   wanted: WantedGraph,
   onNote: (note: string) => void
 ): Promise<DecoderGraph> {
-  const { model, config, folder, batches, parameters, precision, quantization } = source
+  const { model, config, folder, batches, parameters, precision, quantization, cachePrecision } = source
   checkExportedQuantization(wanted.quantization, source)
+  checkDeviceCache(cachePrecision, wanted.device)
   checkDeviceAttention(source.attentionSoftcap, wanted.device.id)
   const { slots } = planServed({
     ...(await roomOf(wanted)),
     config,
     quantization,
-    numberBytes: numberBytes.float32,
+    numberBytes: numberBytes[cachePrecision],
     weightBytes
   })
   if (slots > 1 && !batches) onNote('The exported graph computes one sequence at a time, so the model has one slot')
@@ -128,8 +129,22 @@ export async function takeExported(
     parameters,
     precision,
     quantization,
-    cachePrecision: 'float32'
+    cachePrecision
   }
+}
+
+/** Keys and values in half precision are made for GPUs: the CPU's memory for them holds F32. */
+function checkDeviceCache(precision: Precision, device: OpenDevice): void {
+  if (precision === 'float32' || device.runtime !== null) return
+  throw inferenceErrors.create(
+    'INF_ARCHITECTURE_UNSUPPORTED',
+    `past_key_values in ${precision} are not supported on ${device.id}; supported: float32`,
+    {
+      at: { path: 'past_key_values' },
+      data: { field: 'past_key_values', value: precision, supported: 'float32', device: device.id },
+      hint: 'Export the model for the CPU, or serve it on a GPU.'
+    }
+  )
 }
 
 async function roomOf({ slots, contextLength, chunk, device, gpuMemoryBytes }: WantedGraph) {

@@ -115,9 +115,9 @@ t.test('what cannot be served as it is is refused with its name', async t => {
   await t.rejects(load(), { code: 'INF_RUN_DIR_FILE_MISSING', message: /model\.onnx is missing/ })
 })
 
-type Type = 'float32' | 'int64'
+type Type = 'float32' | 'float16' | 'int64'
 
-/** A graph of the inputs and outputs that a decoder has, which computes nothing. */
+/** A graph of the inputs and outputs that a decoder has, which computes nothing but what is written here. */
 function graphOf(extra: Readonly<Record<string, Type>> = {}, without: readonly string[] = []): OnnxGraph {
   const graph = new OnnxGraph('test')
   const inputs = {
@@ -130,18 +130,25 @@ function graphOf(extra: Readonly<Record<string, Type>> = {}, without: readonly s
   for (const name of ['logits', 'present.0.key', 'present.0.value']) {
     if (!without.includes(name)) graph.output(name, 'float32', ['a', 1, 'c', 16])
   }
+  for (const half of ['key', 'value']) graph.node('Identity', [`past_key_values.0.${half}`], `present.0.${half}`)
+  if (!without.includes('node of logits')) graph.node('Cast', ['input_ids'], 'logits', { to: 1 })
   return graph
 }
+
+const half = { 'past_key_values.0.key': 'float16', 'past_key_values.0.value': 'float16' } as const
 
 for (const [what, graph, says] of [
   ['an input that nobody feeds', graphOf({ use_cache_branch: 'int64' }), /input "use_cache_branch"/],
   ['no logits', graphOf({}, ['logits']), /outputs .*logits among them/],
   ['a past that it does not return', graphOf({}, ['present.0.value']), /present\.0\.value among them/],
+  ['outputs that nothing computes', graphOf({}, ['node of logits']), /output "logits"/],
   [
-    'a cache of another type',
+    'a cache of whole numbers',
     graphOf({ 'past_key_values.0.key': 'int64' }),
     /past_key_values\.0\.key of element type 7/
-  ]
+  ],
+  ['a cache of two types', graphOf({ 'past_key_values.0.value': 'float16' }), /0\.value of element type 10/],
+  ['a cache in half precision, on the CPU,', graphOf(half), /past_key_values in float16 .* cpu/]
 ] as const) {
   t.test(`a graph with ${what} is refused`, async t => {
     const runDirectory = await copyOf(t, 'genai')

@@ -1,5 +1,5 @@
 import { type DecoderSurface, engineSurface } from '../onnx/decoder.ts'
-import { elementType, OnnxGraph } from '../onnx/graph.ts'
+import { elementType, OnnxGraph, type Precision } from '../onnx/graph.ts'
 import { joinGraphs } from './join.ts'
 import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 
@@ -12,6 +12,8 @@ export interface ExportedNames {
   readonly logits: string
   /** Per layer. */
   readonly caches: readonly { readonly key: CacheNames; readonly value: CacheNames }[]
+  /** Element type of the caches. */
+  readonly precision: Precision
 }
 
 export interface CacheNames {
@@ -64,12 +66,17 @@ export function adaptGraph(
     before.node('Cast', [lengths.positions], names.positions, { to: typeOf(names.positions) })
   }
   const inPlace = writesInPlace(parts, names)
+  if (!inPlace) {
+    before.integers('svc.start', [0])
+    before.integers('svc.axis', [2])
+    before.integers('svc.capacity', [Number.MAX_SAFE_INTEGER])
+  }
   for (const [layer, cache] of names.caches.entries()) {
     for (const half of halves) {
       const { past, present } = cache[half]
       const dimensions = ['batch', shape.keyValueHeads, 'capacity', shape.headSize]
-      const state = before.input(surface.pastName(layer, half), 'float32', dimensions)
-      const written = after.output(surface.presentName(layer, half), 'float32', dimensions)
+      const state = before.input(surface.pastName(layer, half), names.precision, dimensions)
+      const written = after.output(surface.presentName(layer, half), names.precision, dimensions)
       const cut = (name: string, from: string, to: string) =>
         before.node('Slice', [state, from, to, 'svc.axis'], `svc.${name}.${layer}.${half}`)
       const grown = `svc.present.${layer}.${half}`
@@ -122,9 +129,6 @@ function addLengths(graph: OnnxGraph, surface: DecoderSurface): Lengths {
     graph.constant(name, 'int64', [], new Uint8Array(BigInt64Array.of(BigInt(value)).buffer))
   const [zero, one] = [scalar('svc.zero', 0), scalar('svc.one', 1)]
   const axis = graph.integers('svc.column', [1])
-  graph.integers('svc.start', [0])
-  graph.integers('svc.axis', [2])
-  graph.integers('svc.capacity', [Number.MAX_SAFE_INTEGER])
   const wide = (name: string) => graph.node('Cast', [name], `svc.${name}`, { to: elementType.int64 })
   const [last, all] = [wide(lastPositions), wide(total)]
   const column = graph.node('Unsqueeze', [last, axis], 'svc.last')

@@ -5,7 +5,7 @@ import { ConfigFields } from '../config-fields.ts'
 import { inferenceErrors } from '../errors.ts'
 import { fileError, readOptionalJsonObject } from '../files.ts'
 import { type ServedConfig, tokenIds } from '../model-config.ts'
-import { elementType, storedType } from '../onnx/graph.ts'
+import { elementType, type Precision, storedType } from '../onnx/graph.ts'
 import { adaptGraph, type ExportedNames, writesInPlace } from './adapt.ts'
 import { readNames } from './names.ts'
 import { type OnnxParts, readOnnx } from './onnx-parts.ts'
@@ -23,6 +23,8 @@ export interface ExportedModel {
   readonly folder: string
   /** Whether several sequences can be computed in one run. */
   readonly batches: boolean
+  /** Element type of keys and values. */
+  readonly cachePrecision: Precision
   /** What attention bends its products by; null where it does not. */
   readonly attentionSoftcap: number | null
   readonly parameters: number
@@ -70,6 +72,7 @@ export async function readExported(
     model: adaptGraph(parts, names, config),
     folder,
     batches: writesInPlace(parts, names),
+    cachePrecision: names.precision,
     attentionSoftcap: parts.nodes.map(({ numbers }) => numbers.get('softcap')).find(Boolean) ?? null,
     ...describe(parts),
     files: [file, ...(genai === null ? [] : [genaiFile]), ...weightFiles]

@@ -1,5 +1,5 @@
 import { ConfigFields } from '../config-fields.ts'
-import { elementType } from '../onnx/graph.ts'
+import { type Precision, storedType } from '../onnx/graph.ts'
 import type { ExportedNames } from './adapt.ts'
 import type { OnnxParts } from './onnx-parts.ts'
 
@@ -19,7 +19,7 @@ const defaults = {
  * Finds inputs and outputs of an exported decoder. `decoder`: what `genai_config.json` says of them.
  *
  * Throws `INF_ARCHITECTURE_UNSUPPORTED` for a graph that takes anything else, lacks one of them, or keeps its cache in
- * another type than float32.
+ * anything but one type of floating-point numbers.
  */
 export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields | null): ExportedNames {
   const fields = new ConfigFields(file, {})
@@ -43,7 +43,8 @@ export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields 
     mask: optional('attention_mask'),
     positions: optional('position_ids'),
     logits: name('logits'),
-    caches
+    caches,
+    precision: precisionOfType(inputs.get(caches[0]?.key.past ?? '')?.elementType) ?? 'float32'
   }
   const pasts = caches.flatMap(({ key, value }) => [key.past, value.past])
   const presents = caches.flatMap(({ key, value }) => [key.present, value.present])
@@ -60,10 +61,20 @@ export function readNames(file: string, parts: OnnxParts, decoder: ConfigFields 
   }
   for (const past of pasts) {
     const type = inputs.get(past)?.elementType
-    if (type !== elementType.float32) throw fields.unsupported(`${past} of element type`, type, 'float32 (1)')
+    if (precisionOfType(type) === null || type !== inputs.get(pasts[0] as string)?.elementType) {
+      throw fields.unsupported(`${past} of element type`, type, 'float32 (1), float16 (10), bfloat16 (16)')
+    }
+  }
+  const made = new Set(parts.nodes.flatMap(node => node.outputs))
+  for (const output of [names.logits, ...presents]) {
+    if (!made.has(output)) throw fields.unsupported('output', output, 'outputs that an operator computes')
   }
   refuseInnerUse(fields, parts, names, [...pasts, ...presents])
   return names
+}
+
+function precisionOfType(type: number | undefined): Precision | null {
+  return (['float32', 'float16', 'bfloat16'] as const).find(precision => storedType[precision] === type) ?? null
 }
 
 /** Values are renamed where the graph itself uses them, so no graph inside of an operator may. */
