@@ -6,6 +6,8 @@ import type { Runtime, Session, Tensor } from '../../src/ort/runtime.ts'
 import { collect, fixtures, greedy, models, openEngine } from '../support/models.ts'
 import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
 
+/** Drivers that are made of software take seconds to compile a model's programs. */
+t.setTimeout(300_000)
 const problem = await webgpuProblem()
 const gpu = problem === null ? {} : { skip: problem }
 
@@ -143,7 +145,7 @@ for (const [name, runDirectory] of [
     const [wanted, got] = [await cpu.logits(prompts[0] as number[]), await device.logits(prompts[0] as number[])]
     const differences = wanted.flatMap((row, i) => [...row.map((value, j) => Math.abs(value - (got[i]?.[j] ?? 0)))])
     t.ok(differences.reduce((a, b) => Math.max(a, b)) < 1e-3, 'logits agree to 1e-3')
-    const run = (model: LoadedModel) => Promise.all(prompts.map(prompt => collect(model.generate(greedy(prompt, 8)))))
+    const run = (model: LoadedModel) => Promise.all(prompts.map(prompt => collect(model.generate(greedy(prompt, 4)))))
     t.same(
       (await run(device)).map(({ tokens }) => tokens),
       (await run(cpu)).map(({ tokens }) => tokens)
@@ -152,6 +154,31 @@ for (const [name, runDirectory] of [
     await cpu.close()
   })
 }
+
+t.test('adapters that are added later compute the same on a device', gpu, async t => {
+  const engine = await openEngine(t)
+  const runDirectory = join(fixtures, 'llama-tiny-bf16')
+  const directory = join(fixtures, 'peft', 'all-linear')
+  const tokens = [9, 8, 7, 6]
+  const rows: Float32Array[][] = []
+  for (const device of ['cpu', 'webgpu']) {
+    const model = await engine.load({ runDirectory, device, adapter: false })
+    await model.adapters?.add({ name: 'late', directory })
+    rows.push(await model.logits(tokens, { adapter: 'late' }), await model.logits(tokens, { adapter: null }))
+    await model.close()
+  }
+  const [adapted, base, adaptedOnDevice, baseOnDevice] = rows as [
+    Float32Array[],
+    Float32Array[],
+    Float32Array[],
+    Float32Array[]
+  ]
+  const distance = (left: Float32Array[], right: Float32Array[]) =>
+    Math.max(...left.flatMap((row, i) => [...row.map((value, j) => Math.abs(value - (right[i]?.[j] ?? 0)))]))
+  t.ok(distance(adapted, adaptedOnDevice) < 1e-3)
+  t.ok(distance(base, baseOnDevice) < 1e-3)
+  t.ok(distance(adapted, base) > 1e-3, 'the adapter changes something')
+})
 
 t.test('8 bits a weight are for the CPU', gpu, async t => {
   const engine = await openEngine(t)
