@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LoadOptions } from '@svc/contracts'
+import fc from 'fast-check'
 import t from 'tap'
 import { readOnnx } from '../src/exported/onnx-parts.ts'
 import { OnnxGraph } from '../src/onnx/graph.ts'
@@ -197,4 +198,23 @@ t.test('a graph may lie in a folder of its own, named by the configuration', asy
   const model = await (await openEngine(t)).load({ runDirectory })
   t.teardown(() => model.close())
   t.same((await collect(model.generate(greedy(tokens, 4)))).tokens, continuation.slice(0, 4))
+})
+
+t.test('a graph with damaged bytes is read or is an error', async t => {
+  const bytes = await readFile(join(folder, 'genai', 'model.onnx'))
+  const damage = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)), { minLength: 1, maxLength: 8 })
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(damage, changes => {
+        const damaged = Uint8Array.from(bytes)
+        for (const [at, value] of changes) damaged[at] = value
+        try {
+          return readOnnx(damaged).nodes.length >= 0
+        } catch (error) {
+          return error instanceof Error && !(error instanceof TypeError)
+        }
+      }),
+      { numRuns: 300 }
+    )
+  )
 })
