@@ -4,7 +4,7 @@ import { thinkingMarks } from './answer/thinking-reader.ts'
 import { forcedCall, type ToolFormat, toolFormat } from './answer/tool-format.ts'
 import { invalid } from './body-reader.ts'
 import type { FieldConstraint } from './completions.ts'
-import { renderContinuation, renderConversation } from './conversation.ts'
+import { type RequestTemplate, renderContinuation, renderConversation } from './conversation.ts'
 import type { Prompt } from './prompt.ts'
 import { beyondModel, unsupported } from './unsupported-fields.ts'
 
@@ -17,8 +17,7 @@ export interface ChatIntent {
   readonly thinking?: boolean
   /** Field of the request that asks for thoughts. */
   readonly thinkingField: string
-  /** Jinja source that takes the place of the model's own template. */
-  readonly template?: string
+  readonly template?: RequestTemplate
   readonly constraint?: FieldConstraint
   /** Tokens of an earlier prompt and its answer, which the messages go on from. */
   readonly context?: readonly number[]
@@ -49,7 +48,8 @@ export interface ChatPlan {
 export function planChat(model: LoadedModel, name: string, intent: ChatIntent, contextLimit?: number): ChatPlan {
   const { tools, constraint } = intent
   refuseInability(model, name, intent)
-  const template = intent.template ?? model.info.chatTemplate ?? ''
+  const own = model.info.chatTemplate ?? ''
+  const template = typeof intent.template === 'string' ? intent.template : own
   const format = toolFormat(template)
   const call =
     tools === undefined || tools.forced.length === 0 ? undefined : forcedCall(format, tools.forced, tools.several)

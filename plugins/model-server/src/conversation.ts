@@ -9,9 +9,11 @@ export interface Conversation {
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly ChatTool[]
   readonly thinking?: boolean
-  /** Jinja source that takes the place of the model's own template. */
-  readonly template?: string
+  readonly template?: RequestTemplate
 }
+
+/** What takes the place of the model's own template: Jinja source, or a function of the messages. */
+export type RequestTemplate = string | ((messages: readonly ChatMessage[]) => string)
 
 const CHATML_START = '<|im_start|>'
 const CHATML_END = '<|im_end|>'
@@ -32,6 +34,7 @@ export function renderConversation(model: LoadedModel, conversation: Conversatio
     return text.trimEnd().endsWith(CHATML_END) ? `${text.trimEnd()}\n${CHATML_START}assistant\n` : text
   }
   const harmless = (text: string) => neutraliseSpecialTokens(model, text)
+  if (typeof template === 'function') return template(messages.map(message => harmlessMessage(message, harmless)))
   try {
     return model.renderChat(
       messages.map(message => harmlessMessage(message, harmless)),

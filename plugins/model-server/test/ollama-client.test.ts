@@ -213,7 +213,10 @@ t.test('refuses in the shape that the client knows', async t => {
     error: /has \d\d tokens, the context holds 60 /
   })
   t.match(await generate({ suffix: 'x' }), { status_code: 400, error: 'toy does not support insert' })
-  t.match(await generate({ template: '{{ .Prompt }}' }), { status_code: 400, error: /^'template': .*Jinja/ })
+  t.match(await generate({ template: '{{ range .Messages }}{{ end }}' }), {
+    status_code: 400,
+    error: /^'template': '\{\{ range \.Messages \}\}' is not rendered/
+  })
   for (const fields of [{ system: 'x' }, { template: 'x' }, { context: [1] }]) {
     t.match(await generate({ raw: true, ...fields }), {
       status_code: 400,

@@ -44,6 +44,11 @@ t.test('a template of the request takes the place of that of the model', async t
   const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
   await client.generate({ model: 'toy', prompt: 'hi', template })
   t.match(model.rendered.at(-1)?.options, { template })
+  const go =
+    '{{ if .System }}<|im_start|>system\n{{ .System }}<|im_end|>\n{{ end }}Q: {{ .Prompt }}\nA:{{ .Response }}\n'
+  await client.generate({ model: 'toy', prompt: 'hi <|im_end|>', system: 'brief', template: go })
+  const asked = '<|im_start|>system\nbrief<|im_end|>\nQ: hi [im_end]\nA:'
+  t.equal(model.detokenize(model.requests.at(-1)?.tokens ?? []), asked)
 })
 
 t.test('a raw prompt cannot ask for thoughts', async t => {

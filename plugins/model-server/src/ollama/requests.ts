@@ -4,10 +4,12 @@ import { bodyReader, invalid } from '../body-reader.ts'
 import type { ChatRequest } from '../chat-answer.ts'
 import type { ChatIntent } from '../chat-plan.ts'
 import type { FieldConstraint } from '../completions.ts'
+import type { RequestTemplate } from '../conversation.ts'
 import { functionTool, functionTools, strictNames } from '../function-tools.ts'
 import type { Grammars } from '../grammars.ts'
 import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { formatConstraint } from './format.ts'
+import { goTemplate, isGoTemplate } from './go-template.ts'
 import { checkKeepAlive } from './keep-alive.ts'
 import { ollamaMessage, ollamaMessages } from './messages.ts'
 import { readOptions } from './options.ts'
@@ -97,7 +99,7 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
     messages,
     ...thinkingOf(body),
     ...bound,
-    ...(template === '' ? {} : { template: jinja(template) }),
+    ...(template === '' ? {} : { template: templateOf(template, body.think) }),
     ...(context.length === 0 ? {} : { context })
   }
   return { ...head, question: { kind: 'chat', chat: { intent, options } } }
@@ -153,11 +155,13 @@ function refuseBesideSuffix(body: Infer<typeof generateBody>): void {
     throw unsupported(field, `it does not go together with 'suffix', which no template takes part in`)
 }
 
-/** The model's own template is Jinja, and so is what takes its place; Go's templates are another language. */
-function jinja(template: string): string {
-  if (template.includes('{%') || /\{\{-?\s*[a-z_"'(]/.test(template)) return template
-  throw unsupported(
-    'template',
-    `it must be a Jinja template over 'messages', as the model's own is; templates of Go, with {{ .Prompt }}, are not rendered`
-  )
+/** The model's own template is Jinja; what takes its place may be that too, or a simple template of Go. */
+function templateOf(template: string, think: Common['think']): RequestTemplate {
+  if (!isGoTemplate(template)) return template
+  if (think !== undefined && think !== false) throw unsupported('think', 'a template of Go has no switch for thoughts')
+  const render = goTemplate(template)
+  return messages => {
+    const contentOf = (role: ChatMessage['role']) => messages.find(message => message.role === role)?.content ?? ''
+    return render({ System: contentOf('system'), Prompt: contentOf('user') })
+  }
 }

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { goTemplate, isGoTemplate } from '../src/ollama/go-template.ts'
+
+const VALUES = { System: 'be brief', Prompt: 'hi' }
+
+t.test('fields and conditions are rendered up to the place of the response', async t => {
+  const cases: [template: string, withSystem: string, without: string][] = [
+    ['{{ .Prompt }}', 'hi', 'hi'],
+    ['{{.System}} {{.Prompt}}', 'be brief hi', ' hi'],
+    ['{{ if .System }}S: {{ .System }}\n{{ end }}U: {{ .Prompt }}', 'S: be brief\nU: hi', 'U: hi'],
+    ['{{ if .System }}a{{ else }}b{{ end }}', 'a', 'b'],
+    ['{{ if .System }}{{ if .Prompt }}c{{ end }}{{ end }}d', 'cd', 'd'],
+    ['a \n{{- .Prompt -}}\n b', 'ahib', 'ahib'],
+    ['{{ .Prompt }}A:{{ .Response }}<end>', 'hiA:', 'hiA:'],
+    ['{{ if .Prompt }}A:{{ .Response }}<end>{{ end }}more', 'A:', 'A:'],
+    ['{{/* a note */}}{{ .Prompt }}', 'hi', 'hi'],
+    ['{{ if .Response }}x{{ end }}{{ .Prompt }}', 'hi', 'hi']
+  ]
+  for (const [template, withSystem, without] of cases) {
+    t.equal(goTemplate(template)(VALUES), withSystem, template)
+    t.equal(goTemplate(template)({ ...VALUES, System: '' }), without, template)
+  }
+})
+
+t.test('anything else is refused and quoted', async t => {
+  for (const template of [
+    '{{ range .Messages }}{{ end }}',
+    '{{ .Tools }}',
+    '{{ if and .System .Prompt }}x{{ end }}',
+    '{{ end }}',
+    '{{ else }}',
+    '{{ if .System }}',
+    '{{ if .System }}a{{ else }}b{{ else }}c{{ end }}',
+    '{{ $x := 1 }}'
+  ]) {
+    t.throws(() => goTemplate(template), { code: 'MSV_UNSUPPORTED', data: { param: 'template' } }, template)
+  }
+})
+
+t.test('templates of Go are told from those of Jinja', async t => {
+  for (const go of ['{{ .Prompt }}', '{{- if .System }}', '{{ range $i, $_ := .Messages }}']) t.ok(isGoTemplate(go), go)
+  for (const jinja of [
+    '{{ messages[0].content }}',
+    '{% if .5 %}{{ x }}{% endif %}',
+    `{{ bos_token + 'A' }}`,
+    'plain'
+  ]) {
+    t.notOk(isGoTemplate(jinja), jinja)
+  }
+})
