@@ -1,4 +1,5 @@
 import type { ExternalTensor, OnnxGraph } from './graph.ts'
+import { multiplyInt8 } from './int8-product.ts'
 
 /** A weight in one of the forms that a graph can multiply by. All of them stand for a matrix `[out, in]`. */
 export type LinearWeight = FloatWeight | JoinedWeight | ChannelInt8Weight | BlockInt4Weight
@@ -15,7 +16,7 @@ export interface JoinedWeight {
   readonly parts: readonly ExternalTensor[]
 }
 
-/** One scale per row of the matrix: `weight[o][i] = values[i][o] * scales[o]`. */
+/** One scale per row of the matrix, after a rotation of the row: `rotated[o][i] = values[i][o] * scales[o]`. */
 export interface ChannelInt8Weight {
   readonly form: 'channel-int8'
   /** int8 `[in, out]`. */
@@ -106,33 +107,4 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
         accuracy_level: 4
       })
   }
-}
-
-/** Rows that are all zero must not be divided by zero. */
-const LEAST_PEAK = 1e-20
-const LARGEST = 127
-/** Signed inputs have no fast kernel on x64, so 0 is stored as 128. */
-const ZERO_POINT = 128
-
-/**
- * Every row of the input is rounded to 8 bits by its own largest magnitude, so that a row's result depends on no other
- * row. The sums are whole numbers, hence exact: a token's result is the same alone and in a batch.
- */
-function multiplyInt8(graph: OnnxGraph, name: string, input: string, weight: ChannelInt8Weight): void {
-  const part = (what: string) => `${name}.${what}`
-  const number = (constant: string, value: number) => graph.scalar(`int8.${constant}`, value)
-  const zeroPoint = graph.constant('int8.zero', 'uint8', [], Uint8Array.of(ZERO_POINT))
-  const lastAxis = graph.integers('int8.axis', [-1])
-  const magnitudes = graph.node('Abs', [input], part('magnitudes'))
-  const largest = graph.node('ReduceMax', [magnitudes, lastAxis], part('largest'), { keepdims: 1 })
-  const peak = graph.node('Max', [largest, number('least', LEAST_PEAK)], part('peak'))
-  const factor = graph.node('Div', [number('range', LARGEST), peak], part('factor'))
-  const scaled = graph.node('Mul', [input, factor], part('scaled'))
-  const rounded = graph.node('QuantizeLinear', [scaled, number('one', 1), zeroPoint], part('rounded'))
-  const product = graph.contrib(
-    'MatMulIntegerToFloat',
-    [rounded, graph.external(weight.values), number('step', 1 / LARGEST), graph.external(weight.scales), zeroPoint],
-    [part('unscaled')]
-  )
-  graph.node('Mul', [product, peak], name)
 }

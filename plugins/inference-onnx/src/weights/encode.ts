@@ -6,7 +6,7 @@ const TRANSPOSED_BYTES = 2 ** 25
 
 /** Where one packed tensor lies. */
 export interface PackedPlace {
-  readonly form: LinearWeight['form']
+  readonly form: Exclude<LinearWeight['form'], 'joined'>
   readonly rows: number
   readonly columns: number
   /** Of the values, in the packed file. */

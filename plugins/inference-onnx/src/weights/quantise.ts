@@ -1,3 +1,4 @@
+import { rotate, rotationSize } from '../hadamard.ts'
 import { BLOCK } from '../onnx/linear.ts'
 
 const INT8_LARGEST = 127
@@ -20,10 +21,14 @@ export interface Transposed {
   readonly first: number
 }
 
-/** Rounds every row of `[rows, columns]` to 8 bits by its largest magnitude; returns the scale of each row. */
+/**
+ * Rotates every row of `[rows, columns]`, in place, and rounds it to 8 bits by its largest magnitude; returns the scale of
+ * each row.
+ */
 export function quantiseChannels(weights: Float32Array, columns: number, target: Transposed): Float32Array {
   const { values, stride } = target
   const scales = new Float32Array(weights.length / columns)
+  rotate(weights, rotationSize(columns))
   for (let row = 0; row < scales.length; row++) {
     const start = row * columns
     let largest = 0
