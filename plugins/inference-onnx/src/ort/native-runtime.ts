@@ -85,6 +85,8 @@ export class NativeRuntime implements Runtime {
       api.call('SetIntraOpNumThreads', options, threads)
       // Threads spin while a token is computed and sleep between tokens.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
+      // Processors whose fast 8-bit products overflow (x64 without VNNI) are to take exact ones.
+      api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
       this.#target?.append(api, this.#environment, options)
       const kept = weights === null ? [] : addWeights(api, options, weights)
       const session = await api.createAsync(

@@ -121,7 +121,7 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
       graphOptimizationLevel: 'all',
       logSeverityLevel: 3,
       externalData: message.inMemory.map(([path, data]) => ({ path, data })),
-      extra: { session: { force_spinning_stop: '1', ...folder } }
+      extra: { session: { force_spinning_stop: '1', x64quantprecision: '1', ...folder } }
     })
     sessions.set(message.session, session)
   }
