@@ -141,7 +141,7 @@ export class Completions {
         yield { type: 'done', finishReason, usage }
       }
     } catch (error) {
-      const told = ending.why === 'gone' ? stopped() : fromEngine(error, this.#limits(), field)
+      const told = ending.why === 'gone' ? stopped() : this.#fromEngine(error, request.adapter, field)
       outcome = outcomeOf(told)
       throw told
     } finally {
@@ -149,6 +149,12 @@ export class Completions {
       this.#running.delete(ending)
       ending.close()
     }
+  }
+
+  #fromEngine(error: unknown, adapter: string | null | undefined, field: string | undefined): unknown {
+    // It was there when the name was looked up.
+    if (isSvcError(error, 'INF_ADAPTER_UNKNOWN')) return this.#served.unknown(`${this.#served.name}:${adapter}`)
+    return fromEngine(error, this.#limits(), field)
   }
 }
 

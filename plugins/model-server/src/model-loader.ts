@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { InferenceEngine, LoadedModel } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
+import { ConfiguredAdapters, type ConfiguredNames } from './configured-adapters.ts'
 import { errors } from './errors.ts'
 import { runDirectoryState } from './run-directory.ts'
 import type { ServedModel } from './served-model.ts'
 import type { Settings } from './settings.ts'
 
-export type LoaderContext = Pick<PluginContext<Settings>, 'config' | 'keep' | 'log' | 'signal' | 'background'>
+export type LoaderContext = Pick<
+  PluginContext<Settings>,
+  'config' | 'keep' | 'log' | 'projectRoot' | 'signal' | 'background'
+>
 
 /** How long a generation waits for a model at boot, when everything else waits with it. */
 const BOOT_WAIT_MS = 1_000
@@ -22,6 +26,8 @@ export class ModelLoader {
   readonly #engine: InferenceEngine
   readonly #served: ServedModel
   readonly #replaces: boolean
+  readonly #adapters: ConfiguredAdapters
+  #names: ConfiguredNames = new Set()
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
 
@@ -31,6 +37,7 @@ export class ModelLoader {
     this.#engine = engine
     this.#served = served
     this.#replaces = replaces
+    this.#adapters = new ConfiguredAdapters(ctx.config.adapters, ctx.projectRoot)
   }
 
   /** Starts to load, unless that has been done. */
@@ -50,6 +57,15 @@ export class ModelLoader {
     if (this.#loading === undefined) return Promise.resolve()
     this.#serving ??= this.#waitToServe(this.#loading)
     return this.#serving
+  }
+
+  /** Told when this instance has begun to serve: now nothing needs what only its predecessor's settings named. */
+  serving(): void {
+    const { state } = this.#served
+    if (state.status !== 'ready') return
+    this.#adapters.removeOthers(state.model, this.#names).catch((error: unknown) => {
+      this.#ctx.log.error('adapters of earlier settings could not be removed', { error })
+    })
   }
 
   /** Loads, and resolves when the model is ready or has failed. Rejects with the signal's reason when that comes first. */
@@ -73,7 +89,10 @@ export class ModelLoader {
       const startedAt = performance.now()
       served.state = { status: 'loading', fraction: 0, step: 'reading the run directory' }
       const { fingerprint, modifiedAt } = await runDirectoryState(served.directory)
-      const { model, opened } = await this.#acquire(fingerprint)
+      const { model, names, opened } = await this.#acquire(fingerprint)
+      served.state = { status: 'loading', fraction: 1, step: 'adding the adapters' }
+      await this.#adapters.add(model, names)
+      this.#names = names
       served.state = { status: 'ready', model, modifiedAt }
       const seconds = ((performance.now() - startedAt) / 1000).toFixed(2)
       log.info(opened ? `${served.describe()}, loaded in ${seconds} s` : `${served.describe()}, kept from before`)
@@ -87,7 +106,9 @@ export class ModelLoader {
   }
 
   /** The weights, kept across reloads for as long as the engine, the files and the settings that shape them stay. */
-  async #acquire(fingerprint: string): Promise<{ readonly model: LoadedModel; readonly opened: boolean }> {
+  async #acquire(
+    fingerprint: string
+  ): Promise<{ readonly model: LoadedModel; readonly names: ConfiguredNames; readonly opened: boolean }> {
     const { config, log } = this.#ctx
     const { name, directory } = this.#served
     const { device, quantization, slots, context } = config
@@ -108,7 +129,9 @@ export class ModelLoader {
       })
     }
     const model = await this.#ctx.keep(`model ${key}`, open, loaded => loaded.close())
-    return { model, opened }
+    const noNames = (): ConfiguredNames => new Set()
+    const names = await this.#ctx.keep(`adapters ${key}`, noNames, () => undefined)
+    return { model, names, opened }
   }
 
   /** Shows every step to clients and readiness checks; logs each step once. */

@@ -4,7 +4,7 @@ import type { Completions } from './completions.ts'
 import { errors } from './errors.ts'
 import type { Grammars } from './grammars.ts'
 import type { ModelLoader } from './model-loader.ts'
-import type { ServedModel } from './served-model.ts'
+import { adapterOf, type ServedModel } from './served-model.ts'
 
 const modelSummary = t.object({
   name: t.string({ description: 'Name that clients ask for.' }),
@@ -119,6 +119,7 @@ export function generateText(
     served.check(input.model)
     const constraint = grammars.byDefault()
     await loader.settled(call.signal)
+    const variant = served.find(input.model)
     const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
     const request: ChatRequest = {
       intent: {
@@ -127,6 +128,7 @@ export function generateText(
         ...(constraint === undefined ? {} : { constraint })
       },
       options: {
+        ...adapterOf(variant),
         sampling: {
           ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
           ...(input.seed === undefined ? {} : { seed: input.seed })
@@ -145,7 +147,7 @@ export function generateText(
         const { promptTokens, completionTokens } = event.usage
         return {
           text: text.join(''),
-          model: served.name,
+          model: variant.name,
           finish_reason: event.finishReason === 'length' ? 'length' : 'stop',
           prompt_tokens: promptTokens,
           completion_tokens: completionTokens

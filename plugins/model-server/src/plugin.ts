@@ -12,6 +12,15 @@ import {
 } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
+import {
+  adaptersAdd,
+  adaptersList,
+  adaptersRemove,
+  addAdapter,
+  listAdapters,
+  removeAdapter
+} from './adapter-operations.ts'
+import { AdapterRoots } from './adapter-roots.ts'
 import { Completions } from './completions.ts'
 import { Grammars } from './grammars.ts'
 import { isLoopback } from './guard.ts'
@@ -36,7 +45,7 @@ export default definePlugin({
   after: ['http'],
   points: [inferenceGrammars],
   config: settings,
-  operations: [modelList, modelGenerate],
+  operations: [modelList, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
   commands: [serveCommand],
   async activate(ctx, { engine }) {
     const { model, model_name, host, port, api_key } = ctx.config
@@ -86,7 +95,11 @@ export default definePlugin({
     const prepare = async (next: GenerationView): Promise<PreparedSurface> => {
       await loader.beforeServing()
       const offered = next.items(inferenceGrammars).map(({ item }) => item)
-      return { commit: () => grammars.replace(offered), abort: () => undefined }
+      const commit = () => {
+        grammars.replace(offered)
+        loader.serving()
+      }
+      return { commit, abort: () => undefined }
     }
     ctx.contribute(surfaces, { prepare }, 'wait for the model')
     ctx.contribute(metricsText, {
@@ -99,6 +112,10 @@ export default definePlugin({
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
     ctx.implement(modelList, listModels(served))
     ctx.implement(modelGenerate, generateText(served, loader, completions, grammars))
+    ctx.implement(adaptersList, listAdapters(served, loader))
+    const roots = new AdapterRoots(ctx.projectRoot, ctx.config.adapter_roots)
+    ctx.implement(adaptersAdd, addAdapter(served, loader, roots))
+    ctx.implement(adaptersRemove, removeAdapter(served, loader))
     ctx.command(serveCommand.command, runServeCommand(ctx.packageRoot))
   }
 })

@@ -1,4 +1,5 @@
-import type { LoadedModel } from '@svc/contracts'
+import { createHash } from 'node:crypto'
+import type { LoadedModel, NamedAdapter } from '@svc/contracts'
 import { errors } from './errors.ts'
 
 export type ModelState =
@@ -11,6 +12,14 @@ export interface ReadyModel {
   readonly model: LoadedModel
   /** When the newest file of the run directory was written. */
   readonly modifiedAt: Date
+}
+
+/** One of the names that clients may ask for: the model as it was loaded, or its base with an adapter. */
+export interface ServedVariant extends ReadyModel {
+  readonly name: string
+  /** Name of the model that it is made from; null for that itself. */
+  readonly parent: string | null
+  readonly adapter: NamedAdapter | null
 }
 
 /** The one model of this server and how far it has come: nobody wanted it yet, loading, ready or failed. */
@@ -51,11 +60,58 @@ export class ServedModel {
     return `model '${this.name}' is ready: ${parameters} parameters on ${device}`
   }
 
-  /** Throws `MSV_MODEL_UNKNOWN` unless the name is absent, empty or the served one, with or without the tag `:latest`. */
+  /** What can be asked for now. Throws as {@link ready} does. */
+  variants(): readonly [ServedVariant, ...ServedVariant[]] {
+    const ready = this.ready()
+    const adapters = ready.model.adapters?.list() ?? []
+    return [
+      { ...ready, name: this.name, parent: null, adapter: null },
+      ...adapters.map(adapter => ({ ...ready, name: `${this.name}:${adapter.name}`, parent: this.name, adapter }))
+    ]
+  }
+
+  /**
+   * Throws `MSV_MODEL_UNKNOWN` for a name that can never be meant: one that is neither absent, empty nor the served one,
+   * with or without the tag `:latest` or that of an adapter.
+   */
   check(asked: string | undefined): void {
-    if (asked === undefined || asked === '' || asked === this.name || asked === `${this.name}:latest`) return
-    throw errors.create('MSV_MODEL_UNKNOWN', `model '${asked}' not found, this server has '${this.name}'`, {
+    if (isLoaded(this.name, asked) || asked?.startsWith(`${this.name}:`) === true) return
+    throw this.unknown(asked)
+  }
+
+  /** What a name stands for. Throws `MSV_MODEL_UNKNOWN`, and as {@link ready} does. */
+  find(asked: string | undefined): ServedVariant {
+    this.check(asked)
+    const [loaded, ...adapted] = this.variants()
+    if (isLoaded(this.name, asked)) return loaded
+    const found = adapted.find(({ name }) => name === asked)
+    if (found === undefined) throw this.unknown(asked)
+    return found
+  }
+
+  /** The error for a name that stands for nothing. */
+  unknown(asked: string | undefined): Error {
+    const names = this.state.status === 'ready' ? this.variants().map(({ name }) => name) : [this.name]
+    const known = names.map(name => `'${name}'`).join(', ')
+    return errors.create('MSV_MODEL_UNKNOWN', `model '${asked}' not found, this server has ${known}`, {
       data: { param: 'model' }
     })
   }
+}
+
+function isLoaded(name: string, asked: string | undefined): boolean {
+  return asked === undefined || asked === '' || asked === name || asked === `${name}:latest`
+}
+
+/** How a request for a variant names its adapter. */
+export function adapterOf({ adapter }: ServedVariant): { readonly adapter?: string } {
+  return adapter === null ? {} : { adapter: adapter.name }
+}
+
+/** Identity of the weights: the model's digest, or one that is made from it and what is known of the adapter. */
+export function variantDigest({ model, adapter }: ServedVariant): string {
+  if (adapter === null) return model.info.digest
+  return createHash('sha256')
+    .update(JSON.stringify([model.info.digest, adapter]))
+    .digest('hex')
 }

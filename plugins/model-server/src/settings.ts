@@ -10,6 +10,15 @@ export const settings = t.object({
   model_name: t.optional(
     t.string({ minLength: 1, description: 'Name that clients ask for. Without it the last part of the run directory.' })
   ),
+  adapters: t.record(t.string({ minLength: 1 }), {
+    default: {},
+    description:
+      'Adapters that are added when the model is loaded: name to folder, relative to the project. Clients ask for MODEL:NAME.'
+  }),
+  adapter_roots: t.array(t.string({ minLength: 1 }), {
+    default: [],
+    description: 'Folders beside the project in which callers of model.adapters.add may name adapters.'
+  }),
   host: t.string({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   port: t.integer({
     default: 11435,

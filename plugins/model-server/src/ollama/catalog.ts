@@ -1,39 +1,43 @@
-import type { LoadedModel, ModelInfo } from '@svc/contracts'
+import type { LoadedModel } from '@svc/contracts'
 import type { Limits } from '../completions.ts'
 import { fillsInTheMiddle } from '../fill-in-the-middle.ts'
-import type { ReadyModel, ServedModel } from '../served-model.ts'
+import { type ServedModel, type ServedVariant, variantDigest } from '../served-model.ts'
 
 /** The model as `/api/tags` lists it. */
-export function tagsEntry(name: string, { model, modifiedAt }: ReadyModel): object {
-  const { info } = model
+export function tagsEntry(variant: ServedVariant): object {
+  const { name, modifiedAt } = variant
   return {
     name,
     model: name,
     modified_at: modifiedAt.toISOString(),
-    size: info.sizeBytes,
-    digest: info.digest,
-    details: detailsOf(info)
+    size: sizeOf(variant),
+    digest: variantDigest(variant),
+    details: detailsOf(variant)
   }
 }
 
 /** The model as `/api/ps` lists it: it stays until the server ends. */
-export function runningEntry(name: string, { model }: ReadyModel): object {
+export function runningEntry(variant: ServedVariant): object {
+  const { name, model } = variant
   const { info } = model
+  const size = sizeOf(variant)
   return {
     name,
     model: name,
-    size: info.sizeBytes,
-    digest: info.digest,
-    details: detailsOf(info),
+    size,
+    digest: variantDigest(variant),
+    details: detailsOf(variant),
     expires_at: '9999-12-31T23:59:59Z',
-    size_vram: info.device === 'cpu' ? 0 : info.sizeBytes,
+    size_vram: info.device === 'cpu' ? 0 : size,
     context_length: info.contextLength
   }
 }
 
 /** Facts about the model for `/api/show`. */
-export function showReply(name: string, { model, modifiedAt }: ReadyModel, limits: Limits): object {
+export function showReply(variant: ServedVariant, limits: Limits): object {
+  const { name, model, modifiedAt } = variant
   const { info } = model
+  const adapter = variant.adapter ?? info.adapter
   const template = info.chatTemplate ?? ''
   const parameters = { temperature: limits.temperature, num_predict: limits.maxTokens, num_ctx: info.contextLength }
   const lines = Object.entries(parameters).map(([key, value]) => `${key.padEnd(30)} ${value}`)
@@ -41,15 +45,15 @@ export function showReply(name: string, { model, modifiedAt }: ReadyModel, limit
     modelfile: modelfile(name, template, parameters),
     parameters: lines.join('\n'),
     template,
-    details: detailsOf(info),
+    details: detailsOf(variant),
     model_info: {
       'general.architecture': info.family,
       'general.parameter_count': info.parameters,
       [`${info.family}.context_length`]: info.contextLength,
       [`${info.family}.vocab_size`]: info.vocabularySize,
-      ...(info.adapter === null
+      ...(adapter === null
         ? {}
-        : { 'adapter.type': 'lora', 'adapter.lora.alpha': info.adapter.alpha, 'adapter.lora.rank': info.adapter.rank })
+        : { 'adapter.type': 'lora', 'adapter.lora.alpha': adapter.alpha, 'adapter.lora.rank': adapter.rank })
     },
     capabilities: capabilitiesOf(model),
     modified_at: modifiedAt.toISOString()
@@ -83,9 +87,14 @@ export function versionReply(version: string, served: ServedModel): object {
   return { version, ...(state.status === 'ready' ? { device: state.model.info.device } : {}) }
 }
 
-function detailsOf(info: ModelInfo): object {
+function sizeOf({ model, adapter }: ServedVariant): number {
+  return adapter === null ? model.info.sizeBytes : adapter.sizeBytes
+}
+
+function detailsOf({ model, parent }: ServedVariant): object {
+  const { info } = model
   return {
-    parent_model: '',
+    parent_model: parent ?? '',
     format: 'safetensors',
     family: info.family,
     families: [info.family],

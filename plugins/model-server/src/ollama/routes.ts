@@ -8,6 +8,7 @@ import { errors } from '../errors.ts'
 import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import type { Prompt } from '../prompt.ts'
+import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
@@ -35,15 +36,14 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
     answer('generate', readGenerateRequest(request.body, services.grammars), request, reply, services)
   )
 
-  scope.get('/api/tags', async () => ({ models: [tagsEntry(served.name, served.ready())] }))
+  scope.get('/api/tags', async () => ({ models: served.variants().map(tagsEntry) }))
   scope.get('/api/version', async () => versionReply(services.version, served))
   scope.get('/api/ps', async () => ({
-    models: served.state.status === 'ready' ? [runningEntry(served.name, served.state)] : []
+    models: served.state.status === 'ready' ? served.variants().map(runningEntry) : []
   }))
   scope.post('/api/show', async request => {
     const { model, name } = readShowBody(request.body)
-    served.check(model ?? name)
-    return showReply(served.name, served.ready(), services.completions.limits)
+    return showReply(served.find(model ?? name), services.completions.limits)
   })
 
   for (const url of ['/api/embeddings', '/api/embed']) scope.post(url, noEmbeddings)
@@ -63,26 +63,27 @@ async function answer(
   const { served, log } = services
   const { question } = body
   const context = kind === 'generate' && question?.kind === 'chat'
-  const head = { kind, model: served.name, startedNs: process.hrtime.bigint(), context }
-  served.check(body.model)
+  const startedNs = process.hrtime.bigint()
+  const variant = served.find(body.model)
+  const head = { kind, model: variant.name, startedNs, context }
   if (question === null) {
-    served.ready()
     return body.stream ? reply.type(NDJSON).send(line(loadedReply(head))) : loadedReply(head)
   }
-  const started = await start(question, clientOf(request), replySignal(reply), services)
+  const started = await start(question, variant, clientOf(request), replySignal(reply), services)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
 
 function start(
   question: OllamaQuestion,
+  variant: ServedVariant,
   client: string,
   signal: AbortSignal,
   { served, completions }: WireServices
 ): Promise<ChatAnswer> {
   if (question.kind === 'chat') {
     const { intent, options } = question.chat
-    return startChat(served, completions, { intent, options: { ...options, client } }, signal)
+    return startChat(served, completions, { intent, options: { ...options, ...adapterOf(variant), client } }, signal)
   }
   const { options, constraint } = question
   const prompt: Prompt =
@@ -90,9 +91,15 @@ function start(
       ? { kind: 'text', text: question.text, begin: true }
       : {
           kind: 'tokens',
-          tokens: fillInTheMiddle(served.ready().model, served.name, question.prefix, question.suffix)
+          tokens: fillInTheMiddle(variant.model, variant.name, question.prefix, question.suffix)
         }
-  const request = { ...options, prompt, client, ...(constraint === undefined ? {} : { constraint }) }
+  const request = {
+    ...options,
+    ...adapterOf(variant),
+    prompt,
+    client,
+    ...(constraint === undefined ? {} : { constraint })
+  }
   return startText(served, completions, request, signal)
 }
 

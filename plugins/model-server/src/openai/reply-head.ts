@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type ServedVariant, variantDigest } from '../served-model.ts'
 
 /** What is the same in every chunk of one answer. */
 export interface ReplyHead {
@@ -10,12 +11,12 @@ export interface ReplyHead {
   readonly system_fingerprint: string
 }
 
-export function replyHead(prefix: 'chatcmpl' | 'cmpl', model: string, digest: string): ReplyHead {
+export function replyHead(prefix: 'chatcmpl' | 'cmpl', variant: ServedVariant): ReplyHead {
   return {
     id: `${prefix}-${randomUUID()}`,
     created: Math.floor(Date.now() / 1000),
-    model,
-    system_fingerprint: `fp_${digest.slice(0, 10)}`
+    model: variant.name,
+    system_fingerprint: `fp_${variantDigest(variant).slice(0, 10)}`
   }
 }
 

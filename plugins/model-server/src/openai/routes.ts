@@ -11,7 +11,7 @@ import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import { type Job, runInLanes } from '../lanes.ts'
 import type { Prompt } from '../prompt.ts'
-import type { ReadyModel } from '../served-model.ts'
+import { adapterOf, type ServedVariant } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
@@ -30,19 +30,18 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
 
   scope.post('/v1/chat/completions', async (request, reply) => {
     const chat = readChatRequest(request.body, services.grammars)
-    served.check(chat.model)
-    const { model } = served.ready()
+    const variant = served.find(chat.model)
     const client = clientOf(request)
     const begun = performance.now()
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
       return async (admitted, signal) => {
-        const options = { ...choice.options, admitted, client, begun }
+        const options = { ...choice.options, ...adapterOf(variant), admitted, client, begun }
         return (await startChat(served, completions, { ...choice, options }, signal)).events
       }
     }
     const [first, ...others] = chat.choices
     const events = await runInLanes([job(first), ...others.map(job)], completions.limits.slots, replySignal(reply))
-    const head = replyHead('chatcmpl', served.name, model.info.digest)
+    const head = replyHead('chatcmpl', variant)
     const count = chat.choices.length
     if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
     return sendEvents(reply, chatCompletionChunks(head, events, count, chat.includeUsage, log))
@@ -50,8 +49,8 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
 
   scope.post('/v1/completions', async (request, reply) => {
     const body = readCompletionRequest(request.body, services.grammars)
-    served.check(body.model)
-    const { model } = served.ready()
+    const variant = served.find(body.model)
+    const { model } = variant
     const { n, bestOf } = body
     const client = clientOf(request)
     const begun = performance.now()
@@ -59,24 +58,21 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const [first, ...others] = prompts.flatMap(prompt =>
       Array.from({ length: bestOf }, (_, choice): Job<CompletionEvent> => {
         return (admitted, signal) =>
-          completions.start({ ...body.options(choice), prompt, admitted, client, begun }, signal)
+          completions.start({ ...body.options(choice), ...adapterOf(variant), prompt, admitted, client, begun }, signal)
       })
     )
     const jobs = [first as Job<CompletionEvent>, ...others] as const
     const events = await runInLanes(jobs, completions.limits.slots, replySignal(reply))
-    const head = replyHead('cmpl', served.name, model.info.digest)
+    const head = replyHead('cmpl', variant)
     const echoes = body.prompts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
     if (!body.stream) return textCompletion(head, events, shape)
     return sendEvents(reply, textCompletionChunks(head, events, shape, body.includeUsage, log))
   })
 
-  scope.get('/v1/models', async () => ({ object: 'list', data: [modelEntry(served.name, served.ready())] }))
+  scope.get('/v1/models', async () => ({ object: 'list', data: served.variants().map(modelEntry) }))
 
-  scope.get<{ Params: { id: string } }>('/v1/models/:id', async request => {
-    served.check(request.params.id)
-    return modelEntry(served.name, served.ready())
-  })
+  scope.get<{ Params: { id: string } }>('/v1/models/:id', async request => modelEntry(served.find(request.params.id)))
 
   const sendEvents = (reply: FastifyReply, chunks: AsyncIterable<string>) =>
     sendStream(reply, 'text/event-stream; charset=utf-8', chunks, services.stallMs())
@@ -87,14 +83,15 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   }
 }
 
-function modelEntry(name: string, { model, modifiedAt }: ReadyModel): object {
+function modelEntry({ name, model, modifiedAt, parent }: ServedVariant): object {
   return {
     id: name,
     object: 'model',
     created: Math.floor(modifiedAt.getTime() / 1000),
     owned_by: 'svc',
     // What other servers of the format tell, and clients use to fit their prompts.
-    max_model_len: model.info.contextLength
+    max_model_len: model.info.contextLength,
+    ...(parent === null ? {} : { parent })
   }
 }
 

@@ -1,0 +1,143 @@
+import type { ModelAdapters, NamedAdapter } from '@svc/contracts'
+import { defineOperation, type Handler, isSvcError, t } from '@svc/plugin-sdk'
+import type { AdapterRoots } from './adapter-roots.ts'
+import { errors } from './errors.ts'
+import type { ModelLoader } from './model-loader.ts'
+import type { ServedModel } from './served-model.ts'
+
+const {
+  MSV_ADAPTER_DIRECTORY,
+  MSV_ADAPTER_EXISTS,
+  MSV_ADAPTER_INVALID,
+  MSV_ADAPTER_UNKNOWN,
+  MSV_ADAPTER_UNSUPPORTED,
+  MSV_MODEL_FAILED,
+  MSV_MODEL_LOADING
+} = errors.specs
+const STATE_ERRORS = { MSV_ADAPTER_UNSUPPORTED, MSV_MODEL_FAILED, MSV_MODEL_LOADING }
+/** The first adapter makes the engine prepare the base model. */
+const ADD_TIMEOUT_MS = 600_000
+
+const name = t.string({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$',
+  description: 'Name of the adapter; clients ask for MODEL:NAME.'
+})
+const adapter = t.object({
+  name,
+  model: t.string({ description: 'Name that clients ask for.' }),
+  directory: t.string(),
+  rank: t.integer(),
+  alpha: t.number(),
+  targets: t.array(t.string(), { description: 'Kinds of projection that it changes.' }),
+  bytes: t.integer({ description: 'Memory of its factors.' })
+})
+const columns = ['name', 'model', 'rank', 'alpha', 'bytes', 'directory'] as const
+
+export const adaptersList = defineOperation({
+  id: 'model.adapters.list',
+  summary: 'Lists the adapters that the served model can be asked for with',
+  input: t.object({}),
+  output: t.object({ adapters: t.array(adapter) }),
+  errors: STATE_ERRORS,
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/models/adapters' },
+    rpc: true,
+    cli: { command: 'model adapters list', view: { rows: 'adapters', columns: [...columns] } }
+  }
+})
+
+export const adaptersAdd = defineOperation({
+  id: 'model.adapters.add',
+  summary: 'Adds an adapter to the served model while it serves',
+  input: t.object({
+    name,
+    directory: t.string({
+      minLength: 1,
+      description: 'Run directory or PEFT directory of the adapter, relative to the project.'
+    })
+  }),
+  output: adapter,
+  errors: { ...STATE_ERRORS, MSV_ADAPTER_DIRECTORY, MSV_ADAPTER_EXISTS, MSV_ADAPTER_INVALID },
+  effect: 'write',
+  timeoutMs: ADD_TIMEOUT_MS,
+  expose: {
+    http: { method: 'POST', path: '/api/models/adapters' },
+    rpc: true,
+    cli: { command: 'model adapters add', args: ['name', 'directory'] }
+  }
+})
+
+export const adaptersRemove = defineOperation({
+  id: 'model.adapters.remove',
+  summary: 'Removes an adapter from the served model; answers that use it are finished',
+  input: t.object({ name }),
+  output: t.object({ name, removed: t.boolean() }),
+  errors: { ...STATE_ERRORS, MSV_ADAPTER_UNKNOWN },
+  effect: 'write',
+  expose: {
+    http: { method: 'DELETE', path: '/api/models/adapters/:name' },
+    rpc: true,
+    cli: { command: 'model adapters remove', args: ['name'] }
+  }
+})
+
+export function listAdapters(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersList> {
+  return async (_, call) => {
+    await loader.settled(call.signal)
+    return {
+      adapters: adaptersOf(served)
+        .list()
+        .map(each => entry(served, each))
+    }
+  }
+}
+
+export function addAdapter(served: ServedModel, loader: ModelLoader, roots: AdapterRoots): Handler<typeof adaptersAdd> {
+  return async (input, call) => {
+    await loader.settled(call.signal)
+    const adapters = adaptersOf(served)
+    const directory = await roots.resolve(input.directory)
+    try {
+      return entry(served, await adapters.add({ name: input.name, directory, signal: call.signal }))
+    } catch (error) {
+      throw fromEngine(error)
+    }
+  }
+}
+
+export function removeAdapter(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersRemove> {
+  return async (input, call) => {
+    await loader.settled(call.signal)
+    try {
+      await adaptersOf(served).remove(input.name)
+    } catch (error) {
+      throw fromEngine(error)
+    }
+    return { name: input.name, removed: true }
+  }
+}
+
+function adaptersOf(served: ServedModel): ModelAdapters {
+  const { adapters } = served.ready().model
+  if (adapters !== undefined) return adapters
+  throw errors.create('MSV_ADAPTER_UNSUPPORTED', `the engine cannot add adapters to the model '${served.name}'`, {
+    hint: 'Graphs that were exported take none: serve the weights themselves.'
+  })
+}
+
+function entry(served: ServedModel, { name, directory, rank, alpha, targets, sizeBytes }: NamedAdapter) {
+  return { name, model: `${served.name}:${name}`, directory, rank, alpha, targets: [...targets], bytes: sizeBytes }
+}
+
+const codes = {
+  INF_ADAPTER_EXISTS: 'MSV_ADAPTER_EXISTS',
+  INF_ADAPTER_INVALID: 'MSV_ADAPTER_INVALID',
+  INF_ADAPTER_UNKNOWN: 'MSV_ADAPTER_UNKNOWN'
+} as const
+
+/** The engine's refusals in this server's words; anything else passes as it is. */
+function fromEngine(error: unknown): unknown {
+  if (!isSvcError(error) || !Object.hasOwn(codes, error.code)) return error
+  return errors.create(codes[error.code as keyof typeof codes], error.message, { cause: error })
+}

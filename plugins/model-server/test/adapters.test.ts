@@ -1,0 +1,153 @@
+import { cpSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type HttpServer, httpServer } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import http from '../../http/src/plugin.ts'
+import engine from '../../inference-onnx/src/plugin.ts'
+import modelServer from '../src/plugin.ts'
+
+const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/', import.meta.url))
+const PEFT = join(FIXTURES, 'peft')
+const prompt = 'abcabc'
+
+/** A tiny random model behind the engine, in a project that has two adapters for it. */
+async function open(t: Test, settings: object = {}) {
+  let found: HttpServer | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: httpServer },
+    activate: (_ctx, { server }) => {
+      found = server
+    }
+  })
+  const kernel = await testKernel([engine, modelServer, http, probe], {
+    settings: {
+      'inference-onnx': { threads: 1 },
+      http: { main: false },
+      'model-server': {
+        model: join(FIXTURES, 'llama-tiny-bf16'),
+        model_name: 'tiny',
+        port: 0,
+        slots: 3,
+        temperature: 0,
+        ...settings
+      }
+    }
+  })
+  t.teardown(() => kernel.close())
+  const project = kernel.root
+  cpSync(PEFT, join(project, 'adapters'), { recursive: true })
+  const url = found?.addresses[0]?.url ?? ''
+  while (!(await fetch(`${url}/ready`)).ok);
+  const json = async (path: string, body?: object) => {
+    const options = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${url}${path}`, options)
+    return { status: response.status, body: (await response.json()) as Record<string, any> }
+  }
+  const generate = async (model: string) => {
+    const options = { num_predict: 12, temperature: 0 }
+    return (await json('/api/generate', { model, prompt, raw: true, stream: false, options })).body.response as string
+  }
+  return { project, url, json, generate, call: kernel.callById }
+}
+
+t.test('adapters of the settings are listed, and requests choose one by the name of the model', async t => {
+  const { json, generate, url } = await open(t, {
+    adapters: { one: join(PEFT, 'patterns'), two: join(PEFT, 'all-linear') }
+  })
+  const names = ['tiny', 'tiny:one', 'tiny:two']
+  const { models } = (await json('/api/tags')).body
+  t.same(
+    models.map(({ name }: { name: string }) => name),
+    names
+  )
+  t.equal(new Set(models.map(({ digest }: { digest: string }) => digest)).size, 3)
+  t.equal(models[1].details.parent_model, 'tiny')
+  t.same(
+    (await json('/v1/models')).body.data.map(({ id }: { id: string }) => id),
+    names
+  )
+  t.match((await json('/v1/models/tiny:two')).body, { id: 'tiny:two', parent: 'tiny' })
+  t.match((await json('/api/show', { model: 'tiny:one' })).body.model_info, { 'adapter.lora.rank': 4 })
+  const alone = [await generate('tiny'), await generate('tiny:one'), await generate('tiny:two')]
+  t.equal(new Set(alone).size, 3, 'they answer differently')
+  t.same(await Promise.all(['tiny:latest', ...names.slice(1)].map(generate)), alone)
+  const chat = { model: 'tiny:one', messages: [{ role: 'user', content: 'a' }], max_tokens: 4 }
+  t.equal((await json('/v1/chat/completions', chat)).body.model, 'tiny:one')
+  t.equal((await json('/v1/completions', { model: 'tiny:two', prompt, max_tokens: 4 })).body.model, 'tiny:two')
+  const metrics = await (await fetch(`${url}/metrics`)).text()
+  t.match(metrics, 'svc_model_requests_total{model="tiny",adapter="one",outcome="length"}')
+  t.match(metrics, 'svc_model_requests_total{model="tiny",adapter="merged",outcome="length"}')
+})
+
+t.test('an unknown adapter is a 404 in the shape of each API', async t => {
+  const { json } = await open(t, { adapters: { one: join(PEFT, 'patterns') } })
+  const message = "model 'tiny:nope' not found, this server has 'tiny', 'tiny:one'"
+  const messages = [{ role: 'user', content: 'a' }]
+  for (const [path, body] of [
+    ['/api/generate', { model: 'tiny:nope', prompt }],
+    ['/api/chat', { model: 'tiny:nope', messages }],
+    ['/api/show', { model: 'tiny:nope' }]
+  ] as const) {
+    t.same(await json(path, body), { status: 404, body: { error: message } }, path)
+  }
+  for (const [path, asked] of [
+    ['/v1/chat/completions', { messages }],
+    ['/v1/completions', { prompt }]
+  ] as const) {
+    const { status, body } = await json(path, { model: 'tiny:nope', ...asked })
+    t.match({ status, body }, { status: 404, body: { error: { message, code: 'model_not_found' } } }, path)
+  }
+})
+
+t.test('adapters come and go by calls while the model answers', async t => {
+  const { json, generate, call } = await open(t)
+  t.same((await call('model.adapters.list', {})) as object, { adapters: [] })
+  const before = await generate('tiny')
+  const added = await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
+  t.match(added, { name: 'hot', model: 'tiny:hot', rank: 4, alpha: 6 })
+  const adapted = await generate('tiny:hot')
+  t.not(adapted, before)
+  t.equal(await generate('tiny'), before)
+  await t.rejects(call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' }), {
+    code: 'MSV_ADAPTER_EXISTS'
+  })
+  const running = generate('tiny:hot')
+  t.same(await call('model.adapters.remove', { name: 'hot' }), { name: 'hot', removed: true })
+  t.ok([adapted, undefined].includes(await running), 'an answer that had begun is finished')
+  await t.rejects(call('model.adapters.remove', { name: 'hot' }), { code: 'MSV_ADAPTER_UNKNOWN' })
+  t.equal((await json('/api/generate', { model: 'tiny:hot', prompt })).status, 404)
+  t.equal(await generate('tiny'), before)
+})
+
+t.test('folders outside of the project and the roots are refused, also behind a link', async t => {
+  const { call, project } = await open(t)
+  const outside = join(PEFT, 'patterns')
+  symlinkSync(outside, join(project, 'link'))
+  for (const directory of [outside, 'link', '..', '/nowhere']) {
+    await t.rejects(call('model.adapters.add', { name: 'a', directory }), { code: 'MSV_ADAPTER_DIRECTORY' }, directory)
+  }
+  await t.rejects(call('model.adapters.add', { name: 'a', directory: 'nowhere' }), { code: 'MSV_ADAPTER_INVALID' })
+  await t.rejects(call('model.adapters.add', { name: 'a', directory: 'adapters/joined' }), {
+    code: 'MSV_ADAPTER_INVALID'
+  })
+  const { call: freely } = await open(t, { adapter_roots: [PEFT] })
+  t.match(await freely('model.adapters.add', { name: 'a', directory: outside }), { name: 'a' })
+})
+
+t.test('an adapter of the settings that does not fit is the reason why the model is not served', async t => {
+  const kernel = await testKernel([engine, modelServer, http], {
+    settings: {
+      http: { main: false },
+      'model-server': { model: join(FIXTURES, 'llama-tiny-bf16'), port: 0, adapters: { bad: 'nowhere' } }
+    }
+  })
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.callById('model.generate', { prompt: 'a' }), {
+    code: 'MSV_MODEL_FAILED',
+    message: /nowhere: it holds neither/
+  })
+})
