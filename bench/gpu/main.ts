@@ -38,6 +38,8 @@ const { values: options } = parseArgs({
     tokenizer: { type: 'string', default: 'plugins/model-server/models/vox-tiny' },
     python: { type: 'string', default: 'python3' },
     'no-peer': { type: 'boolean', default: false },
+    /** Lets PyTorch compile its steps, which takes minutes. */
+    'compile-peer': { type: 'boolean', default: false },
     'no-engine': { type: 'boolean', default: false },
     json: { type: 'string' }
   }
@@ -170,6 +172,7 @@ async function measureEngine(runDirectory: string, slots: number, maxContext: nu
 async function measurePeer(runDirectory: string): Promise<Readonly<Record<string, unknown>>> {
   const script = process.env.GPU_BENCH_PEER ?? join(import.meta.dirname, 'peer.py')
   const numbers = [options.batches, prefill, context, steps, rounds].map(String)
+  if (options['compile-peer']) numbers.push('compile')
   const device = options.device === 'cuda' ? 'cuda:0' : options.device
   try {
     const { stdout } = await promisify(execFile)(options.python, [script, runDirectory, device, ...numbers], {
