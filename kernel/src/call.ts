@@ -1,4 +1,4 @@
-import type { Invocation } from '@svc/contracts'
+import type { Deferred, Invocation } from '@svc/contracts'
 import { type Call, type Logger, type OperationDescriptor, type Principal, SvcError } from '@svc/plugin-sdk'
 import { kernelErrors } from './errors.ts'
 import type { RunningCall, RunningCalls } from './running-calls.ts'
@@ -11,6 +11,13 @@ export interface CallOwner {
   readonly running: RunningCalls
 }
 
+/** What hears how a {@link CallState.race} ends: of nothing that comes after the end of the call. Neither may throw. */
+export interface Contest<A> {
+  won(call: CallState, outcome: A): void
+  /** By the work's own error, or by the verdict on a caller that left or a deadline that passed. */
+  lost(call: CallState, error: unknown): void
+}
+
 /**
  * One call as the handler sees it. Its signal, its ids and its place among the calls that may be cancelled are made on
  * first use: most calls need none of them.
@@ -19,9 +26,10 @@ export class CallState implements Call, RunningCall {
   readonly #descriptor: OperationDescriptor
   readonly #owner: CallOwner
   readonly #invocation: Invocation
-  /** Milliseconds; Infinity for none. */
-  readonly #limitMs: number
-  readonly expiresAt: number
+  /** Milliseconds on the clock of `performance.now()`. */
+  readonly started: number
+  /** Who waits for its outcome. */
+  readonly deferred: Deferred
   #deadline: number | undefined
   #traceId: string | undefined
   #requestId: string | undefined
@@ -29,17 +37,25 @@ export class CallState implements Call, RunningCall {
   #controller: AbortController | undefined
   /** Why it ended before its handler did. */
   #verdict: SvcError | undefined
-  #reject: ((verdict: SvcError) => void) | undefined
+  #lose: ((verdict: SvcError) => void) | undefined
   #enlisted = false
   #ended = false
 
-  /** `now`: milliseconds on the clock of `performance.now()`. */
-  constructor(descriptor: OperationDescriptor, owner: CallOwner, invocation: Invocation, now: number) {
+  constructor(descriptor: OperationDescriptor, owner: CallOwner, invocation: Invocation, deferred: Deferred) {
     this.#descriptor = descriptor
     this.#owner = owner
     this.#invocation = invocation
-    this.#limitMs = Math.min(limit(descriptor.timeoutMs), limit(invocation.timeoutMs))
-    this.expiresAt = now + this.#limitMs
+    this.started = invocation.since ?? performance.now()
+    this.deferred = deferred
+  }
+
+  /** Infinity for none. */
+  get #limitMs(): number {
+    return Math.min(limit(this.#descriptor.timeoutMs), limit(this.#invocation.timeoutMs))
+  }
+
+  get expiresAt(): number {
+    return this.started + this.#limitMs
   }
 
   get surface(): string {
@@ -51,8 +67,9 @@ export class CallState implements Call, RunningCall {
   }
 
   get deadline(): number {
-    if (this.expiresAt === Infinity) return Infinity
-    return (this.#deadline ??= Math.round(Date.now() + this.expiresAt - performance.now()))
+    const { expiresAt } = this
+    if (expiresAt === Infinity) return Infinity
+    return (this.#deadline ??= Math.round(Date.now() + expiresAt - performance.now()))
   }
 
   get traceId(): string {
@@ -94,24 +111,25 @@ export class CallState implements Call, RunningCall {
     if (this.cancelled) throw (this.#verdict ??= this.#cancelledError())
   }
 
-  /** Settles with the work, or rejects when the caller leaves or the deadline passes, whichever is first. */
-  race<A>(work: PromiseLike<A>): Promise<A> {
-    return new Promise<A>((resolve, reject) => {
-      work.then(resolve, reject)
-      if (this.#verdict !== undefined) {
-        reject(this.#verdict)
-        return
-      }
-      this.#reject = reject
-      if (!this.#enlisted) enlistLater(this)
-    })
+  /** Waits for the work, or until the caller leaves or the deadline passes. */
+  race<A>(work: PromiseLike<A>, contest: Contest<A>): void {
+    const lose = (error: unknown): void => {
+      if (!this.#ended) contest.lost(this, error)
+    }
+    // A thenable of the handler's own may throw when it is asked; a promise passes through.
+    Promise.resolve(work).then(outcome => {
+      if (!this.#ended) contest.won(this, outcome)
+    }, lose)
+    this.#lose = lose
+    if (this.#verdict !== undefined) lose(this.#verdict)
+    else if (!this.#enlisted) enlistLater(this)
   }
 
   /** Called for a call that has outlived the turn in which it began. */
   outlive(): void {
     if (this.#ended) return
     this.#enlist()
-    if (this.#verdict !== undefined) this.#reject?.(this.#verdict)
+    if (this.#verdict !== undefined) this.#lose?.(this.#verdict)
   }
 
   fail(code: string, message?: string, data?: unknown): never {
@@ -150,7 +168,7 @@ export class CallState implements Call, RunningCall {
 
   end(): void {
     this.#ended = true
-    this.#reject = undefined
+    this.#lose = undefined
     if (!this.#enlisted) return
     this.#owner.running.delete(this)
     this.#invocation.signal?.removeEventListener('abort', this)
@@ -174,7 +192,7 @@ export class CallState implements Call, RunningCall {
     if (this.#ended || this.#verdict !== undefined) return
     this.#verdict = verdict
     this.#controller?.abort(verdict)
-    this.#reject?.(verdict)
+    this.#lose?.(verdict)
   }
 
   /** A listener that throws belongs to the caller: it ends the call, and not as the handler's fault. */

@@ -1,8 +1,8 @@
-import type { Invocation, OperationEntry } from '@svc/contracts'
+import type { Deferred, Invocation, OperationEntry } from '@svc/contracts'
 import { type Call, isSvcError, type OperationDescriptor, type Principal, type SvcError } from '@svc/plugin-sdk'
 import type { ValidateFunction } from 'ajv'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
-import { type CallOwner, CallState } from './call.ts'
+import { type CallOwner, CallState, type Contest } from './call.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import { Slots } from './slots.ts'
@@ -26,7 +26,7 @@ export interface OperationOwner extends CallOwner {
 type AnyHandler = (input: unknown, call: Call) => unknown
 
 /** The only caller of a handler: validate, authorise, limit, run, validate, map errors. */
-export class BoundOperation implements OperationEntry {
+export class BoundOperation implements OperationEntry, Contest<unknown> {
   readonly descriptor: OperationDescriptor
   readonly unit: OperationOwner & OperationEntry['unit']
   readonly breaker: Breaker
@@ -53,45 +53,106 @@ export class BoundOperation implements OperationEntry {
   }
 
   /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
-  async invoke(input: unknown, invocation: Invocation): Promise<unknown> {
-    const successor = this.unit.retired ? this.#successor() : this
-    if (successor !== this) return successor.invoke(input, invocation)
-    const started = performance.now()
-    const call = new CallState(this.descriptor, this.unit, invocation, started)
-    // Until it is admitted, whatever goes wrong is the caller's; until it begins, nobody's.
-    let stage: 'arrived' | 'admitted' | 'begun' = 'arrived'
-    let failure: unknown
-    this.unit.enter()
-    try {
-      this.#authorise(invocation.principal)
-      const checked = this.#checkInput(input, invocation)
-      this.#admit()
-      stage = 'admitted'
-      if (this.#slots !== null) await this.#slots.take(call)
-      stage = 'begun'
-      call.assertWanted()
-      const pending = this.#handler(checked, call)
-      const output = this.#checkOutput(isThenable(pending) ? await call.race(pending) : pending)
-      if (this.breaker.succeed()) this.unit.breakerChanged()
-      return output
-    } catch (error) {
-      if (stage === 'admitted') this.breaker.release()
-      failure = stage === 'begun' ? this.#judge(error, call) : error
-      throw failure
-    } finally {
-      if (stage === 'begun') this.#slots?.free()
-      call.end()
-      this.unit.settled(this, performance.now() - started, failure, call)
-      this.unit.exit()
-    }
+  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
+  invoke(input: unknown, invocation: Invocation): Promise<unknown> {
+    return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
-  #successor(): OperationEntry {
+  start(input: unknown, invocation: Invocation, deferred: Deferred): void {
+    const { unit } = this
+    if (unit.retired) {
+      const successor = this.#successor()
+      if (successor === null) {
+        deferred.reject(this.#goneError())
+        return
+      }
+      if (successor !== this) {
+        successor.start(input, invocation, deferred)
+        return
+      }
+    }
+    const call = new CallState(this.descriptor, unit, invocation, deferred)
+    unit.enter()
+    let checked: unknown
+    try {
+      this.#authorise(invocation.principal)
+      checked = this.#checkInput(input, invocation)
+      this.#admit()
+    } catch (error) {
+      // Until it is admitted, whatever goes wrong is the caller's.
+      this.#refuse(call, error)
+      return
+    }
+    if (this.#slots === null) this.#begin(checked, call)
+    else void this.#beginInTurn(this.#slots, checked, call)
+  }
+
+  async #beginInTurn(slots: Slots, input: unknown, call: CallState): Promise<void> {
+    try {
+      await slots.take(call)
+    } catch (error) {
+      // It has not begun, so that this is nobody's fault.
+      this.breaker.release()
+      this.#refuse(call, error)
+      return
+    }
+    this.#begin(input, call)
+  }
+
+  #begin(input: unknown, call: CallState): void {
+    let pending: unknown
+    try {
+      call.assertWanted()
+      pending = this.#handler(input, call)
+    } catch (error) {
+      this.lost(call, error)
+      return
+    }
+    if (isThenable(pending)) call.race(pending, this)
+    else this.won(call, pending)
+  }
+
+  /** The handler has answered. */
+  won(call: CallState, output: unknown): void {
+    try {
+      this.#checkOutput(output)
+    } catch (error) {
+      this.lost(call, error)
+      return
+    }
+    if (this.breaker.succeed()) this.unit.breakerChanged()
+    this.#slots?.free()
+    this.#end(call, undefined)
+    call.deferred.resolve(output)
+  }
+
+  /** The handler has failed, or the call has ended before it. */
+  lost(call: CallState, error: unknown): void {
+    const failure = this.#judge(error, call)
+    this.#slots?.free()
+    this.#refuse(call, failure)
+  }
+
+  #refuse(call: CallState, error: unknown): void {
+    this.#end(call, error)
+    call.deferred.reject(error)
+  }
+
+  #end(call: CallState, failure: unknown): void {
+    call.end()
+    this.unit.settled(this, performance.now() - call.started, failure, call)
+    this.unit.exit()
+  }
+
+  #successor(): OperationEntry | null {
     const next = this.unit.successor(this.descriptor.id)
     // Without another, whoever is still draining may answer.
     if (next !== undefined && next !== this) return next
-    if (!this.unit.running.closed) return this
-    throw kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${this.descriptor.id} any more`, {
+    return this.unit.running.closed ? null : this
+  }
+
+  #goneError(): SvcError {
+    return kernelErrors.create('OPR_UNKNOWN', `no plugin offers the operation ${this.descriptor.id} any more`, {
       hint: `svc plugins why ${this.unit.name}`
     })
   }
@@ -146,10 +207,10 @@ export class BoundOperation implements OperationEntry {
     )
   }
 
-  #checkOutput(output: unknown): unknown {
+  #checkOutput(output: unknown): void {
     const { id, output: schema } = this.descriptor
     const validate = (this.#output ??= this.#validator.compile(schema))
-    if (validate(output)) return output
+    if (validate(output)) return
     const problems = this.#validator.explain(schema, output, validate.errors)
     throw kernelErrors.create('OPR_OUTPUT_INVALID', `${id} returned an invalid result: ${renderProblems(problems)}`, {
       plugin: this.unit.name,

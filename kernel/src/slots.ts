@@ -26,7 +26,9 @@ export class Slots {
     })
     this.#waiting.add(waiter)
     try {
-      await call.race(granted)
+      await new Promise<void>((won, reject) =>
+        call.race(granted, { won: () => won(), lost: (_call, error) => reject(error) })
+      )
     } catch (error) {
       // It may have been given its slot in the very moment in which it ended.
       if (!this.#waiting.delete(waiter)) this.free()

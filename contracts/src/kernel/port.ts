@@ -30,6 +30,8 @@ export interface Invocation {
   readonly signal?: AbortSignal
   /** Whether the caller is gone already; for a surface that makes its signal on first use. Without it the signal is asked. */
   readonly cancelled?: boolean
+  /** When its input was complete, on the clock of `performance.now()`; for a surface that has looked at it already. */
+  readonly since?: number
   /** Milliseconds; 0 for no limit but the operation's own. */
   readonly timeoutMs?: number
   /** Whether strings may become numbers and booleans: query strings and flags. */
@@ -75,6 +77,14 @@ export interface OperationEntry {
   readonly unit: UnitView
   /** As {@link KernelPort.invoke}, bound to this generation's unit; once that is replaced, its successor answers. */
   invoke(input: unknown, call: Invocation): Promise<unknown>
+  /** The same without a promise, for a surface that answers so many calls that their promises count. Never throws. */
+  start(input: unknown, call: Invocation, deferred: Deferred): void
+}
+
+/** Takes the one outcome of a call, within `start` or later. Neither function may throw. */
+export interface Deferred {
+  resolve(output: unknown): void
+  reject(error: unknown): void
 }
 
 export interface Contribution<A> {

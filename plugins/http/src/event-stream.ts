@@ -67,7 +67,7 @@ class EventStream {
   open(): void {
     if (this.opened) return
     this.opened = true
-    this.#exchange.label(this.#response)
+    this.#exchange.label()
     this.#response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',

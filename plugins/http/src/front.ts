@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Contribution, HttpUpgrade } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
+import { Caller } from './caller.ts'
 import { endWith } from './end-socket.ts'
 import { httpErrors } from './errors.ts'
-import { Exchange, exchangeOf } from './exchange.ts'
+import { Exchange } from './exchange.ts'
 import { ANONYMOUS, type Guard } from './guard.ts'
 import { answerOptions } from './preflight.ts'
 import { countRequest, type RequestCounts, type RouteSeries } from './request-metrics.ts'
 import type { Route } from './route.ts'
 import { MAX_URL_LENGTH, type RouteTable } from './route-table.ts'
-import { forgetResponse } from './socket-response.ts'
 import { writeError } from './write-error.ts'
 
 export interface FrontParts {
@@ -31,7 +31,7 @@ export class Front {
   readonly #guard: Guard | null
   readonly #counts: RequestCounts
   readonly #report: FrontParts['report']
-  readonly #onClose: (this: ServerResponse) => void
+  readonly #onFinish: (exchange: Exchange) => void
 
   constructor({ table, upgrades, guard, counts, unmatched, report }: FrontParts) {
     this.#table = table
@@ -39,46 +39,38 @@ export class Front {
     this.#guard = guard
     this.#counts = counts
     this.#report = report
-    this.#onClose = function onClose() {
-      finish(this, counts, unmatched)
-    }
+    this.#onFinish = exchange => finish(exchange, counts, unmatched)
   }
 
   readonly request = (request: IncomingMessage, response: ServerResponse): void => {
-    const exchange = new Exchange(request, ANONYMOUS)
+    const exchange = new Exchange(response, ANONYMOUS, this.#onFinish)
     this.#counts.inFlight += 1
-    response.on('close', this.#onClose)
     let route: Route | null
     try {
       route = this.#route(request, response, exchange)
     } catch (error) {
-      this.#refuse(request, response, exchange, error)
+      this.#refuse(exchange, error)
       return
     }
     if (route === null) return
     route.unit?.enter()
-    if (route.raw !== null) {
-      route.raw.enter()
-      // A raw route may write to the socket without Fastify's help.
-      exchange.label(response)
-    }
-    route.serve(request, response)
+    route.serve(exchange)
   }
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-    const exchange = new Exchange(request, ANONYMOUS)
+    const caller = new Caller(request, ANONYMOUS)
     socket.on('error', () => socket.destroy())
-    socket.once('close', () => exchange.vanish())
+    socket.once('close', () => caller.vanish())
     try {
       const path = (request.url ?? '').split('?', 1)[0] as string
       this.#guard?.admit(request, null)
-      this.#identify(request, exchange, false)
+      this.#identify(request, caller, false)
       const upgrade = this.#upgrades.get(path)
       if (upgrade === undefined) throw httpErrors.create('HTTP_NOT_FOUND', `nothing at ${path} takes a websocket`)
-      upgrade.item.handle(request, socket, head, exchange)
+      upgrade.item.handle(request, socket, head, caller)
     } catch (error) {
-      this.#complain(error, exchange, request)
-      endWith(socket, error, exchange.requestId)
+      this.#complain(error, caller, request)
+      endWith(socket, error, caller.requestId)
     }
   }
 
@@ -102,10 +94,10 @@ export class Front {
     return match.store
   }
 
-  #identify(request: IncomingMessage, exchange: Exchange, open: boolean): void {
+  #identify(request: IncomingMessage, caller: Caller, open: boolean): void {
     if (this.#guard === null) return
     const principal = this.#guard.identify(request)
-    if (principal !== null) exchange.principal = principal
+    if (principal !== null) caller.principal = principal
     else if (!open) {
       throw httpErrors.create('HTTP_UNAUTHORIZED', 'the request does not carry the bearer token of this server', {
         hint: 'send the header "Authorization: Bearer TOKEN"'
@@ -116,8 +108,9 @@ export class Front {
   #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): null {
     const allowed = request.url === '*' ? ['OPTIONS'] : this.#table.allowed(request.url as string)
     if (allowed.length === 0) throw this.#unknown('OPTIONS', request.url as string, response)
-    exchange.label(response)
+    exchange.label()
     answerOptions(request, response, allowed)
+    exchange.answered()
     return null
   }
 
@@ -136,28 +129,24 @@ export class Front {
     )
   }
 
-  #refuse(request: IncomingMessage, response: ServerResponse, exchange: Exchange, error: unknown): void {
-    this.#complain(error, exchange, request)
-    exchange.label(response)
-    writeError(response, error, exchange.requestId)
+  #refuse(exchange: Exchange, error: unknown): void {
+    this.#complain(error, exchange, exchange.request)
+    exchange.label()
+    writeError(exchange.response, error, exchange.requestId)
+    exchange.answered()
   }
 
-  #complain(error: unknown, exchange: Exchange, request: IncomingMessage): void {
-    if (isSvcError(error)) return
-    this.#report('a request failed', { error, requestId: exchange.requestId, method: request.method, url: request.url })
+  #complain(error: unknown, { requestId }: Caller, { method, url }: IncomingMessage): void {
+    if (!isSvcError(error)) this.#report('a request failed', { error, requestId, method, url })
   }
 }
 
-/** The response is complete, or its client has gone. */
-function finish(response: ServerResponse, counts: RequestCounts, unmatched: RouteSeries): void {
-  forgetResponse(response)
-  const exchange = exchangeOf(response.req)
-  const complete = response.writableFinished
-  if (!complete) exchange.vanish()
+/** The answer was handed over, or its client has gone before it had any of it. */
+function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSeries): void {
+  const { route, response, started } = exchange
   counts.inFlight -= 1
-  const { route } = exchange
-  const status = complete || response.headersSent ? response.statusCode : 499
-  countRequest(route?.series ?? unmatched, status, (performance.now() - exchange.started) / 1000)
+  const status = response.headersSent ? response.statusCode : 499
+  countRequest(route?.series ?? unmatched, status, (performance.now() - started) / 1000)
   if (route === undefined) return
   // The unit may be disposed once it has nothing in flight, and its Fastify instance must be closed before that.
   route.raw?.exit()

@@ -1,8 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { UnitView } from '@svc/contracts'
 import type { Report } from './answer-errors.ts'
 import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
-import { exchangeOf } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import type { ListenerPlan } from './listener-plan.ts'
 import { planInput } from './operation-input.ts'
 import type { RawRoutes } from './raw-routes.ts'
@@ -57,7 +56,7 @@ function* rawRoutes(plan: ListenerPlan, { counts, rawOf }: RouteParts): Iterable
         series: seriesOf(counts, unit.name, method, path),
         raw,
         operation: null,
-        serve: raw.serve
+        serve: exchange => raw.serve(exchange)
       }
     }
   }
@@ -76,24 +75,20 @@ function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: 
       series: seriesOf(counts, self, 'GET', builtIn.path),
       raw: null,
       operation: null,
-      serve: (request, response) => void serveBuiltIn(builtIn, request, response, report)
+      serve: exchange => void serveBuiltIn(builtIn, exchange, report)
     }
   }
 }
 
-async function serveBuiltIn(
-  builtIn: BuiltIn,
-  request: IncomingMessage,
-  response: ServerResponse,
-  report: Report
-): Promise<void> {
-  const exchange = exchangeOf(request)
+async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report): Promise<void> {
+  const { request, response, requestId } = exchange
   try {
-    const answer = await builtIn.answer(request)
-    exchange.label(response)
+    const answer = await builtIn.answer(exchange)
+    exchange.label()
     writeAnswer(response, answer)
   } catch (error) {
-    report('a request failed', { error, requestId: exchange.requestId, url: request.url })
-    writeError(response, error, exchange.requestId)
+    report('a request failed', { error, requestId, url: request.url })
+    writeError(response, error, requestId)
   }
+  exchange.answered()
 }

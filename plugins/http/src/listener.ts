@@ -7,7 +7,7 @@ import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
 import { withoutUpgrade } from './ignore-upgrade.ts'
 import { requestIdOf } from './request-id.ts'
-import { hasCarriedRequest, rememberResponse, responseOf } from './socket-response.ts'
+import { carriedBy, hasCarried, lastCarriedBy, loseAll } from './socket-exchanges.ts'
 import { writeError } from './write-error.ts'
 
 /** What a server does with what arrives; replaced on every flip. */
@@ -42,9 +42,10 @@ export function openServer(): HeldServer {
   const sockets = new Set<Socket>()
   // A missing Host header is refused with a proper body by the guard.
   const server = createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS, requireHostHeader: false })
+  // Node takes a connection for idle whose answer is still on its way out, and would cut it off: `drain` sees to them.
+  server.closeIdleConnections = () => {}
   const held: HeldServer = { server, slot, sockets, draining: null }
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    rememberResponse(response)
     if (held.draining !== null) response.setHeader('connection', 'close')
     if (slot.front !== null) slot.front.request(request, response)
     else writeError(response, starting(), requestIdOf(request.headers['x-request-id']))
@@ -61,7 +62,10 @@ export function openServer(): HeldServer {
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    socket.on('close', () => {
+      sockets.delete(socket)
+      loseAll(socket)
+    })
   })
   server.on('clientError', answerClientError)
   server.on('error', error => {
@@ -116,12 +120,15 @@ export async function drain(held: HeldServer, milliseconds: number): Promise<voi
   held.draining = again
   server.close()
   for (const socket of sockets) {
-    const response = responseOf(socket)
-    // Node takes a connection without a request, or with the beginning of one, for a busy one.
-    if (!hasCarriedRequest(socket)) socket.destroy()
-    if (response === null) continue
-    if (!response.headersSent) response.setHeader('connection', 'close')
-    response.once('close', () => socket.end())
+    const response = lastCarriedBy(socket)?.response
+    // Nothing has arrived on it, or the beginning of a request.
+    if (!hasCarried(socket)) socket.destroy()
+    // It is idle, or the last answer is on its way out.
+    else if (response === undefined) socket.destroySoon()
+    else {
+      if (!response.headersSent) response.setHeader('connection', 'close')
+      response.once('close', () => socket.end())
+    }
   }
   await lastOf(sockets, milliseconds, again.signal)
   if (again.signal.aborted) return
@@ -173,9 +180,8 @@ function starting(): Error {
 
 /** Bytes that are not HTTP, headers too large, requests too slow. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const response = responseOf(socket)
   // In the middle of an answer nothing can be said any more.
-  const answering = response?.headersSent === true && !response.writableFinished
+  const answering = [...carriedBy(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
   if (error.code === 'ECONNRESET' || !socket.writable || answering) {
     socket.destroy()
     return

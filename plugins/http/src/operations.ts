@@ -1,12 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Deferred } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { Report } from './answer-errors.ts'
 import { JSON_TYPE } from './envelope.ts'
 import { type Heartbeat, streamEvents, wantsEvents } from './event-stream.ts'
-import { type Exchange, exchangeOf } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { inputFromBody, inputFromQuery } from './operation-input.ts'
 import { hasBody, readJsonBody } from './read-body.ts'
-import type { OperationRoute } from './route.ts'
+import type { OperationRoute, Route } from './route.ts'
 import type { Match } from './route-table.ts'
 import { writeError } from './write-error.ts'
 
@@ -20,35 +20,84 @@ export interface OperationsOptions {
  * Answers a request for an operation. Which one it is, and which unit answers, stands in the generation's table; an
  * operation brings nothing but data, so that a reload builds nothing here, and no web framework stands in between.
  */
-export function operationServer(
-  options: OperationsOptions
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => void answer(request, response, options)
+export function operationServer(options: OperationsOptions): Route['serve'] {
+  return exchange => new Answer(exchange, options).begin()
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { bodyLimit, heartbeat, report }: OperationsOptions
-): Promise<void> {
-  const exchange = exchangeOf(request)
-  const match = exchange.match as Match
-  const { entry, plan, status } = match.store.operation as OperationRoute
-  try {
-    const input = plan.query
-      ? inputFromQuery(plan, match, request)
-      : inputFromBody(plan, match, hasBody(request) ? await readJsonBody(request, bodyLimit) : undefined)
-    if (entry.descriptor.events !== undefined && wantsEvents(request.headers.accept)) {
-      await streamEvents(response, exchange, heartbeat, entry, input)
-    } else writeResult(response, exchange, status, await entry.invoke(input, exchange))
-  } catch (error) {
-    fail(error, request, response, exchange, report)
+/** The answer to one request. No async function: for a small request its promises would cost more than the rest of it. */
+class Answer implements Deferred {
+  readonly #exchange: Exchange
+  readonly #options: OperationsOptions
+
+  constructor(exchange: Exchange, options: OperationsOptions) {
+    this.#exchange = exchange
+    this.#options = options
+  }
+
+  begin(): void {
+    const { request, match, operation } = this.#exchange
+    const { plan } = operation as OperationRoute
+    try {
+      if (plan.query) this.#invoke(inputFromQuery(plan, match as Match, request))
+      else if (!hasBody(request)) this.#take(undefined)
+      else {
+        readJsonBody(request, this.#options.bodyLimit, {
+          resolve: body => {
+            this.#exchange.since = performance.now()
+            this.#take(body)
+          },
+          reject: error => this.reject(error)
+        })
+      }
+    } catch (error) {
+      this.reject(error)
+    }
+  }
+
+  resolve(output: unknown): void {
+    try {
+      writeResult(this.#exchange, output)
+      this.#exchange.answered()
+    } catch (error) {
+      this.reject(error)
+    }
+  }
+
+  reject(error: unknown): void {
+    fail(error, this.#exchange, this.#options.report)
+    this.#exchange.answered()
+  }
+
+  #take(body: unknown): void {
+    const { operation, match } = this.#exchange
+    let input: unknown
+    try {
+      input = inputFromBody((operation as OperationRoute).plan, match as Match, body)
+    } catch (error) {
+      this.reject(error)
+      return
+    }
+    this.#invoke(input)
+  }
+
+  #invoke(input: unknown): void {
+    const exchange = this.#exchange
+    const { entry } = exchange.operation as OperationRoute
+    if (entry.descriptor.events === undefined || !wantsEvents(exchange.request.headers.accept)) {
+      entry.start(input, exchange, this)
+      return
+    }
+    streamEvents(exchange.response, exchange, this.#options.heartbeat, entry, input).then(
+      () => exchange.answered(),
+      error => this.reject(error)
+    )
   }
 }
 
-function writeResult(response: ServerResponse, exchange: Exchange, status: number, output: unknown): void {
+function writeResult(exchange: Exchange, output: unknown): void {
+  const { response, requestId, traceparent } = exchange
+  const { status } = exchange.operation as OperationRoute
   if (response.destroyed) return
-  const { requestId, traceparent } = exchange
   if (traceparent !== undefined) response.setHeader('traceparent', traceparent)
   if (status === 204) {
     response.writeHead(204, { 'x-request-id': requestId }).end()
@@ -60,21 +109,16 @@ function writeResult(response: ServerResponse, exchange: Exchange, status: numbe
   response.end(text)
 }
 
-function fail(
-  error: unknown,
-  request: IncomingMessage,
-  response: ServerResponse,
-  exchange: Exchange,
-  report: Report
-): void {
+function fail(error: unknown, exchange: Exchange, report: Report): void {
+  const { request, response, requestId } = exchange
   if (!isSvcError(error)) {
     const { method, url } = request
-    report('a request failed', { error, requestId: exchange.requestId, method, url, plugin: exchange.route?.owner })
+    report('a request failed', { error, requestId, method, url, plugin: exchange.route?.owner })
   }
   if (response.destroyed || response.headersSent) {
     response.destroy()
     return
   }
-  exchange.label(response)
-  writeError(response, error, exchange.requestId)
+  exchange.label()
+  writeError(response, error, requestId)
 }

@@ -5,7 +5,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify'
 import { answerErrors, type Report } from './answer-errors.ts'
 import { httpErrors } from './errors.ts'
-import { exchangeOf } from './exchange.ts'
+import { type Exchange, exchangeOf } from './exchange.ts'
 import { acceptJsonBodies } from './json-body.ts'
 import { MAX_URL_LENGTH } from './route-table.ts'
 
@@ -16,7 +16,6 @@ import { MAX_URL_LENGTH } from './route-table.ts'
  */
 export class RawRoutes {
   readonly unit: UnitView
-  readonly serve: FastifyInstance['routing']
   readonly #app: FastifyInstance
   readonly #report: Report
   #inFlight = 0
@@ -26,7 +25,6 @@ export class RawRoutes {
     this.unit = unit
     this.#app = app
     this.#report = report
-    this.serve = app.routing
   }
 
   /** Throws `HTTP_ROUTES_INVALID` when what is registered differs from what was declared. */
@@ -58,10 +56,17 @@ export class RawRoutes {
     }
   }
 
-  enter(): void {
+  serve(exchange: Exchange): void {
     this.#inFlight += 1
+    exchange.attach()
+    // What Fastify and its streams do with the response shows in nothing else.
+    exchange.untilClosed()
+    // A route may write to the socket without Fastify's help.
+    exchange.label()
+    this.#app.routing(exchange.request, exchange.response)
   }
 
+  /** One for every {@link RawRoutes.serve}, when its exchange is over. */
   exit(): void {
     this.#inFlight -= 1
     if (this.#inFlight === 0 && this.#retired) void this.#finish()

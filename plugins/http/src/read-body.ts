@@ -1,16 +1,18 @@
 import type { IncomingMessage } from 'node:http'
+import type { Deferred } from '@svc/contracts'
 import { httpErrors } from './errors.ts'
 import { readJson } from './json-body.ts'
 
 /**
- * The JSON body of a request that has one; undefined when it turns out to be empty.
+ * Resolves with the JSON body of a request that has one; undefined when it turns out to be empty. With neither when the
+ * connection ends before the body: whoever owns the socket hears of it, and Node keeps the error to itself.
  *
  * A body past the limit is refused at once, and what is left of it is read and dropped within the request's time: a client
  * that is still writing would see a reset in place of the answer.
- * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; rejects with the latter, `HTTP_BODY_NOT_UTF8`,
- * `HTTP_BODY_INVALID` or `HTTP_MALFORMED` by the body.
+ * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; rejects with the latter, `HTTP_BODY_NOT_UTF8` or
+ * `HTTP_BODY_INVALID` by the body.
  */
-export function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
+export function readJsonBody(request: IncomingMessage, limit: number, deferred: Deferred): void {
   const { headers } = request
   const type = headers['content-type']
   if (type !== 'application/json' && !(type !== undefined && JSON_MEDIA_TYPE.test(type))) {
@@ -25,30 +27,28 @@ export function readJsonBody(request: IncomingMessage, limit: number): Promise<u
   }
   const announced = headers['content-length']
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit, request)
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let length = 0
-    const onData = (chunk: Buffer): void => {
-      length += chunk.length
-      chunks.push(chunk)
-      if (length <= limit) return
-      request.off('data', onData)
-      request.off('end', onEnd)
-      reject(tooLarge(limit, request))
+  const chunks: Buffer[] = []
+  let length = 0
+  const onData = (chunk: Buffer): void => {
+    length += chunk.length
+    chunks.push(chunk)
+    if (length <= limit) return
+    request.off('data', onData)
+    request.off('end', onEnd)
+    deferred.reject(tooLarge(limit, request))
+  }
+  const onEnd = (): void => {
+    let body: unknown
+    try {
+      body = readJson(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
+    } catch (error) {
+      deferred.reject(error)
+      return
     }
-    const onEnd = (): void => {
-      try {
-        resolve(readJson(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)))
-      } catch (error) {
-        reject(error)
-      }
-    }
-    request.on('data', onData)
-    request.on('end', onEnd)
-    request.on('error', cause => {
-      reject(httpErrors.create('HTTP_MALFORMED', 'the connection ended in the middle of the body', { cause }))
-    })
-  })
+    deferred.resolve(body)
+  }
+  request.on('data', onData)
+  request.on('end', onEnd)
 }
 
 /** Whether a request carries a body: RFC 9112, section 6. */

@@ -17,6 +17,8 @@ export const MAX_URL_LENGTH = 8192
 export class RouteTable {
   readonly #router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
   readonly #methods: readonly FindMyWay.HTTPMethod[]
+  /** By method and path, the routes without parameters: a URL that is such a path needs no search and no new match. */
+  readonly #fixed = new Map<string, Map<string, Match>>()
 
   constructor(routes: readonly Route[]) {
     this.#router = FindMyWay({
@@ -25,13 +27,19 @@ export class RouteTable {
       querystringParser: query => query as never,
       onBadUrl: badUrl
     })
-    for (const route of routes) this.#router.on(route.method as FindMyWay.HTTPMethod, route.path, noHandler, route)
+    for (const route of routes) {
+      this.#router.on(route.method as FindMyWay.HTTPMethod, route.path, noHandler, route)
+      if (!/[:*%]/.test(route.path)) this.#fix(route)
+    }
     this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
   }
 
   /** HEAD finds what GET finds. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
   find(method: string, url: string): Match | null {
-    const found = this.#router.find((method === 'HEAD' ? 'GET' : method) as FindMyWay.HTTPMethod, url)
+    const sought = method === 'HEAD' ? 'GET' : method
+    const fixed = this.#fixed.get(sought)?.get(url)
+    if (fixed !== undefined) return fixed
+    const found = this.#router.find(sought as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
     return found as unknown as Match
@@ -44,7 +52,15 @@ export class RouteTable {
     if (methods.includes('GET')) methods.push('HEAD')
     return [...methods, 'OPTIONS']
   }
+
+  #fix(route: Route): void {
+    const paths = this.#fixed.get(route.method) ?? new Map<string, Match>()
+    this.#fixed.set(route.method, paths)
+    paths.set(route.path, Object.freeze({ store: route, params: NO_PARAMS, searchParams: '' }))
+  }
 }
+
+const NO_PARAMS: Match['params'] = Object.freeze({})
 
 function noHandler(): void {}
 

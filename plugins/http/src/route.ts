@@ -1,5 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OperationEntry, UnitView } from '@svc/contracts'
+import type { Exchange } from './exchange.ts'
 import type { InputPlan } from './operation-input.ts'
 import type { RawRoutes } from './raw-routes.ts'
 import type { RouteSeries } from './request-metrics.ts'
@@ -18,7 +18,7 @@ export interface Route {
   /** The Fastify instance that has to outlive the request; null where none of the unit's own is involved. */
   readonly raw: RawRoutes | null
   readonly operation: OperationRoute | null
-  serve(request: IncomingMessage, response: ServerResponse): void
+  serve(exchange: Exchange): void
 }
 
 export interface OperationRoute {

@@ -1,4 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
+import type { Exchange } from '../exchange.ts'
 
 /** A route that the http plugin answers itself. Its path is known to every load balancer, monitor or browser. */
 export interface BuiltIn {
@@ -7,7 +8,7 @@ export interface BuiltIn {
   readonly open: boolean
   /** Whether it is served on the main listener alone. */
   readonly mainOnly: boolean
-  answer(request: IncomingMessage): Answer | Promise<Answer>
+  answer(exchange: Exchange): Answer | Promise<Answer>
 }
 
 export interface Answer {

@@ -10,7 +10,7 @@ export function openApiRoute(generation: GenerationView, options: Parameters<typ
     path: '/openapi.json',
     open: false,
     mainOnly: true,
-    answer(request): Answer {
+    answer({ request }): Answer {
       if (known === undefined) {
         const body = JSON.stringify(describeApi(generation, options))
         known = { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }

@@ -8,7 +8,6 @@ import {
 import type { Report } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { JSON_TYPE } from '../envelope.ts'
-import { exchangeOf } from '../exchange.ts'
 import type { BuiltIn } from './built-in.ts'
 
 const CHECK_TIMEOUT_MS = 5_000
@@ -22,12 +21,12 @@ export function readyRoute(generation: GenerationView, report: Report): BuiltIn 
     path: '/ready',
     open: true,
     mainOnly: false,
-    async answer(request) {
+    async answer({ principal }) {
       const checks = generation.items(readiness)
       const results = await Promise.all(checks.map(check => run(check, report)))
       const ok = results.every(result => result.ok)
       const status = ok ? 'ready' : 'not_ready'
-      const anonymous = exchangeOf(request).principal.role === 'anonymous'
+      const anonymous = principal.role === 'anonymous'
       const body = anonymous
         ? { status }
         : {
