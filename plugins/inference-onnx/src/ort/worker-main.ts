@@ -55,6 +55,8 @@ export type WorkerMessage =
     }
   | { readonly op: 'releaseBinding'; readonly binding: number }
   | { readonly op: 'run'; readonly call: number; readonly binding: number }
+  /** What has not begun is dropped, and the worker ends after what has. */
+  | { readonly op: 'end' }
 
 export interface WorkerReply {
   readonly call: number
@@ -65,6 +67,7 @@ export interface WorkerReply {
 interface Port {
   on(event: 'message', listener: (message: WorkerMessage) => void): void
   postMessage(reply: WorkerReply): void
+  close(): void
 }
 
 /**
@@ -133,7 +136,7 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
     for (const [, memory] of outputs) memory.shared?.set(memory.local as never)
   }
 
-  const handle = async (message: WorkerMessage): Promise<void> => {
+  const handle = async (message: Exclude<WorkerMessage, { readonly op: 'end' }>): Promise<void> => {
     switch (message.op) {
       case 'host': {
         const local = new (message.data.constructor as Float32ArrayConstructor)(count(message.shape)) as HostArray
@@ -182,18 +185,25 @@ export function workerMain(port: Port, ort: typeof import('onnxruntime-node')): 
     }
   }
 
+  let ended = false
+  const answer = async (message: Exclude<WorkerMessage, { readonly op: 'end' }>): Promise<void> => {
+    if (ended) return
+    const error = await handle(message).then(
+      () => undefined,
+      (failure: unknown) => String((failure as Error)?.message ?? failure)
+    )
+    if (!('call' in message)) return
+    port.postMessage(error === undefined ? { call: message.call } : { call: message.call, error })
+  }
+
   // One message after the other: a run must have ended before the release behind it is handled.
   let last: Promise<void> = Promise.resolve()
   port.on('message', message => {
-    last = last
-      .then(() => handle(message))
-      .then(
-        () => undefined,
-        (error: unknown) => String((error as Error)?.message ?? error)
-      )
-      .then(error => {
-        if ('call' in message)
-          port.postMessage(error === undefined ? { call: message.call } : { call: message.call, error })
-      })
+    if (message.op === 'end') {
+      ended = true
+      last = last.then(() => port.close())
+    } else {
+      last = last.then(() => answer(message))
+    }
   })
 }

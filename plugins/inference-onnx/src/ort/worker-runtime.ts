@@ -97,8 +97,16 @@ export class WorkerRuntime implements Runtime {
     }
   }
 
+  /**
+   * Ends the worker after the run that is under way: where it is ended in the midst of one, ONNX Runtime's binding takes
+   * the whole process down.
+   */
   async close(): Promise<void> {
-    await this.#worker.terminate()
+    if (this.#gone !== null) return
+    const ended = new Promise<unknown>(resolve => this.#worker.once('exit', resolve))
+    this.#worker.ref()
+    this.#post({ op: 'end' })
+    await ended
   }
 
   #id(): number {
