@@ -7,6 +7,9 @@
  * least time of all rounds counts, since other work on the machine can only add. The peers are installed on the first run
  * into .vox/bench, without their install scripts, and the models are written there too (4 GB).
  *
+ * `--processor-time` counts the processor's time in place of the clock's, for machines that others use: ratios then need
+ * one thread, since threads that wait for each other may spin. `--no-long` leaves the long prompt out.
+ *
  *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--only NAME]...
  */
 import { execFile, fork } from 'node:child_process'
@@ -73,7 +76,9 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '12' },
     threads: { type: 'string' },
-    only: { type: 'string', multiple: true }
+    only: { type: 'string', multiple: true },
+    'processor-time': { type: 'boolean', default: false },
+    'no-long': { type: 'boolean', default: false }
   }
 })
 const threads = Number(values.threads ?? (await physicalParallelism()))
@@ -107,22 +112,29 @@ async function installPeers(): Promise<void> {
 
 async function start(name: string): Promise<Contestant> {
   const child = fork(fileURLToPath(import.meta.url), [], {
-    env: { ...process.env, BENCH_ENGINE: JSON.stringify(await contestants[name]?.()) },
+    env: {
+      ...process.env,
+      BENCH_ENGINE: JSON.stringify(await contestants[name]?.()),
+      BENCH_CLOCK: values['processor-time'] ? 'processor' : 'wall'
+    },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc']
   })
   const reply = async () => {
-    const exit = once(child, 'exit').then(([code]) => {
+    const ended = new AbortController()
+    const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
       throw new Error(`${name} ended with code ${code}`)
     })
-    exit.catch(() => {})
-    const [message] = await Promise.race([once(child, 'message'), exit])
+    const [message] = await Promise.race([once(child, 'message'), exit]).finally(() => {
+      exit.catch(() => {})
+      ended.abort()
+    })
     return message as number
   }
   await reply()
   return {
     name,
     async measure(measurement) {
-      await quietMoment(PATIENCE_MS)
+      if (!values['processor-time']) await quietMoment(PATIENCE_MS)
       child.send(measurement)
       return reply()
     },
@@ -140,7 +152,10 @@ async function serve({ engine, options }: { engine: string; options: OpenOptions
   process.on('message', async ({ prompt, count }: Measurement) => {
     round++
     const tokens = Array.from({ length: prompt }, (_, i) => 10 + ((i * 7919 + round) % 30_000))
-    process.send?.((await opened?.generate(tokens, count))?.milliseconds)
+    const before = process.cpuUsage()
+    const measured = await opened?.generate(tokens, count)
+    const { user, system } = process.cpuUsage(before)
+    process.send?.(process.env.BENCH_CLOCK === 'processor' ? (user + system) / 1000 : measured?.milliseconds)
   })
   process.send?.('ready')
 }
@@ -173,7 +188,7 @@ async function main(): Promise<void> {
       // Memory is that of ordinary use: the long prompt comes after it.
       if (round === 0) best.memory = await contestant.peakMemory()
     }
-    if (round % LONG_EVERY !== 0) continue
+    if (values['no-long'] || round % LONG_EVERY !== 0) continue
     for (const contestant of running) {
       const best = results.get(contestant.name) as Best
       best.long = Math.min(best.long, await contestant.measure({ prompt: 3840, count: 1 }))

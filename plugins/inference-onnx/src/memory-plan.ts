@@ -1,6 +1,7 @@
 import type { Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 import type { DecoderConfig, ServedConfig } from './model-config.ts'
+import { BLOCK } from './onnx/linear.ts'
 
 /** Memory that a model may take. */
 export interface AvailableMemory {
@@ -58,8 +59,6 @@ const RESERVE = 0.05
 /** Graph, code and buffers of the runtime itself. */
 const RUNTIME_BYTES = 64 * 2 ** 20
 const FLOAT = 4
-/** Weights that share one scale in 4 bits. */
-const BLOCK = 128
 
 /**
  * How much memory a model takes, and how many slots it gets.
@@ -108,7 +107,8 @@ function weightBytesOf({ config, quantization, ownHead, numberBytes, storedBytes
     matrix(hiddenSize, intermediateSize) +
     4 * hiddenSize * FLOAT
   const embedding = vocabularySize * hiddenSize * (quantization === 'none' ? numberBytes : storedBytes)
-  const head = ownHead || quantization !== 'none' ? matrix(vocabularySize, hiddenSize) : 0
+  const ownMatrix = ownHead ? matrix(vocabularySize, hiddenSize) : 0
+  const head = quantization === 'none' ? ownMatrix : matrixBytes('q8', vocabularySize, hiddenSize)
   return layers * layer + embedding + head
 }
 

@@ -46,7 +46,7 @@ t.test('bytes of the weights, by how they are held', async t => {
   const q8 = planMemory({ ...question, quantization: 'q8' }).weightBytes
   t.ok(Math.abs(q8 / (linear + 3 * vocabulary) - 1) < 0.02, `${q8}`)
   const q4 = planMemory({ ...question, quantization: 'q4' }).weightBytes
-  t.ok(Math.abs(q4 / (0.53 * (linear + vocabulary) + 2 * vocabulary) - 1) < 0.02, `${q4}`)
+  t.ok(Math.abs(q4 / (0.625 * linear + 3 * vocabulary) - 1) < 0.02, `${q4}`)
   t.equal(planMemory({ ...question, numberBytes: 2 }).weightBytes * 2, none + 24 * 4 * 896 * 4)
   t.equal(planMemory({ ...question, ownHead: true }).weightBytes, none + vocabulary * 4)
 })

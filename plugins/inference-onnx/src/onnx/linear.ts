@@ -37,7 +37,7 @@ export interface BlockInt4Weight {
 }
 
 /** Weights that share a scale in {@link BlockInt4Weight}. */
-export const BLOCK = 128
+export const BLOCK = 32
 
 /** A projection; its bias is F32 `[out]`. */
 export interface Linear {

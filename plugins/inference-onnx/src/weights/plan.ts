@@ -139,14 +139,19 @@ class Planner {
 
   #head(embeddingSource: WeightSource, embedding: ExternalTensor): LinearWeight {
     const { head } = this.#names
+    const quantization = headQuantization(this.#options)
     const present = this.#options.tensors.has(head)
     if (present && this.#config.tiedHead !== true) {
-      return this.#weight(head, [this.#source(head, [this.#config.vocabularySize, this.#config.hiddenSize])])
+      return this.#weight(
+        head,
+        [this.#source(head, [this.#config.vocabularySize, this.#config.hiddenSize])],
+        quantization
+      )
     }
     // An update of a tied head must not change the embedding: here the two part.
     const update = this.#updates.get(head)
     if (update === undefined && this.#options.quantization === 'none') return { form: 'float', values: embedding }
-    return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }])
+    return this.#weight(head, [{ entry: embeddingSource.entry, update: update ?? null }], quantization)
   }
 
   #group(layer: number, kinds: readonly LayerLinear[]): readonly Linear[] {
@@ -168,8 +173,7 @@ class Planner {
     }
   }
 
-  #weight(name: string, sources: readonly WeightSource[]): LinearWeight {
-    const { quantization } = this.#options
+  #weight(name: string, sources: readonly WeightSource[], quantization = this.#options.quantization): LinearWeight {
     const joins = quantization === 'none' && this.#options.keepHalf === true && sources.length > 1
     if (joins && sources.every(source => this.#inPlace(source) !== null)) {
       return { form: 'joined', parts: sources.map(source => this.#place(source.entry.name, [source])) }
@@ -221,4 +225,15 @@ class Planner {
     const usable = dtypes.includes(entry.dtype) && update === null && entry.offset % elementBytes(entry.dtype) === 0
     return usable ? this.#options.locate(entry.file) : null
   }
+}
+
+/**
+ * Errors of the head are errors of the prediction, so it gets 8 bits where the others get 4; not on devices, which cannot
+ * compute with 8.
+ */
+export function headQuantization({
+  quantization,
+  keepHalf
+}: Pick<PlanOptions, 'quantization' | 'keepHalf'>): Quantization {
+  return quantization === 'q4' && keepHalf !== true ? 'q8' : quantization
 }

@@ -14,7 +14,7 @@ import { type PackSink, packWeights } from './pack.ts'
 import { planWeights } from './plan.ts'
 
 /** Part of the name of a packed file: raise it when the layout or the arithmetic changes. */
-const PACK_VERSION = 3
+const PACK_VERSION = 4
 
 const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
 
