@@ -40,7 +40,9 @@ t.test('a handler that the engine has made one with its caller is told apart fro
   const shares = await sampleCpu(300, ownerOfFile)
   on = false
   await calling
-  t.ok((shares.get('sample') ?? 0) > (shares.get('kernel') ?? 0), JSON.stringify([...shares]))
+  const total = [...shares.values()].reduce((sum, each) => sum + each, 0)
+  // Not told apart it would have next to nothing; how much it has depends on when the engine optimizes.
+  t.ok((shares.get('sample') ?? 0) > total / 10, JSON.stringify([...shares]))
 })
 
 t.test('a process that rests is idle', async t => {
