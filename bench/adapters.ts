@@ -1,0 +1,132 @@
+/**
+ * What adapters cost: tokens per second of processor time on one thread, of four sequences that are computed together and of
+ * one alone, for a random model of 88 million weights with 0, 1 and 2 adapters of rank 16 on every projection in use.
+ *
+ * All cases run on one loaded model and take turns; the least time of all rounds counts, since other work on the machine can
+ * only add. `merged` is the same before the first adapter came: what was loaded is not changed by adapters.
+ *
+ *   node --import tsx --conditions=svc-source bench/adapters.ts [--rounds N] [--quantization none|q8|q4]
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { LoadedModel, Quantization } from '../contracts/src/inference/engine.ts'
+import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
+import { smallShape, writeRandomModel } from './inference/random-model.ts'
+
+const RANK = 16
+const SEQUENCES = 4
+const TOKENS = 24
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '8' }, quantization: { type: 'string', default: 'none' } }
+})
+const root = resolve(import.meta.dirname, '..')
+const scratch = join(root, '.vox', 'bench')
+const runDirectory = join(scratch, 'models', 'random-88M-adapters')
+const tokenizer = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
+if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, tokenizer)
+
+/** An adapter as PEFT saves it, on every projection of every layer. */
+async function writeAdapter(name: string, seed: number): Promise<string> {
+  const folder = join(scratch, 'models', `adapter-88M-${name}`)
+  const { hidden, intermediate, heads, keyValueHeads, headSize, layers } = smallShape
+  const shapes: Readonly<Record<string, readonly [outputs: number, inputs: number]>> = {
+    'self_attn.q_proj': [heads * headSize, hidden],
+    'self_attn.k_proj': [keyValueHeads * headSize, hidden],
+    'self_attn.v_proj': [keyValueHeads * headSize, hidden],
+    'self_attn.o_proj': [hidden, heads * headSize],
+    'mlp.gate_proj': [intermediate, hidden],
+    'mlp.up_proj': [intermediate, hidden],
+    'mlp.down_proj': [hidden, intermediate]
+  }
+  const header: Record<string, object> = {}
+  const parts: Buffer[] = []
+  let offset = 0
+  for (let layer = 0; layer < layers; layer++) {
+    for (const [module, [outputs, inputs]] of Object.entries(shapes)) {
+      for (const [half, shape] of [
+        ['A', [RANK, inputs]],
+        ['B', [outputs, RANK]]
+      ] as const) {
+        const data = Float32Array.from({ length: shape[0] * shape[1] }, (_, i) => 0.02 * Math.sin(i * seed + offset))
+        header[`base_model.model.model.layers.${layer}.${module}.lora_${half}.weight`] = {
+          dtype: 'F32',
+          shape,
+          data_offsets: [offset, offset + data.byteLength]
+        }
+        offset += data.byteLength
+        parts.push(Buffer.from(data.buffer))
+      }
+    }
+  }
+  const text = Buffer.from(JSON.stringify(header))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(text.byteLength))
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'adapter_model.safetensors'), Buffer.concat([length, text, ...parts]))
+  const configuration = { peft_type: 'LORA', r: RANK, lora_alpha: 2 * RANK, target_modules: 'all-linear' }
+  await writeFile(join(folder, 'adapter_config.json'), JSON.stringify(configuration))
+  return folder
+}
+
+/** Milliseconds of processor time that all sequences take together. */
+async function measure(model: LoadedModel, adapters: readonly (string | undefined)[], count: number): Promise<number> {
+  const began = process.cpuUsage()
+  await Promise.all(
+    adapters.map(async (adapter, i) => {
+      const tokens = Array.from({ length: 8 }, (_, at) => 10 + 7 * at + i)
+      const request = { tokens, maxTokens: count, ignoreEos: true, sampling: { temperature: 0 }, reusePrefix: false }
+      for await (const _ of model.generate({ ...request, ...(adapter === undefined ? {} : { adapter }) }));
+    })
+  )
+  const { user, system } = process.cpuUsage(began)
+  return (user + system) / 1000
+}
+
+const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'adapters-cache'), threads: 1, speculation: 0 })
+const quantization = values.quantization as Quantization
+const model = await engine.load({ runDirectory, slots: SEQUENCES, quantization })
+const before = process.memoryUsage().rss
+for (const [index, name] of ['a', 'b'].entries()) {
+  await model.adapters?.add({ name, directory: await writeAdapter(name, index + 1) })
+}
+const { rss } = process.memoryUsage()
+const cases: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  '4 sequences, none in use (as merged)': [undefined, undefined, undefined, undefined],
+  '4 sequences, 1 adapter in use': ['a', 'a', 'a', 'a'],
+  '4 sequences, 2 adapters in use': ['a', 'b', 'a', 'b'],
+  '4 sequences, 1 adapter beside what was loaded': ['a', undefined, 'a', undefined],
+  '1 sequence, none in use (as merged)': [undefined],
+  '1 sequence, 1 adapter in use': ['a']
+}
+interface Best {
+  /** For the first token of each, and for further ones with it. */
+  first: number
+  whole: number
+}
+const best = new Map<string, Best>()
+for (let round = 0; round <= Number(values.rounds); round++) {
+  for (const [name, adapters] of Object.entries(cases)) {
+    const first = await measure(model, adapters, 1)
+    const whole = await measure(model, adapters, 1 + TOKENS)
+    const known = best.get(name) ?? { first, whole }
+    // The first round makes memory.
+    if (round > 0) best.set(name, { first: Math.min(first, known.first), whole: Math.min(whole, known.whole) })
+  }
+}
+const timeOf = (name: string | undefined) => {
+  const { first, whole } = best.get(name ?? '') as Best
+  return whole - first
+}
+for (const [name, adapters] of Object.entries(cases)) {
+  const base = timeOf(Object.keys(cases)[adapters.length === 1 ? 4 : 0])
+  const time = timeOf(name)
+  const speed = (adapters.length * TOKENS * 1000) / time
+  console.log(`${name}: ${speed.toFixed(1)} tokens/s, ${(base / time).toFixed(2)}x`)
+}
+const mega = (bytes: number) => `${Math.round(bytes / 2 ** 20)} MiB`
+const factors = model.adapters?.list().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) ?? 0
+console.log(`resident before the first adapter ${mega(before)}, with two ${mega(rss)}; factors ${mega(factors)}`)
+await model.close()
+await engine.close()
