@@ -20,6 +20,33 @@ export function gather(all: readonly CacheRow[], wanted: readonly CacheRow[]): [
   return outside.map((row, i) => [row, inside[i] as CacheRow])
 }
 
+/**
+ * Pairs of rows that have to change places, one pair after the other, so that the rows of every group follow each other.
+ * Empty when they do already, so that groups which stay the same are arranged once: {@link gather} for one after the other
+ * could tear apart what it put together before.
+ */
+export function arrange(
+  all: readonly CacheRow[],
+  groups: readonly (readonly CacheRow[])[]
+): [outside: CacheRow, inside: CacheRow][] {
+  if (groups.every(group => gather(all, group).length === 0)) return []
+  const middle = (group: readonly CacheRow[]) => group.reduce((sum, { index }) => sum + index, 0) / group.length
+  const ordered = [...groups].sort((a, b) => middle(a) - middle(b))
+  const rows = ordered.flatMap(group => [...group].sort((a, b) => a.index - b.index))
+  const places = new Map(all.map(row => [row.index, row]))
+  const indexes = new Map(all.map(row => [row, row.index]))
+  const pairs: [CacheRow, CacheRow][] = []
+  for (const [place, row] of rows.entries()) {
+    const other = places.get(place) as CacheRow
+    if (other === row) continue
+    const from = indexes.get(row) as number
+    places.set(place, row).set(from, other)
+    indexes.set(row, place).set(other, from)
+    pairs.push([row, other])
+  }
+  return pairs
+}
+
 function within({ index }: CacheRow, start: number, count: number): boolean {
   return index >= start && index < start + count
 }

@@ -140,7 +140,13 @@ export class Scheduler {
       await this.#attempt([running], () => this.#steps.read(running))
       break
     }
-    for (const batch of this.#batches()) await this.#attempt(batch, () => this.#compute(batch))
+    const batches = [...this.#batches()]
+    if (batches.length > 1) await this.#attempt(batches.flat(), () => this.#steps.arrange(batches))
+    for (const batch of batches) {
+      // Another batch may have failed, and taken rows of this one with it.
+      const left = batch.filter(running => this.#running.has(running) && !this.#reads(running))
+      if (left.length > 0) await this.#attempt(left, () => this.#compute(left))
+    }
   }
 
   /** Whether it has more to read than its latest token: its prompt, or all of it after its row was lost. */

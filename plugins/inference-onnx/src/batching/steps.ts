@@ -2,7 +2,7 @@ import type { DecoderRun, DecoderSession } from '../decoder-session.ts'
 import type { CachePool } from './cache-pool.ts'
 import type { CacheRow, CacheRows } from './cache-rows.ts'
 import type { Job } from './job.ts'
-import { gather } from './placement.ts'
+import { arrange, gather } from './placement.ts'
 import { RunCosts, Speculation } from './speculation.ts'
 
 /** A job that has a slot. */
@@ -77,11 +77,22 @@ export class Steps {
     if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, logits })
   }
 
+  /** Brings the rows of each batch next to each other, where there are several batches. */
+  async arrange(batches: readonly (readonly Placed[])[]): Promise<void> {
+    const groups = batches.map(batch => batch.map(({ row }) => row))
+    await this.#swap(arrange(this.#options.rows.all, groups))
+  }
+
   /** Computes one token of each, in one run. */
   async decode(batch: readonly Placed[]): Promise<void> {
     const { session, rows, deliver } = this.#options
     await session.reserve(Math.max(...batch.map(({ row }) => row.length)) + 1, rows.lengths)
-    await this.#align(batch.map(({ row }) => row))
+    await this.#swap(
+      gather(
+        rows.all,
+        batch.map(({ row }) => row)
+      )
+    )
     const ordered = [...batch].sort((a, b) => a.row.index - b.row.index)
     const spans = ordered.map(({ job, row }) => ({ tokens: job.tokens.slice(row.length), position: row.length }))
     const [first] = ordered as [Placed, ...Placed[]]
@@ -162,8 +173,8 @@ export class Steps {
     job.reuse(count)
   }
 
-  async #align(rows: readonly CacheRow[]): Promise<void> {
-    for (const [a, b] of gather(this.#options.rows.all, rows)) {
+  async #swap(pairs: readonly (readonly [CacheRow, CacheRow])[]): Promise<void> {
+    for (const [a, b] of pairs) {
       try {
         await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
       } catch (error) {

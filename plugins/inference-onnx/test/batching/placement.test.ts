@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { CacheRow } from '../../src/batching/cache-rows.ts'
-import { gather } from '../../src/batching/placement.ts'
+import { arrange, gather } from '../../src/batching/placement.ts'
 
 function rows(lengths: readonly number[]): CacheRow[] {
   return lengths.map((length, index) => ({ index, length, tokens: [], weights: null, taken: true, releasedAt: 0 }))
@@ -31,6 +31,23 @@ t.test('after the swaps the wanted rows follow each other, and each row has one 
       const found = wanted.map(({ index }) => index)
       return (
         Math.max(...found) - Math.min(...found) === wanted.length - 1 &&
+        new Set(all.map(({ index }) => index)).size === all.length
+      )
+    })
+  )
+})
+
+t.test('several groups are arranged at once, each row has one place, and nothing is left to do', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(50), fc.nat(4)), { minLength: 1, maxLength: 12 }), entries => {
+      const all = rows(entries.map(([length]) => length))
+      const groups = [1, 2, 3, 4]
+        .map(group => all.filter((_, index) => entries[index]?.[1] === group))
+        .filter(group => group.length > 0)
+      for (const [a, b] of arrange(all, groups)) [a.index, b.index] = [b.index, a.index]
+      return (
+        groups.every(group => gather(all, group).length === 0) &&
+        arrange(all, groups).length === 0 &&
         new Set(all.map(({ index }) => index)).size === all.length
       )
     })
