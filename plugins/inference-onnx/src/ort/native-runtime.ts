@@ -1,6 +1,7 @@
 import { type ElementType, elementType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import type { ExecutionTarget } from './execution-target.ts'
+import { int8Overflows } from './int8-overflow.ts'
 import {
   type Binding,
   type Bindings,
@@ -85,8 +86,8 @@ export class NativeRuntime implements Runtime {
       api.call('SetIntraOpNumThreads', options, threads)
       // Threads spin while a token is computed and sleep between tokens.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
-      // Processors whose fast 8-bit products overflow (x64 without VNNI) are to take exact ones.
-      api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
+      // Exact 8-bit products are slower, so they are asked for only where the fast ones are wrong.
+      if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
       this.#target?.append(api, this.#environment, options)
       const kept = weights === null ? [] : addWeights(api, options, weights)
       const session = await api.createAsync(
