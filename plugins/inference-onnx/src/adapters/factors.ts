@@ -3,7 +3,7 @@ import type { Bindings, Runtime, Tensor } from '../ort/runtime.ts'
 import { TensorReader } from '../weights/tensor-reader.ts'
 import type { LowRankSite } from './sites.ts'
 
-/** The factors of one adapter in memory, one pair for each site; a site that it does not change has rank 0. */
+/** The factors of one adapter in memory, one pair for each site; those of a site that it does not change are zero. */
 export interface AdapterFactors {
   /** By the names of the graph's inputs. */
   readonly inputs: Bindings
@@ -63,7 +63,11 @@ async function readSite(
     const update = updates.get(part.tensor)
     return update === undefined ? [] : [{ part, update }]
   })
-  const rank = present.reduce((sum, { update }) => sum + rankOf(update), 0)
+  // At least 1, since not every device computes with empty tensors.
+  const rank = Math.max(
+    1,
+    present.reduce((sum, { update }) => sum + rankOf(update), 0)
+  )
   const a = new Float32Array(inputs * rank)
   const b = new Float32Array(rank * outputs)
   let first = 0

@@ -47,7 +47,7 @@ export interface Linear {
   readonly lowRank?: LowRankInputs
 }
 
-/** Inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may be 0 and change between runs. */
+/** Inputs `NAME.a` `[inputs, rank]` and `NAME.b` `[rank, outputs]`, float32; the rank may change between runs. */
 export interface LowRankInputs {
   readonly name: string
   readonly inputs: number

@@ -78,7 +78,6 @@ export class DeviceRuntime implements Runtime {
 
   constant(shape: readonly number[], values: Float32Array): Tensor {
     const tensor = this.#memory.allocate(shape)
-    if (values.length === 0) return tensor
     const source = this.#native.constant([1, values.length], values)
     const target = this.#memory.part(tensor, [1, values.length])
     const [from, to] = [this.#native.host('int64', [1]), this.#native.host('int64', [1, 1])]

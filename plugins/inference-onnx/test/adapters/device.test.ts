@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { readAdapterDirectory } from '../../src/adapters/adapter-directory.ts'
+import { readFactors } from '../../src/adapters/factors.ts'
+import { openToAdapters } from '../../src/adapters/sites.ts'
+import { CachePool } from '../../src/batching/cache-pool.ts'
+import { DecoderSession } from '../../src/decoder-session.ts'
+import { parseModelConfig } from '../../src/model-config.ts'
+import { buildDecoder, engineSurface } from '../../src/onnx/decoder.ts'
+import type { Precision } from '../../src/onnx/graph.ts'
+import { type Koffi, OrtApi } from '../../src/ort/api.ts'
+import { DeviceRuntime } from '../../src/ort/device-runtime.ts'
+import { findLibrary, ownRequire } from '../../src/ort/library.ts'
+import { NativeRuntime } from '../../src/ort/native-runtime.ts'
+import { readRunDirectory } from '../../src/run-directory.ts'
+import { prepareWeights } from '../../src/weights/prepare.ts'
+import { TensorNames } from '../../src/weights/tensor-names.ts'
+import { assignUpdates } from '../../src/weights/updates.ts'
+import { cpuTarget } from '../support/cpu-target.ts'
+import { collect, fixtures, greedy, loadModel, openEngine, temporaryFolder } from '../support/models.ts'
+import { webgpuProblem } from '../support/webgpu.ts'
+
+/** Drivers that are made of software take seconds to compile a model's programs. */
+t.setTimeout(300_000)
+const problem = await webgpuProblem()
+const runDirectory = join(fixtures, 'llama-tiny-bf16')
+const peft = (name: string) => join(fixtures, 'peft', name)
+const tokens = [9, 8, 7, 6, 5, 4, 3]
+
+const difference = (a: Float32Array, b: Float32Array) =>
+  a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i]!)), 0)
+
+t.test('on WebGPU adapters compute what they do on the CPU', problem === null ? {} : { skip: problem }, async t => {
+  const cpu = await loadModel(t)
+  const gpu = await (await openEngine(t, { runtime: 'native' })).load({ runDirectory, device: 'webgpu', slots: 2 })
+  t.teardown(() => gpu.close())
+  for (const name of ['patterns', 'all-linear']) {
+    for (const model of [cpu, gpu]) await model.adapters?.add({ name, directory: peft(name) })
+  }
+  for (const adapter of ['patterns', 'all-linear', null]) {
+    const [wanted, got] = [await cpu.logits(tokens, { adapter }), await gpu.logits(tokens, { adapter })]
+    for (const [i, row] of got.entries()) t.ok(difference(row, wanted[i]!) < 1e-3, `${adapter} at ${i}`)
+    const request = { ...greedy(tokens, 8), adapter }
+    t.same((await collect(gpu.generate(request))).tokens, (await collect(cpu.generate(request))).tokens)
+  }
+})
+
+/** Logits behind the tokens, with and without an adapter, of a decoder in some precision on the CPU as a device. */
+async function logits(t: { teardown(run: () => Promise<void>): void }, precision: Precision): Promise<Float32Array[]> {
+  const api = new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
+  const directory = await readRunDirectory(runDirectory, { adapter: false })
+  const config = parseModelConfig(join(runDirectory, 'config.json'), directory.configuration, directory.generation)
+  const prepared = await prepareWeights({
+    directory,
+    config,
+    digest: 'test',
+    quantization: 'none',
+    keepHalf: precision !== 'float32',
+    runtime: new NativeRuntime(api),
+    threads: 1,
+    cacheDirectory: await temporaryFolder(t),
+    onProgress: () => {},
+    onUncached: () => {}
+  })
+  const names = new TensorNames(name => directory.tensors.has(name))
+  const { weights, sites } = openToAdapters(config, names, prepared.weights)
+  const runtime = await DeviceRuntime.open(api, cpuTarget)
+  const session = await runtime.createSession({
+    model: buildDecoder(config, weights, 64, engineSurface, precision),
+    weights: prepared.external,
+    threads: 1
+  })
+  const cache = new CachePool({ runtime, config, slots: 1, contextLength: 64, precision })
+  const decoder = new DecoderSession({ runtime, session, config, cache, chunk: 16, logitRows: 1 })
+  await decoder.reserve(64, [])
+  const results: Float32Array[] = []
+  for (const name of [null, 'patterns', 'all-linear']) {
+    const adapter = name === null ? null : await readAdapterDirectory(peft(name))
+    const updates = adapter === null ? new Map() : assignUpdates(config, names, adapter)
+    const factors = await readFactors(runtime, sites, updates)
+    const variant = {}
+    decoder.addVariant(variant, { session, inputs: factors.inputs })
+    const spans = [{ tokens, position: 0 }]
+    results.push((await decoder.run({ row: 0, spans, wanted: 'last', weights: variant })).slice())
+    decoder.removeVariant(variant)
+    factors.release()
+  }
+  await decoder.close()
+  await runtime.close()
+  return results
+}
+
+t.test('factors are added to what is computed in float16', async t => {
+  const [wanted, got] = [await logits(t, 'float32'), await logits(t, 'float16')]
+  for (const [i, row] of got.entries()) {
+    const largest = difference(row, wanted[i]!)
+    t.ok(largest < 0.05, `largest difference is ${largest}`)
+  }
+  t.ok(difference(got[0]!, got[1]!) > 1 && difference(got[1]!, got[2]!) > 1, 'adapters change much more')
+})
