@@ -1,12 +1,13 @@
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type HttpServer, httpServer } from '@svc/contracts'
+import { type HttpServer, httpServer, type LoadedModel } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import http from '../../http/src/plugin.ts'
 import engine from '../../inference-onnx/src/plugin.ts'
+import { ConfiguredAdapters, type ConfiguredNames } from '../src/configured-adapters.ts'
 import modelServer from '../src/plugin.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/', import.meta.url))
@@ -51,7 +52,7 @@ async function open(t: Test, settings: object = {}) {
     const options = { num_predict: 12, temperature: 0 }
     return (await json('/api/generate', { model, prompt, raw: true, stream: false, options })).body.response as string
   }
-  return { project, url, json, generate, call: kernel.callById }
+  return { project, url, json, generate, call: kernel.callById, replace: kernel.replace }
 }
 
 t.test('adapters of the settings are listed, and requests choose one by the name of the model', async t => {
@@ -150,4 +151,51 @@ t.test('an adapter of the settings that does not fit is the reason why the model
     code: 'MSV_MODEL_FAILED',
     message: /nowhere: it holds neither/
   })
+})
+
+t.test('adapters that came by calls outlive a reload of the plugin, with the model', async t => {
+  const { call, generate, replace } = await open(t, { adapters: { one: join(PEFT, 'all-linear') } })
+  await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
+  const before = await Promise.all(['tiny:one', 'tiny:hot'].map(generate))
+  await replace(modelServer)
+  const { adapters } = (await call('model.adapters.list', {})) as { adapters: { name: string }[] }
+  t.same(
+    adapters.map(({ name }) => name),
+    ['one', 'hot']
+  )
+  t.same(await Promise.all(['tiny:one', 'tiny:hot'].map(generate)), before)
+})
+
+t.test('changed settings add, replace and remove their own adapters, and leave those of callers alone', async t => {
+  const there = new Map([['caller', '/somewhere']])
+  const done: string[] = []
+  const adapters = {
+    list: () => [...there].map(([name, directory]) => ({ name, directory })),
+    add: async ({ name, directory }: { name: string; directory: string }) => {
+      done.push(`add ${name}`)
+      there.set(name, directory)
+    },
+    remove: async (name: string) => {
+      done.push(`remove ${name}`)
+      there.delete(name)
+    }
+  }
+  const model = { adapters } as unknown as LoadedModel
+  const names: ConfiguredNames = new Set()
+  const load = async (settings: Record<string, string>) => {
+    const configured = new ConfiguredAdapters(settings, '/project')
+    await configured.add(model, names)
+    await configured.removeOthers(model, names)
+    return done.splice(0)
+  }
+  t.same(await load({ a: 'a', b: 'b' }), ['add a', 'add b'])
+  t.same(await load({ a: 'a', b: 'b' }), [])
+  t.same(await load({ a: 'other' }), ['remove a', 'add a', 'remove b'])
+  t.same(
+    [...there],
+    [
+      ['caller', '/somewhere'],
+      ['a', '/project/other']
+    ]
+  )
 })
