@@ -52,12 +52,11 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     this.#slots = descriptor.concurrency > 0 ? new Slots(descriptor.concurrency) : null
   }
 
-  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
-  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
   invoke(input: unknown, invocation: Invocation): Promise<unknown> {
     return new Promise((resolve, reject) => this.start(input, invocation, { resolve, reject }))
   }
 
+  /** A surface may hold this beyond its unit's time, while a body arrives: then whoever serves now answers. */
   start(input: unknown, invocation: Invocation, deferred: Deferred): void {
     const { unit } = this
     if (unit.retired) {
@@ -101,14 +100,16 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
 
   #begin(input: unknown, call: CallState): void {
     let pending: unknown
+    let waits: boolean
     try {
       call.assertWanted()
       pending = this.#handler(input, call)
+      waits = isThenable(pending)
     } catch (error) {
       this.lost(call, error)
       return
     }
-    if (isThenable(pending)) call.race(pending, this)
+    if (waits) call.race(pending as PromiseLike<unknown>, this)
     else this.won(call, pending)
   }
 
@@ -251,6 +252,6 @@ const FAULTS = new Set(['OPR_TIMEOUT', 'OPR_OUTPUT_INVALID'])
 /** Codes that say nothing about it: of the caller, or of another operation that the handler called. */
 const UNDECIDED = new Set(['OPR_CANCELLED', 'OPR_INPUT_INVALID', 'OPR_FORBIDDEN', 'OPR_UNAVAILABLE'])
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+function isThenable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

@@ -24,7 +24,10 @@ export function operationServer(options: OperationsOptions): Route['serve'] {
   return exchange => new Answer(exchange, options).begin()
 }
 
-/** The answer to one request. No async function: for a small request its promises would cost more than the rest of it. */
+/**
+ * The answer to one request. It takes the outcome of the call itself, without a promise: promises here and in the kernel
+ * were half of what a small request allocates beyond Node's own.
+ */
 class Answer implements Deferred {
   readonly #exchange: Exchange
   readonly #options: OperationsOptions
@@ -40,15 +43,7 @@ class Answer implements Deferred {
     try {
       if (plan.query) this.#invoke(inputFromQuery(plan, match as Match, request))
       else if (!hasBody(request)) this.#take(undefined)
-      else {
-        readJsonBody(request, this.#options.bodyLimit, {
-          resolve: body => {
-            this.#exchange.since = performance.now()
-            this.#take(body)
-          },
-          reject: error => this.reject(error)
-        })
-      }
+      else readJsonBody(request, this.#options.bodyLimit, (error, body) => this.#arrive(error, body))
     } catch (error) {
       this.reject(error)
     }
@@ -66,6 +61,15 @@ class Answer implements Deferred {
   reject(error: unknown): void {
     fail(error, this.#exchange, this.#options.report)
     this.#exchange.answered()
+  }
+
+  #arrive(error: unknown, body: unknown): void {
+    if (error !== null) {
+      this.reject(error)
+      return
+    }
+    this.#exchange.since = performance.now()
+    this.#take(body)
   }
 
   #take(body: unknown): void {

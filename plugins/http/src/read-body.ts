@@ -1,18 +1,21 @@
 import type { IncomingMessage } from 'node:http'
-import type { Deferred } from '@svc/contracts'
 import { httpErrors } from './errors.ts'
 import { readJson } from './json-body.ts'
 
 /**
- * Resolves with the JSON body of a request that has one; undefined when it turns out to be empty. With neither when the
- * connection ends before the body: whoever owns the socket hears of it, and Node keeps the error to itself.
+ * Reads the JSON body of a request that has one; undefined when it turns out to be empty.
  *
  * A body past the limit is refused at once, and what is left of it is read and dropped within the request's time: a client
  * that is still writing would see a reset in place of the answer.
- * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; rejects with the latter, `HTTP_BODY_NOT_UTF8` or
- * `HTTP_BODY_INVALID` by the body.
+ * Throws `HTTP_MEDIA_TYPE` and `HTTP_BODY_TOO_LARGE` by the headers; calls `done` with the latter, `HTTP_BODY_NOT_UTF8` or
+ * `HTTP_BODY_INVALID` by the body. When the connection ends before the body it calls nobody: whoever watches the socket
+ * hears of it, and Node keeps the error to itself.
  */
-export function readJsonBody(request: IncomingMessage, limit: number, deferred: Deferred): void {
+export function readJsonBody(
+  request: IncomingMessage,
+  limit: number,
+  done: (error: unknown, body?: unknown) => void
+): void {
   const { headers } = request
   const type = headers['content-type']
   if (type !== 'application/json' && !(type !== undefined && JSON_MEDIA_TYPE.test(type))) {
@@ -27,28 +30,34 @@ export function readJsonBody(request: IncomingMessage, limit: number, deferred: 
   }
   const announced = headers['content-length']
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit, request)
-  const chunks: Buffer[] = []
+  let chunks: Buffer[] | undefined
   let length = 0
   const onData = (chunk: Buffer): void => {
     length += chunk.length
-    chunks.push(chunk)
+    // Nearly every body comes in one piece; an empty list that is pushed to would make room for seventeen.
+    if (chunks === undefined) chunks = [chunk]
+    else chunks.push(chunk)
     if (length <= limit) return
     request.off('data', onData)
     request.off('end', onEnd)
-    deferred.reject(tooLarge(limit, request))
+    done(tooLarge(limit, request))
   }
   const onEnd = (): void => {
     let body: unknown
     try {
-      body = readJson(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length))
+      body = readJson(join(chunks, length))
     } catch (error) {
-      deferred.reject(error)
+      done(error)
       return
     }
-    deferred.resolve(body)
+    done(null, body)
   }
   request.on('data', onData)
   request.on('end', onEnd)
+}
+
+function join(chunks: readonly Buffer[] = [], length: number): Buffer {
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
 }
 
 /** Whether a request carries a body: RFC 9112, section 6. */
