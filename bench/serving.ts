@@ -113,15 +113,18 @@ async function startServer(directory: string, quantization: Quantization) {
     ].join('\n')
   )
   const program = join(root, 'kernel', 'bin', 'svc.mjs')
-  const child = spawn(process.execPath, [program, 'serve', '--profile', 'model-server', '--json'], { cwd: folder })
-  child.stderr.pipe(process.stderr)
-  let url: string | undefined
-  for await (const line of createInterface({ input: child.stdout })) {
-    url = /model-server listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
-    if (url !== undefined) break
-  }
-  if (url === undefined) throw new Error('the server ended before it listened; `npm run build` first')
-  child.stdout.resume()
+  const child = spawn(process.execPath, [program, 'serve', '--profile', 'model-server', '--json'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  const url = await new Promise<string>((found, failed) => {
+    const lines = createInterface({ input: child.stderr })
+    lines.on('line', line => {
+      const address = /model-server listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
+      if (address !== undefined) found(address)
+    })
+    lines.on('close', () => failed(new Error('the server ended before it listened; `npm run build` first')))
+  })
   while (!(await fetch(`${url}/ready`)).ok) await pause(200)
   return {
     url,
