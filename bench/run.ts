@@ -24,6 +24,19 @@ interface InferenceCase {
   readonly sameTokens: boolean
 }
 
+interface Serving {
+  readonly quantization: string
+  readonly engineMs: number
+  readonly httpMs: number
+  readonly overhead: number
+  readonly nextTurnMs: number
+  readonly coldMs: number
+  readonly nextTurnRatio: number
+  readonly promptTokens: number
+  readonly oneClient: number
+  readonly eightClients: number
+}
+
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
 interface Row {
   readonly what: string
@@ -45,6 +58,7 @@ const reload = await measure<{ results: { p50_ms: number; p95_ms: number; reload
 const soak = await measure<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
 const startup = await measure<{ results: Record<string, number> }>('startup')
 const inference = await measure<{ peer: string; threads: number; results: InferenceCase[] }>('inference')
+const serving = await measure<Serving>('serving')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
 const rows: Row[] = [
@@ -119,6 +133,20 @@ const lines = [
     const same = each.sameTokens ? 'yes' : 'no'
     return `| ${each.model} | ${each.promptTokens} | ${cell(each.promptPerSecond, each.promptRatio)} | ${cell(each.decodePerSecond, each.decodeRatio)} | ${same} |`
   }),
+  '',
+  'Weights in 8 and 4 bits against llama.cpp, and what they cost in quality: `plugins/inference-onnx/README.md`, measured by',
+  '`bench/quantisation.ts` and `bench/quantisation-quality.ts`.',
+  '',
+  '## Serving',
+  '',
+  `A random model of the shape of Qwen2.5-0.5B with a small vocabulary, weights ${serving.quantization}, nothing guessed ahead`,
+  '(`bench/serving.ts`). Server, client and engine share the cores.',
+  '',
+  '| what | measured | goal |',
+  '|---|---|---|',
+  `| a token over HTTP, one stream, over the engine's bare loop | ${serving.httpMs.toFixed(2)} ms, ${serving.engineMs.toFixed(2)} ms: +${(100 * serving.overhead).toFixed(1)} % | ≤ 3 % |`,
+  `| first token of a chat's 20th turn (${serving.promptTokens} tokens) over a cold one | ${serving.nextTurnMs.toFixed(0)} ms, ${serving.coldMs.toFixed(0)} ms: ${serving.nextTurnRatio.toFixed(2)}x | ≤ 0.15x |`,
+  `| eight clients over one, tokens per second | ${serving.eightClients.toFixed(0)}, ${serving.oneClient.toFixed(0)}: ${(serving.eightClients / serving.oneClient).toFixed(1)}x | – |`,
   ''
 ]
 const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
