@@ -94,6 +94,13 @@ tap.test('operations over HTTP', async tap => {
     tap.equal(await response.text(), '')
   })
 
+  tap.test('text of any alphabet arrives as it was sent', async tap => {
+    for (const id of ['plain', 'z\u00fcrich', '\u65e5\u672c', '\u{1f600}']) {
+      const path = `/v1/things/${encodeURIComponent(id)}`
+      tap.match(await (await fetch(world.url(path))).json(), { id })
+    }
+  })
+
   tap.test('HEAD answers as GET does, without the body', async tap => {
     const full = await fetch(world.url('/v1/things/7'))
     const head = await fetch(world.url('/v1/things/7'), { method: 'HEAD' })
