@@ -8,35 +8,14 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { Result as InferenceResult } from './inference.ts'
+import type { ServingResult } from './serving.ts'
 
 interface HttpCase {
   readonly case: string
   readonly toFastify: number
   readonly toBare: number
 }
-interface InferenceCase {
-  readonly model: string
-  readonly promptTokens: number
-  readonly promptPerSecond: Readonly<Record<string, number>>
-  readonly decodePerSecond: Readonly<Record<string, number>>
-  readonly promptRatio: number
-  readonly decodeRatio: number
-  readonly sameTokens: boolean
-}
-
-interface Serving {
-  readonly quantization: string
-  readonly engineMs: number
-  readonly httpMs: number
-  readonly overhead: number
-  readonly nextTurnMs: number
-  readonly coldMs: number
-  readonly nextTurnRatio: number
-  readonly promptTokens: number
-  readonly oneClient: number
-  readonly eightClients: number
-}
-
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
 interface Row {
   readonly what: string
@@ -57,8 +36,8 @@ const http = await measure<{ results: HttpCase[] }>('http')
 const reload = await measure<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
 const soak = await measure<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
 const startup = await measure<{ results: Record<string, number> }>('startup')
-const inference = await measure<{ peer: string; threads: number; results: InferenceCase[] }>('inference')
-const serving = await measure<Serving>('serving')
+const inference = await measure<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
+const serving = await measure<ServingResult>('serving')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
 const rows: Row[] = [

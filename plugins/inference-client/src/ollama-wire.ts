@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
 import { type ChatResponse, type Message, type ModelResponse, Ollama, type Options, type Tool } from 'ollama/browser'
-import { type FilledRequest, retryAfter, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 /** The format of Ollama, through its own client: `GET /api/tags`, `POST /api/chat`. */
 export class OllamaWire implements Wire {
@@ -60,7 +60,7 @@ export class OllamaWire implements Wire {
           signal: init.signal == null ? signal : AbortSignal.any([init.signal, signal])
         })
         if (response.ok) return response
-        throw new WireFailure(response.status, await reason(response), retryAfter(response.headers))
+        throw await failureOf(response)
       }
     })
   }
@@ -74,17 +74,6 @@ async function failing<A>(work: Promise<A>): Promise<A> {
     if (error instanceof Error && error.name === 'ResponseError') throw new WireFailure(500, error.message)
     throw error
   }
-}
-
-async function reason(response: Response): Promise<string> {
-  const text = await response.text()
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown }
-    if (typeof error === 'string') return error
-  } catch {
-    // Not its usual shape: then as it is.
-  }
-  return text.trim().slice(0, 500) || response.statusText
 }
 
 function remoteModel({ name, size, modified_at, digest, details }: ModelResponse): RemoteModel {

@@ -1,6 +1,6 @@
 import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { type FilledRequest, retryAfter, type Wire, WireFailure, type WireOptions } from './wire.ts'
+import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
 /** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` with server-sent events. */
 export class OpenAiWire implements Wire {
@@ -48,7 +48,7 @@ export class OpenAiWire implements Wire {
     const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
     const response = await fetch(`${url}${path}`, { ...init, headers: { ...init.headers, ...authorization } })
     if (response.ok) return response
-    throw new WireFailure(response.status, await reason(response), retryAfter(response.headers))
+    throw await failureOf(response)
   }
 }
 
@@ -120,18 +120,6 @@ function parseArguments(name: string, text: string): Record<string, unknown> {
     // Answered below, as any other value that is no object.
   }
   throw new WireFailure(502, `the model calls ${name} with arguments that are no JSON object: ${text.slice(0, 200)}`)
-}
-
-async function reason(response: Response): Promise<string> {
-  const text = await response.text()
-  try {
-    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string }
-    if (typeof error === 'string') return error
-    if (typeof error?.message === 'string') return error.message
-  } catch {
-    // Not its usual shape: then as it is.
-  }
-  return text.trim().slice(0, 500) || response.statusText
 }
 
 function toBody(request: FilledRequest): Record<string, unknown> {

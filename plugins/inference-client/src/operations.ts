@@ -1,5 +1,6 @@
 import type { InferenceClient, RemoteModel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { isOffered } from './client.ts'
 import { clientErrors } from './errors.ts'
 
 const { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_MODEL_UNKNOWN, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE } =
@@ -112,7 +113,7 @@ export function listHandler(client: InferenceClient): Handler<typeof listModels>
 
 export function showHandler(client: InferenceClient): Handler<typeof showModel> {
   return async ({ model = client.model }, call) => {
-    const found = (await client.models(call.signal)).find(({ name }) => name === model || name === `${model}:latest`)
+    const found = (await client.models(call.signal)).find(({ name }) => isOffered(model, [name]))
     if (found !== undefined) return { endpoint: { ...(await client.endpoint(call.signal)) }, model: shown(found) }
     const { problem, offered } = await client.check({ model, signal: call.signal })
     return call.fail('ICL_MODEL_UNKNOWN', problem ?? `the model server does not offer "${model}"`, { model, offered })

@@ -31,8 +31,25 @@ export class WireFailure extends Error {
   }
 }
 
+/** A refusal in the words of either format: `{"error": "…"}` or `{"error": {"message": "…"}}`, else the body as it is. */
+export async function failureOf(response: Response): Promise<WireFailure> {
+  const text = await response.text()
+  return new WireFailure(response.status, reason(text) ?? response.statusText, retryAfter(response.headers))
+}
+
+function reason(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string }
+    if (typeof error === 'string') return error
+    if (typeof error?.message === 'string') return error.message
+  } catch {
+    // Not the usual shape.
+  }
+  return text.trim().slice(0, 500) || undefined
+}
+
 /** Milliseconds of a `Retry-After` header in seconds (RFC 9110, section 10.2.3); dates are not worth the trouble. */
-export function retryAfter(headers: Headers): number | null {
+function retryAfter(headers: Headers): number | null {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : null
 }
