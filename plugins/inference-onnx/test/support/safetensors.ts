@@ -7,7 +7,9 @@ export interface Source {
 
 /** The bytes of a safetensors file. */
 export function safetensors(tensors: Readonly<Record<string, Source>>, metadata?: Record<string, string>): Uint8Array {
-  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata }
+  // Without a prototype, so that a tensor may be called `__proto__`.
+  const header: Record<string, unknown> = Object.create(null)
+  if (metadata !== undefined) header.__metadata__ = metadata
   let offset = 0
   for (const [name, { dtype, shape, data }] of Object.entries(tensors)) {
     header[name] = { dtype, shape, data_offsets: [offset, offset + data.byteLength] }
