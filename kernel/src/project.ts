@@ -43,9 +43,16 @@ export interface ProjectOptions extends ChoiceOptions {
  * Throws `CFG_…` for a configuration that cannot be used, and what a plugin threw whose policy is to abort.
  */
 export async function openProject(options: ProjectOptions): Promise<Project> {
-  const config = resolveConfig(options.catalog.sources, options.catalog.manifests)
-  // A server does not start with less than it was told to run; one command needs its own plugin alone.
-  const relevant = options.activate === undefined ? config.problems : config.generalProblems
+  const { catalog } = options
+  const config = configOf(catalog)
+  // A server does not start with less than it was told to run; one command needs its own plugin alone. What a broken
+  // plugin declared may be out of date, and it does not run anyway.
+  const broken = new Set(catalog.lapsed.map(({ name }) => name))
+  const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
+  const relevant = [
+    ...config.generalProblems,
+    ...(options.activate === undefined ? sound.flatMap(({ problems }) => problems) : [])
+  ]
   const fatal = relevant.filter(problem => problem.severity === 'error')
   if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
   const log = options.log ?? (await serverLog(options, config))
@@ -170,7 +177,7 @@ export class Project {
   }
 
   async #adopt(catalog: Catalog, stale: readonly string[]): Promise<void> {
-    const config = resolveConfig(catalog.sources, catalog.manifests)
+    const config = configOf(catalog)
     this.#report(config.problems)
     this.#assertUsable(config)
     const diff = diffConfig(this.#config, config)
@@ -295,7 +302,7 @@ export class Project {
       apply: (change, dryRun) => this.#apply(change, dryRun),
       readAgain: async () => {
         const catalog = await this.#catalog.again()
-        return resolveConfig(catalog.sources, catalog.manifests).problems
+        return configOf(catalog).problems
       },
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
@@ -306,6 +313,11 @@ export class Project {
       ownerOf: ownerOfFile
     }
   }
+}
+
+/** The settings of a broken plugin are those that it declared last: it is installed all the same. */
+function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
+  return resolveConfig(sources, [...manifests, ...lapsed])
 }
 
 function isError({ severity }: ConfigProblem): boolean {

@@ -256,6 +256,28 @@ t.test('a plugin that nobody knows is named, as a rejection', async t => {
   await t.rejects(project.admin.apply({ enable: ['on'] }), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean one?' })
 })
 
+t.test(
+  'a broken plugin is installed all the same: its table is known, and what it declared last forbids nothing',
+  async t => {
+    const root = folder(t, {
+      'svc.toml': '[plugins.one]\nmood = "merry"\n[plugins.two]\nmood = "glad"\nadded = 1\n',
+      ...packaged('one', source('one', 'hello')),
+      ...packaged('two', source('two', 'hello'))
+    })
+    const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
+    await (await read()).close()
+    write(root, { 'plugins/two/src/plugin.ts': 'const = 1' })
+    const lines: LogLine[] = []
+    const project = await openProject({ catalog: await read(), only: ['one'], watch: false, log: memoryLog(lines) })
+    t.teardown(() => project.close())
+    t.notOk(lines.some(({ message }) => message.includes('no plugin "two"')))
+    t.match(project.admin.explain('plugins.two.mood'), { value: 'glad' })
+    t.match(await project.admin.validate(), [{ code: 'CFG_KEY_UNKNOWN', key: 'plugins.two.added' }])
+    const principal = { id: 'x', role: 'owner', scopes: ['*'] }
+    t.same(await project.kernel.invoke('one.say', {}, { surface: 'rpc', principal }), { said: 'hello merry 1' })
+  }
+)
+
 t.test('a project that ends leaves nothing behind, and ends once', async t => {
   const root = folder(t, { 'svc.toml': '', ...packaged('one', source('one', 'hello')) })
   await assertNoLeaks(async () => {
