@@ -37,8 +37,10 @@ export class OnnxModel implements LoadedModel {
   readonly adapters?: ModelAdapters
   readonly #options: OnnxModelOptions
   readonly #constraints: OutputConstraints
-  readonly #closing = new AbortController()
-  /** Sequences that were begun and have not ended. */
+  /**
+   * What was begun and has not ended. Each has a controller of its own: what is tied to one that lives as long as the
+   * model stays there for good, and many at once look like a leak.
+   */
   readonly #running = new Set<AbortController>()
   #closed: Promise<void> | undefined
 
@@ -82,7 +84,6 @@ export class OnnxModel implements LoadedModel {
     const matcher =
       constraint === undefined ? null : await this.#constraints.matcher(constraint, { ignoreEnd: ignoreEos })
     this.#requireOpen()
-    // Not AbortSignal.any with a signal of the model: what is tied to one that lives so long stays there for good.
     const controller = new AbortController()
     const abort = () => controller.abort()
     if (request.signal?.aborted) abort()
@@ -118,19 +119,21 @@ export class OnnxModel implements LoadedModel {
     if (tokens.length > contextLength) throw contextExceeded(tokens.length, contextLength)
     if (options.adapter === null) await this.#openBare()
     const lease = this.#lease(options.adapter)
+    const controller = new AbortController()
+    this.#running.add(controller)
     try {
-      const evaluation = new Evaluation(tokens, vocabularySize, lease.weights, this.#closing.signal)
+      const evaluation = new Evaluation(tokens, vocabularySize, lease.weights, controller.signal)
       this.#options.scheduler.submit(evaluation)
       const rows = await evaluation.result()
       if (rows === null) throw this.#closedError()
       return rows
     } finally {
       lease.release()
+      this.#running.delete(controller)
     }
   }
 
   close(): Promise<void> {
-    this.#closing.abort()
     for (const controller of this.#running) controller.abort()
     this.#closed ??= this.#close()
     return this.#closed

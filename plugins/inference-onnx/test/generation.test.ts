@@ -177,6 +177,7 @@ t.test('many requests at once and one after the other leave nothing behind', asy
   const request = () => ({ ...greedy([9, 8], 2), signal: new AbortController().signal })
   await Promise.all(Array.from({ length: 40 }, () => collect(model.generate(request()))))
   for (let i = 0; i < 15; i++) await model.logits([9, 8])
+  await Promise.all(Array.from({ length: 15 }, () => model.logits([9, 8])))
   t.same(model.capacity(), { slots: 2, active: 0, waiting: 0 })
   await new Promise(resolve => setImmediate(resolve))
   t.same(warnings, [])
@@ -311,6 +312,14 @@ t.test('closing a model ends its sequences, also those that wait, and refuses ne
   await t.rejects(collect(model.generate(greedy([9], 1))), { code: 'INF_MODEL_CLOSED' })
   await t.rejects(model.logits([9]), { code: 'INF_MODEL_CLOSED' })
   await model.close()
+})
+
+t.test('closing a model ends what asks for logits', async t => {
+  const model = await loadModel(t)
+  const asked = [model.logits([9, 8]), model.logits([7, 6])]
+  const closing = model.close()
+  for (const each of asked) await t.rejects(each, { code: 'INF_MODEL_CLOSED' })
+  await closing
 })
 
 t.test('closing a model waits for the run under way', async t => {
