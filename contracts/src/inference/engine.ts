@@ -70,6 +70,8 @@ export interface ModelInfo {
   /** `F32`, `BF16`, `F16`, or the quantisation in use. */
   readonly precision: string
   readonly quantization: Quantization
+  /** What the weights were read from: a checkpoint's tensors, or a decoder that was exported before. */
+  readonly format: 'safetensors' | 'onnx'
   /** Bytes on disk of everything that was read. */
   readonly sizeBytes: number
   /** SHA-256 over the names, sizes and contents of the files, hex. */

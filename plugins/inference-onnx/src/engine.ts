@@ -227,6 +227,7 @@ export class OnnxEngine implements InferenceEngine {
       vocabularySize: config.vocabularySize,
       precision: graph.precision,
       quantization: graph.quantization,
+      format: source.kind === 'exported' ? 'onnx' : 'safetensors',
       sizeBytes,
       digest,
       device: device.id,

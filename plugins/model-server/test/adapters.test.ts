@@ -1,14 +1,12 @@
 import { cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type HttpServer, httpServer, type LoadedModel } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
-import { testKernel } from '@svc/plugin-sdk/testing'
+import type { LoadedModel } from '@svc/contracts'
 import t, { type Test } from 'tap'
-import http from '../../http/src/plugin.ts'
 import engine from '../../inference-onnx/src/plugin.ts'
 import { ConfiguredAdapters, type ConfiguredNames } from '../src/configured-adapters.ts'
 import modelServer from '../src/plugin.ts'
+import { openServer } from './open-server.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../inference-onnx/test/fixtures/', import.meta.url))
 const PEFT = join(FIXTURES, 'peft')
@@ -16,38 +14,16 @@ const prompt = 'abcabc'
 
 /** A tiny random model behind the engine, in a project that has two adapters for it. */
 async function open(t: Test, settings: object = {}) {
-  let found: HttpServer | undefined
-  const probe = definePlugin({
-    name: 'probe',
-    requires: { server: httpServer },
-    activate: (_ctx, { server }) => {
-      found = server
-    }
-  })
-  const kernel = await testKernel([engine, modelServer, http, probe], {
-    settings: {
-      'inference-onnx': { threads: 1 },
-      http: { main: false },
-      'model-server': {
-        model: join(FIXTURES, 'llama-tiny-bf16'),
-        model_name: 'tiny',
-        port: 0,
-        slots: 3,
-        temperature: 0,
-        ...settings
-      }
-    }
-  })
-  t.teardown(() => kernel.close())
+  const model = join(FIXTURES, 'llama-tiny-bf16')
+  const { kernel, url, json, ready } = await openServer(
+    t,
+    [engine],
+    { model, model_name: 'tiny', slots: 3, ...settings },
+    { 'inference-onnx': { threads: 1 } }
+  )
   const project = kernel.root
   cpSync(PEFT, join(project, 'adapters'), { recursive: true })
-  const url = found?.addresses[0]?.url ?? ''
-  while (!(await fetch(`${url}/ready`)).ok);
-  const json = async (path: string, body?: object) => {
-    const options = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const response = await fetch(`${url}${path}`, options)
-    return { status: response.status, body: (await response.json()) as Record<string, any> }
-  }
+  await ready()
   const generate = async (model: string) => {
     const options = { num_predict: 12, temperature: 0 }
     return (await json('/api/generate', { model, prompt, raw: true, stream: false, options })).body.response as string
@@ -140,13 +116,8 @@ t.test('folders outside of the project and the roots are refused, also behind a 
 })
 
 t.test('an adapter of the settings that does not fit is the reason why the model is not served', async t => {
-  const kernel = await testKernel([engine, modelServer, http], {
-    settings: {
-      http: { main: false },
-      'model-server': { model: join(FIXTURES, 'llama-tiny-bf16'), port: 0, adapters: { bad: 'nowhere' } }
-    }
-  })
-  t.teardown(() => kernel.close())
+  const model = join(FIXTURES, 'llama-tiny-bf16')
+  const { kernel } = await openServer(t, [engine], { model, adapters: { bad: 'nowhere' } })
   await t.rejects(kernel.callById('model.generate', { prompt: 'a' }), {
     code: 'MSV_MODEL_FAILED',
     message: /nowhere: it holds neither/

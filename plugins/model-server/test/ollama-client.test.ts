@@ -176,6 +176,14 @@ t.test('describes the model', async t => {
   t.equal((await client.version()).version, '1.2.3')
 })
 
+t.test('says of a model that was exported that it is ONNX', async t => {
+  const { client } = await connect(t, { format: 'onnx' })
+  const { models } = await client.list()
+  t.match(models, [{ details: { format: 'onnx' } }])
+  t.match((await client.ps()).models, [{ details: { format: 'onnx' } }])
+  t.match(await client.show({ model: 'toy' }), { details: { format: 'onnx' } })
+})
+
 t.test('names cuda in its version when the model computes there, and only then', async t => {
   const version = async (device: string) => (await fetch(`${(await serve(t, { device })).url}/api/version`)).text()
   t.match(await version('cuda:0'), /cuda/)

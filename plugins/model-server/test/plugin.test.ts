@@ -1,10 +1,9 @@
-import { type HttpServer, httpServer, inferenceEngine } from '@svc/contracts'
+import { inferenceEngine } from '@svc/contracts'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
-import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
-import http from '../../http/src/plugin.ts'
 import modelServer from '../src/plugin.ts'
 import { grammarPlugin } from './grammar-plugin.ts'
+import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
 
 function enginePlugin(options: ToyOptions): Plugin {
@@ -18,25 +17,11 @@ function enginePlugin(options: ToyOptions): Plugin {
 
 async function open(t: Test, settings: object = {}, plugins: readonly Plugin[] = [], toy: ToyOptions = {}) {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
-  let found: HttpServer | undefined
-  const probe = definePlugin({
-    name: 'probe',
-    requires: { server: httpServer },
-    activate: (_ctx, { server }) => {
-      found = server
-    }
-  })
-  const handle = await testKernel([enginePlugin(toy), modelServer, http, probe, ...plugins], {
-    settings: { http: { main: false }, 'model-server': { model, port: 0, temperature: 0, ...settings } }
-  })
-  t.teardown(() => handle.close())
-  const url = found?.addresses[0]?.url
-  const generate = async (fields: object) => {
-    const body = JSON.stringify({ prompt: 'hello', stream: false, ...fields })
-    return (await (await fetch(`${url}/api/generate`, { method: 'POST', body })).json()) as Record<string, unknown>
-  }
+  const { kernel, url, json } = await openServer(t, [enginePlugin(toy), ...plugins], { model, ...settings })
+  const generate = async (fields: object) =>
+    (await json('/api/generate', { prompt: 'hello', stream: false, ...fields })).body
   const metrics = async () => (await fetch(`${url}/metrics`)).text()
-  return { ...handle, generate, metrics }
+  return { ...kernel, generate, metrics }
 }
 
 t.test('a grammar of another plugin is there while that plugin is', async t => {

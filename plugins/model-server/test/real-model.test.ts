@@ -1,17 +1,13 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type HttpServer, httpServer } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
-import { testKernel } from '@svc/plugin-sdk/testing'
 import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
-import http from '../../http/src/plugin.ts'
 import engine from '../../inference-onnx/src/plugin.ts'
-import modelServer from '../src/plugin.ts'
 import { grammarPlugin } from './grammar-plugin.ts'
+import { openServer } from './open-server.ts'
 
 const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
 const TEMPLATES = new URL('../../inference-onnx/test/fixtures/templates/', import.meta.url)
@@ -24,22 +20,9 @@ async function open(t: Test, template: string) {
   const configuration = JSON.parse(readFileSync(file, 'utf8')) as object
   const source = readFileSync(new URL(template, TEMPLATES), 'utf8')
   writeFileSync(file, JSON.stringify({ ...configuration, chat_template: source }))
-  let found: HttpServer | undefined
-  const probe = definePlugin({
-    name: 'probe',
-    requires: { server: httpServer },
-    activate: (_ctx, { server }) => {
-      found = server
-    }
-  })
-  const settings = {
-    http: { main: false },
-    'model-server': { model: directory, model_name: 'vox', port: 0, slots: 4, temperature: 0 }
-  }
-  const kernel = await testKernel([engine, modelServer, http, probe, grammarPlugin()], { settings })
-  t.teardown(() => kernel.close())
-  const url = found?.addresses[0]?.url ?? ''
-  while (!(await fetch(`${url}/ready`)).ok);
+  const settings = { model: directory, model_name: 'vox', slots: 4 }
+  const { url, ready } = await openServer(t, [engine, grammarPlugin()], settings)
+  await ready()
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
   return { client, ollama: new Ollama({ host: url }) }
 }
@@ -167,6 +150,14 @@ t.test('a strict function of the helper of the client is called with arguments t
   })
   const [call] = answer.choices[0]?.message.tool_calls ?? []
   t.match(call?.function.parsed_arguments, { age: Number, kind: /^[ab]$/ })
+})
+
+t.test('a directory that holds an exported decoder is served as that and called ONNX', async t => {
+  const model = fileURLToPath(new URL('../../inference-onnx/test/fixtures/exported/genai', import.meta.url))
+  const { json, ready } = await openServer(t, [engine], { model })
+  await ready()
+  t.match((await json('/api/tags')).body, { models: [{ name: 'genai', details: { format: 'onnx' } }] })
+  t.type((await json('/api/generate', { prompt: 'a', raw: true, stream: false })).body.response, 'string')
 })
 
 t.test('several answers to one question share their prompt', async t => {

@@ -18,6 +18,7 @@ import { detokenize, END_OF_TEXT, IM_END, tokenize, VOCABULARY_SIZE } from './to
 export interface ToyOptions {
   readonly contextLength?: number
   readonly device?: string
+  readonly format?: ModelInfo['format']
   /** What the model says of its template, which is ChatML whatever this names. */
   readonly chatTemplate?: string
   readonly abilities?: Partial<ChatAbilities>
@@ -79,6 +80,7 @@ export class ToyModel implements LoadedModel {
       vocabularySize: VOCABULARY_SIZE,
       precision: 'F32',
       quantization: 'none',
+      format: options.format ?? 'safetensors',
       sizeBytes: 12_800_000,
       digest: 'ab'.repeat(32),
       device: options.device ?? 'cpu',

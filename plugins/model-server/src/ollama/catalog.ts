@@ -95,7 +95,7 @@ function detailsOf({ model, parent }: ServedVariant): object {
   const { info } = model
   return {
     parent_model: parent ?? '',
-    format: 'safetensors',
+    format: info.format,
     family: info.family,
     families: [info.family],
     parameter_size: parameterSize(info.parameters),

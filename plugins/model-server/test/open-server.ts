@@ -1,0 +1,38 @@
+import { type HttpServer, httpServer } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import http from '../../http/src/plugin.ts'
+import modelServer from '../src/plugin.ts'
+
+/** The plugin over the engine of another one, with its listener on a real socket, until the test ends. */
+export async function openServer(
+  t: Test,
+  plugins: readonly [engine: Plugin, ...others: Plugin[]],
+  settings: Readonly<Record<string, unknown>>,
+  others: Readonly<Record<string, object>> = {}
+) {
+  let found: HttpServer | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: httpServer },
+    activate: (_ctx, { server }) => {
+      found = server
+    }
+  })
+  const kernel = await testKernel([...plugins, modelServer, http, probe], {
+    settings: { ...others, http: { main: false }, 'model-server': { port: 0, temperature: 0, ...settings } }
+  })
+  t.teardown(() => kernel.close())
+  const url = found?.addresses[0]?.url ?? ''
+  /** `GET`, or `POST` where there is a body. */
+  const json = async (path: string, body?: object) => {
+    const options = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    const response = await fetch(`${url}${path}`, options)
+    return { status: response.status, body: (await response.json()) as Record<string, any> }
+  }
+  const ready = async () => {
+    while (!(await fetch(`${url}/ready`)).ok);
+  }
+  return { kernel, url, json, ready }
+}
