@@ -18,6 +18,11 @@ export interface InferenceClient {
   endpoint(signal?: AbortSignal): Promise<InferenceEndpoint>
   /** Models that the server offers. Throws as {@link InferenceClient.endpoint}, and `ICL_UNAUTHORIZED`. */
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]>
+  /**
+   * Models that the server has in memory now. Throws as {@link InferenceClient.models}, and `ICL_RUNNING_UNKNOWN` when
+   * the server does not tell: the format of OpenAI has no word for it.
+   */
+  running(signal?: AbortSignal): Promise<readonly RunningModel[]>
   /** Whether the server answers and has the model; never throws for what it finds. */
   check(options?: { readonly model?: string; readonly signal?: AbortSignal }): Promise<ModelCheck>
   /**
@@ -49,6 +54,18 @@ export interface RemoteModel {
   /** As the server writes it, for example `3.2M`. */
   readonly parameters: string | null
   readonly quantization: string | null
+}
+
+/** A model in the memory of its server. */
+export interface RunningModel {
+  readonly name: string
+  /** Bytes that it takes, and those of them on a GPU; null where the server does not say. */
+  readonly sizeBytes: number | null
+  readonly gpuBytes: number | null
+  /** Tokens that a prompt and its answer may have together; null where the server does not say. */
+  readonly contextLength: number | null
+  /** When it is unloaded if nobody asks for it until then, ISO 8601; null for never, or where the server does not say. */
+  readonly expiresAt: string | null
 }
 
 export interface ModelCheck {

@@ -4,7 +4,8 @@ import type {
   InferenceClient,
   InferenceEndpoint,
   ModelCheck,
-  RemoteModel
+  RemoteModel,
+  RunningModel
 } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { type Connection, Connector, unauthorized } from './connection.ts'
@@ -35,6 +36,22 @@ export class ModelServerClient implements InferenceClient {
 
   models(signal?: AbortSignal): Promise<readonly RemoteModel[]> {
     return this.#connector.models(signal)
+  }
+
+  async running(signal?: AbortSignal): Promise<readonly RunningModel[]> {
+    const connection = await this.#connector.connect(signal)
+    const { endpoint, wire } = connection
+    if (wire.running === undefined) throw runningUnknown(endpoint, `speaks the format of OpenAI`)
+    const { probe_timeout_ms } = this.#settings()
+    const timeout = AbortSignal.timeout(probe_timeout_ms)
+    try {
+      return await wire.running(signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
+    } catch (error) {
+      signal?.throwIfAborted()
+      const status = error instanceof WireFailure ? error.status : 0
+      if (WITHOUT_ROUTE.has(status)) throw runningUnknown(endpoint, `answers ${status} to GET /api/ps`)
+      throw await this.#explain(error, connection, this.model, false)
+    }
   }
 
   async check({ model = this.model, signal }: { model?: string; signal?: AbortSignal } = {}): Promise<ModelCheck> {
@@ -130,6 +147,17 @@ export class ModelServerClient implements InferenceClient {
       data: { model, offered, url: endpoint.url }
     })
   }
+}
+
+/** What servers answer that speak a part of the format. */
+const WITHOUT_ROUTE = new Set([404, 405, 501])
+
+function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error {
+  const message = `the model server at ${url} ${because}, so it does not tell which models it has loaded`
+  return clientErrors.create('ICL_RUNNING_UNKNOWN', message, {
+    data: { url, api },
+    hint: 'svc model list shows what it offers'
+  })
 }
 
 /** A name without a tag means the tag `latest`, on both sides. */

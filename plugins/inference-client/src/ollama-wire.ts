@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
+import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel, RunningModel } from '@svc/contracts'
 import { type ChatResponse, type Message, type ModelResponse, Ollama, type Options, type Tool } from 'ollama/browser'
 import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of Ollama, through its own client: `GET /api/tags`, `POST /api/chat`. */
+/** The format of Ollama, through its own client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`. */
 export class OllamaWire implements Wire {
   readonly api = 'ollama'
   readonly #options: WireOptions
@@ -14,7 +14,12 @@ export class OllamaWire implements Wire {
 
   async models(signal: AbortSignal): Promise<readonly RemoteModel[]> {
     const { models } = await failing(this.#client(signal).list())
-    return models.map(remoteModel)
+    return listed(models, '/api/tags').map(remoteModel)
+  }
+
+  async running(signal: AbortSignal): Promise<readonly RunningModel[]> {
+    const { models } = await failing(this.#client(signal).ps())
+    return listed(models, '/api/ps').map(runningModel)
   }
 
   async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
@@ -73,6 +78,29 @@ async function failing<A>(work: Promise<A>): Promise<A> {
   } catch (error) {
     if (error instanceof Error && error.name === 'ResponseError') throw new WireFailure(500, error.message)
     throw error
+  }
+}
+
+/** Other servers answer anything at all at this path. */
+function listed(models: readonly ModelResponse[] | undefined, path: string): readonly ModelResponse[] {
+  if (Array.isArray(models)) return models
+  throw new WireFailure(502, `the answer of GET ${path} holds no list of models`)
+}
+
+/** Servers write a date like this for a model that they never unload: nobody waits for it. */
+const NEVER_MS = 100 * 365 * 24 * 3_600_000
+
+function runningModel(model: ModelResponse): RunningModel {
+  const { name, size, size_vram, context_length } = model as ModelResponse & { readonly context_length?: number }
+  const until = Date.parse(String(model.expires_at))
+  const left = until - Date.now()
+  return {
+    name,
+    sizeBytes: size ?? null,
+    gpuBytes: size_vram ?? null,
+    contextLength: context_length || null,
+    // The year 1 is how the other implementation writes that it does not know.
+    expiresAt: Math.abs(left) < NEVER_MS ? new Date(until).toISOString() : null
   }
 }
 

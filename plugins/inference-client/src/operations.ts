@@ -1,10 +1,17 @@
-import type { InferenceClient, RemoteModel } from '@svc/contracts'
+import type { InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { isOffered } from './client.ts'
 import { clientErrors } from './errors.ts'
 
-const { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_MODEL_UNKNOWN, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE } =
-  clientErrors.specs
+const {
+  ICL_ADDRESS_INVALID,
+  ICL_BUSY,
+  ICL_MODEL_UNKNOWN,
+  ICL_REFUSED,
+  ICL_RUNNING_UNKNOWN,
+  ICL_UNAUTHORIZED,
+  ICL_UNREACHABLE
+} = clientErrors.specs
 const ERRORS = { ICL_ADDRESS_INVALID, ICL_BUSY, ICL_REFUSED, ICL_UNAUTHORIZED, ICL_UNREACHABLE }
 
 const endpoint = t.object({
@@ -37,6 +44,33 @@ export const listModels = defineOperation({
     cli: {
       command: 'model list',
       view: { rows: 'models', columns: ['name', 'parameters', 'quantization', 'size_bytes', 'modified_at'] }
+    }
+  }
+})
+
+const runningModel = t.object({
+  name: t.string(),
+  size_bytes: t.nullable(t.integer({ description: 'Memory that it takes.' })),
+  gpu_bytes: t.nullable(t.integer({ description: 'Memory of a GPU among that.' })),
+  processor: t.nullable(t.enum(['cpu', 'gpu', 'cpu+gpu'], { description: 'Where it is computed.' })),
+  context: t.nullable(t.integer({ description: 'Tokens that prompt and answer may have together.' })),
+  until: t.nullable(t.string({ description: 'When it is unloaded unless it is asked for; null for never.' }))
+})
+
+export const listRunning = defineOperation({
+  id: 'inference.running',
+  summary: 'Lists what the model server that this project uses has loaded',
+  input: t.object({}),
+  output: t.object({ endpoint, models: t.array(runningModel) }),
+  errors: { ...ERRORS, ICL_RUNNING_UNKNOWN },
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/inference/running' },
+    mcp: { name: 'svc_inference_running' },
+    rpc: true,
+    cli: {
+      command: 'model ps',
+      view: { rows: 'models', columns: ['name', 'size_bytes', 'processor', 'context', 'until'] }
     }
   }
 })
@@ -111,6 +145,13 @@ export function listHandler(client: InferenceClient): Handler<typeof listModels>
   }
 }
 
+export function runningHandler(client: InferenceClient): Handler<typeof listRunning> {
+  return async (_, call) => {
+    const models = await client.running(call.signal)
+    return { endpoint: { ...(await client.endpoint(call.signal)) }, models: models.map(shownRunning) }
+  }
+}
+
 export function showHandler(client: InferenceClient): Handler<typeof showModel> {
   return async ({ model = client.model }, call) => {
     const found = (await client.models(call.signal)).find(({ name }) => isOffered(model, [name]))
@@ -177,4 +218,15 @@ function shown(model: RemoteModel) {
     parameters: model.parameters,
     quantization: model.quantization
   }
+}
+
+function shownRunning({ name, sizeBytes, gpuBytes, contextLength, expiresAt }: RunningModel) {
+  const size = { size_bytes: sizeBytes, gpu_bytes: gpuBytes }
+  return { name, ...size, processor: processorOf(sizeBytes, gpuBytes), context: contextLength, until: expiresAt }
+}
+
+function processorOf(size: number | null, onGpu: number | null): 'cpu' | 'gpu' | 'cpu+gpu' | null {
+  if (onGpu === null) return null
+  if (onGpu === 0) return 'cpu'
+  return size === null || onGpu >= size ? 'gpu' : 'cpu+gpu'
 }

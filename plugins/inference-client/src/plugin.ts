@@ -9,6 +9,8 @@ import {
   checkModel,
   listHandler,
   listModels,
+  listRunning,
+  runningHandler,
   showHandler,
   showModel
 } from './operations.ts'
@@ -19,12 +21,13 @@ export default definePlugin({
   summary: 'The model server that this project uses, for other plugins and for people',
   config: settings,
   provides: [inferenceClient],
-  operations: [listModels, showModel, checkModel, askModel],
+  operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
   activate(ctx) {
     const client = new ModelServerClient(() => ctx.config)
     ctx.provide(inferenceClient, client)
     ctx.implement(listModels, listHandler(client))
+    ctx.implement(listRunning, runningHandler(client))
     ctx.implement(showModel, showHandler(client))
     ctx.implement(checkModel, checkHandler(client))
     ctx.implement(askModel, askHandler(client))

@@ -1,4 +1,4 @@
-import type { InferenceChatEvent, InferenceChatRequest, RemoteModel } from '@svc/contracts'
+import type { InferenceChatEvent, InferenceChatRequest, RemoteModel, RunningModel } from '@svc/contracts'
 
 /** A request with everything that the settings fill in. */
 export type FilledRequest = InferenceChatRequest &
@@ -8,6 +8,8 @@ export type FilledRequest = InferenceChatRequest &
 export interface Wire {
   readonly api: 'ollama' | 'openai'
   models(signal: AbortSignal): Promise<readonly RemoteModel[]>
+  /** Absent where the format has no word for it. */
+  running?(signal: AbortSignal): Promise<readonly RunningModel[]>
   chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent>
 }
 

@@ -15,6 +15,10 @@ export interface FakeOptions {
   readonly api?: 'ollama' | 'openai'
   models?: readonly string[]
   readonly key?: string
+  /** Rows of `/api/ps`; without it there is no such route. */
+  readonly running?: readonly object[]
+  /** What `/api/tags` answers on a server of OpenAI's format; without it there is no such route. */
+  readonly tags?: object
   /** Takes the place of the usual answer to a chat. */
   readonly chat?: Answer
 }
@@ -29,7 +33,7 @@ export interface FakeServer {
 
 /** A model server on a real socket that says each word of the question, in the format that it speaks. */
 export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<FakeServer> {
-  const { api = 'ollama', key } = options
+  const { api = 'ollama', key, running, tags } = options
   const seen: Seen[] = []
   let left = 0
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -42,11 +46,13 @@ export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<Fa
     const answers: Record<string, Record<string, Answer>> = {
       ollama: {
         '/api/tags': (_, to) => void to.end(JSON.stringify({ models: models.map(tag) })),
-        '/api/chat': options.chat ?? ollamaChat
+        '/api/chat': options.chat ?? ollamaChat,
+        ...(running === undefined ? {} : { '/api/ps': (_, to) => void to.end(JSON.stringify({ models: running })) })
       },
       openai: {
         '/v1/models': (_, to) => void to.end(JSON.stringify({ object: 'list', data: models.map(id => ({ id })) })),
-        '/v1/chat/completions': options.chat ?? openaiChat
+        '/v1/chat/completions': options.chat ?? openaiChat,
+        ...(tags === undefined ? {} : { '/api/tags': (_, to) => void to.end(JSON.stringify(tags)) })
       }
     }
     response.on('close', () => {

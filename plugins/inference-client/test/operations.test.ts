@@ -1,0 +1,114 @@
+import { inferenceEngine } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import { openServer } from '../../model-server/test/open-server.ts'
+import { ToyEngine } from '../../model-server/test/toy-engine.ts'
+import inferenceClient from '../src/plugin.ts'
+import { type FakeOptions, fakeServer } from './fake-server.ts'
+
+async function open(t: Test, url: string, settings: object = {}) {
+  const kernel = await testKernel([inferenceClient], { settings: { 'inference-client': { url, ...settings } } })
+  t.teardown(() => kernel.close())
+  return (id: string, input: object = {}) => kernel.callById(`inference.${id}`, input)
+}
+
+async function connect(t: Test, options: FakeOptions = {}, settings: object = {}) {
+  const { url } = await fakeServer(t, options)
+  return { url, call: await open(t, url, { model: 'toy', ...settings }) }
+}
+
+const GIB = 2 ** 30
+
+t.test('what the server has loaded is told with its memory, where it runs, its context and its time', async t => {
+  const soon = '2026-03-04T05:06:07.123456789+02:00'
+  const row = (name: string, size_vram: number, expires_at = soon) => ({ name, size: 4 * GIB, size_vram, expires_at })
+  const running = [
+    { ...row('gpu', 4 * GIB), context_length: 8192 },
+    row('both', GIB, '2318-11-04T12:00:00+01:00'),
+    row('cpu', 0, '0001-01-01T00:00:00Z'),
+    { name: 'terse' }
+  ]
+  const { url, call } = await connect(t, { running })
+  const unknown = { size_bytes: null, gpu_bytes: null, processor: null, context: null, until: null }
+  t.same(await call('running'), {
+    endpoint: { url, api: 'ollama', setting: 'url' },
+    models: [
+      {
+        name: 'gpu',
+        size_bytes: 4 * GIB,
+        gpu_bytes: 4 * GIB,
+        processor: 'gpu',
+        context: 8192,
+        until: '2026-03-04T03:06:07.123Z'
+      },
+      { name: 'both', size_bytes: 4 * GIB, gpu_bytes: GIB, processor: 'cpu+gpu', context: null, until: null },
+      { name: 'cpu', size_bytes: 4 * GIB, gpu_bytes: 0, processor: 'cpu', context: null, until: null },
+      { name: 'terse', ...unknown }
+    ]
+  })
+})
+
+t.test('a server that has loaded nothing is no error, one that does not tell is one of its own', async t => {
+  const idle = await connect(t, { running: [] })
+  t.match(await idle.call('running'), { models: [] })
+  const code = 'ICL_RUNNING_UNKNOWN'
+  const other = await connect(t, { api: 'openai' })
+  await t.rejects(other.call('running'), {
+    code,
+    message: `the model server at ${other.url} speaks the format of OpenAI, so it does not tell which models it has loaded`
+  })
+  const part = await connect(t)
+  await t.rejects(part.call('running'), { code, message: /answers 404 to GET \/api\/ps/ })
+})
+
+t.test('our own server tells the same', async t => {
+  const engine = definePlugin({
+    name: 'toy-engine',
+    provides: [inferenceEngine],
+    activate: ctx => ctx.provide(inferenceEngine, new ToyEngine({ device: 'cuda:0' }))
+  })
+  const { url } = await openServer(t, [engine], { model: t.testdir({ 'config.json': '{}' }), model_name: 'ours' })
+  const call = await open(t, url)
+  t.match(await call('running'), {
+    models: [{ name: 'ours', processor: 'gpu', size_bytes: 12_800_000, context: 512, until: null }]
+  })
+})
+
+t.test('models are listed, shown by name, and named when one is missing', async t => {
+  const { url, call } = await connect(t, { models: ['toy:latest', 'other'] })
+  const endpoint = { url, api: 'ollama', setting: 'url' }
+  const { models } = (await call('models')) as { models: { name: string }[] }
+  t.same(
+    models.map(({ name }) => name),
+    ['toy:latest', 'other']
+  )
+  t.match(await call('model'), { endpoint, model: { name: 'toy:latest', size_bytes: 1234, quantization: 'F16' } })
+  t.match(await call('model', { model: 'other' }), { model: { name: 'other' } })
+  await t.rejects(call('model', { model: 'third' }), {
+    code: 'ICL_MODEL_UNKNOWN',
+    message: /the request asks for "third".*offers "toy:latest", "other"/
+  })
+  t.match(await call('check'), { healthy: true, model: 'toy', endpoint, text: /offers "toy"/ })
+  t.match(await call('check', { model: 'third' }), {
+    healthy: false,
+    text: /"third"/,
+    offered: ['toy:latest', 'other']
+  })
+})
+
+t.test('a question is answered in one piece, and its pieces are told', async t => {
+  const { call } = await connect(t)
+  t.same(await call('chat', { prompt: 'one two', system: 'be brief', max_tokens: 9 }), {
+    text: 'one two',
+    model: 'toy',
+    finish_reason: 'stop',
+    prompt_tokens: 7,
+    completion_tokens: 3
+  })
+})
+
+t.test('a server whose list of models is none in one format is asked in the other', async t => {
+  const { call } = await connect(t, { api: 'openai', tags: {} })
+  t.match(await call('models'), { endpoint: { api: 'openai' }, models: [{ name: 'toy' }] })
+})
