@@ -26,13 +26,16 @@ export interface RunningServer {
   addressOf(listener: string): string | undefined
 }
 
-/** Starts a program that runs a model server, and resolves when its model is ready. It is ended with the test. */
+/**
+ * Starts a program that runs a model server, in an empty project unless a folder is given, and resolves when its model is
+ * ready. It is ended with the test.
+ */
 export async function startModelServer(
   t: Test,
   argv: readonly string[],
-  env: Readonly<Record<string, string>> = {}
+  env: Readonly<Record<string, string>> = {},
+  folder = t.testdir({ 'svc.toml': '' })
 ): Promise<RunningServer> {
-  const folder = t.testdir({ 'svc.toml': '' })
   const child = spawn(process.execPath, [...FROM_SOURCE, ...argv], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
