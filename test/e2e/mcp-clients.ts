@@ -18,11 +18,6 @@ export function mcpProject(t: Test, files: Files = {}): string {
   return makeProject(t, { 'svc.toml': `[kernel]\n${directories}\n${off}`, 'plugins/.keep': '', ...files })
 }
 
-export interface Connected {
-  readonly client: Client
-  readonly close: () => Promise<void>
-}
-
 export function serveMcp(t: Test, folder: string, argv: readonly string[] = []): Promise<Served> {
   return serve(t, folder, ['--watch', ...argv])
 }

@@ -7,6 +7,7 @@ import {
   type Server,
   type WebStandardStreamableHTTPServerTransport
 } from '@modelcontextprotocol/server'
+import type { McpChange } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import type { CatalogFingerprint } from './catalog.ts'
 import type { SealedState } from './input-required.ts'
@@ -18,12 +19,18 @@ export interface LiveServer {
   readonly era: 'legacy' | 'modern'
   /** URIs that a client of the 2025 protocol subscribed to. */
   readonly subscriptions: Set<string>
+  /** Whether notices reach the client; over HTTP it opens a stream for them when it likes. */
+  listening: boolean
+  /** What it could not be told, by its subject. */
+  readonly missed: Map<string, McpChange>
 }
 
 export interface HttpSession {
   readonly id: string
   readonly transport: WebStandardStreamableHTTPServerTransport
   readonly live: LiveServer
+  /** The newest stream of notices, while it is open. */
+  stream: object | null
   /** Exchanges under way, open streams among them. */
   open: number
   /** Milliseconds since the epoch. */

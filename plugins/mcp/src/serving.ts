@@ -1,6 +1,6 @@
 import { type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
 import type { KernelPort, McpChange } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
+import type { Logger, Principal } from '@svc/plugin-sdk'
 import { type Catalog, type CatalogFingerprint, fingerprint } from './catalog.ts'
 import { bindHandlers } from './handlers.ts'
 import type { LiveServer, McpHub } from './hub.ts'
@@ -50,14 +50,14 @@ export class ServingUnit {
   /** A server for one request. */
   oneShot(context: McpRequestContext, principal = principalOf(context.authInfo)): McpServer {
     const mcp = this.#make()
-    this.#bind({ server: mcp.server, principal, era: context.era, subscriptions: new Set() })
+    this.#bind(newLive(mcp, context, principal))
     return mcp
   }
 
   /** A server that stays with its client until either closes it. */
   lasting(context: McpRequestContext, principal = principalOf(context.authInfo)): { mcp: McpServer; live: LiveServer } {
     const mcp = this.#make()
-    const live: LiveServer = { server: mcp.server, principal, era: context.era, subscriptions: new Set() }
+    const live = newLive(mcp, context, principal)
     this.#bind(live)
     this.#hub.live.add(live)
     const { live: all } = this.#hub
@@ -82,21 +82,25 @@ export class ServingUnit {
   }
 
   announce(change: McpChange): void {
-    for (const live of this.#hub.live) {
-      this.#tell(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notice', { error }))
-    }
+    for (const live of this.#hub.live) this.#tell(live, change)
     if (change.kind === 'tools') this.#notifier?.toolsChanged()
     else if (change.kind === 'prompts') this.#notifier?.promptsChanged()
     else if (change.kind === 'resources') this.#notifier?.resourcesChanged()
     else this.#notifier?.resourceUpdated(change.uri)
   }
 
-  async #tell({ server, era, subscriptions }: LiveServer, change: McpChange): Promise<void> {
-    if (change.kind === 'tools') return server.sendToolListChanged()
-    if (change.kind === 'prompts') return server.sendPromptListChanged()
-    if (change.kind === 'resources') return server.sendResourceListChanged()
-    // In the modern era the SDK knows who subscribed to what.
-    if (era === 'modern' || subscriptions.has(change.uri)) return server.sendResourceUpdated({ uri: change.uri })
+  /** A client listens from now on, and is told what it missed. */
+  resume(live: LiveServer): void {
+    const missed = [...live.missed.values()]
+    live.missed.clear()
+    live.listening = true
+    for (const change of missed) this.#tell(live, change)
+  }
+
+  #tell(live: LiveServer, change: McpChange): void {
+    if (!concerns(live, change)) return
+    if (!live.listening) live.missed.set(change.kind === 'resource' ? change.uri : change.kind, change)
+    else send(live, change).catch((error: unknown) => this.#log.debug('an MCP client missed a notice', { error }))
   }
 
   #make(): McpServer {
@@ -119,6 +123,22 @@ export class ServingUnit {
     const { version, repositoryId } = this.#port
     return `svc ${version} for ${repositoryId}: ${this.#current().tools.size} tools, MCP 2025-11-25 and 2026-07-28`
   }
+}
+
+function newLive({ server }: McpServer, { era }: McpRequestContext, principal: Principal): LiveServer {
+  return { server, principal, era, subscriptions: new Set(), listening: true, missed: new Map() }
+}
+
+function concerns({ era, subscriptions }: LiveServer, change: McpChange): boolean {
+  // In the modern era the SDK knows who subscribed to what.
+  return change.kind !== 'resource' || era === 'modern' || subscriptions.has(change.uri)
+}
+
+async function send({ server }: LiveServer, change: McpChange): Promise<void> {
+  if (change.kind === 'tools') return server.sendToolListChanged()
+  if (change.kind === 'prompts') return server.sendPromptListChanged()
+  if (change.kind === 'resources') return server.sendResourceListChanged()
+  return server.sendResourceUpdated({ uri: change.uri })
 }
 
 /** The SDK checks `Mcp-Param-*` headers against the schemas of the server's own registry; ours is the catalog. */

@@ -15,7 +15,7 @@ export interface SessionLimits {
   readonly session_idle_ms: number
 }
 
-export const SESSION_HEADER = 'mcp-session-id'
+const SESSION_HEADER = 'mcp-session-id'
 
 /** Sessions of the 2025 protocol over HTTP: what a client needs that asks, subscribes and is asked back. */
 export class HttpSessions {
@@ -42,7 +42,7 @@ export class HttpSessions {
     if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
       return refuse(404, -32_001, 'Session not found')
     }
-    return exchange(session, request, options)
+    return this.#exchange(session, request, options)
   }
 
   /** Forgets sessions that nobody has used for a while. */
@@ -55,7 +55,10 @@ export class HttpSessions {
 
   /** Ends the notification streams; their clients open new ones, with whichever unit serves then. */
   endStreams(): void {
-    for (const { transport } of this.#hub.sessions.values()) transport.closeStandaloneSSEStream()
+    for (const session of this.#hub.sessions.values()) {
+      session.transport.closeStandaloneSSEStream()
+      stopListening(session)
+    }
   }
 
   async #begin(request: Request, options: McpHandlerRequestOptions): Promise<Response> {
@@ -65,8 +68,12 @@ export class HttpSessions {
     const { mcp, live } = this.#unit.lasting({ era: 'legacy', requestInfo: request }, principal)
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: id => void sessions.set(id, { id, transport, live, open: 0, lastUsed: Date.now() })
+      onsessioninitialized: id => {
+        sessions.set(id, { id, transport, live, stream: null, open: 0, lastUsed: Date.now() })
+      }
     })
+    // What changes before it has opened its stream is told then.
+    live.listening = false
     const onclose = live.server.onclose
     live.server.onclose = () => {
       if (transport.sessionId !== undefined) sessions.delete(transport.sessionId)
@@ -77,6 +84,27 @@ export class HttpSessions {
     // An initialize that was refused leaves no session behind.
     if (transport.sessionId === undefined) await mcp.close()
     return response
+  }
+
+  async #exchange(session: HttpSession, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
+    session.open += 1
+    const ended = (): void => {
+      session.open -= 1
+      session.lastUsed = Date.now()
+      // The client may have opened another stream in the meantime.
+      if (session.stream === request) stopListening(session)
+    }
+    try {
+      const response = await session.transport.handleRequest(request, options)
+      if (request.method === 'GET' && response.ok) {
+        session.stream = request
+        this.#unit.resume(session.live)
+      }
+      return whenBodyEnds(response, ended)
+    } catch (error) {
+      ended()
+      throw error
+    }
   }
 
   /** Drops the session that has been idle for longest; false when every one is in use. */
@@ -90,18 +118,9 @@ export class HttpSessions {
   }
 }
 
-async function exchange(session: HttpSession, request: Request, options: McpHandlerRequestOptions): Promise<Response> {
-  session.open += 1
-  const ended = (): void => {
-    session.open -= 1
-    session.lastUsed = Date.now()
-  }
-  try {
-    return whenBodyEnds(await session.transport.handleRequest(request, options), ended)
-  } catch (error) {
-    ended()
-    throw error
-  }
+function stopListening(session: HttpSession): void {
+  session.stream = null
+  session.live.listening = false
 }
 
 function refuse(status: number, code: number, message: string): Response {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import t from 'tap'
+import { examplePlugin } from './example-plugin.ts'
 import { startMcp } from './start-mcp.ts'
 
 const initialize = {
@@ -96,6 +97,41 @@ t.test('sessions', async t => {
     true,
     'a refused handshake begins nothing'
   )
+})
+
+t.test('a session is told of what changed while it had no stream for notices', async t => {
+  const { post, url, kernel, reload } = await startMcp(t, [examplePlugin()])
+  const response = await post(initialize)
+  await response.text()
+  const session = { 'mcp-session-id': response.headers.get('mcp-session-id') as string, ...VERSION }
+  await post({ jsonrpc: '2.0', method: 'notifications/initialized' }, session)
+  const listen = async (): Promise<ReadableStreamDefaultReader<string>> => {
+    const { body } = await fetch(url, { headers: { ...session, accept: 'text/event-stream' } })
+    return (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  }
+  const next = async (stream: ReadableStreamDefaultReader<string>): Promise<string> => {
+    let text = ''
+    // An event without data primes the stream.
+    while (!text.includes('notifications/')) {
+      const { done, value } = await stream.read()
+      if (done) return text
+      text += value
+    }
+    return text
+  }
+
+  for (const extra of ['before_any', 'still_before']) await kernel.replace(examplePlugin({ extra }))
+  const first = await listen()
+  t.match(await next(first), 'notifications/tools/list_changed')
+  await kernel.replace(examplePlugin({ extra: 'while_it_listens' }))
+  t.match(await next(first), 'notifications/tools/list_changed')
+
+  await reload()
+  t.equal(await next(first), '', 'the reload ends the stream, and nothing was said twice')
+  await kernel.replace(examplePlugin({ extra: 'in_between' }))
+  const second = await listen()
+  t.match(await next(second), 'notifications/tools/list_changed')
+  await second.cancel()
 })
 
 t.test('sessions that nobody uses are forgotten', async t => {
