@@ -10,7 +10,7 @@ const LAYERS = 5
 const HIDDEN = 256
 const RANK = 4
 /** Of a stream: many enough that none ends before a reload does. */
-const TOKENS = 300
+const TOKENS = 250
 /** Ends of a text in the bundled model: streams go on to their limit without them. */
 const WITHOUT_END = { 0: -100, 2: -100 }
 const PLUGINS = 'http,daemon,cli,inference-onnx,model-server,fragile'
