@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events'
+
 /** Makes one of several answers; `admitted`: the request that it belongs to has been let in already. */
 export type Job<A> = (admitted: boolean, signal: AbortSignal) => Promise<AsyncIterable<A>>
 
@@ -19,6 +21,8 @@ export async function runInLanes<A>(
   const [first] = jobs
   if (jobs.length === 1) return numbered(await first(false, signal), 0)
   const controller = new AbortController()
+  // All jobs listen to it, which of more than ten would be taken for a leak.
+  setMaxListeners(0, controller.signal)
   const abort = () => controller.abort()
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })

@@ -82,3 +82,14 @@ t.test('from farther away a made-up key wins no turns', async t => {
   t.equal(from('10.0.0.7', 'Bearer a'), '10.0.0.7')
   t.equal(from('::ffff:10.0.0.7'), '10.0.0.7')
 })
+
+t.test('a request for many answers is not taken for a leak', async t => {
+  const warnings: Error[] = []
+  const listen = (warning: Error) => void warnings.push(warning)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const { post } = await serve(t, { slots: 16 })
+  const reply = await post('/v1/chat/completions', { n: 16, messages })
+  t.equal(((await reply.json()) as { choices: unknown[] }).choices.length, 16)
+  t.same(warnings, [])
+})
