@@ -1,5 +1,12 @@
 import { EventEmitter, once } from 'node:events'
-import { defineMcpTool, mcpTools } from '@svc/contracts'
+import {
+  defineMcpTool,
+  mcpElicitUrl,
+  mcpInputRequired,
+  mcpResourceNotFound,
+  mcpResourceTemplates,
+  mcpTools
+} from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, SvcError, t } from '@svc/plugin-sdk'
 
 const greet = defineOperation({
@@ -122,6 +129,27 @@ export function examplePlugin({ gates = new EventEmitter(), version = 'first', e
           }
         })
       )
+      ctx.contribute(
+        mcpTools,
+        defineMcpTool({
+          name: 'raw_sign_in',
+          description: 'Sends the user to a page',
+          input: t.object({}),
+          call(_input, call) {
+            const answer = call.inputs.elicited('page')
+            if (answer === undefined) return mcpInputRequired({ page: mcpElicitUrl('Sign in', 'https://example.org/') })
+            return { content: [{ type: 'text', text: answer.action }] }
+          }
+        })
+      )
+      ctx.contribute(mcpResourceTemplates, {
+        uriTemplate: 'example://shelf/{id}',
+        name: 'shelf',
+        read(uri, { id }) {
+          if (id !== '1') throw mcpResourceNotFound(uri)
+          return { contents: [{ uri, text: 'the first' }] }
+        }
+      })
       if (extra !== undefined) {
         const tool = { name: extra, description: 'Comes with a reload', input: t.object({}) }
         ctx.contribute(mcpTools, defineMcpTool({ ...tool, call: () => ({ content: [] }) }))

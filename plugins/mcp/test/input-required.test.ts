@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client'
 import t from 'tap'
+import { examplePlugin } from './example-plugin.ts'
 import { ERAS, startMcp, textOf } from './start-mcp.ts'
 
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} }
@@ -56,6 +57,18 @@ for (const era of ERAS) {
     const client = await connect(era, { capabilities: CAPABILITIES })
     client.setRequestHandler('elicitation/create', () => ({ action: 'decline' }))
     t.match(textOf(await client.callTool({ name: 'test_elicitation', arguments: { message: 'Who?' } })), /"decline"/)
+  })
+
+  t.test(`a user may be sent to a page (${era})`, async t => {
+    const { connect } = await startMcp(t, [examplePlugin()])
+    const client = await connect(era, { capabilities: { elicitation: { url: {} } } })
+    let asked: unknown
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      asked = params
+      return { action: 'accept' }
+    })
+    t.equal(textOf(await client.callTool({ name: 'raw_sign_in' })), 'accept')
+    t.match(asked, { mode: 'url', message: 'Sign in', url: 'https://example.org/' })
   })
 
   t.test(`what a client did not declare is not asked of it (${era})`, async t => {

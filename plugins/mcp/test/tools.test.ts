@@ -64,6 +64,12 @@ for (const era of ERAS) {
       await t.rejects(client.callTool({ name: 'example_internal' }), { code: -32602 })
     })
 
+    t.test('a template says which of its members there are', async t => {
+      t.match(await client.readResource({ uri: 'example://shelf/1' }), { contents: [{ text: 'the first' }] })
+      const uri = 'example://shelf/2'
+      await t.rejects(client.readResource({ uri }), { code: -32602, data: { uri } })
+    })
+
     t.test('events and progress become progress that rises', async t => {
       for (const quietly of [false, true]) {
         const seen: Progress[] = []
