@@ -30,6 +30,8 @@ export interface Catalog {
   readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
   again(): Promise<Catalog>
+  /** Reads the plugins that are here again: for a change of their code alone. */
+  rereadPlugins(): Promise<Catalog>
   close(): Promise<void>
 }
 
@@ -50,14 +52,18 @@ export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
     prefer: options.preferSource === true ? 'source' : 'built',
     conditions
   })
-  return catalog(options, discovery, state)
+  return catalog(options, sources, discovery, state)
 }
 
-async function catalog(options: CatalogOptions, discovery: Discovery, state: string): Promise<Catalog> {
-  const sources = read(options)
+async function catalog(
+  options: CatalogOptions,
+  sources: ConfigSources,
+  discovery: Discovery,
+  state: string
+): Promise<Catalog> {
   const peek = peekConfig(sources)
-  const found = await discovery.discover(peek.pluginDirectories.map(each => resolve(sources.projectRoot, each)))
-  return {
+  const directories = peek.pluginDirectories.map(each => resolve(sources.projectRoot, each))
+  const describe = (found: Discovered): Catalog => ({
     sources,
     projectRoot: sources.projectRoot,
     state,
@@ -65,9 +71,11 @@ async function catalog(options: CatalogOptions, discovery: Discovery, state: str
     peek,
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     lapsed: found.sources.flatMap(source => source.lapsed ?? []),
-    again: () => catalog(options, discovery, state),
+    again: () => catalog(options, read(options), discovery, state),
+    rereadPlugins: async () => describe(await discovery.rediscover()),
     close: () => discovery.close()
-  }
+  })
+  return describe(await discovery.discover(directories))
 }
 
 function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {

@@ -1,5 +1,6 @@
 import type { Ref, ServiceId } from '@svc/plugin-sdk'
-import { type AwilixContainer, asValue, createContainer } from 'awilix'
+// Without the loading of modules by patterns, which would cost every start 30 ms and is not used.
+import { type AwilixContainer, asValue, createContainer } from 'awilix/browser'
 import { kernelErrors } from './errors.ts'
 
 /**

@@ -48,6 +48,9 @@ export class Discovery {
   readonly #options: DiscoveryOptions
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
+  /** What the last search found. */
+  #places = new Places()
+  #saved: Promise<void> = Promise.resolve()
 
   constructor(options: DiscoveryOptions) {
     this.#options = options
@@ -61,18 +64,32 @@ export class Discovery {
   /** `directories`: absolute paths, each of one plugin or of a folder of plugins. Throws for no plugin's sake. */
   async discover(directories: readonly string[] = []): Promise<Discovered> {
     const { installRoot, projectRoot } = this.#options
-    const problems: DiscoveryProblem[] = []
-    const places = new Places(problems)
+    const places = new Places()
     places.folderOfPlugins(join(installRoot, 'plugins'))
     places.installed(projectRoot)
     places.installed(installRoot)
     places.declared(join(projectRoot, 'plugins'))
     for (const directory of directories) places.named(resolve(directory))
+    this.#places = places
+    this.#loader.index.retain(places.roots)
+    const found = await this.#describe(places)
+    await this.#saved
+    return found
+  }
 
+  /**
+   * Reads the packages again that {@link Discovery.discover} found last, and searches for no others. Does not wait until
+   * the index is on disk.
+   */
+  rediscover(): Promise<Discovered> {
+    return this.#describe(this.#places)
+  }
+
+  async #describe(places: Places): Promise<Discovered> {
+    const problems = [...places.problems]
     const sources = [...places.roots].map(root => this.#source(root, problems))
     await Promise.all(sources.map(source => (source instanceof FileSource ? source.describe() : undefined)))
-    this.#loader.index.retain(places.roots)
-    await this.#loader.index.save()
+    this.#saved = this.#saved.then(() => this.#loader.index.save())
     const watched = sources.flatMap(source => (source instanceof FileSource ? source.watch : []))
     const packages = [...places.roots].map(root => join(root, 'package.json'))
     return {
@@ -84,6 +101,7 @@ export class Discovery {
   }
 
   async close(): Promise<void> {
+    await this.#saved
     await this.#loader.bundler.dispose()
   }
 
@@ -146,11 +164,7 @@ class Places {
   readonly directories = new Set<string>()
   /** Files that would make a plugin of their folder. */
   readonly candidates = new Set<string>()
-  readonly #problems: DiscoveryProblem[]
-
-  constructor(problems: DiscoveryProblem[]) {
-    this.#problems = problems
-  }
+  readonly problems: DiscoveryProblem[] = []
 
   /** Every folder in it is meant to be a plugin. */
   folderOfPlugins(directory: string): void {
@@ -177,7 +191,7 @@ class Places {
         at: { file: directory, path: 'plugin_directories' },
         hint: 'make the folder, or correct plugin_directories in svc.toml'
       })
-      this.#problems.push({ location: directory, error })
+      this.problems.push({ location: directory, error })
       return
     }
     if (declares(directory)) this.roots.add(realpathSync.native(directory))

@@ -85,7 +85,7 @@ function composeCommands(units: readonly Unit[], owners: Map<string, string>): G
 }
 
 /** Names that an operation occupies on the surfaces. */
-export function exposureKeys(descriptor: OperationDescriptor): string[] {
+function exposureKeys(descriptor: OperationDescriptor): string[] {
   const { http, mcp, rpc, cli } = descriptor.expose
   const keys = [`operation ${descriptor.id}`]
   if (http !== undefined) keys.push(`http.routes main ${routeKey(http.method, http.path)}`)

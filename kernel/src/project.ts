@@ -1,4 +1,5 @@
-import { join, sep } from 'node:path'
+import { basename, join, sep } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import {
   type BuildReport,
   type ChangeReport,
@@ -132,18 +133,23 @@ export class Project {
   }
 
   /** Reads files and folders again and applies what changed. What is invalid is reported and changes nothing. */
-  async reconfigure(stale: readonly string[] = []): Promise<void> {
-    for (const name of stale) this.#stale.add(name)
+  reconfigure(): Promise<void> {
+    return this.#reread(() => this.#catalog.again())
+  }
+
+  async #reread(read: () => Promise<Catalog>): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#closed !== undefined) return
       try {
-        this.#seen = await this.#catalog.again()
+        this.#seen = await read()
         const taken = [...this.#stale]
         await this.#adopt(this.#seen, taken)
         for (const name of taken) this.#stale.delete(name)
       } catch (error) {
         if (this.#closed === undefined) this.log.error(`change refused: ${textOf(error)}`, { error })
       }
+      // Requests that arrived meanwhile come first.
+      await setImmediate()
       await this.#updateWatcher()
     })
   }
@@ -270,7 +276,12 @@ export class Project {
         ? files.some(file => file.startsWith(source.location + sep))
         : code.inputs.some(file => changed.has(file))
     )
-    await this.reconfigure(stale.map(({ name }) => name))
+    for (const { name } of stale) this.#stale.add(name)
+    // Most saves touch code alone, and what was read of everything else holds.
+    const isCode = (file: string): boolean =>
+      basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
+    const upToDate = this.#seen.sources === this.#catalog.sources
+    await this.#reread(() => (upToDate && files.every(isCode) ? this.#catalog.rereadPlugins() : this.#catalog.again()))
   }
 
   /** A single command hears of its own plugin's problems as an error, and of the others' when it asks. */

@@ -22,8 +22,8 @@ export interface PreparedCode {
   readonly fingerprint: string
   /** Files whose change makes this code stale; absolute paths. */
   readonly inputs: readonly string[]
-  /** Bundle on disk, for isolated instances. */
-  readonly bundle: string | null
+  /** Path of the bundle on disk, for isolated instances, once it is written; null where there is none. Never rejects. */
+  readonly bundle: Promise<string | null>
   instantiate(hooks: InstanceHooks): Instance
 }
 
@@ -50,7 +50,7 @@ export function inlineSource(plugin: Plugin, version = '0.0.0', location = proce
     manifest,
     fingerprint: `inline:${version}`,
     inputs: [],
-    bundle: null,
+    bundle: Promise.resolve(null),
     instantiate: () => ({ plugin, adopt: open => open() })
   }
   return {

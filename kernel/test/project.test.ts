@@ -284,7 +284,7 @@ t.test('a project that ends leaves nothing behind, and ends once', async t => {
     const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true })
     const project = await openProject({ catalog, only: ['one'], ownsProcess: true, watch: true, log: memoryLog([]) })
     t.ok(process.listenerCount('uncaughtException') > 0)
-    const reading = project.reconfigure(['one'])
+    const reading = project.reconfigure()
     await Promise.all([project.close(), project.close(), reading])
   })
 })

@@ -10,7 +10,7 @@ export interface GlobalFlags {
   readonly logLevel?: string
 }
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
 /** The global flags as a command's input schema says its own, so that one routine describes both. */
 export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {

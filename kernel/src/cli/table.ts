@@ -34,14 +34,21 @@ export function renderTable(rows: readonly Row[], columns: readonly string[], te
     widths = fit(rows, used, terminal.columns, COMFORTABLE)
   }
   widths ??= fit(rows, used, terminal.columns, NARROWEST)
-  const layout = { used, widths: widths ?? used.map(column => naturalWidth(rows, column)), terminal }
-  const lines = [headingLine(rows, layout), ...rows.flatMap(row => rowLines(row, rows, layout))]
+  const layout: Layout = {
+    used,
+    widths: widths ?? used.map(column => naturalWidth(rows, column)),
+    numeric: new Set(used.filter(column => isNumeric(rows, column))),
+    terminal
+  }
+  const lines = [headingLine(layout), ...rows.flatMap(row => rowLines(row, layout))]
   return [...lines, ...notes(rows, titleColumn(used), below, terminal)].join('\n')
 }
 
 interface Layout {
   readonly used: readonly string[]
   readonly widths: readonly number[]
+  /** Columns that are set to the right. */
+  readonly numeric: ReadonlySet<string>
   readonly terminal: Terminal
 }
 
@@ -79,12 +86,12 @@ function titleColumn(used: readonly string[]): string {
   return used.find(column => !STATE_COLUMNS.has(column)) ?? ''
 }
 
-function headingLine(rows: readonly Row[], { used, widths, terminal }: Layout): string {
-  const cells = used.map((column, index) => pad(heading(column), widths[index] ?? 0, isNumeric(rows, column)))
+function headingLine({ used, widths, numeric, terminal }: Layout): string {
+  const cells = used.map((column, index) => pad(heading(column), widths[index] ?? 0, numeric.has(column)))
   return terminal.paint('bold', cells.join(GAP).trimEnd())
 }
 
-function rowLines(row: Row, rows: readonly Row[], { used, widths, terminal }: Layout): string[] {
+function rowLines(row: Row, { used, widths, numeric, terminal }: Layout): string[] {
   const flat = !Number.isFinite(terminal.columns)
   const cells = used.map((column, index) => {
     const text = cellText(row[column])
@@ -95,7 +102,7 @@ function rowLines(row: Row, rows: readonly Row[], { used, widths, terminal }: La
     cells
       .map((lines, index) => {
         const column = used[index] ?? ''
-        const text = pad(lines[line] ?? '', widths[index] ?? 0, isNumeric(rows, column))
+        const text = pad(lines[line] ?? '', widths[index] ?? 0, numeric.has(column))
         return STATE_COLUMNS.has(column) ? paintState(text, terminal) : text
       })
       .join(GAP)

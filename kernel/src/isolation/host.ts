@@ -45,7 +45,7 @@ export async function activateIsolated(
   host: ActivationHost
 ): Promise<void> {
   const kind = policy.isolation === 'worker' ? 'worker' : 'process'
-  const bundle = remotableBundle(unit.manifest, code, kind)
+  const bundle = await remotableBundle(unit.manifest, code, kind)
   const { optional, permissions: asked } = unit.manifest
   if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
   const entry = await childEntry()
@@ -230,14 +230,15 @@ class IsolatedUnit {
 }
 
 /** Path of the bundle; throws `KRN_NOT_REMOTABLE` when the manifest shows something that cannot cross. */
-function remotableBundle(manifest: PluginManifest, code: PreparedCode, kind: string): string {
+async function remotableBundle(manifest: PluginManifest, code: PreparedCode, kind: string): Promise<string> {
   const { name, requires, provides, commands } = manifest
   const reasons = [
     ...requires.map(id => `requires the service ${id}`),
     ...provides.map(id => `provides the service ${id}`),
     ...commands.map(each => `has the command ${each.command}`)
   ]
-  if (reasons.length === 0 && code.bundle !== null) return code.bundle
+  const bundle = await code.bundle
+  if (reasons.length === 0 && bundle !== null) return bundle
   const why = reasons.length > 0 ? reasons.join(', ') : "is part of the host's own code"
   throw kernelErrors.create('KRN_NOT_REMOTABLE', `${name} cannot run in a ${kind} of its own: it ${why}`, {
     plugin: name,

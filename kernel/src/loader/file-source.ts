@@ -91,6 +91,7 @@ export class FileSource implements PluginSource {
   }
 
   async close(): Promise<void> {
+    await this.#code?.bundle
     await this.#loader.bundler.forget(this.package.root)
   }
 
@@ -146,7 +147,8 @@ export class FileSource implements PluginSource {
     const text = await readEntry(plugin)
     const fingerprint = digest(this.version, text) + digest(...(await Promise.all(beside.map(readEntry))))
     const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...beside], begun)
-    return this.#ready({ entry: plugin, stamps, manifest, inputs: [], fingerprint }, text, plugin)
+    const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
+    return this.#ready(known, text, Promise.resolve(plugin))
   }
 
   /** The compiled source as the index remembers it. */
@@ -155,7 +157,7 @@ export class FileSource implements PluginSource {
     if (known === undefined) return undefined
     const kept = await this.#loader.index.readBundle(known.manifest.name, known.fingerprint.slice(0, DIGEST_LENGTH))
     if (kept === null || !known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
-    return this.#ready(known, kept.text, kept.file)
+    return this.#ready(known, kept.text, Promise.resolve(kept.file))
   }
 
   async #compile(): Promise<PreparedCode> {
@@ -171,10 +173,11 @@ export class FileSource implements PluginSource {
       fingerprint: digest(version, text) + digest(...outputs.map(each => each.text))
     }
     this.#loader.index.set(root, known)
-    return this.#ready(known, text, await this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
+    // Nobody waits for the disk but those who read from it.
+    return this.#ready(known, text, this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
   }
 
-  async #ready(known: IndexEntry, text: string, bundle: string | null): Promise<PreparedCode> {
+  async #ready(known: IndexEntry, text: string, bundle: PreparedCode['bundle']): Promise<PreparedCode> {
     // Commands that only list plugins never get here.
     const { evaluate, preload } = await import('./evaluate.ts')
     const { manifest, fingerprint, stamps } = known

@@ -122,13 +122,19 @@ export class Watcher {
       places.set(directory, found)
       return found
     }
+    const known = new Map<string, boolean>()
+    const exists = (directory: string): boolean => {
+      const there = known.get(directory) ?? identity(directory) !== MISSING
+      known.set(directory, there)
+      return there
+    }
     const seek = (item: string): void => {
       let [child, parent] = [item, dirname(item)]
-      while (identity(parent) === MISSING && parent !== dirname(parent)) [child, parent] = [parent, dirname(parent)]
+      while (!exists(parent) && parent !== dirname(parent)) [child, parent] = [parent, dirname(parent)]
       place(parent).items.add(child)
     }
     for (const file of files) seek(file)
-    for (const directory of directories) identity(directory) === MISSING ? seek(directory) : place(directory)
+    for (const directory of directories) exists(directory) ? place(directory) : seek(directory)
     return places
   }
 
@@ -136,15 +142,16 @@ export class Watcher {
     const { watch } = await import('chokidar')
     const isOurs = (path: string): boolean => items.has(path) || path === directory
     const watcher = watch(directory, { ignoreInitial: true, depth: 0, ignored: path => !isOurs(path) })
-    const notice = (path: string): void => {
-      if (folders || isOurs(path)) this.#soon()
-    }
     watcher.on('error', this.#options.onError)
-    watcher.on('all', (_event, path) => notice(path))
     // Also tells of the directory itself, by its name, when it is removed.
-    watcher.on('raw', (_event, name) =>
-      notice(name && name !== basename(directory) ? join(directory, name) : directory)
-    )
+    watcher.on('raw', (_event, name) => {
+      const path = name && name !== basename(directory) ? join(directory, name) : directory
+      if (folders || isOurs(path)) this.#soon()
+    })
+    // What chokidar makes of it comes a little later, and need not prolong the wait.
+    watcher.on('all', (_event, path) => {
+      if (this.#timer === undefined && (folders || isOurs(path))) this.#soon()
+    })
     await once(watcher, 'ready')
     return watcher
   }
@@ -152,7 +159,10 @@ export class Watcher {
   #soon(): void {
     clearTimeout(this.#timer)
     if (this.#closed) return
-    this.#timer = setTimeout(() => void this.#report(), this.#options.quietMs ?? 15)
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.#report()
+    }, this.#options.quietMs ?? 15)
   }
 
   async #report(): Promise<void> {

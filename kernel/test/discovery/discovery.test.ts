@@ -225,6 +225,23 @@ t.test('a typo in a plugin that made sense before does not take it down', async 
   t.match(third.problems, [{ location: join(root, 'all/one'), error: { code: 'LDR_PACKAGE_INVALID' } }])
 })
 
+t.test(
+  'reading again what was found takes new code and new files to watch, and searches for no other package',
+  async t => {
+    const root = folder(t, plugin('all/one', 'one'))
+    const finder = discovery(t, root)
+    const before = await finder.discover([join(root, 'all'), join(root, 'missing')])
+    t.match(before.problems, [{ error: { code: 'LDR_DIRECTORY_UNREADABLE' } }])
+    write(root, { ...plugin('all/two', 'two'), 'all/one/src/plugin.ts': pluginSource('uno', '', "import './more.ts'") })
+    write(root, { 'all/one/src/more.ts': '' })
+    const again = await finder.rediscover()
+    t.same(names(again), ['uno'])
+    t.same(again.problems, before.problems)
+    t.ok(again.files.includes(join(root, 'all/one/src/more.ts')))
+    t.same(names(await finder.discover([join(root, 'all')])).sort(), ['two', 'uno'])
+    }
+)
+
 t.test('of a plugin that is broken the last good manifest is remembered', async t => {
   const root = folder(t, { ...plugin('all/one', 'one'), ...plugin('all/two', 'two') })
   const directories = [join(root, 'all')]
@@ -278,12 +295,16 @@ t.test('a second start compiles nothing that the first one did', async t => {
   )
   settle(root, 'all/one/src/plugin.ts', 'all/one/package.json')
   const directories = [join(root, 'all')]
-  const first = await discovery(t, root).discover(directories)
+  const before = discovery(t, root)
+  const first = await before.discover(directories)
   const ran = (globalThis as { ran?: number }).ran
-  const { fingerprint, bundle } = await source(first, 'one').prepare()
-  t.equal(dirname(bundle as string), join(root, 'cache/bundles'))
-  t.match(basename(bundle as string), /^one-[0-9a-f]+\.cjs$/)
-  t.ok(existsSync(bundle as string))
+  const prepared = await source(first, 'one').prepare()
+  const { fingerprint } = prepared
+  const bundle = (await prepared.bundle) as string
+  t.equal(dirname(bundle), join(root, 'cache/bundles'))
+  t.match(basename(bundle), /^one-[0-9a-f]+\.cjs$/)
+  t.ok(existsSync(bundle))
+  await before.close()
 
   const second = await discovery(t, root).discover(directories)
   t.same(source(second, 'one').manifest, source(first, 'one').manifest)
@@ -291,7 +312,7 @@ t.test('a second start compiles nothing that the first one did', async t => {
   t.equal(again.fingerprint, fingerprint)
   t.equal((globalThis as { ran?: number }).ran, ran, 'nothing was run')
 
-  writeFileSync(bundle as string, 'throw new Error("not ours")')
+  writeFileSync(bundle, 'throw new Error("not ours")')
   const third = source(await discovery(t, root).discover(directories), 'one')
   t.equal((await third.prepare()).fingerprint, fingerprint, 'a bundle that is not what the index says is compiled anew')
 })
@@ -317,7 +338,7 @@ t.test('a cache that is corrupt, of another version, or cannot be written is don
   }
   const blocked = await discovery(t, root, { cacheDirectory: join(root, 'all/one/package.json') }).discover(directories)
   t.same(names(blocked), ['one'])
-  t.equal((await source(blocked, 'one').prepare()).bundle, null)
+  t.equal(await (await source(blocked, 'one').prepare()).bundle, null)
   t.same(names(await discovery(t, root, { cacheDirectory: null }).discover(directories)), ['one'])
 })
 
@@ -336,7 +357,7 @@ t.test('a built plugin is listed without its code being read, and runs from its 
   t.throws(() => broken.instantiate(hooks), { code: 'LDR_EVALUATE_FAILED' })
   writeFileSync(join(root, 'all/one/dist/plugin.cjs'), text)
   const code = await source(found, 'one').prepare()
-  t.equal(code.bundle, join(root, 'all/one/dist/plugin.cjs'))
+  t.equal(await code.bundle, join(root, 'all/one/dist/plugin.cjs'))
   t.equal(code.instantiate(recorder().hooks).plugin.activate({} as never, {}), 1)
 
   write(root, { 'all/one/src/plugin.ts': 'not even TypeScript (' })

@@ -209,7 +209,7 @@ async function bundled(root: string, plugin: Plugin): Promise<PluginSource> {
     manifest,
     problem: null,
     lapsed: null,
-    prepare: async () => ({ manifest, fingerprint: '1', inputs: [], bundle, instantiate }),
+    prepare: async () => ({ manifest, fingerprint: '1', inputs: [], bundle: Promise.resolve(bundle), instantiate }),
     close: async () => {}
   }
 }
