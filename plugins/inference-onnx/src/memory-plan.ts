@@ -46,7 +46,7 @@ export interface MemoryPlan {
   readonly weightBytes: number
   /** Keys and values of one slot whose context is full. */
   readonly slotBytes: number
-  /** What a run needs beside them: activations, logits, attention's scores. */
+  /** What a run needs beside them: activations, logits, attention's scores, rotary tables. */
   readonly workspaceBytes: number
 }
 
@@ -118,10 +118,18 @@ function matrixBytes(quantization: 'q8' | 'q4', rows: number, columns: number): 
   return rows * blocks * (BLOCK / 2 + FLOAT)
 }
 
-function workspaceBytesOf({ config, chunk }: MemoryQuestion, context: number): number {
+function workspaceBytesOf(question: MemoryQuestion, context: number): number {
+  const { config, chunk } = question
   const { hiddenSize, headSize, heads, keyValueHeads, intermediateSize, vocabularySize } = config
   const perToken = 4 * hiddenSize + (heads + 2 * keyValueHeads) * headSize + 4 * intermediateSize + heads * context
-  return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize)
+  return RUNTIME_BYTES + FLOAT * (Math.min(chunk, context) * perToken + vocabularySize) + rotaryBytesOf(question)
+}
+
+/** Cosines and sines of every position of the context, for each rotary embedding of the model. */
+function rotaryBytesOf({ config, contextLength, numberBytes }: MemoryQuestion): number {
+  const ropes = new Set([config.rope, config.windowRope])
+  const pairs = [...ropes].reduce((sum, { inverseFrequencies }) => sum + inverseFrequencies.length, 0)
+  return 2 * pairs * contextLength * numberBytes
 }
 
 /** With several slots, a row that no sequence lives in lets others change places. */

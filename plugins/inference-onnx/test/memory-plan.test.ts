@@ -55,6 +55,14 @@ t.test('bytes of a slot', async t => {
   t.equal(planMemory(question).slotBytes, 4 * 2 * 24 * 2 * 64 * 32_768)
 })
 
+t.test('rotary tables cover the whole context, one for each embedding of the model', async t => {
+  const workspace = (contextLength: number, of = config) =>
+    planMemory({ ...question, config: of, contextLength }).workspaceBytes
+  t.equal(workspace(32_768) - workspace(4096), 2 * 32 * 4 * (32_768 - 4096))
+  const windowed = { ...config, windowRope: { ...config.rope } }
+  t.equal(workspace(32_768, windowed) - workspace(32_768), 2 * 32 * 4 * 32_768)
+})
+
 t.test('automatic slots are as many as fit with full contexts', async t => {
   const slots = (gib: number | null) =>
     planMemory({
