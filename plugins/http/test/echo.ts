@@ -1,7 +1,7 @@
 import { type Call, defineOperation, definePlugin, type Operation, type Plugin, t } from '@svc/plugin-sdk'
 
 /** A plugin whose operations answer with the input that reached them. */
-export function echoPlugin(name: string, ...operations: readonly Operation[]): Plugin {
+function echoPlugin(name: string, ...operations: readonly Operation[]): Plugin {
   return definePlugin({
     name,
     operations,
@@ -28,7 +28,7 @@ export function operationPlugin<Op extends Operation>(
   })
 }
 
-export const readThing = defineOperation({
+const readThing = defineOperation({
   id: 'things.read',
   summary: 'Reads a thing',
   effect: 'read',
@@ -44,7 +44,7 @@ export const readThing = defineOperation({
   expose: { http: { method: 'GET', path: '/v1/things/:id' } }
 })
 
-export const writeThing = defineOperation({
+const writeThing = defineOperation({
   id: 'things.write',
   summary: 'Writes a thing',
   input: t.object({ shelf: t.integer(), title: t.string(), tags: t.optional(t.array(t.string())) }),
@@ -52,7 +52,7 @@ export const writeThing = defineOperation({
   expose: { http: { method: 'PUT', path: '/v1/shelves/:shelf', status: 201 } }
 })
 
-export const createThing = defineOperation({
+const createThing = defineOperation({
   id: 'things.create',
   summary: 'Makes a thing',
   input: t.object({ title: t.optional(t.string()) }),
@@ -60,7 +60,7 @@ export const createThing = defineOperation({
   expose: { http: { method: 'POST', path: '/v1/things' } }
 })
 
-export const removeThing = defineOperation({
+const removeThing = defineOperation({
   id: 'things.remove',
   summary: 'Removes a thing',
   effect: 'destructive',
