@@ -116,7 +116,7 @@ export class Project {
       projectRoot,
       dataRoot: state,
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
-      version: version,
+      version,
       services: new Map([[kernelAdmin.id, this.admin]]),
       onFatal: error => this.#end(error instanceof Error ? error : new Error(String(error)))
     })
@@ -280,8 +280,11 @@ export class Project {
     // Most saves touch code alone, and what was read of everything else holds.
     const isCode = (file: string): boolean =>
       basename(file) !== 'package.json' && stale.some(({ code }) => code?.inputs.includes(file) === true)
-    const upToDate = this.#seen.sources === this.#catalog.sources
-    await this.#reread(() => (upToDate && files.every(isCode) ? this.#catalog.rereadPlugins() : this.#catalog.again()))
+    await this.#reread(() => {
+      // What was refused has to be read again.
+      const upToDate = this.#seen.sources === this.#catalog.sources
+      return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins() : this.#catalog.again()
+    })
   }
 
   /** A single command hears of its own plugin's problems as an error, and of the others' when it asks. */
