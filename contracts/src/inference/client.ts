@@ -10,6 +10,8 @@ export const inferenceClient = service<InferenceClient>('inference.client@1')
 export interface InferenceClient {
   /** Model that is asked when a request names none. */
   readonly model: string
+  /** What the settings ask for, whether or not a server answers. Throws `ICL_ADDRESS_INVALID`. */
+  target(): InferenceTarget
   /**
    * The server in use. Found on first need, and looked for again after a failure.
    *
@@ -32,6 +34,13 @@ export interface InferenceClient {
    * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` when the answer ended half-way.
    */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
+}
+
+export interface InferenceTarget {
+  /** Null while nobody has chosen a model. */
+  readonly model: string | null
+  /** Base URLs in the order in which they are tried. */
+  readonly urls: readonly string[]
 }
 
 export interface InferenceEndpoint {

@@ -3,14 +3,16 @@ import type {
   InferenceChatRequest,
   InferenceClient,
   InferenceEndpoint,
+  InferenceTarget,
   ModelCheck,
   RemoteModel,
   RunningModel
 } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
+import { candidates } from './address.ts'
 import { type Connection, Connector, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
-import type { Settings } from './settings.ts'
+import { NO_MODEL, type Settings } from './settings.ts'
 import { type FilledRequest, WireFailure } from './wire.ts'
 
 /** How long to wait before another try where a busy server does not say. */
@@ -28,6 +30,11 @@ export class ModelServerClient implements InferenceClient {
 
   get model(): string {
     return this.#settings().model
+  }
+
+  target(): InferenceTarget {
+    const { model } = this
+    return { model: model === NO_MODEL ? null : model, urls: candidates(this.#settings()).map(({ url }) => url) }
   }
 
   async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {

@@ -68,6 +68,11 @@ export class ModelLoader {
     })
   }
 
+  /** Resolves when what has been begun is over: to false when nothing has, or the signal is aborted before. */
+  async begun(signal: AbortSignal): Promise<boolean> {
+    return this.#loading !== undefined && (await first(this.#loading, signal))
+  }
+
   /** Loads, and resolves when the model is ready or has failed. Rejects with the signal's reason when that comes first. */
   async settled(signal: AbortSignal): Promise<void> {
     this.begin()

@@ -3,6 +3,7 @@ import {
   type GenerationView,
   httpListeners,
   httpRoutes,
+  inferenceClient,
   inferenceEngine,
   inferenceGrammars,
   metricsText,
@@ -10,7 +11,7 @@ import {
   readiness,
   surfaces
 } from '@svc/contracts'
-import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import {
   adaptersAdd,
@@ -27,10 +28,12 @@ import { isLoopback } from './guard.ts'
 import { PrometheusMetrics } from './metrics.ts'
 import { ModelLoader } from './model-loader.ts'
 import { generateText, listModels, modelGenerate, modelList } from './operations.ts'
+import { OwnClient } from './own-client.ts'
 import { MODEL_SERVER_ROUTES, modelServerRoutes } from './routes.ts'
 import { runServeCommand, serveCommand } from './serve-command.ts'
 import { ServedModel } from './served-model.ts'
 import { settings } from './settings.ts'
+import { UnknownModels } from './unknown-models.ts'
 
 const LISTENER = 'model-server'
 const BUNDLED_MODEL = ['models', 'vox-tiny']
@@ -41,13 +44,15 @@ export default definePlugin({
   name: 'model-server',
   summary: 'Serves a language model in the formats of OpenAI and Ollama',
   requires: { engine: inferenceEngine },
+  // By reference: the model does not hang on what is changed about the client.
+  optional: { client: ref(inferenceClient) },
   // Its routes are registered, and by that the model begins to load, before this plugin is asked whether it can serve.
   after: ['http'],
   points: [inferenceGrammars],
   config: settings,
   operations: [modelList, modelGenerate, adaptersList, adaptersAdd, adaptersRemove],
   commands: [serveCommand],
-  async activate(ctx, { engine }) {
+  async activate(ctx, { engine, client }) {
     const { model, model_name, host, port, api_key } = ctx.config
     const directory = model === undefined ? join(ctx.packageRoot, ...BUNDLED_MODEL) : resolve(ctx.projectRoot, model)
     const served = new ServedModel(model_name ?? (basename(directory) || 'vox-schola-local'), directory)
@@ -66,6 +71,7 @@ export default definePlugin({
     const completions = new Completions(served, limits, metrics)
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
+    const ownClient = new OwnClient(client, served, { host, port })
     ctx.effect('running completions', () => completions.stop())
 
     if (api_key === undefined && !isLoopback(host)) {
@@ -84,6 +90,7 @@ export default definePlugin({
           completions,
           grammars,
           log: ctx.log,
+          unknownModels: new UnknownModels(ctx.log),
           version: ctx.version,
           host,
           apiKey: api_key,
@@ -98,6 +105,9 @@ export default definePlugin({
       const commit = () => {
         grammars.replace(offered)
         loader.serving()
+        ctx.background('compare the client of this process', async signal => {
+          if (await loader.begun(signal)) ownClient.tell(ctx.log)
+        })
       }
       return { commit, abort: () => undefined }
     }
@@ -108,6 +118,10 @@ export default definePlugin({
     ctx.contribute(readiness, {
       name: 'model-server',
       check: () => ({ ok: served.state.status === 'ready', detail: served.describe() })
+    })
+    ctx.health('client of this process', () => {
+      const problem = ownClient.problem()
+      return problem === null ? { status: 'ok' } : { status: 'degraded', detail: problem }
     })
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
     ctx.implement(modelList, listModels(served))

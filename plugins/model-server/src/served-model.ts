@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LoadedModel, NamedAdapter } from '@svc/contracts'
 import { errors } from './errors.ts'
+import { shownName } from './shown-name.ts'
 
 export type ModelState =
   | { readonly status: 'idle' }
@@ -20,6 +21,11 @@ export interface ServedVariant extends ReadyModel {
   /** Name of the model that it is made from; null for that itself. */
   readonly parent: string | null
   readonly adapter: NamedAdapter | null
+}
+
+/** An `MSV_MODEL_UNKNOWN`. */
+export interface UnknownModel {
+  readonly data: { readonly asked: string; readonly served: readonly string[] }
 }
 
 /** The one model of this server and how far it has come: nobody wanted it yet, loading, ready or failed. */
@@ -70,13 +76,25 @@ export class ServedModel {
     ]
   }
 
+  /** Names that can be asked for, as far as they are known. */
+  names(): readonly [string, ...string[]] {
+    const { state, name } = this
+    const adapters = state.status === 'ready' ? (state.model.adapters?.list() ?? []) : []
+    return [name, ...adapters.map(adapter => `${name}:${adapter.name}`)]
+  }
+
+  /** Whether a name stands for something here, or may once the model is loaded. */
+  has(asked: string): boolean {
+    if (this.state.status !== 'ready') return mayStandFor(this.name, asked)
+    return isLoaded(this.name, asked) || this.names().includes(asked)
+  }
+
   /**
    * Throws `MSV_MODEL_UNKNOWN` for a name that can never be meant: one that is neither absent, empty nor the served one,
    * with or without the tag `:latest` or that of an adapter.
    */
   check(asked: string | undefined): void {
-    if (isLoaded(this.name, asked) || asked?.startsWith(`${this.name}:`) === true) return
-    throw this.unknown(asked)
+    if (!mayStandFor(this.name, asked)) throw this.unknown(asked)
   }
 
   /** What a name stands for. Throws `MSV_MODEL_UNKNOWN`, and as {@link ready} does. */
@@ -90,13 +108,20 @@ export class ServedModel {
   }
 
   /** The error for a name that stands for nothing. */
-  unknown(asked: string | undefined): Error {
-    const names = this.state.status === 'ready' ? this.variants().map(({ name }) => name) : [this.name]
-    const known = names.map(name => `'${name}'`).join(', ')
-    return errors.create('MSV_MODEL_UNKNOWN', `model '${asked}' not found, this server has ${known}`, {
-      data: { param: 'model' }
-    })
+  unknown(asked = ''): Error {
+    const served = this.names()
+    const message = `model ${shownName(asked)} not found, this server has ${quoted(served)}`
+    return errors.create('MSV_MODEL_UNKNOWN', message, { data: { param: 'model', asked, served } })
   }
+}
+
+/** Names of this server's own settings, for people. */
+export function quoted(names: readonly string[]): string {
+  return names.map(name => `'${name}'`).join(', ')
+}
+
+function mayStandFor(name: string, asked: string | undefined): boolean {
+  return isLoaded(name, asked) || asked?.startsWith(`${name}:`) === true
 }
 
 function isLoaded(name: string, asked: string | undefined): boolean {

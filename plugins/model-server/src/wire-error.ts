@@ -1,5 +1,7 @@
 import type { Logger, SvcError } from '@svc/plugin-sdk'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UnknownModel } from './served-model.ts'
+import type { WireServices } from './wire-services.ts'
 
 /** An error as every API needs it, before it takes the API's shape. */
 export interface WireError {
@@ -30,10 +32,11 @@ export function toWireError(error: unknown, log: Logger): WireError {
 /** An error handler that answers in the shape of one API. */
 export function errorHandler(
   shape: (error: WireError) => unknown,
-  log: Logger
+  { log, unknownModels }: Pick<WireServices, 'log' | 'unknownModels'>
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, _request, reply) => {
     const wire = toWireError(error, log)
+    if (wire.code === 'MSV_MODEL_UNKNOWN') unknownModels.note(error as UnknownModel)
     if (wire.code === 'MSV_BUSY') reply.header('retry-after', String(BUSY_RETRY_SECONDS))
     if (wire.code === 'MSV_MODEL_LOADING') reply.header('retry-after', String(LOADING_RETRY_SECONDS))
     return reply.code(wire.status).type('application/json; charset=utf-8').send(shape(wire))

@@ -6,6 +6,7 @@ import { Completions, type Limits } from '../src/completions.ts'
 import { Grammars } from '../src/grammars.ts'
 import { modelServerRoutes } from '../src/routes.ts'
 import { ServedModel } from '../src/served-model.ts'
+import { UnknownModels } from '../src/unknown-models.ts'
 import type { WireServices } from '../src/wire-services.ts'
 import { ToyModel, type ToyOptions } from './toy-engine.ts'
 
@@ -23,6 +24,7 @@ export interface Serving {
   readonly completions: Completions
   /** Lines of the log at level error. */
   readonly errors: string[]
+  readonly warnings: string[]
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>
 }
 
@@ -34,14 +36,20 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
   served.state = options.state ?? { status: 'ready', model, modifiedAt: new Date('2026-01-02T03:04:05Z') }
   const completions = new Completions(served, () => ({ slots, queue, maxTokens, temperature, timeoutMs }))
   const errors: string[] = []
-  const ignore = () => undefined
-  const log: Logger = { debug: ignore, info: ignore, warn: ignore, error: message => void errors.push(message) }
+  const warnings: string[] = []
+  const log: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: message => void warnings.push(message),
+    error: message => void errors.push(message)
+  }
   const app = Fastify({ forceCloseConnections: true })
   await modelServerRoutes(app, {
     served,
     completions,
     grammars: new Grammars(),
     log,
+    unknownModels: new UnknownModels(log),
     version: '1.2.3',
     host: '127.0.0.1',
     apiKey: undefined,
@@ -59,5 +67,5 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
       headers: { 'content-type': 'application/json', ...headers },
       body: typeof body === 'string' || body instanceof Uint8Array ? (body as string) : JSON.stringify(body)
     })
-  return { url, port, model, served, completions, errors, post }
+  return { url, port, model, served, completions, errors, warnings, post }
 }

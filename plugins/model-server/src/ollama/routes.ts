@@ -26,7 +26,7 @@ const readShowBody = bodyReader(
 /** Routes in the format of Ollama, with its error shape for everything below `/api`. */
 export function ollamaRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served } = services
-  scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services.log))
+  scope.setErrorHandler(errorHandler(({ message }) => ({ error: message }), services))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
   scope.post('/api/chat', async (request, reply) =>

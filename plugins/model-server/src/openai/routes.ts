@@ -25,7 +25,7 @@ import { replyHead } from './reply-head.ts'
 /** Routes in the format of OpenAI's completions, with its error shape for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
   const { served, completions, log } = services
-  scope.setErrorHandler(errorHandler(openAiError, log))
+  scope.setErrorHandler(errorHandler(openAiError, services))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
   scope.post('/v1/chat/completions', async (request, reply) => {

@@ -1,0 +1,85 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { type InferenceTarget, inferenceEngine } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import t from 'tap'
+import inferenceClient from '../../inference-client/src/plugin.ts'
+import { OwnClient } from '../src/own-client.ts'
+import { ServedModel } from '../src/served-model.ts'
+import { openServer } from './open-server.ts'
+import { ToyEngine, ToyModel } from './toy-engine.ts'
+import { until } from './until.ts'
+
+const HERE = { host: '127.0.0.1', port: 11435 }
+const DEFAULTS = ['http://127.0.0.1:11435', 'http://127.0.0.1:11434']
+
+function problem(target: InferenceTarget, listening = HERE, served = new ServedModel('toy', '/models/toy')) {
+  const client = { current: { target: () => target } } as never
+  return new OwnClient(client, served, listening).problem()
+}
+
+t.test('a client that asks this server for a model that is not here is told of with both names', async t => {
+  const asking = { model: 'llama3', urls: DEFAULTS }
+  t.equal(
+    problem(asking),
+    "INFER_MODEL asks for 'llama3', but the model server of this process at http://127.0.0.1:11435 has 'toy': " +
+      'set INFER_MODEL to one of these, or plugins.model-server.model_name to that name'
+  )
+  for (const [url, host] of [
+    ['http://localhost:11435', '127.0.0.1'],
+    ['http://[::1]:11435', '::'],
+    ['http://127.0.0.1:11435', '0.0.0.0'],
+    ['http://gpu:11435', 'gpu']
+  ] as const) {
+    t.type(problem({ model: 'llama3', urls: [url] }, { host, port: 11435 }), 'string', url)
+  }
+  t.type(problem({ model: 'llama3', urls: ['http://localhost'] }, { host: 'localhost', port: 80 }), 'string')
+})
+
+t.test('a client that asks for what is here, for nothing, or elsewhere is none', async t => {
+  t.equal(problem({ model: null, urls: DEFAULTS }), null)
+  for (const model of ['toy', 'toy:latest', 'toy:adapter']) t.equal(problem({ model, urls: DEFAULTS }), null, model)
+  for (const url of ['http://127.0.0.1:1', 'http://gpu:11435', 'https://localhost']) {
+    t.equal(problem({ model: 'llama3', urls: [url] }), null, url)
+  }
+  t.equal(new OwnClient(undefined, new ServedModel('toy', '/'), HERE).problem(), null)
+})
+
+t.test('once the model is loaded, so are the names of its adapters known', async t => {
+  const served = new ServedModel('toy', '/models/toy')
+  served.state = { status: 'ready', model: new ToyModel({}), modifiedAt: new Date() }
+  t.match(problem({ model: 'toy:adapter', urls: DEFAULTS }, HERE, served), /asks for 'toy:adapter'/)
+})
+
+t.test(
+  'a process whose own client asks in vain says so when it starts, and the check of its health goes on',
+  async t => {
+    const engine = definePlugin({
+      name: 'toy-engine',
+      provides: [inferenceEngine],
+      activate: ctx => ctx.provide(inferenceEngine, new ToyEngine())
+    })
+    const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
+    const port = await freePort()
+    const url = `http://localhost:${port}`
+    const { kernel } = await openServer(
+      t,
+      [engine, inferenceClient],
+      { model, port },
+      { 'inference-client': { url, model: 'llama3' } }
+    )
+    const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL asks for'))
+    await until(() => told().length > 0)
+    t.match(told(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
+    await kernel.replace(inferenceClient)
+    t.equal(kernel.state('model-server'), 'active')
+    t.equal(told().length, 1, 'once')
+  }
+)
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
