@@ -88,11 +88,14 @@ export async function write(
   return { text: bytes.toString('utf8'), bytes, complete, tokens }
 }
 
-/** Likes whatever brings a JSON text to its end, and what opens something least. */
+/**
+ * Likes whatever brings a JSON text to its end, and what opens something least: of the properties of a definition that
+ * holds itself, `next` before `value`, which may hold it several times.
+ */
 export function closingTaste(text: string, written: string): number {
   if (text === '') return 60
   const quotes = written.replaceAll(/\\./g, '').split('"').length - 1
-  if (quotes % 2 === 1) return text === '"' ? 50 : 0
+  if (quotes % 2 === 1) return text === '"' ? 50 : text === 'n' && /[{,] ?"$/.test(written) ? 10 : 0
   return ['}', ']'].includes(text) ? 50 : /[[{,]/.test(text) ? -20 : 0
 }
 
