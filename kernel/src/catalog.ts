@@ -71,7 +71,7 @@ async function catalog(
     peek,
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     lapsed: found.sources.flatMap(source => source.lapsed ?? []),
-    again: () => catalog(options, read(options), discovery, state),
+    again: async () => catalog(options, read(options), discovery, state),
     rereadPlugins: async () => describe(await discovery.rediscover()),
     close: () => discovery.close()
   })

@@ -165,6 +165,8 @@ class Places {
   /** Files that would make a plugin of their folder. */
   readonly candidates = new Set<string>()
   readonly problems: DiscoveryProblem[] = []
+  /** Packages in a `node_modules` that were looked at: two folders may see the same. */
+  readonly #installed = new Set<string>()
 
   /** Every folder in it is meant to be a plugin. */
   folderOfPlugins(directory: string): void {
@@ -205,6 +207,8 @@ class Places {
       const modules = join(folder, 'node_modules')
       for (const name of [...dependencies, ...namedAsPlugins(modules)]) {
         const root = join(modules, name)
+        if (this.#installed.has(root)) continue
+        this.#installed.add(root)
         if (declares(root)) this.roots.add(realpathSync.native(root))
       }
       if (folder === dirname(folder)) return
