@@ -114,12 +114,13 @@ function serializeError(error: unknown, depth: number): unknown {
     ? { code: error.code, ...(isSvcError(error) ? { hint: error.hint, plugin: error.plugin } : {}) }
     : { stack: (error as Error).stack }
   if (depth >= DEEPEST) return { message, ...details }
-  const { errors } = error as Partial<AggregateError>
+  // Of other lists of this name, such as a compiler's, the message tells already.
+  const errors = error instanceof AggregateError ? (error.errors as readonly unknown[]) : undefined
   return {
     message,
     ...details,
     ...(cause === undefined ? {} : { cause: serializeError(cause, depth + 1) }),
-    ...(Array.isArray(errors) ? { errors: errors.map(each => serializeError(each, depth + 1)) } : {})
+    ...(errors === undefined ? {} : { errors: errors.map(each => serializeError(each, depth + 1)) })
   }
 }
 

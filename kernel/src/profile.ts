@@ -10,6 +10,9 @@ interface ProfileNode {
 /** Samples that are of no function. `node` is native code outside of JavaScript, this profiler's own work included. */
 const ENGINE: Readonly<Record<string, string>> = { '(idle)': 'idle', '(garbage collector)': 'gc', '(program)': 'node' }
 
+/** Asking for a profile costs tens of milliseconds, on the stack of the kernel, which asks. */
+const PROFILER = 'node:inspector'
+
 /**
  * CPU microseconds by owner over a window, by V8's sampling profiler. A sample belongs to the innermost frame on its stack that
  * has an owner, so work that a plugin makes a library do counts as the plugin's.
@@ -58,7 +61,7 @@ function shares(
     if (node === undefined) return
     const { url, functionName } = node.callFrame
     const own = url === '' ? undefined : ownerOf(url.startsWith('file:') ? fileURLToPath(url) : url)
-    const owner = ENGINE[functionName] ?? own ?? inherited
+    const owner = ENGINE[functionName] ?? (url === PROFILER ? 'node' : (own ?? inherited))
     owners.set(id, owner)
     for (const child of node.children ?? []) walk(child, owner)
   }

@@ -73,7 +73,8 @@ t.test('errors are written with their causes, wherever they stand, and without t
       log.error('it failed', {
         error: new Error('outer', { cause: root }),
         more: { inner: new AggregateError([root, 'text'], 'many') },
-        loop
+        loop,
+        compiler: Object.assign(new Error('1 error: no bracket'), { errors: [{ text: 'no bracket' }] })
       })
     )
   )
@@ -84,7 +85,8 @@ t.test('errors are written with their causes, wherever they stand, and without t
       cause: { code: 'DB_BROKEN', message: 'no table', hint: 'migrate', plugin: 'db' }
     },
     more: { inner: { message: 'many', errors: [{ code: 'DB_BROKEN' }, 'text'] } },
-    loop: { message: 'loop' }
+    loop: { message: 'loop' },
+    compiler: { message: '1 error: no bracket', errors: undefined }
   })
   t.notMatch(JSON.stringify(line), /private/)
 })
