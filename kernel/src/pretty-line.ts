@@ -32,8 +32,11 @@ export function prettyLine(line: Readonly<Record<string, unknown>>): string {
   if (hint !== undefined) below.push(...news(`hint: ${hint}`, said))
   const owner = plugin === undefined ? '' : `[${plugin}] `
   // Errors of a plugin name it, as this line has done already.
-  const head = `${owner}${text.startsWith(`${plugin}: `) ? text.slice(`${plugin}: `.length) : text}`
-  return [[head, ...behind].join('  '), ...below].join('\n    ').replace(CONTROL, '')
+  const own = text.startsWith(`${plugin}: `) ? text.slice(`${plugin}: `.length) : text
+  const [head, ...excerpt] = own.split('\n')
+  const first = [`${owner}${head}`, ...behind].join('  ')
+  // Lines of source stand where they stood: a mark under them points at a column.
+  return [[first, ...excerpt].join('\n'), ...below].join('\n    ').replace(CONTROL, '')
 }
 
 function field(key: string, value: unknown): string[] {

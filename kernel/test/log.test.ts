@@ -156,6 +156,7 @@ t.test('a line for people is one line, and below it is what an error adds', asyn
     log => {
       log.info('generation 1', { units: 2, added: ['web', 'bank'], replaced: [], removed: [], note: 'two words' })
       log.forPlugin('web').error(outer.message, { error: outer })
+      log.error('at a.ts:3:2: no bracket\n3 | f(\n     ^', { code: 'LDR_BUILD_FAILED', hint: 'close it' })
       log.warn('careful', { hint: 'look', url: '/x\u001b[2J' })
       log.error('it failed', { error: new Error('oh', { cause: 'so it is' }) })
     },
@@ -164,17 +165,21 @@ t.test('a line for people is one line, and below it is what an error adds', asyn
   const lines = withoutColour(text)
     .replace(/^\[[\d:.]+\] /gm, '')
     .split('\n')
-  t.same(lines.slice(0, 7), [
+  t.same(lines.slice(0, 11), [
     'INFO: generation 1  units=2  added=web,bank  note="two words"',
     'ERROR: [web] port 1 is in use  code=DMN_PORT_IN_USE',
     '    hint: take another',
     '    caused by: listen EADDRINUSE (EADDRINUSE)',
+    'ERROR: at a.ts:3:2: no bracket  code=LDR_BUILD_FAILED',
+    '3 | f(',
+    '     ^',
+    '    hint: close it',
     'WARN: careful  url=/x[2J',
     '    hint: look',
     'ERROR: it failed'
   ])
-  t.match(lines[7], /^ {4}Error: oh$/)
-  t.match(lines[8], /^ +at .*log\.test/)
+  t.match(lines[11], /^ {4}Error: oh$/)
+  t.match(lines[12], /^ +at .*log\.test/)
   t.ok(lines.includes('    caused by: so it is'))
 })
 

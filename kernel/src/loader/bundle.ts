@@ -177,26 +177,24 @@ async function writeIfChanged(path: string, text: string): Promise<void> {
   if ((await readFile(path, 'utf8').catch(() => null)) !== text) await replaceFile(path, text)
 }
 
+/** Without its cause, whose message says the same and whose stack is esbuild's own. */
 function buildError(root: string, failure: BuildFailure): Error {
   const first = failure.errors?.[0]
   if (first === undefined) return failure
   const more = failure.errors.length > 1 ? ` (and ${failure.errors.length - 1} more)` : ''
   const { location } = first
-  if (location === null)
-    return loaderErrors.create('LDR_BUILD_FAILED', `${root}: ${first.text}${more}`, { cause: failure })
+  if (location === null) return loaderErrors.create('LDR_BUILD_FAILED', `${root}: ${first.text}${more}`)
   const at = { file: resolve(root, location.file), line: location.line, column: location.column + 1 }
   const place = `${at.file}:${at.line}:${at.column}`
   if (first.text.startsWith('Top-level await'))
     return loaderErrors.create('LDR_TOP_LEVEL_AWAIT', `${place}: top-level await in a plugin`, {
       at,
-      hint: 'a module body must not wait: await inside activate',
-      cause: failure
+      hint: 'a module body must not wait: await inside activate'
     })
   const gutter = `${location.line} | `
   const excerpt = `${gutter}${location.lineText}\n${' '.repeat(gutter.length + location.column)}^`
   return loaderErrors.create('LDR_BUILD_FAILED', `${place}: ${first.text}${more}\n${excerpt}`, {
     at,
-    data: failure.errors.map(each => each.text),
-    cause: failure
+    data: failure.errors.map(each => each.text)
   })
 }
