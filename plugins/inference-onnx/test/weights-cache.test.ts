@@ -1,9 +1,14 @@
-import { execFile } from 'node:child_process'
-import { readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Quantization } from '@svc/contracts'
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { isCached, writeCached } from '../src/weights/cache.ts'
+import { lockForWriting } from '../src/weights/writer-lock.ts'
 import { collect, greedy, loadModel, models, temporaryFolder } from './support/models.ts'
 
 const run = promisify(execFile)
@@ -28,24 +33,68 @@ async function load(t: Test, cacheDirectory: string, quantization: Quantization)
   return { tokens, made: steps.has('quantising the weights') || steps.has('converting the weights') }
 }
 
-const damages: Readonly<Record<string, (file: string) => Promise<void>>> = {
-  'a byte in the middle is another': file => flip(file, size => Math.floor(size / 2)),
-  'the last byte of the checksum is another': file => flip(file, size => size - 1),
-  'the end is missing': async file => truncate(file, (await stat(file)).size - 1),
-  'the checksum is missing': async file => truncate(file, (await stat(file)).size - 40),
-  'something follows': async file => writeFile(file, Buffer.concat([await readFile(file), Buffer.alloc(1)])),
-  'it is empty': file => truncate(file, 0)
+/** Loads in a process of its own. */
+async function runLoad(cacheDirectory: string, quantization: Quantization): Promise<Loaded> {
+  const { stdout } = await run(process.execPath, [
+    ...process.execArgv,
+    script('load.ts'),
+    vox,
+    cacheDirectory,
+    quantization
+  ])
+  return JSON.parse(stdout) as Loaded
 }
 
-/** Changes one byte and puts the time of modification back. */
-async function flip(file: string, position: (size: number) => number): Promise<void> {
-  const { atime, mtime } = await stat(file)
-  const bytes = await readFile(file)
-  const at = position(bytes.length)
-  bytes[at] = bytes[at]! ^ 1
-  await writeFile(file, bytes)
-  await utimes(file, atime, mtime)
+interface Loaded {
+  readonly tokens: readonly number[]
+  /** Whether it packed the weights itself. */
+  readonly packed: boolean
 }
+
+type Damage = (bytes: Buffer, at: number) => Uint8Array
+
+const damages: Readonly<Record<string, Damage>> = {
+  'a bit is another': (bytes, at) => {
+    const other = Buffer.from(bytes)
+    other[at >> 3]! ^= 1 << (at & 7)
+    return other
+  },
+  'the end is missing': (bytes, at) => bytes.subarray(0, at >> 3),
+  'something follows': (bytes, at) => Buffer.concat([bytes, bytes.subarray(0, 1 + (at >> 3))])
+}
+
+/** Writes into a file, and puts the time of modification back, but not in the moment in which it was last changed. */
+async function overwrite(file: string, bytes: Uint8Array): Promise<void> {
+  const { atime, mtime, ctimeMs } = await stat(file)
+  do {
+    await writeFile(file, bytes)
+    await utimes(file, atime, mtime)
+  } while ((await stat(file)).ctimeMs === ctimeMs)
+}
+
+t.test('whatever is changed in a cached file, it does not count as cached any more', async t => {
+  const folder = await temporaryFolder(t)
+  const byteLength = 300
+  await fc.assert(
+    fc.asyncProperty(
+      fc.uuid(),
+      fc.uint8Array({ minLength: byteLength, maxLength: byteLength }),
+      fc.constantFrom(...Object.keys(damages)),
+      fc.nat(),
+      async (name, content, damage, at) => {
+        const file = join(folder, name)
+        await writeCached(file, byteLength, sink => sink.write(content, 0))
+        assert.equal(await isCached(file, byteLength), true)
+        const bytes = await readFile(file)
+        await overwrite(file, damages[damage]!(bytes, at % (8 * bytes.length)))
+        assert.equal(await isCached(file, byteLength), false)
+        await overwrite(file, bytes)
+        assert.equal(await isCached(file, byteLength), true)
+      }
+    )
+  )
+  t.pass()
+})
 
 for (const quantization of ['none', 'q8', 'q4'] as const) {
   t.test(`${quantization}: a cached file is used again as long as it is whole`, async t => {
@@ -55,12 +104,12 @@ for (const quantization of ['none', 'q8', 'q4'] as const) {
     const [file] = await cachedFiles(cacheDirectory)
     const bytes = await readFile(file!)
     t.match(await load(t, cacheDirectory, quantization), { made: false, tokens: first.tokens })
-    for (const [damage, apply] of Object.entries(damages)) {
-      await apply(file!)
-      t.match(await load(t, cacheDirectory, quantization), { made: true, tokens: first.tokens }, damage)
-      t.ok(bytes.equals(await readFile(file!)), `${damage}: made as it was`)
-      t.match(await load(t, cacheDirectory, quantization), { made: false }, `${damage}: then used again`)
+    for (const damaged of [damages['a bit is another']!(bytes, 4 * bytes.length), bytes.subarray(0, -40)]) {
+      await overwrite(file!, damaged)
+      t.match(await load(t, cacheDirectory, quantization), { made: true, tokens: first.tokens })
+      t.ok(bytes.equals(await readFile(file!)), 'made as it was')
     }
+    t.match(await load(t, cacheDirectory, quantization), { made: false }, 'then used again')
   })
 }
 
@@ -75,33 +124,65 @@ t.test('every way to hold the weights has a file of its own, with and without th
 
 t.test('a process that is killed while it writes leaves nothing that the next one trips over', async t => {
   const cacheDirectory = await temporaryFolder(t)
-  const killed = await run(process.execPath, [
-    ...process.execArgv,
-    script('load-and-die.ts'),
-    vox,
-    cacheDirectory
-  ]).then(
-    () => null,
-    error => error.signal
+  for (const progress of ['0', '0.55', '0.8']) {
+    const killed = await run(process.execPath, [
+      ...process.execArgv,
+      script('load-and-die.ts'),
+      vox,
+      cacheDirectory,
+      progress
+    ]).then(
+      () => null,
+      error => error.signal
+    )
+    t.equal(killed, 'SIGKILL')
+    t.match(await readdir(cacheDirectory), /\.partial/)
+    t.same(await cachedFiles(cacheDirectory), [])
+  }
+  const outputs = [await runLoad(cacheDirectory, 'q8'), await runLoad(cacheDirectory, 'q8')]
+  t.same(
+    outputs.map(({ packed }) => packed),
+    [true, false]
   )
-  t.equal(killed, 'SIGKILL')
-  t.match(await readdir(cacheDirectory), /\.partial/)
-  t.same(await cachedFiles(cacheDirectory), [])
-  const arguments_ = [...process.execArgv, script('load.ts'), vox, cacheDirectory, 'q8']
-  const outputs = [await run(process.execPath, arguments_), await run(process.execPath, arguments_)]
-  t.equal(JSON.parse(outputs[0]!.stdout).length, 6)
-  t.equal(outputs[1]!.stdout, outputs[0]!.stdout)
+  t.equal(outputs[0]?.tokens.length, 6)
+  t.same(outputs[1]?.tokens, outputs[0]?.tokens)
   t.equal((await cachedFiles(cacheDirectory)).length, 1)
 })
 
-t.test('several processes that quantise one model at once end with one file and the same answer', async t => {
+t.test('of several processes that load one model at once, one packs its weights for all', async t => {
   const cacheDirectory = await temporaryFolder(t)
-  const loads = [1, 2, 3].map(() =>
-    run(process.execPath, [...process.execArgv, script('load.ts'), vox, cacheDirectory, 'q4'])
-  )
-  const outputs = (await Promise.all(loads)).map(({ stdout }) => stdout)
-  t.equal(JSON.parse(outputs[0]!).length, 6)
-  t.equal(new Set(outputs).size, 1)
-  t.equal((await cachedFiles(cacheDirectory)).length, 1)
-  t.notOk((await readdir(cacheDirectory)).some(name => name.endsWith('.partial')))
+  const outputs = await Promise.all([1, 2, 3].map(() => runLoad(cacheDirectory, 'q4')))
+  t.equal(outputs.filter(({ packed }) => packed).length, 1)
+  t.equal(outputs[0]?.tokens.length, 6)
+  for (const { tokens } of outputs) t.same(tokens, outputs[0]?.tokens)
+  const [file, ...others] = (await readdir(cacheDirectory)).filter(name => name !== 'digests')
+  t.match(file, /\.q4$/)
+  t.same(others, [])
+})
+
+t.test('a writer waits for another one that lives, and for no other', async t => {
+  const file = join(await temporaryFolder(t), 'weights.q8')
+  const first = await lockForWriting(file)
+  t.equal(first.waited, false)
+  const abort = new AbortController()
+  const impatient = lockForWriting(file, abort.signal)
+  const second = lockForWriting(file)
+  abort.abort()
+  await t.rejects(impatient, { name: 'AbortError' })
+  await first.release()
+  const held = await second
+  t.equal(held.waited, true)
+  await held.release()
+
+  const dead = spawnSync(process.execPath, ['--version'])
+  await writeFile(`${file}.writer`, `${hostname()} ${dead.pid}`)
+  await (await lockForWriting(file)).release()
+  await writeFile(`${file}.writer`, 'elsewhere 1')
+  const longAgo = Date.now() / 1000 - 60
+  await utimes(`${file}.writer`, longAgo, longAgo)
+  await (await lockForWriting(file)).release()
+  t.same(await readdir(dirname(file)), [])
+  const nowhere = await lockForWriting(join(file, 'nowhere'))
+  t.equal(nowhere.waited, false, 'where there is no place for a lock, nobody waits')
+  await nowhere.release()
 })

@@ -11,7 +11,8 @@ import { isCached, isUnwritable, memorySink, writeCached } from './cache.ts'
 import { locateFiles } from './locations.ts'
 import { LowRankMerger } from './low-rank.ts'
 import { type PackSink, packWeights } from './pack.ts'
-import { planWeights } from './plan.ts'
+import { planWeights, type WeightPlan } from './plan.ts'
+import { lockForWriting } from './writer-lock.ts'
 
 /** Part of the name of a packed file: raise it when the layout or the arithmetic changes. */
 const PACK_VERSION = 4
@@ -59,19 +60,14 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     packedLocation
   })
   const inMemory = new Map<string, Uint8Array>()
-  if (plan.packed.length > 0 && !(await isCached(packedFile, plan.packedByteLength, options.signal))) {
-    const merger = new LowRankMerger(options.runtime, options.threads)
-    const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
+  const isThere = () => isCached(packedFile, plan.packedByteLength, options.signal)
+  if (plan.packed.length > 0 && !(await isThere())) {
+    const lock = await lockForWriting(packedFile, options.signal)
     try {
-      await writeCached(packedFile, plan.packedByteLength, fill, options.signal)
-    } catch (error) {
-      if (!isUnwritable(error)) throw error
-      options.onUncached(error as Error)
-      const sink = memorySink(plan.packedByteLength)
-      await fill(sink)
-      inMemory.set(packedLocation, sink.bytes)
+      const bytes = lock.waited && (await isThere()) ? null : await packOnce(plan, packedFile, options)
+      if (bytes !== null) inMemory.set(packedLocation, bytes)
     } finally {
-      await merger.close()
+      await lock.release()
     }
   }
   return {
@@ -79,6 +75,24 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     external: { folder: locations.folder, inMemory },
     parameters: plan.parameters,
     precision: plan.precision
+  }
+}
+
+/** Packs into the cache; returns the bytes where that cannot be written. */
+async function packOnce(plan: WeightPlan, packedFile: string, options: PrepareOptions): Promise<Uint8Array | null> {
+  const merger = new LowRankMerger(options.runtime, options.threads)
+  const fill = (sink: PackSink) => packWeights(plan, sink, { ...options, merger })
+  try {
+    await writeCached(packedFile, plan.packedByteLength, fill, options.signal)
+    return null
+  } catch (error) {
+    if (!isUnwritable(error)) throw error
+    options.onUncached(error as Error)
+    const sink = memorySink(plan.packedByteLength)
+    await fill(sink)
+    return sink.bytes
+  } finally {
+    await merger.close()
   }
 }
 
