@@ -1,0 +1,77 @@
+import type {
+  BoolLiteral,
+  DecimalLiteral,
+  Expression,
+  FloatLiteral,
+  IntLiteral,
+  StringLiteral
+} from './ast-expressions.ts'
+import type { Type } from './ast-types.ts'
+import type { Name, Node } from './node.ts'
+
+/** Also an expression, whose value is that of its last statement. */
+export interface Block extends Node<'Block'> {
+  readonly statements: readonly Statement[]
+}
+
+export type Statement = Let | Assign | ExpressionStatement | Return | While | Loop | Break | Continue
+
+export interface Let extends Node<'Let'> {
+  /** `const` is written outside of functions alone. */
+  readonly form: 'let' | 'const'
+  readonly isMutable: boolean
+  readonly pattern: Pattern
+  readonly type: Type | null
+  readonly value: Expression
+}
+
+export interface Assign extends Node<'Assign'> {
+  readonly target: Expression
+  readonly operator: '=' | '+=' | '-=' | '*=' | '/='
+  readonly value: Expression
+}
+
+export interface ExpressionStatement extends Node<'ExpressionStatement'> {
+  readonly expression: Expression
+}
+
+export interface Return extends Node<'Return'> {
+  readonly value: Expression | null
+}
+
+export interface While extends Node<'While'> {
+  readonly condition: Expression
+  readonly body: Block
+}
+
+export interface Loop extends Node<'Loop'> {
+  readonly body: Block
+}
+
+export interface Break extends Node<'Break'> {}
+
+export interface Continue extends Node<'Continue'> {}
+
+export type Pattern = WildcardPattern | BindingPattern | ConstructorPattern | TuplePattern | LiteralPattern
+
+export interface WildcardPattern extends Node<'WildcardPattern'> {}
+
+export interface BindingPattern extends Node<'BindingPattern'> {
+  readonly name: Name
+}
+
+/** `Some(x)`, `None`. */
+export interface ConstructorPattern extends Node<'ConstructorPattern'> {
+  readonly name: Name
+  /** null without parentheses. */
+  readonly args: readonly Pattern[] | null
+}
+
+export interface TuplePattern extends Node<'TuplePattern'> {
+  readonly items: readonly Pattern[]
+}
+
+export interface LiteralPattern extends Node<'LiteralPattern'> {
+  readonly isNegative: boolean
+  readonly value: IntLiteral | FloatLiteral | DecimalLiteral | StringLiteral | BoolLiteral
+}

@@ -1,0 +1,418 @@
+import type { Expression, StringLiteral } from './ast-expressions.ts'
+import type { Block, Statement } from './ast-statements.ts'
+import type { Type } from './ast-types.ts'
+import type { Name, Node, Span } from './node.ts'
+
+/** One file. Declarations stand in the order of the source. */
+export interface Module extends Node<'Module'> {
+  readonly items: readonly Declaration[]
+}
+
+export type Declaration =
+  | Import
+  | TypeDeclaration
+  | Table
+  | Index
+  | FunctionDeclaration
+  | HttpRoute
+  | Actor
+  | Workflow
+  | Activity
+  | Agent
+  | Environment
+  | Component
+  | Island
+  | V0Component
+  | Routes
+  | Const
+  | ExternFunction
+  | UrlDeclaration
+  | StateMachine
+  | Fragment
+  | Form
+  | AppHook
+  | ScriptStatement
+
+/** What every declaration but `import` may carry in front of it. */
+interface Annotated {
+  /** In the order of the source, those that decide the role of a function included. */
+  readonly decorators: readonly Decorator[]
+  readonly isPublic: boolean
+}
+
+/**
+ * `@name(args) "string" …`. Spellings with the same meaning are one here: `@tool` is `mcp.tool`, `@resource` is
+ * `mcp.resource`, `@llm` is `ai`, and `@endpoint(kind: query, …)` is `query` with the remaining arguments.
+ */
+export interface Decorator extends Node<'Decorator'> {
+  /** Without the `@`. */
+  readonly name: Name
+  /** null without parentheses. */
+  readonly args: readonly DecoratorArgument[] | null
+  /** Strings that follow without parentheses. */
+  readonly strings: readonly StringLiteral[]
+}
+
+export interface DecoratorArgument extends Node<'DecoratorArgument'> {
+  readonly name: Name | null
+  readonly value: Expression
+}
+
+export interface Import extends Node<'Import'> {
+  readonly items: readonly ImportItem[]
+}
+
+export type ImportItem = PathImport | RustImport | ReactImport
+
+export interface PathImport extends Node<'PathImport'> {
+  readonly path: readonly Name[]
+  /** `/` for paths written as `a/b`. */
+  readonly separator: '.' | '/'
+  readonly alias: Name | null
+  /** `as { a, b as c }`. */
+  readonly members: readonly { readonly name: Name; readonly alias: Name | null }[] | null
+}
+
+export interface RustImport extends Node<'RustImport'> {
+  readonly crate: Name
+  readonly metadata: readonly { readonly key: Name; readonly value: StringLiteral }[]
+  readonly alias: Name | null
+}
+
+export interface ReactImport extends Node<'ReactImport'> {
+  readonly name: Name
+  readonly source: StringLiteral
+}
+
+export interface TypeDeclaration extends Node<'Type'>, Annotated {
+  readonly name: Name
+  readonly generics: readonly Name[]
+  readonly definition: TypeDefinition
+}
+
+export type TypeDefinition =
+  | { readonly form: 'variants'; readonly variants: readonly Variant[] }
+  | { readonly form: 'struct'; readonly fields: readonly Field[] }
+  | { readonly form: 'alias'; readonly type: Type }
+
+export interface Variant extends Node<'Variant'> {
+  readonly name: Name
+  /** Payload in parentheses; an unnamed one is called `_0`, `_1`, … and has a name of no width. */
+  readonly fields: readonly Field[]
+  /** Whether the payload is written in braces. */
+  readonly isRecord: boolean
+}
+
+/** A column, a member of a struct, a payload of a variant, a property of an island. */
+export interface Field extends Node<'Field'> {
+  readonly decorators: readonly Decorator[]
+  readonly name: Name
+  /** `name?: type`, in islands and v0 components alone. */
+  readonly isOptional: boolean
+  readonly type: Type
+  readonly value: Expression | null
+}
+
+export interface Table extends Node<'Table'>, Annotated {
+  /** `collection` for `@collection`. Neither is among `decorators`. */
+  readonly storage: 'table' | 'collection'
+  readonly name: Name
+  readonly fields: readonly Field[]
+}
+
+/** `@index T.name on (a, b)`, and the same with `@search_index` and `@vector_index`. */
+export interface Index extends Node<'Index'> {
+  readonly variant: 'btree' | 'search' | 'vector'
+  readonly table: Name
+  readonly name: Name
+  readonly columns: readonly Name[]
+  /** `with { … }`, for search and vector indexes. */
+  readonly options: Expression | null
+}
+
+/** Where a function is registered. A function has one role; its decorator stays in `decorators`. */
+export type FunctionRole =
+  | 'plain'
+  | 'query'
+  | 'mutation'
+  | 'server'
+  | 'mcp.tool'
+  | 'mcp.resource'
+  | 'test'
+  | 'forall'
+  | 'fuzz'
+  | 'loading'
+  | 'component'
+  | 'island'
+
+export interface FunctionDeclaration extends Node<'Function'>, Annotated {
+  readonly role: FunctionRole
+  /** The decorator that gives the role; null for a plain function. Texts and options of the role are its arguments. */
+  readonly roleDecorator: Decorator | null
+  readonly isAsync: boolean
+  readonly name: Name
+  readonly generics: readonly Name[]
+  readonly params: readonly Param[]
+  /** Effect row: `uses net, fs`. */
+  readonly effects: readonly Name[]
+  readonly result: Type | null
+  /** null for functions that a model answers (`@ai @prompt @subagent @search`). */
+  readonly body: Block | null
+}
+
+export interface Param extends Node<'Param'> {
+  /** `_` for one that is not used. */
+  readonly name: Name
+  readonly type: Type | null
+  readonly value: Expression | null
+}
+
+export interface HttpRoute extends Node<'HttpRoute'>, Annotated {
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  readonly path: StringLiteral
+  /** null without parentheses. */
+  readonly params: readonly Param[] | null
+  readonly result: Type | null
+  readonly body: Block
+}
+
+export interface Handler extends Node<'Handler'> {
+  readonly decorators: readonly Decorator[]
+  readonly event: Name
+  readonly params: readonly Param[]
+  readonly result: Type | null
+  readonly body: Block
+}
+
+/** `state n: T = e`, `n: T = e` or `let mut n: T = e`, in an actor or an agent. */
+export interface StateField extends Node<'StateField'> {
+  readonly form: 'state' | 'plain' | 'let'
+  readonly isMutable: boolean
+  readonly name: Name
+  readonly type: Type | null
+  readonly value: Expression | null
+}
+
+export interface Actor extends Node<'Actor'>, Annotated {
+  readonly name: Name
+  /** null without parentheses. */
+  readonly params: readonly Param[] | null
+  readonly members: readonly (StateField | Handler)[]
+}
+
+export interface Workflow extends Node<'Workflow'>, Annotated {
+  readonly name: Name
+  readonly params: readonly Param[]
+  readonly result: Type | null
+  readonly body: Block
+}
+
+export interface Activity extends Node<'Activity'>, Annotated {
+  readonly name: Name
+  readonly params: readonly Param[]
+  readonly result: Type | null
+  /** `with e`. */
+  readonly options: Expression | null
+  readonly body: Block
+}
+
+export interface Agent extends Node<'Agent'>, Annotated {
+  readonly name: Name
+  readonly members: readonly (AgentVersion | Handler | Migration | StateField | AgentProperty)[]
+}
+
+export interface AgentVersion extends Node<'AgentVersion'> {
+  readonly version: StringLiteral
+}
+
+/** `migrate from "1.0" { … }`. */
+export interface Migration extends Node<'Migration'> {
+  readonly from: StringLiteral
+  readonly body: Block
+}
+
+/** `instructions: "…"`, `tools: […]`: a string or a list where a state field has a type. */
+export interface AgentProperty extends Node<'AgentProperty'> {
+  readonly name: Name
+  readonly value: Expression
+}
+
+export interface Environment extends Node<'Environment'>, Annotated {
+  readonly name: Name
+  readonly items: readonly EnvironmentItem[]
+}
+
+export type EnvironmentItem =
+  | (Node<'EnvironmentValue'> & {
+      readonly key: 'base' | 'packages' | 'expose' | 'volumes' | 'workdir' | 'cmd' | 'run'
+      /** A string for base, workdir, run and perhaps cmd; else a list. */
+      readonly value: Expression
+    })
+  | (Node<'EnvironmentVariable'> & { readonly name: Name; readonly value: Expression })
+  | (Node<'EnvironmentCopy'> & { readonly from: StringLiteral; readonly to: StringLiteral })
+
+export interface Component extends Node<'Component'>, Annotated {
+  readonly name: Name
+  readonly params: readonly Param[]
+  readonly members: readonly ComponentMember[]
+  readonly styles: readonly StyleBlock[]
+}
+
+export type ComponentMember = State | Derived | Effect | Lifecycle | View | Statement
+
+export interface State extends Node<'State'> {
+  readonly name: Name
+  readonly type: Type | null
+  readonly value: Expression
+}
+
+export interface Derived extends Node<'Derived'> {
+  readonly name: Name
+  readonly type: Type | null
+  readonly value: Expression
+}
+
+/** `effect depends_on(a, b): …`. */
+export interface Effect extends Node<'Effect'> {
+  /** null without `depends_on`. */
+  readonly dependencies: readonly Name[] | null
+  readonly body: Expression
+}
+
+export interface Lifecycle extends Node<'Lifecycle'> {
+  readonly moment: 'mount' | 'cleanup'
+  readonly body: Expression
+}
+
+export interface View extends Node<'View'> {
+  readonly root: Expression
+}
+
+export interface StyleBlock extends Node<'StyleBlock'> {
+  readonly form: 'style' | 'raw_css'
+  readonly rules: readonly StyleRule[]
+}
+
+export interface StyleRule extends Node<'StyleRule'> {
+  /** Without the dot. */
+  readonly className: Name
+  readonly properties: readonly (Node<'StyleProperty'> & { readonly name: Name; readonly value: StringLiteral })[]
+}
+
+export interface Island extends Node<'Island'>, Annotated {
+  readonly name: Name
+  readonly props: readonly Field[]
+}
+
+/** `@v0 "id" Name {…}` (`fromFile` false) or `@v0 from "path" Name {…}`. */
+export interface V0Component extends Node<'V0'>, Annotated {
+  readonly source: StringLiteral
+  readonly fromFile: boolean
+  readonly name: Name
+  readonly props: readonly Field[]
+}
+
+export interface Routes extends Node<'Routes'>, Annotated {
+  readonly entries: readonly (RouteEntry | RouteFallback)[]
+}
+
+/** `"/path" to Page with (loader: f) { children }`. */
+export interface RouteEntry extends Node<'RouteEntry'> {
+  readonly path: StringLiteral
+  readonly component: Name
+  readonly options: readonly { readonly key: Name; readonly value: Name }[]
+  readonly children: readonly RouteEntry[]
+}
+
+export interface RouteFallback extends Node<'RouteFallback'> {
+  readonly moment: 'not_found' | 'error'
+  readonly component: Name
+}
+
+/** `let pattern = e` or `const name = e` outside of functions. */
+export interface Const extends Node<'Const'>, Annotated {
+  readonly statement: Statement
+}
+
+export interface ExternFunction extends Node<'ExternFunction'>, Annotated {
+  readonly name: Name
+  readonly params: readonly Param[]
+  readonly result: Type | null
+  /** What it is bound to on the other side. */
+  readonly binding: StringLiteral
+}
+
+export interface UrlDeclaration extends Node<'Url'>, Annotated {
+  readonly name: Name
+  readonly entries: readonly UrlEntry[]
+}
+
+export interface UrlEntry extends Node<'UrlEntry'> {
+  readonly name: Name
+  readonly params: readonly (Node<'UrlParam'> & {
+    readonly isOptional: boolean
+    readonly name: Name
+    readonly type: Type
+  })[]
+}
+
+export interface StateMachine extends Node<'StateMachine'>, Annotated {
+  readonly isPartial: boolean
+  readonly name: Name
+  readonly items: readonly (MachineState | Transition)[]
+}
+
+export interface MachineState extends Node<'MachineState'> {
+  readonly isTerminal: boolean
+  readonly name: Name
+  readonly params: readonly Param[]
+}
+
+/** `on event(params) from State(a) -> Target(b)`. */
+export interface Transition extends Node<'Transition'> {
+  readonly event: Name
+  readonly params: readonly Param[]
+  /** `any` and `_` mean every state. */
+  readonly from: Name
+  readonly fromArgs: readonly Expression[] | null
+  readonly target: Name
+  readonly targetArgs: readonly Expression[] | null
+}
+
+export interface Fragment extends Node<'Fragment'>, Annotated {
+  readonly name: Name
+  readonly params: readonly Param[]
+  readonly body: Expression
+}
+
+export interface Form extends Node<'Form'>, Annotated {
+  readonly name: Name
+  readonly items: readonly (FormField | FormSubmit)[]
+}
+
+export interface FormField extends Node<'FormField'> {
+  readonly name: Name
+  readonly type: Type
+  readonly rules: readonly { readonly name: Name; readonly args: readonly Expression[] | null }[]
+}
+
+export interface FormSubmit extends Node<'FormSubmit'> {
+  readonly handler: Name
+}
+
+/** `@back_button`, `@deep_link`, `@push` and `@tokens` blocks. */
+export interface AppHook extends Node<'AppHook'>, Annotated {
+  readonly hook: 'back_button' | 'deep_link' | 'push' | 'tokens'
+  readonly name: Name | null
+  readonly entries: readonly (Node<'AppHookEntry'> & { readonly name: Name; readonly value: Expression })[]
+}
+
+/** A loose statement of a script, in the order of the source; together they are its `main`. */
+export interface ScriptStatement extends Node<'ScriptStatement'> {
+  readonly statement: Statement
+}
+
+export type * from './ast-expressions.ts'
+export type * from './ast-statements.ts'
+export type * from './ast-types.ts'
+export type { Name, Node, Span }
