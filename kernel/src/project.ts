@@ -287,10 +287,16 @@ export class Project {
     })
   }
 
-  /** A single command hears of its own plugin's problems as an error, and of the others' when it asks. */
+  /** A single command hears of the problems of others when it asks, and of its own plugins' errors as an error. */
   #reportFindings(): void {
-    if (this.#options.tolerant === true) return
-    this.#report(this.#options.activate === undefined ? this.#config.problems : this.#config.generalProblems)
+    const { tolerant, activate } = this.#options
+    if (tolerant === true) return
+    const isChosen = this.#choices.selection(this.#config, this.#catalog)
+    const ofPlugins = [...this.#config.plugins.values()].flatMap(({ name, problems }) =>
+      isChosen(name) ? problems : []
+    )
+    const told = activate === undefined ? ofPlugins : ofPlugins.filter(problem => !isError(problem))
+    this.#report([...this.#config.generalProblems, ...told])
     for (const { error } of this.#catalog.found.problems) {
       this.log.warn(error.message, { code: error.code, hint: error.hint })
     }

@@ -13,6 +13,7 @@ import type { LogLine } from './world.ts'
 interface Surroundings {
   /** Whether what comes with the kernel is switched off in the file, instead of left out. */
   readonly alone?: boolean
+  readonly env?: Readonly<Record<string, string>>
 }
 
 interface Open {
@@ -59,11 +60,11 @@ function memoryLog(lines: LogLine[]): KernelLogger {
 async function open(
   t: Test,
   files: Readonly<Record<string, string | object>>,
-  { alone = false, ...options }: Partial<ProjectOptions> & Surroundings = {}
+  { alone = false, env = {}, ...options }: Partial<ProjectOptions> & Surroundings = {}
 ): Promise<Open> {
   const root = folder(t, { 'svc.toml': '', ...files })
   const lines: LogLine[] = []
-  const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
+  const read = () => readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true })
   let catalog = await read()
   if (alone) {
     const others = catalog.found.sources.filter(({ location }) => !location.startsWith(root))
@@ -329,6 +330,24 @@ t.test('a plugin alone brings the resolver along that its secrets need', async t
   )
   t.ok(project.kernel.current.units.has('secrets-env'), lines.map(line => line.message).join())
   t.equal(project.log.concealed.hide('it is open sesame'), 'it is ***')
+})
+
+t.test('a plugin alone says which of its own variables counts for nothing, and of no other', async t => {
+  const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
+  const { lines, call } = await open(
+    t,
+    {
+      ...packaged('one', source('one', 'hello', variable('ONE_LEVEL'))),
+      ...packaged('two', source('two', 'hello', variable('TWO_LEVEL')))
+    },
+    { watch: false, activate: ['one'], env: { ONE_LEVEL: 'high', TWO_LEVEL: 'high' } }
+  )
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+  t.match(
+    lines.map(({ level, message }) => `${level} ${message}`),
+    [/^warn .*ONE_LEVEL/]
+  )
+  t.notMatch(lines.map(({ message }) => message).join(), /TWO_LEVEL/)
 })
 
 t.test(
