@@ -1,7 +1,6 @@
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inferenceErrors } from './errors.ts'
-import { fileMissing, readOptionalJsonObject } from './files.ts'
+import { invalidAdapter } from './adapters/invalid-adapter.ts'
+import { exists, fileMissing, readOptionalJsonObject } from './files.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 
 const ADAPTER_FILE = 'candle_qlora_adapter.safetensors'
@@ -61,11 +60,7 @@ export async function readAdapter(
   merged: ReadonlyMap<string, TensorEntry>
 ): Promise<Adapter | null> {
   const file = join(folder, ADAPTER_FILE)
-  const exists = await stat(file).then(
-    () => true,
-    () => false
-  )
-  if (!exists) {
+  if (!(await exists(file))) {
     if (metadata === null || merged.size > 0) return null
     throw fileMissing(file, `${metadata.file} announces an adapter: put it there, or load with the adapter off.`)
   }
@@ -97,7 +92,7 @@ function labelsOf(
   for (const name of tensors.keys()) {
     const [, label] = /^(.+)\.lora_[ab](?:\.weight)?$/.exec(name) ?? []
     if (label === undefined) {
-      throw invalid(file, `tensor ${name} is not named <label>.lora_a.weight or <label>.lora_b.weight`)
+      throw invalidAdapter(file, `tensor ${name} is not named <label>.lora_a.weight or <label>.lora_b.weight`)
     }
     labels.add(label)
   }
@@ -113,15 +108,18 @@ function readFactors(
   const find = (half: string) => tensors.get(`${label}.${half}.weight`) ?? tensors.get(`${label}.${half}`)
   const [a, b] = [find('lora_a'), find('lora_b')]
   if (a === undefined || b === undefined) {
-    throw invalid(file, `${label}.${a === undefined ? 'lora_a' : 'lora_b'}.weight is missing`)
+    throw invalidAdapter(file, `${label}.${a === undefined ? 'lora_a' : 'lora_b'}.weight is missing`)
   }
   for (const [entry, axis] of [
     [a, 0],
     [b, 1]
   ] as const) {
-    if (entry.dtype !== 'F32') throw invalid(file, `${entry.name} is ${entry.dtype}, adapters are F32`)
+    if (entry.dtype !== 'F32') throw invalidAdapter(file, `${entry.name} is ${entry.dtype}, adapters are F32`)
     if (entry.shape.length !== 2 || entry.shape[axis] !== metadata.rank) {
-      throw invalid(file, `${entry.name} is [${entry.shape.join(', ')}], ${metadata.file} states rank ${metadata.rank}`)
+      throw invalidAdapter(
+        file,
+        `${entry.name} is [${entry.shape.join(', ')}], ${metadata.file} states rank ${metadata.rank}`
+      )
     }
   }
   return { label, a, b, scale: metadata.alpha / metadata.rank }
@@ -130,22 +128,22 @@ function readFactors(
 function parseMetadata(file: string, value: Record<string, unknown>): AdapterMetadata {
   const { format, version, rank, alpha, base_key_map: baseKeys = {}, layer_order: labels = [] } = value
   if (format !== undefined && format !== 'vox_mens_adapter') {
-    throw invalid(file, `format is ${JSON.stringify(format)}, known is "vox_mens_adapter"`)
+    throw invalidAdapter(file, `format is ${JSON.stringify(format)}, known is "vox_mens_adapter"`)
   }
   if (version !== undefined && version !== 3 && version !== 2) {
-    throw invalid(file, `version is ${JSON.stringify(version)}, known are 2 and 3`)
+    throw invalidAdapter(file, `version is ${JSON.stringify(version)}, known are 2 and 3`)
   }
   if (typeof rank !== 'number' || !Number.isSafeInteger(rank) || rank < 1) {
-    throw invalid(file, `rank is ${JSON.stringify(rank)}, not a whole number above 0`)
+    throw invalidAdapter(file, `rank is ${JSON.stringify(rank)}, not a whole number above 0`)
   }
-  if (typeof alpha !== 'number' || !Number.isFinite(alpha)) throw invalid(file, 'alpha is not a number')
-  if (!isStringMap(baseKeys)) throw invalid(file, 'base_key_map is not a map of labels to tensor names')
+  if (typeof alpha !== 'number' || !Number.isFinite(alpha)) throw invalidAdapter(file, 'alpha is not a number')
+  if (!isStringMap(baseKeys)) throw invalidAdapter(file, 'base_key_map is not a map of labels to tensor names')
   if (!Array.isArray(labels) || !labels.every(label => typeof label === 'string')) {
-    throw invalid(file, 'layer_order is not a list of labels')
+    throw invalidAdapter(file, 'layer_order is not a list of labels')
   }
   const baseModel = value.base_model
   if (baseModel !== undefined && baseModel !== null && typeof baseModel !== 'string') {
-    throw invalid(file, 'base_model is not a string')
+    throw invalidAdapter(file, 'base_model is not a string')
   }
   return { file, rank, alpha, baseModel: baseModel || null, baseKeys: new Map(Object.entries(baseKeys)), labels }
 }
@@ -157,8 +155,4 @@ function isStringMap(value: unknown): value is Record<string, string> {
     !Array.isArray(value) &&
     Object.values(value).every(entry => typeof entry === 'string')
   )
-}
-
-function invalid(file: string, reason: string) {
-  return inferenceErrors.create('INF_ADAPTER_INVALID', `${file}: ${reason}`, { at: { file }, data: { file } })
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { isSvcError } from '@svc/plugin-sdk'
 import { inferenceErrors } from './errors.ts'
 
@@ -19,6 +19,13 @@ export function fileMissing(file: string, hint = 'Put the file there, or name an
     data: { file },
     hint
   })
+}
+
+export function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false
+  )
 }
 
 /** Reads a JSON object. Throws `INF_RUN_DIR_FILE_MISSING`, `_UNREADABLE` or `_MALFORMED`. */

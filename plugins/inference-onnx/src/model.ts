@@ -10,11 +10,10 @@ import type {
   ModelStatistics,
   RenderChatOptions
 } from '@svc/contracts'
-import { type AdapterLease, adapterUnknown, type HotAdapters, LOADED } from './adapters/hot-adapters.ts'
+import { type AdapterLease, adapterUnknown, closedError, type HotAdapters, LOADED } from './adapters/hot-adapters.ts'
 import type { Scheduler } from './batching/scheduler.ts'
 import type { ChatTemplate } from './chat-template.ts'
 import { OutputConstraints } from './constraint/output-constraints.ts'
-import { inferenceErrors } from './errors.ts'
 import { Evaluation } from './evaluation.ts'
 import { checkRequest, checkTokens, contextExceeded } from './generate-request.ts'
 import { generate } from './generation.ts'
@@ -125,7 +124,7 @@ export class OnnxModel implements LoadedModel {
       const evaluation = new Evaluation(tokens, vocabularySize, lease.weights, controller.signal)
       this.#options.scheduler.submit(evaluation)
       const rows = await evaluation.result()
-      if (rows === null) throw this.#closedError()
+      if (rows === null) throw closedError()
       return rows
     } finally {
       lease.release()
@@ -162,10 +161,6 @@ export class OnnxModel implements LoadedModel {
   }
 
   #requireOpen(): void {
-    if (this.#closed !== undefined) throw this.#closedError()
-  }
-
-  #closedError() {
-    return inferenceErrors.create('INF_MODEL_CLOSED', 'The model was closed', { hint: 'Load it again.' })
+    if (this.#closed !== undefined) throw closedError()
   }
 }

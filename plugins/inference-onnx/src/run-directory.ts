@@ -4,7 +4,7 @@ import type { ExternalServingHandoff } from '@svc/contracts'
 import { type Adapter, type AdapterMetadata, findAdapterMetadata, readAdapter } from './adapter.ts'
 import { inferenceErrors } from './errors.ts'
 import { findExported } from './exported/exported-model.ts'
-import { fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
+import { exists, fileError, fileMissing, readJsonObject, readOptionalJsonObject } from './files.ts'
 import { readHandoff } from './handoff.ts'
 import { readSafetensors, type TensorEntry } from './safetensors.ts'
 import { readShards, type Shards } from './shards.ts'
@@ -141,11 +141,7 @@ async function readBase(path: string, baseModel: string | null): Promise<Shards 
 
 async function readMerged(path: string): Promise<Shards | null> {
   const file = join(path, 'merged.safetensors')
-  const exists = await stat(file).then(
-    () => true,
-    () => false
-  )
-  return exists ? { tensors: (await readSafetensors(file)).tensors, files: [file] } : null
+  return (await exists(file)) ? { tensors: (await readSafetensors(file)).tensors, files: [file] } : null
 }
 
 function noWeights(path: string, baseModel: string | null) {

@@ -262,6 +262,6 @@ function invalidName(name: string) {
   )
 }
 
-function closedError() {
+export function closedError() {
   return inferenceErrors.create('INF_MODEL_CLOSED', 'The model was closed', { hint: 'Load it again.' })
 }

@@ -1,5 +1,5 @@
-import { access } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { exists } from '../files.ts'
 import { neededLibraries } from './elf.ts'
 import type { FoundLibrary, SharedLibraries } from './shared-libraries.ts'
 
@@ -63,11 +63,4 @@ export function libraryCommand(missing: readonly string[], folder: string): stri
     return major === 12 || stem === 'libcudnn' ? `${found}-cu${major}` : found
   })
   return wanted.length === 0 ? null : `pip install --target ${folder} ${[...new Set(wanted)].join(' ')}`
-}
-
-export function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false
-  )
 }

@@ -1,11 +1,12 @@
 import { copyFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { exists } from '../files.ts'
 import { type Koffi, OrtApi, preload } from '../ort/api.ts'
 import { cudaTarget } from '../ort/cuda-target.ts'
 import { DeviceRuntime } from '../ort/device-runtime.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { webgpuTarget } from '../ort/webgpu-target.ts'
-import { type CudaProvider, exists } from './cuda-provider.ts'
+import type { CudaProvider } from './cuda-provider.ts'
 
 export interface OpenOptions {
   readonly require: NodeJS.Require

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import type { ModelInfo } from '@svc/contracts'
 import { ConfigFields } from '../config-fields.ts'
 import { inferenceErrors } from '../errors.ts'
-import { fileError, readOptionalJsonObject } from '../files.ts'
+import { exists, fileError, readOptionalJsonObject } from '../files.ts'
 import { type ServedConfig, tokenIds } from '../model-config.ts'
 import { elementType, type Precision, storedType } from '../onnx/graph.ts'
 import { adaptGraph, type ExportedNames, writesInPlace } from './adapt.ts'
@@ -39,11 +39,7 @@ export async function findExported(directory: string): Promise<string | null> {
   const genai = await readOptionalJsonObject(join(directory, GENAI))
   const model = genai?.model as { decoder?: { filename?: unknown } } | undefined
   const file = join(directory, typeof model?.decoder?.filename === 'string' ? model.decoder.filename : 'model.onnx')
-  const exists = await stat(file).then(
-    () => true,
-    () => false
-  )
-  return exists || genai !== null ? file : null
+  return genai !== null || (await exists(file)) ? file : null
 }
 
 /**

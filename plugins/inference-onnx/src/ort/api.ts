@@ -20,14 +20,17 @@ const functions = {
   SetSessionLogSeverityLevel: [22, 'status', ['pointer', 'int']],
   SetSessionGraphOptimizationLevel: [23, 'status', ['pointer', 'int']],
   SetIntraOpNumThreads: [24, 'status', ['pointer', 'int']],
-  CreateRunOptions: [39, 'status', ['pointer']],
   SessionGetInputCount: [30, 'status', ['pointer', 'pointer']],
+  SessionGetInputName: [36, 'status', ['pointer', 'size', 'pointer', 'pointer']],
+  CreateRunOptions: [39, 'status', ['pointer']],
   RunOptionsSetTerminate: [46, 'status', ['pointer']],
   RunOptionsUnsetTerminate: [47, 'status', ['pointer']],
   CreateTensorAsOrtValue: [48, 'status', ['pointer', 'pointer', 'size', 'int', 'pointer']],
   CreateTensorWithDataAsOrtValue: [49, 'status', ['pointer', 'pointer', 'size', 'pointer', 'size', 'int', 'pointer']],
   GetTensorMutableData: [51, 'status', ['pointer', 'pointer']],
   CreateCpuMemoryInfo: [69, 'status', ['int', 'int', 'pointer']],
+  AllocatorFree: [76, 'status', ['pointer', 'pointer']],
+  GetAllocatorWithDefaultOptions: [78, 'status', ['pointer']],
   ReleaseStatus: [93, 'void', ['pointer']],
   ReleaseSession: [95, 'void', ['pointer']],
   ReleaseValue: [96, 'void', ['pointer']],
@@ -41,6 +44,7 @@ const functions = {
   ReleaseIoBinding: [135, 'void', ['pointer']],
   BindInput: [136, 'status', ['pointer', 'string', 'pointer']],
   BindOutput: [137, 'status', ['pointer', 'string', 'pointer']],
+  AddRunConfigEntry: [165, 'status', ['pointer', 'string', 'string']],
   SessionOptionsAppendExecutionProvider_CUDA_V2: [204, 'status', ['pointer', 'pointer']],
   CreateCUDAProviderOptions: [205, 'status', ['pointer']],
   UpdateCUDAProviderOptions: [206, 'status', ['pointer', 'pointer', 'pointer', 'size']],
@@ -57,7 +61,9 @@ const functions = {
     ['pointer', 'pointer', 'pointer', 'size', 'pointer', 'pointer', 'size']
   ],
   EpDevice_EpName: [312, 'string', ['pointer']],
-  SessionGetMemoryInfoForInputs: [380, 'status', ['pointer', 'pointer', 'size']]
+  SessionGetMemoryInfoForInputs: [380, 'status', ['pointer', 'pointer', 'size']],
+  CopyTensors: [386, 'status', ['pointer', 'pointer', 'pointer', 'pointer', 'size']],
+  SessionReleaseCapturedGraph: [421, 'status', ['pointer', 'int']]
 } as const satisfies Record<string, readonly [slot: number, result: Result, argumentTypes: readonly Argument[]]>
 
 type FunctionName = keyof typeof functions
@@ -199,6 +205,11 @@ export class OrtApi {
 
   text(name: NameOf<'string'>, pointer: Pointer): string {
     return this.#function(name)(pointer) as string
+  }
+
+  /** The string that `pointer` points at. */
+  string(pointer: Pointer): string {
+    return this.#koffi.decode(pointer, 0, this.#koffi.array('char', MAX_NAME, 'String')) as string
   }
 
   /** The `count` addresses that lie at `pointer`. */

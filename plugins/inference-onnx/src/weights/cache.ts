@@ -111,10 +111,10 @@ function fileSink(handle: FileHandle): PackSink {
   }
 }
 
-/** Temporary files of processes that died: none takes a day to write. */
+/** Files of processes that died while they wrote: none takes a day. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.endsWith('.partial')) continue
+    if (!/\.(partial|writer)$/.test(name)) continue
     const file = join(folder, name)
     const found = await stat(file).catch(() => null)
     if (found !== null && Date.now() - found.mtimeMs > ABANDONED_MS) await rm(file, { force: true })

@@ -22,15 +22,19 @@ export class LowRankMerger {
       threads: this.#threads
     })
     const session = await this.#session
+    const [down, up] = [factors.a, factors.b].map(({ shape }) => new Float32Array(elementCount(shape))) as [
+      Float32Array,
+      Float32Array
+    ]
+    await reader.read(factors.a, 0, down)
+    await reader.read(factors.b, 0, up)
     const a = this.#runtime.host('float32', factors.a.shape)
-    await reader.read(factors.a, 0, a.data)
-    const b = new Float32Array(elementCount(factors.b.shape))
-    await reader.read(factors.b, 0, b)
+    a.data.set(down)
     return new LowRankUpdate(
       this.#runtime,
       session,
       a,
-      b.map(value => value * factors.scale)
+      up.map(value => value * factors.scale)
     )
   }
 

@@ -1,5 +1,5 @@
 import type { Adapter, LowRankFactors } from '../adapter.ts'
-import { inferenceErrors } from '../errors.ts'
+import { invalidAdapter } from '../adapters/invalid-adapter.ts'
 import type { DecoderConfig } from '../model-config.ts'
 import { layerLinears, linearShape, type TensorNames } from './tensor-names.ts'
 
@@ -23,7 +23,7 @@ export function assignUpdates(
   }
   const updates = new Map<string, LowRankFactors>()
   for (const [label, factors] of adapter.factors) {
-    const refuse = (reason: string) => invalid(adapter.files[0] ?? '', `label ${label} ${reason}`)
+    const refuse = (reason: string) => invalidAdapter(adapter.files[0] ?? '', `label ${label} ${reason}`)
     const tensor = adapter.baseKeys.get(label) ?? labels.get(label)
     if (tensor === undefined) throw refuse(`is unknown in a ${config.family} model of ${config.layers} layers`)
     const shape = shapes.get(tensor)
@@ -36,8 +36,4 @@ export function assignUpdates(
     updates.set(tensor, factors)
   }
   return updates
-}
-
-function invalid(file: string, reason: string) {
-  return inferenceErrors.create('INF_ADAPTER_INVALID', `${file}: ${reason}`, { at: { file }, data: { file } })
 }
