@@ -4,6 +4,7 @@ import {
   type GenerationDiff,
   type GenerationView,
   generationFlipped,
+  mcpToolName,
   type OperationEntry,
   routeKey
 } from '@svc/contracts'
@@ -93,11 +94,6 @@ function exposureKeys(descriptor: OperationDescriptor): string[] {
   if (rpc) keys.push(`method ${rpc === true ? descriptor.id : rpc}`)
   if (cli !== undefined) keys.push(`command ${cli.command}`)
   return keys
-}
-
-function mcpToolName(descriptor: OperationDescriptor): string {
-  const { mcp } = descriptor.expose
-  return (typeof mcp === 'object' ? mcp.name : undefined) ?? descriptor.id.replaceAll('.', '_')
 }
 
 function claim(owners: Map<string, string>, key: string, owner: string): void {

@@ -1,3 +1,4 @@
+import { mcpToolName } from '@svc/contracts'
 import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import { choicesOf, fieldOf, requiredOf, typeOf } from './arguments.ts'
 import { renderTable } from './table.ts'
@@ -22,12 +23,12 @@ export function describeOperation(plugin: string, descriptor: OperationDescripto
   ].join('\n')
 }
 
-function surfacesOf({ id, expose }: OperationDescriptor): string[] {
+function surfacesOf(descriptor: OperationDescriptor): string[] {
+  const { id, expose } = descriptor
   const { http, mcp, rpc, cli } = expose
-  const tool = typeof mcp === 'object' ? mcp.name : undefined
   return [
     ...(http === undefined ? [] : [`HTTP ${http.method} ${http.path}`]),
-    ...(mcp ? [`MCP tool ${tool ?? id.replaceAll('.', '_')}`] : []),
+    ...(mcp ? [`MCP tool ${mcpToolName(descriptor)}`] : []),
     ...(rpc ? [`JSON-RPC ${rpc === true ? id : rpc}`] : []),
     ...(cli === undefined ? [] : [`svc ${cli.command}`])
   ]

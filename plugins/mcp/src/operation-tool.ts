@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import type { OperationEntry } from '@svc/contracts'
+import { mcpToolName, type OperationEntry } from '@svc/contracts'
 import type { OperationDescriptor } from '@svc/plugin-sdk'
 import { EventProgress } from './event-progress.ts'
 import type { RequestCall } from './request-call.ts'
@@ -43,10 +43,10 @@ async function runOperation(
 }
 
 function describe(descriptor: OperationDescriptor): Tool {
-  const { id, summary, description, input, output, effect, idempotent, expose } = descriptor
-  const { name = id.replaceAll('.', '_'), title } = typeof expose.mcp === 'object' ? expose.mcp : {}
+  const { summary, description, input, output, effect, idempotent, expose } = descriptor
+  const { title } = typeof expose.mcp === 'object' ? expose.mcp : {}
   return {
-    name,
+    name: mcpToolName(descriptor),
     ...(title === undefined ? {} : { title }),
     description: description === undefined ? summary : `${summary}\n\n${description}`,
     inputSchema: objectSchema(input),
