@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type FamilyPrompt, families, familyDirectory, readFamily } from './support/families.ts'
-import { collect, greedy, openEngine } from './support/models.ts'
+import { collect, greedy, openEngine, temporaryFolder } from './support/models.ts'
 
 const TOLERANCE = 1e-3
 
@@ -31,21 +31,22 @@ const prefills = [
 
 for (const name of families) {
   for (const dtype of ['BF16', 'F32'] as const) {
-    for (const [how, promptChunk] of prefills) {
-      t.test(`${name}, ${dtype}, read ${how}: logits and greedy tokens equal PyTorch's`, async t => {
-        const runDirectory = await familyDirectory(t, name, { dtype })
-        const engine = await openEngine(t, { runtime: 'native', promptChunk })
+    t.test(`${name}, ${dtype}: logits and greedy tokens equal PyTorch's`, async t => {
+      const runDirectory = await familyDirectory(t, name, { dtype })
+      const cacheDirectory = await temporaryFolder(t)
+      for (const [how, promptChunk] of prefills) {
+        const engine = await openEngine(t, { runtime: 'native', promptChunk, cacheDirectory })
         for (const prompt of await readFamily(name)) {
           const { tokens, maxContext, greedy: continuation } = prompt
           const model = await engine.load({ runDirectory, ...(maxContext === null ? {} : { maxContext }) })
-          t.teardown(() => model.close())
           const largest = difference(prompt, await model.logits(tokens))
-          t.ok(largest < TOLERANCE, `largest difference is ${largest}`)
+          t.ok(largest < TOLERANCE, `read ${how}, the largest difference is ${largest}`)
           const generated = await collect(model.generate(greedy(tokens, continuation.length)))
           t.same(generated.tokens, continuation)
+          await model.close()
         }
-      })
-    }
+      }
+    })
   }
 }
 

@@ -19,10 +19,10 @@ export async function temporaryFolder(t: Teardown): Promise<string> {
   return folder
 }
 
-/** An engine with a cache of its own. */
+/** An engine with a cache of its own, on the processor: loads need not look for GPUs, which starts programs. */
 export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions> = {}): Promise<OnnxEngine> {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
-  const engine = new OnnxEngine({ cacheDirectory, threads: 1, ...options })
+  const engine = new OnnxEngine({ cacheDirectory, threads: 1, device: 'cpu', ...options })
   t.teardown(() => engine.close())
   return engine
 }
