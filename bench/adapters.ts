@@ -9,10 +9,11 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { LoadedModel, Quantization } from '../contracts/src/inference/engine.ts'
 import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
+import { bundledModel, scratch } from './inference/peers.ts'
 import { smallShape, writeRandomModel } from './inference/random-model.ts'
 
 const RANK = 16
@@ -21,11 +22,8 @@ const TOKENS = 24
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '8' }, quantization: { type: 'string', default: 'none' } }
 })
-const root = resolve(import.meta.dirname, '..')
-const scratch = join(root, '.vox', 'bench')
 const runDirectory = join(scratch, 'models', 'random-88M-adapters')
-const tokenizer = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
-if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, tokenizer)
+if (!existsSync(join(runDirectory, 'model.safetensors'))) await writeRandomModel(runDirectory, bundledModel)
 
 /** An adapter as PEFT saves it, on every projection of every layer. */
 async function writeAdapter(name: string, seed: number): Promise<string> {

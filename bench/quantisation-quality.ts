@@ -17,8 +17,8 @@ import { parseArgs } from 'node:util'
 import type { LoadedModel, Quantization } from '@svc/contracts'
 import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
+import { bundledModel, root } from './inference/peers.ts'
 
-const root = resolve(import.meta.dirname, '..')
 const heldOut = ['held-out.jsonl', 'held-out-wide.jsonl']
 const WINDOW = 512
 
@@ -141,7 +141,7 @@ const { values } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, model: { type: 'string' }, text: { type: 'string' } }
 })
 if ((values.model === undefined) !== (values.text === undefined)) throw new Error('--model and --text belong together')
-const runDirectory = resolve(values.model ?? join(root, 'plugins', 'model-server', 'models', 'vox-tiny'))
+const runDirectory = resolve(values.model ?? bundledModel)
 const count = Number(values.rows)
 const sets =
   values.text === undefined

@@ -1,222 +1,161 @@
 /**
- * Speed and memory of quantised weights on the CPU, against llama.cpp (the binaries of node-llama-cpp) and transformers.js
- * on the same weights: a model with the shape of Qwen2.5-0.5B and random weights, all of them different.
+ * Speed and memory of this engine on the CPU beside llama.cpp (the binaries of node-llama-cpp) and transformers.js, all
+ * with the same weights: the shape of Qwen2.5-0.5B at random, every tensor another.
  *
  * Each engine runs in a process of its own, and they take turns; before each measurement a quiet moment is waited for.
- * Reading a prompt is timed as the generation of one token, decoding as what further tokens add to a short prompt; the
- * least time of all rounds counts, since other work on the machine can only add. The peers are installed on the first run
- * into .vox/bench, without their install scripts, and the models are written there too (4 GB).
+ * Every measurement reads a prompt of 512 tokens and writes 32 more: the time to the first token is reading, what the
+ * others take is decoding, with nothing guessed ahead. The best of all rounds and the median are reported.
  *
- * `--processor-time` counts the processor's time in place of the clock's, for machines that others use: ratios then need
- * one thread, since threads that wait for each other may spin. `--no-long` leaves the long prompt out.
+ * The exports for transformers.js hold this engine's own graph and packed weights, with the surface that it asks for.
+ * Memory is the largest resident set, mapped pages of files included, after the first prompt.
  *
- *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--only NAME]...
+ *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--no-long]
+ *     [--only NAME]...
  */
-import { execFile, fork } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
-import { engines, type OpenOptions } from './inference/engines.ts'
-import { exportForPeer } from './inference/export.ts'
-import { type GgufType, writeGguf } from './inference/gguf.ts'
+import { type Contestant, type ContestantOptions, startContestant } from './inference/contestant.ts'
+import type { OpenOptions } from './inference/engines.ts'
+import { type Figure, most } from './inference/figures.ts'
+import type { GgufType } from './inference/gguf.ts'
+import { halfBillionExport, halfBillionGguf, halfBillionModel, vocabulary } from './inference/half-billion.ts'
+import { installPeers, scratch } from './inference/peers.ts'
+import { promptTokens } from './inference/prompt.ts'
 import { quietMoment } from './inference/quiet.ts'
-import { halfBillionShape, writeRandomModel } from './inference/random-model.ts'
 
-const PEERS = ['@huggingface/transformers@4.3.1', 'node-llama-cpp@3.22.1']
-const PATIENCE_MS = 3000
-const SHORT_PROMPT = 32
+const PATIENCE_MS = 1500
+const PROMPT = 512
+const LONG_PROMPT = 3840
 const DECODED = 32
-/** The long prompt takes seconds, so it has its turn in some rounds alone. */
-const LONG_EVERY = 3
-const root = resolve(import.meta.dirname, '..')
-const scratch = join(root, '.vox', 'bench')
-const models = join(scratch, 'models')
-const runDirectory = join(models, 'random-494M')
+/** What takes seconds has its turn in some rounds alone. */
+const SELDOM = 3
 
-interface Measurement {
-  readonly prompt: number
-  readonly count: number
-}
-
-interface Contestant {
+/** All but the name in tokens per second. */
+export interface EngineSpeed {
   readonly name: string
-  measure(measurement: Measurement): Promise<number>
-  /** Largest resident set so far, bytes. */
-  peakMemory(): Promise<number>
-  stop(): void
+  readonly decode: Figure
+  readonly prompt: Figure
+  /** Null for those who do not read the long prompt. */
+  readonly longPrompt: Figure | null
+  readonly megabytes: number
 }
 
-/** Least milliseconds. */
-interface Best {
-  /** For the first token after a short prompt, and for further ones with it. */
-  short: number
-  whole: number
-  medium: number
-  long: number
-  memory: number
+export interface EnginesResult {
+  readonly threads: number
+  readonly engines: readonly EngineSpeed[]
 }
 
-/** Name, engine and what it opens. */
-const contestants: Readonly<Record<string, () => Promise<{ readonly engine: string; readonly options: OpenOptions }>>> =
-  {
-    'svc q8': async () => own('q8'),
-    'svc q4': async () => own('q4'),
-    'llama.cpp Q8_0': async () => llama('Q8_0'),
-    'llama.cpp Q4_0': async () => llama('Q4_0'),
-    'transformers.js q8': async () => transformers('q8'),
-    'transformers.js q4': async () => transformers('q4')
+interface Entry {
+  readonly open: (options: Pick<OpenOptions, 'threads' | 'scratch'>) => Promise<ContestantOptions>
+  readonly isSlow: boolean
+  readonly readsLong: boolean
+}
+
+const own = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
+  return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionModel(), quantization } })
+}
+const llama = (type: GgufType): Entry['open'] => {
+  return async options => ({ engine: 'llama.cpp', options: { ...options, model: await halfBillionGguf(type) } })
+}
+const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
+  return async options => ({
+    engine: 'transformers.js',
+    options: { ...options, model: await halfBillionExport(quantization) }
+  })
+}
+
+const entries: Readonly<Record<string, Entry>> = {
+  'svc q8': { open: own('q8'), isSlow: false, readsLong: true },
+  'llama.cpp Q8_0': { open: llama('Q8_0'), isSlow: false, readsLong: true },
+  'transformers.js q8': { open: transformers('q8'), isSlow: false, readsLong: false },
+  'svc q4': { open: own('q4'), isSlow: false, readsLong: false },
+  'llama.cpp Q4_0': { open: llama('Q4_0'), isSlow: false, readsLong: true },
+  'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), isSlow: false, readsLong: false },
+  'transformers.js q4': { open: transformers('q4'), isSlow: false, readsLong: false },
+  'svc F32': { open: own('none'), isSlow: true, readsLong: false },
+  'llama.cpp F16': { open: llama('F16'), isSlow: true, readsLong: true },
+  'transformers.js F32': { open: transformers('none'), isSlow: true, readsLong: false }
+}
+
+class Rounds {
+  readonly #contestant: Contestant
+  readonly #entry: Entry
+  readonly #decode: number[] = []
+  readonly #prompt: number[] = []
+  readonly #longPrompt: number[] = []
+  #bytes = 0
+
+  constructor(contestant: Contestant, entry: Entry) {
+    this.#contestant = contestant
+    this.#entry = entry
   }
+
+  async measure(round: number): Promise<void> {
+    if (this.#entry.isSlow && round % SELDOM !== 0) return
+    await quietMoment(PATIENCE_MS)
+    const measured = await this.#contestant.measure(promptTokens(PROMPT, round, vocabulary), 1 + DECODED)
+    this.#prompt.push((PROMPT / measured.firstMs) * 1000)
+    this.#decode.push(1000 / measured.tokenMs)
+    // Memory is that of ordinary use: the long prompt comes after it.
+    if (round === 0) this.#bytes = this.#contestant.peakMemory()
+  }
+
+  async measureLong(round: number): Promise<void> {
+    if (!this.#entry.readsLong || round % (this.#entry.isSlow ? 2 * SELDOM : SELDOM) !== 0) return
+    await quietMoment(PATIENCE_MS)
+    const { firstMs } = await this.#contestant.measure(promptTokens(LONG_PROMPT, round, vocabulary), 1)
+    this.#longPrompt.push((LONG_PROMPT / firstMs) * 1000)
+  }
+
+  get result(): EngineSpeed {
+    return {
+      name: this.#contestant.name,
+      decode: most(this.#decode),
+      prompt: most(this.#prompt),
+      longPrompt: this.#longPrompt.length === 0 ? null : most(this.#longPrompt),
+      megabytes: this.#bytes / 1e6
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#contestant.stop()
+  }
+}
 
 const { values } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '12' },
+    rounds: { type: 'string', default: '6' },
     threads: { type: 'string' },
     only: { type: 'string', multiple: true },
-    'processor-time': { type: 'boolean', default: false },
     'no-long': { type: 'boolean', default: false }
   }
 })
 const threads = Number(values.threads ?? (await physicalParallelism()))
-
-function own(quantization: 'q8' | 'q4') {
-  return { engine: 'svc', options: { model: runDirectory, threads, scratch, quantization } }
+await installPeers()
+const chosen = Object.entries(entries).filter(([name]) => values.only === undefined || values.only.includes(name))
+// What this engine writes at its first load must not count as memory of the load that is measured.
+for (const [name, { open }] of chosen) {
+  const contestant = await open({ threads, scratch })
+  if (contestant.engine === 'svc') await (await startContestant(name, contestant)).stop()
 }
-
-async function llama(type: GgufType) {
-  const file = join(models, `random-494M.${type}.gguf`)
-  if (!existsSync(file)) await writeGguf(runDirectory, file, type)
-  return { engine: 'llama.cpp', options: { model: file, threads, scratch } }
+const running: Rounds[] = []
+for (const [name, entry] of chosen) {
+  running.push(new Rounds(await startContestant(name, await entry.open({ threads, scratch })), entry))
 }
-
-async function transformers(quantization: 'q8' | 'q4') {
-  const model = join(models, `export-${quantization}`)
-  if (!existsSync(join(model, 'generation_config.json'))) await exportForPeer(runDirectory, model, quantization)
-  return { engine: 'transformers.js', options: { model, threads, scratch } }
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const each of running) await each.measure(round)
+  if (!values['no-long']) for (const each of running) await each.measureLong(round)
 }
-
-async function installPeers(): Promise<void> {
-  if (PEERS.every(peer => existsSync(join(scratch, 'node_modules', peer.slice(0, peer.lastIndexOf('@')))))) return
-  await mkdir(scratch, { recursive: true })
-  await writeFile(join(scratch, 'package.json'), '{"private":true}')
-  const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: 'skip' }
-  await promisify(execFile)('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', ...PEERS], {
-    cwd: scratch,
-    env: environment
-  })
-}
-
-async function start(name: string): Promise<Contestant> {
-  const child = fork(fileURLToPath(import.meta.url), [], {
-    env: {
-      ...process.env,
-      BENCH_ENGINE: JSON.stringify(await contestants[name]?.()),
-      BENCH_CLOCK: values['processor-time'] ? 'processor' : 'wall'
-    },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc']
-  })
-  const reply = async () => {
-    const ended = new AbortController()
-    const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
-      throw new Error(`${name} ended with code ${code}`)
-    })
-    const [message] = await Promise.race([once(child, 'message'), exit]).finally(() => {
-      exit.catch(() => {})
-      ended.abort()
-    })
-    return message as number
-  }
-  await reply()
-  return {
-    name,
-    async measure(measurement) {
-      if (!values['processor-time']) await quietMoment(PATIENCE_MS)
-      child.send(measurement)
-      return reply()
-    },
-    async peakMemory() {
-      return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024
-    },
-    stop: () => void child.kill()
-  }
-}
-
-/** What a child process does: opens one engine, then measures on demand. */
-async function serve({ engine, options }: { engine: string; options: OpenOptions }): Promise<void> {
-  const opened = await engines[engine]?.(options)
-  let round = 0
-  process.on('message', async ({ prompt, count }: Measurement) => {
-    round++
-    const tokens = Array.from({ length: prompt }, (_, i) => 10 + ((i * 7919 + round) % 30_000))
-    const before = process.cpuUsage()
-    const measured = await opened?.generate(tokens, count)
-    const { user, system } = process.cpuUsage(before)
-    process.send?.(process.env.BENCH_CLOCK === 'processor' ? (user + system) / 1000 : measured?.milliseconds)
-  })
-  process.send?.('ready')
-}
-
-async function main(): Promise<void> {
-  await installPeers()
-  if (!existsSync(join(runDirectory, 'config.json'))) {
-    const tokenizer = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
-    await writeRandomModel(runDirectory, tokenizer, halfBillionShape, 'BF16')
-  }
-  const names = Object.keys(contestants).filter(name => values.only === undefined || values.only.includes(name))
-  // What is written at the first load must not count as memory of the load that is measured.
-  for (const name of names) (await start(name)).stop()
-  const running: Contestant[] = []
-  for (const name of names) running.push(await start(name))
-  const results = new Map<string, Best>()
-  for (const { name } of running) {
-    const infinite = Number.POSITIVE_INFINITY
-    results.set(name, { short: infinite, whole: infinite, medium: infinite, long: infinite, memory: 0 })
-  }
-  for (let round = 0; round < Number(values.rounds); round++) {
-    for (const contestant of running) {
-      const best = results.get(contestant.name) as Best
-      const keep = (what: 'short' | 'whole' | 'medium' | 'long', milliseconds: number) => {
-        best[what] = Math.min(best[what], milliseconds)
-      }
-      keep('short', await contestant.measure({ prompt: SHORT_PROMPT, count: 1 }))
-      keep('whole', await contestant.measure({ prompt: SHORT_PROMPT, count: 1 + DECODED }))
-      keep('medium', await contestant.measure({ prompt: 512, count: 1 }))
-      // Memory is that of ordinary use: the long prompt comes after it.
-      if (round === 0) best.memory = await contestant.peakMemory()
-    }
-    if (values['no-long'] || round % LONG_EVERY !== 0) continue
-    for (const contestant of running) {
-      const best = results.get(contestant.name) as Best
-      best.long = Math.min(best.long, await contestant.measure({ prompt: 3840, count: 1 }))
-    }
-  }
-  for (const contestant of running) contestant.stop()
-  report(results)
-}
-
-function report(results: ReadonlyMap<string, Best>): void {
-  const rates = [...results].map(([name, best]) => ({
-    name,
-    decode: (DECODED / (best.whole - best.short)) * 1000,
-    prompt512: (512 / best.medium) * 1000,
-    prompt3840: (3840 / best.long) * 1000,
-    megabytes: best.memory / 1e6
-  }))
-  if (values.json) {
-    console.log(JSON.stringify({ threads, results: rates }, null, 2))
-    return
-  }
-  console.log('| engine | decode, tokens/s | prompt of 512, tokens/s | prompt of 3,840, tokens/s | peak memory, MB |')
+for (const each of running) await each.stop()
+const result: EnginesResult = { threads, engines: running.map(each => each.result) }
+if (values.json) console.log(JSON.stringify(result, null, 2))
+else {
+  console.log('| engine, tokens/s: best (median) | decode | prompt of 512 | prompt of 3,840 | peak memory, MB |')
   console.log('|---|---|---|---|---|')
-  for (const { name, decode, prompt512, prompt3840, megabytes } of rates) {
-    const whole = [prompt512, prompt3840, megabytes].map(value => Math.round(value))
-    console.log(`| ${[name, decode.toFixed(1), ...whole].join(' | ')} |`)
+  const cell = (figure: Figure | null) =>
+    figure === null ? '–' : `${figure.best.toFixed(1)} (${figure.median.toFixed(1)})`
+  for (const { name, decode, prompt, longPrompt, megabytes } of result.engines) {
+    console.log(`| ${[name, cell(decode), cell(prompt), cell(longPrompt), Math.round(megabytes)].join(' | ')} |`)
   }
 }
-
-const engine = process.env.BENCH_ENGINE
-await (engine === undefined ? main() : serve(JSON.parse(engine)))

@@ -3,13 +3,13 @@
  *
  *   npm run bench
  */
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
-import type { ServingResult } from './serving.ts'
+import type { ModelServerResult } from './model-server.ts'
+import { runBenchmark } from './run-benchmark.ts'
 
 interface HttpCase {
   readonly case: string
@@ -24,20 +24,12 @@ interface Row {
   readonly unit: string
 }
 
-async function measure<A>(name: string): Promise<A> {
-  process.stderr.write(`${name} …\n`)
-  const file = fileURLToPath(new URL(`./${name}.ts`, import.meta.url))
-  const argv = ['--import', 'tsx', '--conditions=svc-source', file, '--json']
-  const { stdout } = await promisify(execFile)(process.execPath, argv, { maxBuffer: 64_000_000 })
-  return JSON.parse(stdout.slice(stdout.indexOf('{'))) as A
-}
-
-const http = await measure<{ results: HttpCase[] }>('http')
-const reload = await measure<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
-const soak = await measure<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
-const startup = await measure<{ results: Record<string, number> }>('startup')
-const inference = await measure<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
-const serving = await measure<ServingResult>('serving')
+const http = await runBenchmark<{ results: HttpCase[] }>('http')
+const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
+const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
+const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
+const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
+const modelServer = await runBenchmark<ModelServerResult>('model-server')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
 const rows: Row[] = [
@@ -113,19 +105,25 @@ const lines = [
     return `| ${each.model} | ${each.promptTokens} | ${cell(each.promptPerSecond, each.promptRatio)} | ${cell(each.decodePerSecond, each.decodeRatio)} | ${same} |`
   }),
   '',
-  'Weights in 8 and 4 bits against llama.cpp, and what they cost in quality: `plugins/inference-onnx/README.md`, measured by',
-  '`bench/quantisation.ts` and `bench/quantisation-quality.ts`.',
+  '## Model server',
   '',
-  '## Serving',
+  `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, nothing guessed ahead, against`,
+  `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
+  'Tokens per second where no unit is told: the best of rounds in which all engines took their turns, and in parentheses the',
+  'median. Ratios are ours over theirs.',
   '',
-  `A random model of the shape of Qwen2.5-0.5B with a small vocabulary, weights ${serving.quantization}, nothing guessed ahead`,
-  '(`bench/serving.ts`). Server, client and engine share the cores.',
+  ...modelServer.table,
   '',
-  '| what | measured | goal |',
-  '|---|---|---|',
-  `| a token over HTTP, one stream, over the engine's bare loop | ${serving.httpMs.toFixed(2)} ms, ${serving.engineMs.toFixed(2)} ms: +${(100 * serving.overhead).toFixed(1)} % | ≤ 3 % |`,
-  `| first token of a chat's 20th turn (${serving.promptTokens} tokens) over a cold one | ${serving.nextTurnMs.toFixed(0)} ms, ${serving.coldMs.toFixed(0)} ms: ${serving.nextTurnRatio.toFixed(2)}x | ≤ 0.15x |`,
-  `| eight clients over one, tokens per second | ${serving.eightClients.toFixed(0)}, ${serving.oneClient.toFixed(0)}: ${(serving.eightClients / serving.oneClient).toFixed(1)}x | – |`,
+  '- Q4_0 is the file that `llama-quantize` makes of this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
+  '  Decoding is behind a prompt of 512 tokens.',
+  '- Clients send prompts of 64 tokens at once and get 128 back. llama.cpp computes eight sequences in one batch through',
+  '  node-llama-cpp, behind a bare node:http server; the same client asks both.',
+  '- With the engine on two threads, client, server and engine share two cores; on one, the client has a core of its own.',
+  '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
+  '- transformers.js runs exports of the graph that this engine builds, with its packed weights: not what exporters make for',
+  '  it, whose graphs are not fused.',
+  '',
+  'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.',
   ''
 ]
 const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))

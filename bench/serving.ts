@@ -1,54 +1,56 @@
 /**
- * What serving adds to computing, and what the prefix cache saves. A model with the shape of Qwen2.5-0.5B but for its
- * vocabulary, and random weights, served over HTTP by a process of its own.
+ * What serving adds to computing, and what the prefix cache saves: the shape of Qwen2.5-0.5B with random weights, served over
+ * HTTP by a process of its own.
  *
- * 1. Streaming one answer over HTTP against the bare loop of the engine in another process, in turn: time per token, the
- *    first not counted; the least of all rounds.
+ * 1. Streaming one answer over HTTP against the bare loop of the engine in another process, in turn: time for each token
+ *    after the first, by the clock and of processor time of the process. With one thread the engine leaves a core of two to
+ *    the client; with two they share the cores.
  * 2. The first token of a chat's twentieth turn, which finds the turns before it in the cache, against that of the same
- *    conversation when nothing is there to be reused; the least of all rounds.
- * 3. Tokens per second of eight clients together, against one.
+ *    conversation when nothing is there to be reused.
  *
- *   node --import tsx --conditions=svc-source bench/serving.ts [--json] [--rounds N] [--quant none|q8|q4] [--model DIR]
+ * By the clock the best of all rounds and the median are reported, of processor time the mean.
+ *
+ *   node --import tsx --conditions=svc-source bench/serving.ts [--json] [--rounds N] [--quant none|q8|q4]
  */
-import { fork, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Quantization } from '@svc/contracts'
-import { OnnxEngine } from '../plugins/inference-onnx/src/engine.ts'
-import { halfBillionShape, writeRandomModel } from './inference/random-model.ts'
+import { complete } from './inference/completion-client.ts'
+import { startContestant } from './inference/contestant.ts'
+import { type Figure, least } from './inference/figures.ts'
+import { halfBillionModel, vocabulary } from './inference/half-billion.ts'
+import { startModelServer } from './inference/model-server.ts'
+import { scratch } from './inference/peers.ts'
+import { processorTime } from './inference/processor-time.ts'
+import { promptTokens } from './inference/prompt.ts'
+import { quietMoment } from './inference/quiet.ts'
 
-const root = resolve(import.meta.dirname, '..')
-const bundled = join(root, 'plugins', 'model-server', 'models', 'vox-tiny')
-const scratch = join(root, '.vox', 'bench')
+const PATIENCE_MS = 1500
+/** Between turns, in which a server's threads come to rest. */
 const REST_MS = 100
-const CLIENTS = 8
+const PROMPT = 64
+const ANSWER = 128
+const SLOTS = 8
 const TURNS = 20
-const ANSWER_TOKENS = 64
-/** That of the bundled model's tokenizer. */
-const VOCABULARY = 2048
+
+/** Milliseconds for each further token of one answer. */
+export interface StreamCost {
+  readonly threads: number
+  readonly engine: Figure
+  readonly http: Figure
+  /** Processor time of the engine's process, and of the server's. */
+  readonly engineProcessor: number
+  readonly httpProcessor: number
+}
 
 export interface ServingResult {
   readonly quantization: Quantization
-  /** Milliseconds per token, alone. */
-  readonly engineMs: number
-  readonly httpMs: number
-  /** Share that HTTP adds. */
-  readonly overhead: number
+  readonly streams: readonly StreamCost[]
   /** Milliseconds to the first token of the last turn, with and without what the turns before left behind. */
-  readonly nextTurnMs: number
-  readonly coldMs: number
-  readonly nextTurnRatio: number
+  readonly nextTurn: Figure
+  readonly cold: Figure
+  readonly turns: number
   readonly promptTokens: number
-  /** Tokens per second. */
-  readonly oneClient: number
-  readonly eightClients: number
 }
 
 interface Message {
@@ -56,150 +58,47 @@ interface Message {
   readonly content: string
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      json: { type: 'boolean', default: false },
-      rounds: { type: 'string', default: '5' },
-      quant: { type: 'string', default: 'q8' },
-      model: { type: 'string' }
-    }
-  })
-  const directory = values.model === undefined ? await randomModel() : resolve(values.model)
-  const result = await measure(directory, values.quant as Quantization, Number(values.rounds))
-  if (values.json) console.log(JSON.stringify(result, null, 2))
-  else print(result)
-}
-
-/** Every token has a text, so that each of them is a row of the stream. */
-async function randomModel(): Promise<string> {
-  const folder = join(scratch, 'models', 'random-360M')
-  if (existsSync(join(folder, 'model.safetensors'))) return folder
-  await writeRandomModel(folder, bundled, { ...halfBillionShape, vocabulary: VOCABULARY }, 'BF16')
-  return folder
-}
-
-async function measure(directory: string, quantization: Quantization, rounds: number): Promise<ServingResult> {
-  const server = await startServer(directory, quantization)
-  const engine = await startEngine(directory, quantization)
-  try {
-    let [engineMs, httpMs] = [Infinity, Infinity]
-    for (let round = 0; round < rounds; round++) {
-      engineMs = Math.min(engineMs, await engine.timePerToken())
-      httpMs = Math.min(httpMs, await timePerToken(server.url))
-    }
-    engine.stop()
-    const turns = await measureTurns(server.url, rounds)
-    let [oneClient, eightClients] = [0, 0]
-    for (let round = 0; round < rounds; round++) {
-      oneClient = Math.max(oneClient, await throughput(server.url, 1))
-      eightClients = Math.max(eightClients, await throughput(server.url, CLIENTS))
-    }
-    return { quantization, engineMs, httpMs, overhead: httpMs / engineMs - 1, ...turns, oneClient, eightClients }
-  } finally {
-    await server.stop()
-  }
-}
-
-async function startServer(directory: string, quantization: Quantization) {
-  const folder = await mkdtemp(join(tmpdir(), 'svc-bench-'))
-  await writeFile(
-    join(folder, 'svc.toml'),
-    [
-      '[plugins.model-server]',
-      `model = ${JSON.stringify(directory)}`,
-      `model_name = "bench"`,
-      `quantization = "${quantization}"`,
-      `slots = ${CLIENTS}`,
-      'port = 0',
-      '[plugins.inference-onnx]',
-      // What is guessed depends on the text, and would hide the rest.
-      'speculation = 0',
-      `cache_directory = ${JSON.stringify(join(scratch, 'cache'))}`
-    ].join('\n')
-  )
-  const program = join(root, 'kernel', 'bin', 'svc.mjs')
-  const child = spawn(process.execPath, [program, 'serve', '--profile', 'model-server', '--json'], {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'pipe']
-  })
-  const url = await new Promise<string>((found, failed) => {
-    const lines = createInterface({ input: child.stderr })
-    lines.on('line', line => {
-      const address = /model-server listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
-      if (address !== undefined) found(address)
+async function measureStream(
+  runDirectory: string,
+  options: { readonly quantization: Quantization; readonly threads: number },
+  rounds: number
+): Promise<StreamCost> {
+  const server = await startModelServer({ runDirectory, slots: SLOTS, ...options })
+  const engineOptions = { model: runDirectory, scratch, slots: SLOTS, ...options }
+  const engine = await startContestant('the engine', { engine: 'svc', options: engineOptions })
+  const clock: Record<'engine' | 'http', number[]> = { engine: [], http: [] }
+  const processor = { engine: 0, http: 0 }
+  for (let round = 0; round < rounds; round++) {
+    const prompt = promptTokens(PROMPT, round, vocabulary)
+    await quietMoment(PATIENCE_MS)
+    const bare = await engine.measure(prompt, ANSWER)
+    await quietMoment(PATIENCE_MS)
+    const served = await complete(server.url, {
+      prompt,
+      maxTokens: ANSWER,
+      processor: () => processorTime(server.processId)
     })
-    lines.on('close', () => failed(new Error('the server ended before it listened; `npm run build` first')))
-  })
-  while (!(await fetch(`${url}/ready`)).ok) await pause(200)
+    clock.engine.push(bare.tokenMs)
+    clock.http.push(served.tokenMs)
+    processor.engine += bare.tokenProcessorMs / rounds
+    processor.http += served.tokenProcessorMs / rounds
+  }
+  await engine.stop()
+  await server.stop()
   return {
-    url,
-    async stop() {
-      child.kill()
-      await once(child, 'exit')
-      await rm(folder, { recursive: true, force: true })
-    }
+    threads: options.threads,
+    engine: least(clock.engine),
+    http: least(clock.http),
+    engineProcessor: processor.engine,
+    httpProcessor: processor.http
   }
 }
 
-const PROMPT = 'Once upon a time there was a table with many columns, and nobody knew what they were for. '.repeat(4)
-
-/** The loop of the engine, without a server, in a process of its own. */
-async function startEngine(directory: string, quantization: Quantization) {
-  const child = fork(fileURLToPath(import.meta.url), [], {
-    env: { ...process.env, BENCH_ENGINE: JSON.stringify({ directory, quantization }) }
-  })
-  await once(child, 'message')
-  return {
-    async timePerToken(): Promise<number> {
-      await pause(REST_MS)
-      child.send('go')
-      return Number((await once(child, 'message'))[0])
-    },
-    stop: () => void child.kill()
-  }
-}
-
-async function serveEngine({ directory, quantization }: { directory: string; quantization: Quantization }) {
-  const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), speculation: 0 })
-  const model = await engine.load({ runDirectory: directory, quantization, slots: CLIENTS })
-  const tokens = model.tokenize(PROMPT)
-  process.on('message', async () => {
-    const run = async (maxTokens: number): Promise<number> => {
-      const began = performance.now()
-      const request = { tokens, maxTokens, sampling: { temperature: 0 }, ignoreEos: true, reusePrefix: false }
-      for await (const _ of model.generate(request));
-      return performance.now() - began
-    }
-    process.send?.(await perToken(run))
-  })
-  process.send?.('ready')
-}
-
-/** Milliseconds that each further token takes, the prompt and the first token aside. */
-async function perToken(run: (maxTokens: number) => Promise<number>): Promise<number> {
-  const one = await run(1)
-  return ((await run(1 + ANSWER_TOKENS)) - one) / ANSWER_TOKENS
-}
-
-async function timePerToken(url: string): Promise<number> {
-  await pause(REST_MS)
-  return perToken(async maxTokens => {
-    const began = performance.now()
-    // Another beginning each time: what is in the cache would make the first of two runs the slower one.
-    const prompt = `${began} ${PROMPT}`
-    const options = { temperature: 0, num_predict: maxTokens }
-    let count = 0
-    for await (const row of rows(await post(url, '/api/generate', { model: 'bench', prompt, raw: true, options })))
-      count = row.eval_count ?? count
-    if (count !== maxTokens) throw new Error(`the answer has ${count} tokens, not ${maxTokens}`)
-    return performance.now() - began
-  })
-}
-
-/** Least milliseconds to the first token of the last turn, over conversations that differ from their first word on. */
+/** Milliseconds to the first token of the last turn, over conversations that differ from their first word on. */
 async function measureTurns(url: string, rounds: number) {
-  let [nextTurnMs, coldMs, promptTokens] = [Infinity, Infinity, 0]
+  const nextTurn: number[] = []
+  const cold: number[] = []
+  let promptTokens = 0
   for (let round = 0; round < rounds; round++) {
     const messages: Message[] = []
     let last = { firstMs: 0, text: '', promptTokens: 0 }
@@ -208,13 +107,13 @@ async function measureTurns(url: string, rounds: number) {
       last = await ask(url, messages, 16)
       if (turn < TURNS - 1) messages.push({ role: 'assistant', content: last.text })
     }
-    nextTurnMs = Math.min(nextTurnMs, last.firstMs)
+    nextTurn.push(last.firstMs)
     promptTokens = last.promptTokens
     // Other words at the beginning: nothing that the server kept fits.
-    const cold = messages.map(message => ({ ...message, content: `x${round} ${message.content}` }))
-    coldMs = Math.min(coldMs, (await ask(url, cold, 1)).firstMs)
+    const others = messages.map(message => ({ ...message, content: `x${round} ${message.content}` }))
+    cold.push((await ask(url, others, 1)).firstMs)
   }
-  return { nextTurnMs, coldMs, nextTurnRatio: nextTurnMs / coldMs, promptTokens }
+  return { nextTurn: least(nextTurn), cold: least(cold), turns: TURNS, promptTokens }
 }
 
 async function ask(url: string, messages: readonly Message[], tokens: number) {
@@ -232,26 +131,8 @@ async function ask(url: string, messages: readonly Message[], tokens: number) {
   return { firstMs, text, promptTokens }
 }
 
-/** Tokens per second of some clients together, each with another prompt. */
-async function throughput(url: string, clients: number): Promise<number> {
-  await pause(REST_MS)
-  const began = performance.now()
-  const counts = await Promise.all(
-    Array.from({ length: clients }, async (_, client) => {
-      const options = { temperature: 0, num_predict: ANSWER_TOKENS }
-      let count = 0
-      const body = { model: 'bench', prompt: `${client} ${began} and so on`, raw: true, stream: true, options }
-      for await (const row of rows(await post(url, '/api/generate', body))) count = row.eval_count ?? count
-      return count
-    })
-  )
-  return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - began)) * 1000
-}
-
 interface Row {
-  readonly response?: string
   readonly message?: { readonly content: string }
-  readonly eval_count?: number
   readonly prompt_eval_count?: number
   readonly error?: string
 }
@@ -277,18 +158,35 @@ async function post(url: string, path: string, body: object): Promise<Response> 
   return response
 }
 
-function print(result: ServingResult): void {
-  const ms = (value: number) => `${value.toFixed(2)} ms`
-  console.log(`weights: ${result.quantization}`)
-  console.log(
-    `a token over HTTP ${ms(result.httpMs)}, engine alone ${ms(result.engineMs)}: +${(100 * result.overhead).toFixed(1)} %`
-  )
-  console.log(
-    `first token of turn ${TURNS} (${result.promptTokens} tokens) ${ms(result.nextTurnMs)}, cold ${ms(result.coldMs)}: ${result.nextTurnRatio.toFixed(3)}x`
-  )
-  console.log(`${CLIENTS} clients ${result.eightClients.toFixed(1)} tokens/s, one ${result.oneClient.toFixed(1)}`)
+function print({ quantization, streams, nextTurn, cold, turns, promptTokens }: ServingResult): void {
+  const ms = ({ best, median }: Figure) => `${best.toFixed(2)} ms (median ${median.toFixed(2)})`
+  const percent = (value: number) => `${value < 0 ? '' : '+'}${(100 * value).toFixed(1)} %`
+  console.log(`weights: ${quantization}`)
+  for (const { threads, engine, http, engineProcessor, httpProcessor } of streams) {
+    console.log(`a token with ${threads} threads:`)
+    console.log(`  over HTTP ${ms(http)}, engine alone ${ms(engine)}: ${percent(http.best / engine.best - 1)}`)
+    const processor = `${httpProcessor.toFixed(2)} ms, ${engineProcessor.toFixed(2)} ms`
+    console.log(`  processor time ${processor}: ${percent(httpProcessor / engineProcessor - 1)}`)
+  }
+  const share = (nextTurn.best / cold.best).toFixed(3)
+  console.log(`first token of turn ${turns} (${promptTokens} tokens) ${ms(nextTurn)}, cold ${ms(cold)}: ${share}x`)
 }
 
-const child = process.env.BENCH_ENGINE
-if (child === undefined) await main()
-else await serveEngine(JSON.parse(child))
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    quant: { type: 'string', default: 'q8' }
+  }
+})
+const rounds = Number(values.rounds)
+const quantization = values.quant as Quantization
+const runDirectory = await halfBillionModel()
+const streams: StreamCost[] = []
+for (const threads of [1, 2]) streams.push(await measureStream(runDirectory, { quantization, threads }, rounds))
+const server = await startModelServer({ runDirectory, quantization, slots: SLOTS, threads: 2 })
+const chat = await measureTurns(server.url, Math.ceil(rounds / 2))
+await server.stop()
+const result: ServingResult = { quantization, streams, ...chat }
+if (values.json) console.log(JSON.stringify(result, null, 2))
+else print(result)

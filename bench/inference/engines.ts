@@ -1,15 +1,11 @@
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Quantization } from '@svc/contracts'
 import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
+import { llamaContext } from './llama.ts'
+import { type Measured, Stopwatch } from './stopwatch.ts'
 
-/** One measurement: greedy, without end tokens. */
-export interface Measured {
-  readonly tokens: readonly number[]
-  readonly milliseconds: number
-}
-
+/** Writes greedily, over end tokens. */
 export interface Peer {
   generate(prompt: readonly number[], count: number): Promise<Measured>
 }
@@ -20,21 +16,22 @@ export interface OpenOptions {
   readonly threads: number
   /** For this engine alone; the others' files say it. Default `none`. */
   readonly quantization?: Quantization
+  /** For this engine alone, which otherwise decides itself. */
+  readonly slots?: number
   /** Folder with node_modules for what is not installed here, and with room for caches. */
   readonly scratch: string
 }
 
-async function openOwn({ model, threads, scratch, quantization = 'none' }: OpenOptions): Promise<Peer> {
+async function openOwn({ model, threads, scratch, quantization = 'none', slots }: OpenOptions): Promise<Peer> {
   const engine = new OnnxEngine({ cacheDirectory: join(scratch, 'cache'), threads, speculation: 0 })
-  const loaded = await engine.load({ runDirectory: model, quantization })
+  const loaded = await engine.load({ runDirectory: model, quantization, ...(slots && { slots }) })
   return {
     async generate(prompt, count) {
-      const tokens: number[] = []
-      const start = performance.now()
+      const stopwatch = new Stopwatch()
       const sampling = { temperature: 0 }
       const request = { tokens: prompt, maxTokens: count, ignoreEos: true, reusePrefix: false, sampling }
-      for await (const event of loaded.generate(request)) if (event.type === 'text') tokens.push(...event.tokens)
-      return { tokens, milliseconds: performance.now() - start }
+      for await (const event of loaded.generate(request)) if (event.type === 'text') stopwatch.add(...event.tokens)
+      return stopwatch.read()
     }
   }
 }
@@ -43,10 +40,7 @@ async function openOwn({ model, threads, scratch, quantization = 'none' }: OpenO
 interface Transformers {
   readonly env: { allowRemoteModels: boolean; localModelPath: string }
   readonly AutoModelForCausalLM: {
-    from_pretrained(
-      name: string,
-      options: object
-    ): Promise<{ generate(options: object): Promise<{ tolist(): bigint[][] }> }>
+    from_pretrained(name: string, options: object): Promise<{ generate(options: object): Promise<unknown> }>
   }
   readonly Tensor: new (type: string, data: BigInt64Array, shape: number[]) => unknown
 }
@@ -70,50 +64,36 @@ async function openTransformers({ model, threads, scratch }: OpenOptions): Promi
           BigInt64Array.from(prompt, token => BigInt(value(token))),
           [1, prompt.length]
         )
-      const start = performance.now()
-      const output = await loaded.generate({
+      const stopwatch = new Stopwatch()
+      let isPrompt = true
+      const put = ([tokens = []]: readonly (readonly bigint[])[]) => {
+        if (!isPrompt) stopwatch.add(...tokens.map(Number))
+        isPrompt = false
+      }
+      await loaded.generate({
         inputs: tensor(token => token),
         attention_mask: tensor(() => 1),
         max_new_tokens: count,
-        do_sample: false
+        do_sample: false,
+        streamer: { put, end: () => {} }
       })
-      const milliseconds = performance.now() - start
-      const [row = []] = output.tolist()
-      return { tokens: row.slice(prompt.length).map(Number), milliseconds }
+      return stopwatch.read()
     }
   }
 }
 
-/** What is used of node-llama-cpp. */
-interface LlamaModule {
-  getLlama(options: object): Promise<{
-    loadModel(options: object): Promise<{
-      createContext(options: object): Promise<{
-        getSequence(): {
-          clearHistory(): Promise<void>
-          evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
-        }
-      }>
-    }>
-  }>
-}
-
 async function openLlama({ model, threads, scratch }: OpenOptions): Promise<Peer> {
-  const entry = createRequire(join(scratch, 'package.json')).resolve('node-llama-cpp')
-  const { getLlama } = (await import(pathToFileURL(entry).href)) as LlamaModule
-  const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: threads })
-  const loaded = await llama.loadModel({ modelPath: model })
-  const context = await loaded.createContext({ contextSize: 4096, batchSize: 512, threads })
+  const context = await llamaContext({ model, threads, scratch, sequences: 1, contextSize: 4096 })
   const sequence = context.getSequence()
   return {
     async generate(prompt, count) {
       await sequence.clearHistory()
-      const tokens: number[] = []
-      const start = performance.now()
+      const stopwatch = new Stopwatch()
       for await (const token of sequence.evaluate(prompt, { temperature: 0, yieldEogToken: true })) {
-        if (tokens.push(token) === count) break
+        stopwatch.add(token)
+        if (stopwatch.count === count) break
       }
-      return { tokens, milliseconds: performance.now() - start }
+      return stopwatch.read()
     }
   }
 }

@@ -4,12 +4,19 @@ import type { TensorEntry } from '../../plugins/inference-onnx/src/safetensors.t
 import { TensorReader } from '../../plugins/inference-onnx/src/weights/tensor-reader.ts'
 
 /** Element types of GGUF: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md */
-const types = { F32: 0, Q4_0: 2, Q8_0: 8 } as const
-export type GgufType = keyof typeof types
+const types = { F32: 0, F16: 1, Q4_0: 2, Q8_0: 8 } as const
+type TensorType = keyof typeof types
+
+/**
+ * What matrices become: `pure Q4_0` is one type for all of them. `Q4_0` is what llama.cpp's own `llama-quantize` makes of
+ * a model whose head is its embedding: it gives that matrix Q6_K, and Q8_0 where 256 does not divide its rows, as here
+ * (`llama_tensor_get_type_impl` and `tensor_type_fallback` of src/llama-quant.cpp).
+ */
+export type GgufType = 'Q4_0' | 'pure Q4_0' | 'Q8_0' | 'F16'
 
 /** Weights that share a scale. */
 const BLOCK = 32
-const blockBytes = { F32: 4 * BLOCK, Q4_0: 2 + BLOCK / 2, Q8_0: 2 + BLOCK } as const
+const blockBytes = { F32: 4 * BLOCK, F16: 2 * BLOCK, Q4_0: 2 + BLOCK / 2, Q8_0: 2 + BLOCK } as const
 const ALIGNMENT = 32
 
 const modules: Readonly<Record<string, string>> = {
@@ -39,9 +46,7 @@ function ggufName(name: string): string {
  */
 export async function writeGguf(runDirectory: string, file: string, type: GgufType): Promise<void> {
   const { tensors, configuration } = await readRunDirectory(runDirectory, { adapter: false })
-  const entries = [...tensors.values()].map(
-    entry => ({ entry, type: entry.shape.length === 1 ? 'F32' : type }) as const
-  )
+  const entries = [...tensors.values()].map(entry => ({ entry, type: tensorType(entry, type) }))
   const number = (name: string) => configuration[name] as number
   const words = Array.from({ length: number('vocab_size') }, (_, id) => `w${id}`)
   const header = new Writer().text('GGUF', false).u32(3).u64(entries.length).u64(15)
@@ -84,15 +89,26 @@ export async function writeGguf(runDirectory: string, file: string, type: GgufTy
   await handle.close()
 }
 
-function byteLength({ shape }: TensorEntry, type: GgufType): number {
+function tensorType({ name, shape }: TensorEntry, type: GgufType): TensorType {
+  if (shape.length === 1) return 'F32'
+  if (type === 'pure Q4_0') return 'Q4_0'
+  return type === 'Q4_0' && name === 'model.embed_tokens.weight' ? 'Q8_0' : type
+}
+
+function byteLength({ shape }: TensorEntry, type: TensorType): number {
   return (shape.reduce((a, b) => a * b, 1) / BLOCK) * blockBytes[type]
 }
 
 const padded = (bytes: number) => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT
 
 /** Blocks of a half-precision scale and 32 numbers, as ggml's reference quantisation makes them. */
-function encode(values: Float32Array, type: GgufType): Uint8Array {
+function encode(values: Float32Array, type: TensorType): Uint8Array {
   if (type === 'F32') return new Uint8Array(values.buffer)
+  if (type === 'F16') {
+    const halves = new Uint16Array(values.length)
+    for (let i = 0; i < values.length; i++) halves[i] = halfBits(values[i] as number)
+    return new Uint8Array(halves.buffer)
+  }
   const size = blockBytes[type]
   const bytes = new Uint8Array((values.length / BLOCK) * size)
   const view = new DataView(bytes.buffer)

@@ -1,0 +1,75 @@
+/**
+ * Tokens per second of eight clients together over HTTP: the model server beside llama.cpp on the same weights (the shape of
+ * Qwen2.5-0.5B at random), whose sequences node-llama-cpp computes in one batch, behind a bare node:http server.
+ *
+ * Each server runs in a process of its own, and they take turns; the same program asks both. A round is eight prompts at
+ * once, read and answered; the best of all rounds and the median are reported.
+ *
+ *   node --import tsx --conditions=svc-source bench/clients.ts [--json] [--rounds N] [--threads N]
+ */
+import { parseArgs } from 'node:util'
+import { physicalParallelism } from '../plugins/inference-onnx/src/threads.ts'
+import { complete } from './inference/completion-client.ts'
+import { type Figure, most } from './inference/figures.ts'
+import { halfBillionGguf, halfBillionModel, vocabulary } from './inference/half-billion.ts'
+import { startLlamaServer } from './inference/llama-server.ts'
+import { startModelServer } from './inference/model-server.ts'
+import { installPeers, scratch } from './inference/peers.ts'
+import { promptTokens } from './inference/prompt.ts'
+import { quietMoment } from './inference/quiet.ts'
+
+const PATIENCE_MS = 1500
+const CLIENTS = 8
+const PROMPT = 64
+const ANSWER = 128
+
+export interface ClientsResult {
+  readonly clients: number
+  readonly promptTokens: number
+  readonly answerTokens: number
+  /** Tokens of all answers per second, reading of the prompts included. */
+  readonly servers: readonly { readonly name: string; readonly speed: Figure }[]
+}
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '4' },
+    threads: { type: 'string' }
+  }
+})
+const threads = Number(values.threads ?? (await physicalParallelism()))
+await installPeers()
+const runDirectory = await halfBillionModel()
+const own = (quantization: 'q8' | 'q4') => startModelServer({ runDirectory, quantization, threads, slots: CLIENTS })
+const llama = async (type: 'Q8_0' | 'Q4_0') =>
+  startLlamaServer({ model: await halfBillionGguf(type), threads, scratch, sequences: CLIENTS, contextSize: 512 })
+const servers = [
+  { name: 'svc q8', server: await own('q8'), speeds: [] as number[] },
+  { name: 'llama.cpp Q8_0', server: await llama('Q8_0'), speeds: [] as number[] },
+  { name: 'svc q4', server: await own('q4'), speeds: [] as number[] },
+  { name: 'llama.cpp Q4_0', server: await llama('Q4_0'), speeds: [] as number[] }
+]
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const { server, speeds } of servers) {
+    await quietMoment(PATIENCE_MS)
+    const start = performance.now()
+    const ask = (_: unknown, client: number) =>
+      complete(server.url, { prompt: promptTokens(PROMPT, round * CLIENTS + client, vocabulary), maxTokens: ANSWER })
+    await Promise.all(Array.from({ length: CLIENTS }, ask))
+    speeds.push((CLIENTS * ANSWER * 1000) / (performance.now() - start))
+  }
+}
+for (const { server } of servers) await server.stop()
+const result: ClientsResult = {
+  clients: CLIENTS,
+  promptTokens: PROMPT,
+  answerTokens: ANSWER,
+  servers: servers.map(({ name, speeds }) => ({ name, speed: most(speeds) }))
+}
+if (values.json) console.log(JSON.stringify(result, null, 2))
+else {
+  for (const { name, speed } of result.servers) {
+    console.log(`${name}: ${speed.best.toFixed(1)} tokens/s, median ${speed.median.toFixed(1)}`)
+  }
+}

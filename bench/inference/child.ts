@@ -1,0 +1,51 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** A program of this folder in a process of its own. */
+export interface Child<Answer> {
+  readonly processId: number
+  /** The next message from it. Throws when the process ends instead. */
+  reply(): Promise<Answer>
+  ask(question: object): Promise<Answer>
+  /** Largest resident set so far in bytes, mapped pages of files included. */
+  peakMemory(): number
+  stop(): Promise<void>
+}
+
+/** Starts a program with `argument`, which `childArgument` gives it, and waits until it reports that it is ready. */
+export async function startChild<Answer>(program: string, name: string, argument: object): Promise<Child<Answer>> {
+  const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
+  const child = fork(file, [JSON.stringify(argument)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const reply = async (): Promise<Answer> => {
+    const ended = new AbortController()
+    const exit = once(child, 'exit', { signal: ended.signal }).then(([code]) => {
+      throw new Error(`${name} ended with code ${code}`)
+    })
+    const [message] = await Promise.race([once(child, 'message'), exit]).finally(() => {
+      exit.catch(() => {})
+      ended.abort()
+    })
+    return message as Answer
+  }
+  await reply()
+  return {
+    processId: child.pid as number,
+    reply,
+    ask(question) {
+      child.send(question)
+      return reply()
+    },
+    peakMemory: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) * 1024,
+    async stop() {
+      child.kill()
+      await once(child, 'exit')
+    }
+  }
+}
+
+/** For the program: what `startChild` was given. */
+export function childArgument<Argument>(): Argument {
+  return JSON.parse(process.argv[2] as string) as Argument
+}

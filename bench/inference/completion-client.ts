@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+/** What came over HTTP. */
+export interface Completion {
+  readonly tokens: number
+  /** Milliseconds from the request to the first piece of text. */
+  readonly firstMs: number
+  /** For each further token: milliseconds, and processor time of the server where `processor` tells it. */
+  readonly tokenMs: number
+  readonly tokenProcessorMs: number
+}
+
+export interface CompletionRequest {
+  readonly prompt: readonly number[]
+  readonly maxTokens: number
+  /** Milliseconds that the server has computed so far. */
+  readonly processor?: () => number
+}
+
+/**
+ * Streams a completion in OpenAI's format. It shares the cores with what it measures, so it is a bare client that reads no
+ * row but that with the usage. Throws when the answer has other than `maxTokens` tokens.
+ */
+export async function complete(url: string, asked: CompletionRequest): Promise<Completion> {
+  const { prompt, maxTokens, processor = () => Number.NaN } = asked
+  const sent = request(`${url}/v1/completions`, { method: 'POST', headers: { 'content-type': 'application/json' } })
+  const fields = { model: 'bench', temperature: 0, stream: true, stream_options: { include_usage: true } }
+  const start = performance.now()
+  sent.end(JSON.stringify({ ...fields, prompt, max_tokens: maxTokens }))
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  if (response.statusCode !== 200) throw new Error(`${url}: ${response.statusCode} ${await text(response)}`)
+  let first: { readonly at: number; readonly processor: number } | null = null
+  let last = ''
+  for await (const bytes of response as AsyncIterable<Buffer>) {
+    first ??= { at: performance.now(), processor: processor() }
+    last = (last + bytes.toString('latin1')).slice(-1000)
+  }
+  const end = { at: performance.now(), processor: processor() }
+  const tokens = Number(/"completion_tokens":\s*(\d+)/.exec(last)?.[1])
+  if (first === null || tokens !== maxTokens) throw new Error(`${url}: ${tokens} tokens, not ${maxTokens}: ${last}`)
+  return {
+    tokens,
+    firstMs: first.at - start,
+    tokenMs: (end.at - first.at) / (tokens - 1),
+    tokenProcessorMs: (end.processor - first.processor) / (tokens - 1)
+  }
+}

@@ -1,0 +1,31 @@
+import { startChild } from './child.ts'
+import type { OpenOptions } from './engines.ts'
+import type { Measured } from './stopwatch.ts'
+
+/** An engine in a process of its own, with one model. */
+export interface Contestant {
+  readonly name: string
+  /** Reads the prompt and writes `count` tokens. */
+  measure(prompt: readonly number[], count: number): Promise<Measured>
+  /** Largest resident set so far in bytes, mapped pages of files included. */
+  peakMemory(): number
+  stop(): Promise<void>
+}
+
+/** What the process is told at its start. */
+export interface ContestantOptions {
+  /** Key of `engines`. */
+  readonly engine: string
+  readonly options: OpenOptions
+}
+
+export interface Question {
+  readonly prompt: readonly number[]
+  readonly count: number
+}
+
+export async function startContestant(name: string, argument: ContestantOptions): Promise<Contestant> {
+  const child = await startChild<Measured>('contestant-program', name, argument)
+  const measure = (prompt: readonly number[], count: number) => child.ask({ prompt, count } satisfies Question)
+  return { name, measure, peakMemory: child.peakMemory, stop: child.stop }
+}

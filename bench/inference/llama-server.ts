@@ -1,0 +1,13 @@
+import { startChild } from './child.ts'
+import type { LlamaOptions } from './llama.ts'
+import type { MeasuredServer } from './model-server.ts'
+
+/**
+ * Starts a server that does no more than it must: a bare node:http server that streams completions in OpenAI's format from
+ * llama.cpp, whose sequences are computed together.
+ */
+export async function startLlamaServer(options: LlamaOptions): Promise<MeasuredServer> {
+  const child = await startChild<number>('llama-server-program', 'the server with llama.cpp', options)
+  const port = await child.ask({})
+  return { url: `http://127.0.0.1:${port}`, processId: child.processId, stop: child.stop }
+}

@@ -1,0 +1,41 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** What is used of node-llama-cpp. */
+export interface LlamaSequence {
+  clearHistory(): Promise<void>
+  evaluate(tokens: readonly number[], options: object): AsyncIterable<number>
+}
+
+export interface LlamaContext {
+  readonly model: { detokenize(tokens: readonly number[]): string }
+  getSequence(): LlamaSequence
+}
+
+interface LlamaModule {
+  getLlama(options: object): Promise<{
+    loadModel(options: object): Promise<{ createContext(options: object): Promise<LlamaContext> }>
+  }>
+}
+
+export interface LlamaOptions {
+  /** GGUF file. */
+  readonly model: string
+  readonly threads: number
+  /** Folder with node-llama-cpp in its node_modules. */
+  readonly scratch: string
+  /** Sequences that are computed in one batch, and how long each may become. */
+  readonly sequences: number
+  readonly contextSize: number
+}
+
+/** Opens a model with llama.cpp on the processor. */
+export async function llamaContext(options: LlamaOptions): Promise<LlamaContext> {
+  const { model, threads, scratch, sequences, contextSize } = options
+  const entry = createRequire(join(scratch, 'package.json')).resolve('node-llama-cpp')
+  const { getLlama } = (await import(pathToFileURL(entry).href)) as LlamaModule
+  const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: threads })
+  const loaded = await llama.loadModel({ modelPath: model })
+  return loaded.createContext({ contextSize, sequences, batchSize: 512, threads })
+}

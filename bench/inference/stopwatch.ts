@@ -1,0 +1,43 @@
+/** One measurement. */
+export interface Measured {
+  readonly tokens: readonly number[]
+  /** Milliseconds from the request to the first token. */
+  readonly firstMs: number
+  /** Milliseconds from then on for each further token, by the clock and of processor time of this process; not a number without any. */
+  readonly tokenMs: number
+  readonly tokenProcessorMs: number
+}
+
+/** Takes the time of an answer while its tokens come. */
+export class Stopwatch {
+  readonly #tokens: number[] = []
+  readonly #start = performance.now()
+  #first = { at: 0, processor: 0, count: 0 }
+  #last = { at: 0, processor: 0 }
+
+  get count(): number {
+    return this.#tokens.length
+  }
+
+  add(...tokens: readonly number[]): void {
+    if (tokens.length === 0) return
+    this.#tokens.push(...tokens)
+    this.#last = { at: performance.now(), processor: processorTime() }
+    if (this.#first.count === 0) this.#first = { ...this.#last, count: tokens.length }
+  }
+
+  read(): Measured {
+    const further = this.count - this.#first.count
+    return {
+      tokens: this.#tokens,
+      firstMs: this.#first.at - this.#start,
+      tokenMs: (this.#last.at - this.#first.at) / further,
+      tokenProcessorMs: (this.#last.processor - this.#first.processor) / further
+    }
+  }
+}
+
+function processorTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}

@@ -1,0 +1,169 @@
+/**
+ * The model server on the CPU beside llama.cpp and transformers.js, as one table with its goals: runs the benchmarks of
+ * engines, of eight clients and of serving, one after the other, with two threads. Needs `npm run build`.
+ *
+ *   node --import tsx --conditions=svc-source bench/model-server.ts [--json] [--rounds N]
+ */
+import { parseArgs } from 'node:util'
+import type { ClientsResult } from './clients.ts'
+import { type Figure, highest, ratio } from './inference/figures.ts'
+import type { EngineSpeed, EnginesResult } from './quantisation.ts'
+import { runBenchmark } from './run-benchmark.ts'
+import type { ServingResult, StreamCost } from './serving.ts'
+
+interface Row {
+  readonly what: string
+  readonly ours: string
+  readonly theirs: string
+  readonly ratio: Figure
+  /** Bound of the ratio of the best rounds; null where it is reported without a goal. */
+  readonly goal: { readonly atLeast: number } | { readonly atMost: number } | null
+}
+
+export interface ModelServerResult {
+  readonly threads: number
+  /** Markdown. */
+  readonly table: readonly string[]
+}
+
+const THREADS = '2'
+const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, rounds: { type: 'string' } } })
+const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
+const engines = await runBenchmark<EnginesResult>('quantisation', '--threads', THREADS, ...rounds)
+const clients = await runBenchmark<ClientsResult>('clients', '--threads', THREADS, ...rounds)
+const serving = await runBenchmark<ServingResult>('serving', ...rounds)
+
+type Quantity = (speed: EngineSpeed) => Figure | null
+const decode: Quantity = ({ decode }) => decode
+const prompt: Quantity = ({ prompt }) => prompt
+const longPrompt: Quantity = ({ longPrompt }) => longPrompt
+
+interface Named {
+  readonly name: string
+  readonly figure: Figure
+}
+
+/** Those of the engines with one of these names that were measured, without the name of the engine. */
+function named(engine: string, quantity: Quantity, names: readonly string[]): Named[] {
+  return names.flatMap(name => {
+    const speed = engines.engines.find(each => each.name === `${engine} ${name}`)
+    const figure = speed === undefined ? null : quantity(speed)
+    return figure === null ? [] : [{ name, figure }]
+  })
+}
+
+const show = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0))
+const cell = ({ best, median }: Figure, unit = '') => `${show(best)} (${show(median)})${unit}`
+
+/** The fastest of ours beside the fastest of theirs, in tokens per second. */
+function faster(what: string, ours: readonly Named[], theirs: readonly Named[], goal: Row['goal']): Row {
+  const fastest = (all: readonly Named[]) => {
+    const figure = highest(all.map(each => each.figure))
+    return { figure, text: `${all.find(each => each.figure === figure)?.name} ${cell(figure)}` }
+  }
+  const [own, other] = [fastest(ours), fastest(theirs)]
+  return { what, ours: own.text, theirs: other.text, ratio: ratio(own.figure, other.figure), goal }
+}
+
+const OWN = ['q8', 'q4'] as const
+const own = (quantity: Quantity, ...names: readonly string[]) => named('svc', quantity, names)
+const llama = (quantity: Quantity, ...names: readonly string[]) => named('llama.cpp', quantity, names)
+const transformers = (quantity: Quantity, ...names: readonly string[]) => named('transformers.js', quantity, names)
+
+function servers(engine: string, ...names: readonly string[]): Named[] {
+  return names.flatMap(name => {
+    const server = clients.servers.find(each => each.name === `${engine} ${name}`)
+    return server === undefined ? [] : [{ name, figure: server.speed }]
+  })
+}
+
+function memory(what: string, name: string, peer: string): Row {
+  const megabytes = (wanted: string) => engines.engines.find(each => each.name === wanted)?.megabytes ?? Number.NaN
+  const [mine, theirs] = [megabytes(`svc ${name}`), megabytes(`llama.cpp ${peer}`)]
+  return {
+    what,
+    ours: `${name} ${show(mine)} MB`,
+    theirs: `${peer} ${show(theirs)} MB`,
+    ratio: ratio({ best: mine, median: mine }, { best: theirs, median: theirs }),
+    goal: { atMost: 1.2 }
+  }
+}
+
+function stream(cost: StreamCost): Row[] {
+  const { threads, engine, http, engineProcessor, httpProcessor } = cost
+  const on = `engine on ${threads} thread${threads === 1 ? '' : 's'}`
+  return [
+    {
+      what: `a token of one stream over HTTP : the bare loop, ${on}`,
+      ours: cell(http, ' ms'),
+      theirs: cell(engine, ' ms'),
+      ratio: ratio(http, engine),
+      goal: threads === 1 ? { atMost: 1.03 } : null
+    },
+    {
+      what: `processor time of the server's process for it : of the loop's, ${on}`,
+      ours: `${show(httpProcessor)} ms`,
+      theirs: `${show(engineProcessor)} ms`,
+      ratio: { best: httpProcessor / engineProcessor, median: httpProcessor / engineProcessor },
+      goal: null
+    }
+  ]
+}
+
+const peer = 'transformers.js'
+const rows: Row[] = [
+  faster('decode, 4 bits : Q4_0', own(decode, 'q4'), llama(decode, 'Q4_0'), { atLeast: 1 }),
+  faster('decode, 4 bits : Q4_0 with the head in 4 bits, too', own(decode, 'q4'), llama(decode, 'pure Q4_0'), null),
+  faster('decode, 8 bits : Q8_0', own(decode, 'q8'), llama(decode, 'Q8_0'), { atLeast: 1 }),
+  faster('prompt of 512, best : best', own(prompt, ...OWN), llama(prompt, 'Q4_0', 'Q8_0', 'F16'), { atLeast: 1.2 }),
+  faster('prompt of 3,840, best : best', own(longPrompt, ...OWN), llama(longPrompt, 'Q4_0', 'Q8_0', 'F16'), {
+    atLeast: 1.7
+  }),
+  faster(
+    `${clients.clients} clients over HTTP, 8 bits : Q8_0`,
+    servers('svc', 'q8'),
+    servers('llama.cpp', 'Q8_0'),
+    null
+  ),
+  faster(
+    `${clients.clients} clients over HTTP, 4 bits : Q4_0`,
+    servers('svc', 'q4'),
+    servers('llama.cpp', 'Q4_0'),
+    null
+  ),
+  faster(
+    `${clients.clients} clients over HTTP, best : best`,
+    servers('svc', ...OWN),
+    servers('llama.cpp', 'Q8_0', 'Q4_0'),
+    { atLeast: 1.1 }
+  ),
+  ...serving.streams.flatMap(stream),
+  {
+    what: `first token of a chat's turn ${serving.turns} (${serving.promptTokens} tokens) : nothing kept`,
+    ours: cell(serving.nextTurn, ' ms'),
+    theirs: cell(serving.cold, ' ms'),
+    ratio: ratio(serving.nextTurn, serving.cold),
+    goal: { atMost: 0.15 }
+  },
+  memory('peak memory, 8 bits : Q8_0', 'q8', 'Q8_0'),
+  memory('peak memory, 4 bits : Q4_0', 'q4', 'Q4_0'),
+  faster(`decode, best : ${peer}, best`, own(decode, ...OWN), transformers(decode, ...OWN), { atLeast: 1.5 }),
+  faster(`prompt of 512, best : ${peer}, best`, own(prompt, ...OWN), transformers(prompt, ...OWN), { atLeast: 4 }),
+  ...['q8', 'q4', 'F32'].flatMap(name => [
+    faster(`decode, ${name} : ${peer}`, own(decode, name), transformers(decode, name), null),
+    faster(`prompt of 512, ${name} : ${peer}`, own(prompt, name), transformers(prompt, name), null)
+  ])
+]
+
+function line({ what, ours, theirs, ratio, goal }: Row): string {
+  const text = goal === null ? '–' : 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`
+  const isReached = goal === null || ('atLeast' in goal ? ratio.best >= goal.atLeast : ratio.best <= goal.atMost)
+  const verdict = goal === null ? '' : isReached ? 'within' : 'short'
+  const share = ({ best, median }: Figure) =>
+    best === median ? best.toFixed(2) : `${best.toFixed(2)} (${median.toFixed(2)})`
+  return `| ${[what, ours, theirs, share(ratio), text, verdict].join(' | ')} |`
+}
+
+const table = ['| what | ours | theirs | ratio | goal | |', '|---|---|---|---|---|---|', ...rows.map(line)]
+const result: ModelServerResult = { threads: Number(THREADS), table }
+console.log(values.json ? JSON.stringify(result, null, 2) : table.join('\n'))
