@@ -1,5 +1,6 @@
-// What the kernel's package holds besides its own code: yargs, and the configuration that ships with svc.
-import { cpSync } from 'node:fs'
+// What the kernel's package holds besides its own code: libraries, and the configuration that ships with svc.
+import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -25,18 +26,39 @@ const measuring = {
 
 cpSync(fileURLToPath(new URL('../config', import.meta.url)), `${kernel}/dist/shipped-config`, { recursive: true })
 
-// One file in place of forty: the command line pays for every file that it opens.
-await build({
-  stdin: { contents: "export { default } from 'yargs'", resolveDir: kernel },
-  outfile: `${kernel}/dist/vendor/yargs.js`,
+// Libraries of many files, in one each and what they share: a start pays for every file that it opens.
+const vendored = {
+  ajv: "export { Ajv2020 } from 'ajv/dist/2020.js'",
+  'ajv-formats': "export { default } from 'ajv-formats'",
+  tapable:
+    "export { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from 'tapable'",
+  yargs: "export { default } from 'yargs'"
+}
+const entries = {
+  name: 'entries',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^vendored:/ }, ({ path }) => ({ path: path.slice('vendored:'.length), namespace: 'vendored' }))
+    onLoad({ filter: /./, namespace: 'vendored' }, ({ path }) => ({ contents: vendored[path], resolveDir: kernel }))
+  }
+}
+const outdir = `${kernel}/dist/vendor`
+const { metafile } = await build({
+  entryPoints: Object.fromEntries(Object.keys(vendored).map(name => [name, `vendored:${name}`])),
+  outdir,
   bundle: true,
+  splitting: true,
   minify: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
   legalComments: 'linked',
-  plugins: [measuring],
+  plugins: [entries, measuring],
   banner: {
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
-  }
+  },
+  metafile: true
 })
+
+// Parts that are shared are named by what they hold, and would pile up.
+const written = new Set(Object.keys(metafile.outputs).map(path => basename(path)))
+for (const file of readdirSync(outdir)) if (!written.has(file)) rmSync(`${outdir}/${file}`)

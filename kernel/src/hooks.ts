@@ -1,5 +1,5 @@
 import type { Hook, PluginManifest, Tap, TapOptions } from '@svc/plugin-sdk'
-import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from 'tapable'
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
 
 export interface RegisteredTap {
   readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>

@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import { Ajv2020 } from '#ajv'
+import formats from '#ajv-formats'
 
 export interface FieldProblem {
   /** Dotted path; empty for the value itself. */
