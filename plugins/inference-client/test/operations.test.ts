@@ -1,9 +1,8 @@
-import { inferenceEngine } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import { openServer } from '../../model-server/test/open-server.ts'
 import { ToyEngine } from '../../model-server/test/toy-engine.ts'
+import { toyPlugin } from '../../model-server/test/toy-plugin.ts'
 import inferenceClient from '../src/plugin.ts'
 import { type FakeOptions, fakeServer } from './fake-server.ts'
 
@@ -63,11 +62,7 @@ t.test('a server that has loaded nothing is no error, one that does not tell is 
 })
 
 t.test('our own server tells the same', async t => {
-  const engine = definePlugin({
-    name: 'toy-engine',
-    provides: [inferenceEngine],
-    activate: ctx => ctx.provide(inferenceEngine, new ToyEngine({ device: 'cuda:0' }))
-  })
+  const engine = toyPlugin(new ToyEngine({ device: 'cuda:0' }))
   const { url } = await openServer(t, [engine], { model: t.testdir({ 'config.json': '{}' }), model_name: 'ours' })
   const call = await open(t, url)
   t.match(await call('running'), {

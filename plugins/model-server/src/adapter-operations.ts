@@ -1,4 +1,4 @@
-import type { ModelAdapters, NamedAdapter } from '@svc/contracts'
+import type { LoadedModel, ModelAdapters, NamedAdapter } from '@svc/contracts'
 import { defineOperation, type Handler, isSvcError, t } from '@svc/plugin-sdk'
 import type { AdapterRoots } from './adapter-roots.ts'
 import { errors } from './errors.ts'
@@ -85,43 +85,48 @@ export const adaptersRemove = defineOperation({
 export function listAdapters(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersList> {
   return async (_, call) => {
     await loader.settled(call.signal)
-    return {
-      adapters: adaptersOf(served)
-        .list()
-        .map(each => entry(served, each))
-    }
+    const [{ adapters }] = served.variants()
+    if (adapters === null) throw unsupported(served)
+    return { adapters: adapters.map(each => entry(served, each)) }
   }
 }
 
 export function addAdapter(served: ServedModel, loader: ModelLoader, roots: AdapterRoots): Handler<typeof adaptersAdd> {
   return async (input, call) => {
-    await loader.settled(call.signal)
-    const adapters = adaptersOf(served)
-    const directory = await roots.resolve(input.directory)
+    const use = await loader.use(call.signal)
     try {
+      const adapters = adaptersOf(served, use.model)
+      const directory = await roots.resolve(input.directory)
       return entry(served, await adapters.add({ name: input.name, directory, signal: call.signal }))
     } catch (error) {
       throw fromEngine(error)
+    } finally {
+      use.release()
     }
   }
 }
 
 export function removeAdapter(served: ServedModel, loader: ModelLoader): Handler<typeof adaptersRemove> {
   return async (input, call) => {
-    await loader.settled(call.signal)
+    const use = await loader.use(call.signal)
     try {
-      await adaptersOf(served).remove(input.name)
+      await adaptersOf(served, use.model).remove(input.name)
     } catch (error) {
       throw fromEngine(error)
+    } finally {
+      use.release()
     }
     return { name: input.name, removed: true }
   }
 }
 
-function adaptersOf(served: ServedModel): ModelAdapters {
-  const { adapters } = served.ready().model
-  if (adapters !== undefined) return adapters
-  throw errors.create('MSV_ADAPTER_UNSUPPORTED', `the engine cannot add adapters to the model '${served.name}'`, {
+function adaptersOf(served: ServedModel, { adapters }: LoadedModel): ModelAdapters {
+  if (adapters === undefined) throw unsupported(served)
+  return adapters
+}
+
+function unsupported(served: ServedModel): Error {
+  return errors.create('MSV_ADAPTER_UNSUPPORTED', `the engine cannot add adapters to the model '${served.name}'`, {
     hint: 'Graphs that were exported take none: serve the weights themselves.'
   })
 }

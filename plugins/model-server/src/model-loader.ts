@@ -1,15 +1,18 @@
 import { createHash } from 'node:crypto'
-import type { InferenceEngine, LoadedModel } from '@svc/contracts'
+import type { InferenceEngine, LoadedModel, NamedAdapter } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
-import { ConfiguredAdapters, type ConfiguredNames } from './configured-adapters.ts'
+import { ConfiguredAdapters } from './configured-adapters.ts'
+import { durationMs } from './duration.ts'
 import { errors } from './errors.ts'
+import { KeptWeights, type Loaded, type ModelUse, type WeightsWatcher } from './kept-weights.ts'
 import { runDirectoryState } from './run-directory.ts'
-import type { ServedModel } from './served-model.ts'
+import { type KnownModel, remembered, type ServedModel } from './served-model.ts'
 import type { Settings } from './settings.ts'
+import type { ServedWeights } from './wire-services.ts'
 
 export type LoaderContext = Pick<
   PluginContext<Settings>,
-  'config' | 'keep' | 'log' | 'projectRoot' | 'signal' | 'background'
+  'config' | 'keep' | 'effect' | 'log' | 'projectRoot' | 'signal' | 'background'
 >
 
 /** How long a generation waits for a model at boot, when everything else waits with it. */
@@ -19,15 +22,15 @@ const RELOAD_WAIT_MS = 60_000
 
 /**
  * Loads the served model when something first wants it: routes that are about to serve, or a call. A process that only
- * lists or starts something else never loads any weights.
+ * lists or starts something else never loads any weights. What was unloaded is loaded again by whoever uses it.
  */
-export class ModelLoader {
+export class ModelLoader implements ServedWeights {
   readonly #ctx: LoaderContext
   readonly #engine: InferenceEngine
   readonly #served: ServedModel
   readonly #replaces: boolean
   readonly #adapters: ConfiguredAdapters
-  #names: ConfiguredNames = new Set()
+  #weights: KeptWeights | undefined
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
 
@@ -61,9 +64,8 @@ export class ModelLoader {
 
   /** Told when this instance has begun to serve: now nothing needs what only its predecessor's settings named. */
   serving(): void {
-    const { state } = this.#served
-    if (state.status !== 'ready') return
-    this.#adapters.removeOthers(state.model, this.#names).catch((error: unknown) => {
+    if (this.#served.state.status !== 'ready') return
+    this.#removeOthers().catch((error: unknown) => {
       this.#ctx.log.error('adapters of earlier settings could not be removed', { error })
     })
   }
@@ -73,10 +75,37 @@ export class ModelLoader {
     return this.#loading !== undefined && (await first(this.#loading, signal))
   }
 
-  /** Loads, and resolves when the model is ready or has failed. Rejects with the signal's reason when that comes first. */
+  /** Loads, and resolves when that has been done once or has failed. Rejects with the signal's reason if that comes first. */
   async settled(signal: AbortSignal): Promise<void> {
     this.begin()
     if (!(await first(this.#loading, signal))) throw signal.reason
+  }
+
+  /** Waits for the first load as well. Throws `MSV_MODEL_FAILED`, or the reason of the signal. */
+  async use(signal: AbortSignal, keepMs?: number): Promise<ModelUse> {
+    if (this.#served.state.status !== 'ready') await this.settled(signal)
+    const weights = this.#weights
+    // What has never been there needs other settings or other files.
+    if (weights === undefined || this.#served.known === undefined) throw this.#served.notReady()
+    try {
+      return await weights.use(() => this.#open(weights), signal, keepMs)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw this.#served.failure(error)
+    }
+  }
+
+  async unload(): Promise<void> {
+    await this.#weights?.unload()
+  }
+
+  get expiresAt(): Date | null {
+    return this.#weights?.expiresAt ?? null
+  }
+
+  /** Told when the settings have another time to stay. */
+  stayAsConfigured(): void {
+    this.#weights?.stayFor(durationMs(this.#ctx.config.keep_alive) as number)
   }
 
   async #waitToServe(loading: Promise<void>): Promise<void> {
@@ -86,45 +115,93 @@ export class ModelLoader {
     throw errors.create('MSV_MODEL_FAILED', this.#served.describe(), { cause: state.error })
   }
 
-  /** Never rejects: a failure is the model's state. */
-  async #load(): Promise<void> {
-    const served = this.#served
-    const { log, signal } = this.#ctx
+  async #removeOthers(): Promise<void> {
+    const use = await this.use(this.#ctx.signal)
     try {
-      const startedAt = performance.now()
-      served.state = { status: 'loading', fraction: 0, step: 'reading the run directory' }
-      const { fingerprint, modifiedAt } = await runDirectoryState(served.directory)
-      const { model, names, opened } = await this.#acquire(fingerprint)
-      served.state = { status: 'loading', fraction: 1, step: 'adding the adapters' }
-      await this.#adapters.add(model, names)
-      this.#names = names
-      served.state = { status: 'ready', model, modifiedAt }
-      const seconds = ((performance.now() - startedAt) / 1000).toFixed(2)
-      log.info(opened ? `${served.describe()}, loaded in ${seconds} s` : `${served.describe()}, kept from before`)
-    } catch (cause) {
-      // A unit that is disposed while it loads has nobody left to tell.
-      if (signal.aborted) return
-      const error = cause instanceof Error ? cause : new Error(String(cause))
-      served.state = { status: 'failed', error }
-      log.error(served.describe(), { error })
+      await this.#adapters.removeOthers(use.model, (this.#weights as KeptWeights).configured)
+    } finally {
+      use.release()
     }
   }
 
-  /** The weights, kept across reloads for as long as the engine, the files and the settings that shape them stay. */
-  async #acquire(
-    fingerprint: string
-  ): Promise<{ readonly model: LoadedModel; readonly names: ConfiguredNames; readonly opened: boolean }> {
+  /** Never rejects: a failure is the model's state. */
+  async #load(): Promise<void> {
+    const { signal } = this.#ctx
+    try {
+      this.#progress(0, 'reading the run directory')
+      const weights = await this.#keep()
+      let opened = false
+      const use = await weights.use(() => {
+        opened = true
+        return this.#open(weights)
+      }, signal)
+      try {
+        if (!opened) await this.#adopt(use, weights)
+      } finally {
+        use.release()
+      }
+    } catch (cause) {
+      if (this.#served.state.status !== 'failed') this.#fail(cause)
+    }
+  }
+
+  /** Takes over a model that another instance has loaded. */
+  async #adopt({ model, modifiedAt }: Loaded, { configured }: KeptWeights): Promise<void> {
+    this.#progress(1, 'adding the adapters')
+    await this.#adapters.add(model, configured)
+    this.#served.state = { status: 'ready', model, modifiedAt }
+    this.#ctx.log.info(`${this.#served.describe()}, kept from before`)
+  }
+
+  /** What is kept across reloads for as long as the engine, the files and the settings that shape the weights stay. */
+  async #keep(): Promise<KeptWeights> {
+    const { config } = this.#ctx
+    const { directory } = this.#served
+    const { device, quantization, slots, context } = config
+    const engine = this.#engine
+    const { fingerprint } = await runDirectoryState(directory)
+    const parts = [engine.name, engine.instance, directory, fingerprint, device, quantization, slots, context]
+    const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+    const weights = await this.#ctx.keep(
+      `weights 1 ${key}`,
+      () => new KeptWeights(),
+      kept => kept.close()
+    )
+    this.#ctx.effect('watch the weights', weights.watch(this.#watcher()))
+    this.#weights = weights
+    this.stayAsConfigured()
+    return weights
+  }
+
+  #watcher(): WeightsWatcher {
+    const served = this.#served
+    const { log } = this.#ctx
+    return {
+      loaded: loaded => {
+        served.state = { status: 'ready', ...loaded }
+      },
+      unloaded: (loaded, closed) => {
+        served.state = { status: 'unloaded', known: remembered(loaded) }
+        closed.then(
+          () => log.info(served.describe()),
+          (error: unknown) => log.error(`model '${served.name}' could not be unloaded`, { error })
+        )
+      }
+    }
+  }
+
+  /** Loads the model with all its adapters. Throws what the engine does. */
+  async #open(weights: KeptWeights): Promise<Loaded> {
     const { config, log } = this.#ctx
     const { name, directory } = this.#served
     const { device, quantization, slots, context } = config
     const engine = this.#engine
-    const parts = [engine.name, engine.instance, directory, fingerprint, device, quantization, slots, context]
-    const key = createHash('sha256').update(JSON.stringify(parts)).digest('hex')
-    let opened = false
-    const open = (): Promise<LoadedModel> => {
-      opened = true
+    const startedAt = performance.now()
+    try {
       log.info(`loading model '${name}' from ${directory}`, { engine: engine.name, device })
-      return engine.load({
+      this.#progress(0, 'reading the run directory')
+      const { modifiedAt } = await runDirectoryState(directory)
+      const model = await engine.load({
         runDirectory: directory,
         slots,
         ...(device === undefined ? {} : { device: device === 'best' ? 'auto' : device }),
@@ -132,11 +209,46 @@ export class ModelLoader {
         ...(context === undefined ? {} : { maxContext: context }),
         onProgress: this.#progressReporter()
       })
+      try {
+        this.#progress(1, 'adding the adapters')
+        await this.#adapters.add(model, weights.configured)
+        await this.#addAgain(model, weights.parted)
+      } catch (error) {
+        await model.close()
+        throw error
+      }
+      const { parameters, device: used } = model.info
+      const seconds = ((performance.now() - startedAt) / 1000).toFixed(2)
+      log.info(`model '${name}' is ready: ${parameters} parameters on ${used}, loaded in ${seconds} s`)
+      return { model, modifiedAt }
+    } catch (cause) {
+      this.#fail(cause)
+      throw cause
     }
-    const model = await this.#ctx.keep(`model ${key}`, open, loaded => loaded.close())
-    const noNames = (): ConfiguredNames => new Set()
-    const names = await this.#ctx.keep(`adapters ${key}`, noNames, () => undefined)
-    return { model, names, opened }
+  }
+
+  /** Adapters of callers come back with the model; what has become of their folders must not keep it away. */
+  async #addAgain({ adapters }: LoadedModel, parted: readonly NamedAdapter[]): Promise<void> {
+    for (const { name, directory } of parted) {
+      if (adapters?.list().some(adapter => adapter.name === name)) continue
+      try {
+        await adapters?.add({ name, directory })
+      } catch (error) {
+        this.#ctx.log.warn(`the adapter '${name}' from ${directory} is gone, since it cannot be read again`, { error })
+      }
+    }
+  }
+
+  #fail(cause: unknown): void {
+    // A unit that is disposed while it loads has nobody left to tell.
+    if (this.#ctx.signal.aborted) return
+    const served = this.#served
+    served.state = { status: 'failed', error: cause, ...alreadyKnown(served) }
+    this.#ctx.log.error(served.describe(), { error: cause })
+  }
+
+  #progress(fraction: number, step: string): void {
+    this.#served.state = { status: 'loading', fraction, step, ...alreadyKnown(this.#served) }
   }
 
   /** Shows every step to clients and readiness checks; logs each step once. */
@@ -144,12 +256,16 @@ export class ModelLoader {
     const served = this.#served
     let last: string | undefined
     return (fraction, step) => {
-      if (served.state.status === 'loading') served.state = { status: 'loading', fraction, step }
+      if (served.state.status === 'loading') this.#progress(fraction, step)
       if (step === last) return
       last = step
       this.#ctx.log.info(`model '${served.name}': ${step}`, { percent: Math.floor(fraction * 100) })
     }
   }
+}
+
+function alreadyKnown({ known }: ServedModel): { readonly known?: KnownModel } {
+  return known === undefined ? {} : { known }
 }
 
 /** True when the work settled first; false when the signal was aborted or the time was over before that. */

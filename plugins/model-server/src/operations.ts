@@ -8,7 +8,7 @@ import { adapterOf, type ServedModel } from './served-model.ts'
 
 const modelSummary = t.object({
   name: t.string({ description: 'Name that clients ask for.' }),
-  status: t.enum(['idle', 'loading', 'ready', 'failed']),
+  status: t.enum(['idle', 'loading', 'ready', 'unloaded', 'failed']),
   detail: t.string({ description: 'One sentence on how it is.' }),
   directory: t.string({ description: 'Run directory.' }),
   device: t.optional(t.string()),
@@ -100,10 +100,10 @@ export const modelGenerate = defineOperation({
 
 export function listModels(served: ServedModel): Handler<typeof modelList> {
   return () => {
-    const { state, name, directory } = served
+    const { state, known, name, directory } = served
     const summary = { name, status: state.status, detail: served.describe(), directory }
-    if (state.status !== 'ready') return { models: [summary] }
-    const { device, family, parameters, precision, contextLength, adapter, digest } = state.model.info
+    if (known === undefined) return { models: [summary] }
+    const { device, family, parameters, precision, contextLength, adapter, digest } = known.info
     const facts = { device, family, parameters, precision, context: contextLength, adapter: adapter !== null, digest }
     return { models: [{ ...summary, ...facts }] }
   }
@@ -118,42 +118,46 @@ export function generateText(
   return async (input, call) => {
     served.check(input.model)
     const constraint = grammars.byDefault()
-    await loader.settled(call.signal)
-    const variant = served.find(input.model)
-    const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
-    const request: ChatRequest = {
-      intent: {
-        messages: [...system, { role: 'user', content: input.prompt }],
-        thinkingField: 'prompt',
-        ...(constraint === undefined ? {} : { constraint })
-      },
-      options: {
-        ...adapterOf(variant),
-        sampling: {
-          ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
-          ...(input.seed === undefined ? {} : { seed: input.seed })
+    const use = await loader.use(call.signal)
+    try {
+      const variant = served.find(input.model)
+      const system = input.system === undefined ? [] : [{ role: 'system', content: input.system } as const]
+      const request: ChatRequest = {
+        intent: {
+          messages: [...system, { role: 'user', content: input.prompt }],
+          thinkingField: 'prompt',
+          ...(constraint === undefined ? {} : { constraint })
         },
-        ...(input.max_tokens === undefined ? {} : { maxTokens: input.max_tokens }),
-        ...(input.stop === undefined ? {} : { stop: input.stop })
-      }
-    }
-    const text: string[] = []
-    const { events } = await startChat(served, completions, request, call.signal)
-    for await (const event of events) {
-      if (event.type === 'text') {
-        text.push(event.text)
-        call.emit(event.text)
-      } else if (event.type === 'done') {
-        const { promptTokens, completionTokens } = event.usage
-        return {
-          text: text.join(''),
-          model: variant.name,
-          finish_reason: event.finishReason === 'length' ? 'length' : 'stop',
-          prompt_tokens: promptTokens,
-          completion_tokens: completionTokens
+        options: {
+          ...adapterOf(variant),
+          sampling: {
+            ...(input.temperature === undefined ? {} : { temperature: input.temperature }),
+            ...(input.seed === undefined ? {} : { seed: input.seed })
+          },
+          ...(input.max_tokens === undefined ? {} : { maxTokens: input.max_tokens }),
+          ...(input.stop === undefined ? {} : { stop: input.stop })
         }
       }
+      const text: string[] = []
+      const { events } = await startChat(served, completions, request, call.signal)
+      for await (const event of events) {
+        if (event.type === 'text') {
+          text.push(event.text)
+          call.emit(event.text)
+        } else if (event.type === 'done') {
+          const { promptTokens, completionTokens } = event.usage
+          return {
+            text: text.join(''),
+            model: variant.name,
+            finish_reason: event.finishReason === 'length' ? 'length' : 'stop',
+            prompt_tokens: promptTokens,
+            completion_tokens: completionTokens
+          }
+        }
+      }
+      return call.fail('MSV_STOPPED')
+    } finally {
+      use.release()
     }
-    return call.fail('MSV_STOPPED')
   }
 }

@@ -38,7 +38,7 @@ import { UnknownModels } from './unknown-models.ts'
 const LISTENER = 'model-server'
 const BUNDLED_MODEL = ['models', 'vox-tiny']
 
-const HEALTH = { idle: 'ok', loading: 'degraded', ready: 'ok', failed: 'failed' } as const
+const HEALTH = { idle: 'ok', loading: 'degraded', ready: 'ok', unloaded: 'ok', failed: 'failed' } as const
 
 export default definePlugin({
   name: 'model-server',
@@ -72,6 +72,7 @@ export default definePlugin({
     const grammars = new Grammars(() => ctx.config.grammar)
     const loader = new ModelLoader(ctx, engine, served, await hasPredecessor(ctx))
     const ownClient = new OwnClient(client, served, { host, port })
+    ctx.onConfig(() => loader.stayAsConfigured())
     ctx.effect('running completions', () => completions.stop())
 
     if (api_key === undefined && !isLoopback(host)) {
@@ -87,6 +88,7 @@ export default definePlugin({
         loader.begin()
         return modelServerRoutes(app as FastifyInstance, {
           served,
+          weights: loader,
           completions,
           grammars,
           log: ctx.log,
@@ -117,7 +119,11 @@ export default definePlugin({
     })
     ctx.contribute(readiness, {
       name: 'model-server',
-      check: () => ({ ok: served.state.status === 'ready', detail: served.describe() })
+      // What has been loaded once is loaded again by whoever asks.
+      check: () => ({
+        ok: served.state.status !== 'failed' && served.known !== undefined,
+        detail: served.describe()
+      })
     })
     ctx.health('client of this process', () => {
       const problem = ownClient.problem()

@@ -1,26 +1,43 @@
 import { createHash } from 'node:crypto'
 import type { LoadedModel, NamedAdapter } from '@svc/contracts'
 import { errors } from './errors.ts'
+import { fillsInTheMiddle } from './fill-in-the-middle.ts'
+import type { Loaded } from './kept-weights.ts'
 import { shownName } from './shown-name.ts'
 
+/** `known`: what was loaded before, where something was; then requests wait for the next load, or begin it. */
 export type ModelState =
   | { readonly status: 'idle' }
-  | { readonly status: 'loading'; readonly fraction: number; readonly step: string }
-  | { readonly status: 'ready'; readonly model: LoadedModel; readonly modifiedAt: Date }
-  | { readonly status: 'failed'; readonly error: Error }
+  | { readonly status: 'loading'; readonly fraction: number; readonly step: string; readonly known?: KnownModel }
+  | ({ readonly status: 'ready' } & Loaded)
+  | { readonly status: 'unloaded'; readonly known: KnownModel }
+  | { readonly status: 'failed'; readonly error: unknown; readonly known?: KnownModel }
 
-export interface ReadyModel {
-  readonly model: LoadedModel
-  /** When the newest file of the run directory was written. */
-  readonly modifiedAt: Date
+/** What can be told of a model whether or not its weights are in memory. */
+export interface KnownModel extends Pick<LoadedModel, 'info' | 'chatAbilities'>, Pick<Loaded, 'modifiedAt'> {
+  /** Whether it can fill a gap in a text. */
+  infills(): boolean
+  /** Null where the engine can add none. */
+  readonly adapters: readonly NamedAdapter[] | null
 }
 
 /** One of the names that clients may ask for: the model as it was loaded, or its base with an adapter. */
-export interface ServedVariant extends ReadyModel {
+export interface ServedVariant extends KnownModel {
   readonly name: string
   /** Name of the model that it is made from; null for that itself. */
   readonly parent: string | null
   readonly adapter: NamedAdapter | null
+}
+
+function knownOf({ model, modifiedAt }: Loaded): KnownModel {
+  const { info, chatAbilities, adapters } = model
+  return { info, chatAbilities, modifiedAt, adapters: adapters?.list() ?? null, infills: () => fillsInTheMiddle(model) }
+}
+
+/** What is still known when the model is gone. */
+export function remembered(loaded: Loaded): KnownModel {
+  const infills = fillsInTheMiddle(loaded.model)
+  return { ...knownOf(loaded), infills: () => infills }
 }
 
 /** An `MSV_MODEL_UNKNOWN`. */
@@ -28,7 +45,7 @@ export interface UnknownModel {
   readonly data: { readonly asked: string; readonly served: readonly string[] }
 }
 
-/** The one model of this server and how far it has come: nobody wanted it yet, loading, ready or failed. */
+/** The one model of this server and how far it has come: nobody wanted it yet, loading, ready, unloaded or failed. */
 export class ServedModel {
   /** Name that clients ask for. */
   readonly name: string
@@ -41,13 +58,30 @@ export class ServedModel {
     this.directory = directory
   }
 
-  /** Throws `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
-  ready(): ReadyModel {
+  /** What is known of the model since it was loaded for the first time. */
+  get known(): KnownModel | undefined {
+    const { state } = this
+    if (state.status === 'ready') return knownOf(state)
+    return state.status === 'idle' ? undefined : state.known
+  }
+
+  /** The loaded model. Throws `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
+  ready(): Loaded {
     const { state } = this
     if (state.status === 'ready') return state
-    if (state.status !== 'failed') throw errors.create('MSV_MODEL_LOADING', this.describe())
-    throw errors.create('MSV_MODEL_FAILED', this.describe(), {
-      cause: state.error,
+    throw this.notReady()
+  }
+
+  /** Why nothing can be asked of the model: `MSV_MODEL_LOADING` or `MSV_MODEL_FAILED` with the reason. */
+  notReady(): Error {
+    const { state } = this
+    return state.status === 'failed' ? this.failure(state.error) : errors.create('MSV_MODEL_LOADING', this.describe())
+  }
+
+  /** What a request is told when the model could not be loaded for it. */
+  failure(error: unknown): Error {
+    return errors.create('MSV_MODEL_FAILED', this.#failureText(error), {
+      cause: error,
       hint: 'See the log, repair the run directory or the settings, then run `svc plugins reload model-server`.'
     })
   }
@@ -59,33 +93,39 @@ export class ServedModel {
     if (state.status === 'loading') {
       return `model '${this.name}' is loading: ${state.step}, ${Math.floor(state.fraction * 100)} %`
     }
+    if (state.status === 'unloaded') return `model '${this.name}' is unloaded until somebody asks for it`
     if (state.status === 'failed') {
-      return `model '${this.name}' could not be loaded from ${this.directory}: ${state.error.message}`
+      return this.#failureText(state.error)
     }
     const { parameters, device } = state.model.info
     return `model '${this.name}' is ready: ${parameters} parameters on ${device}`
   }
 
-  /** What can be asked for now. Throws as {@link ready} does. */
+  #failureText(error: unknown): string {
+    const why = error instanceof Error ? error.message : String(error)
+    return `model '${this.name}' could not be loaded from ${this.directory}: ${why}`
+  }
+
+  /** What can be asked for. Throws as {@link ready} does until the model has been loaded once. */
   variants(): readonly [ServedVariant, ...ServedVariant[]] {
-    const ready = this.ready()
-    const adapters = ready.model.adapters?.list() ?? []
+    const { known } = this
+    if (known === undefined) throw this.notReady()
+    const { name } = this
     return [
-      { ...ready, name: this.name, parent: null, adapter: null },
-      ...adapters.map(adapter => ({ ...ready, name: `${this.name}:${adapter.name}`, parent: this.name, adapter }))
+      { ...known, name, parent: null, adapter: null },
+      ...(known.adapters ?? []).map(adapter => ({ ...known, name: `${name}:${adapter.name}`, parent: name, adapter }))
     ]
   }
 
   /** Names that can be asked for, as far as they are known. */
   names(): readonly [string, ...string[]] {
-    const { state, name } = this
-    const adapters = state.status === 'ready' ? (state.model.adapters?.list() ?? []) : []
-    return [name, ...adapters.map(adapter => `${name}:${adapter.name}`)]
+    const { known, name } = this
+    return [name, ...(known?.adapters ?? []).map(adapter => `${name}:${adapter.name}`)]
   }
 
   /** Whether a name stands for something here, or may once the model is loaded. */
   has(asked: string): boolean {
-    if (this.state.status !== 'ready') return mayStandFor(this.name, asked)
+    if (this.known === undefined) return mayStandFor(this.name, asked)
     return isLoaded(this.name, asked) || this.names().includes(asked)
   }
 
@@ -97,7 +137,7 @@ export class ServedModel {
     if (!mayStandFor(this.name, asked)) throw this.unknown(asked)
   }
 
-  /** What a name stands for. Throws `MSV_MODEL_UNKNOWN`, and as {@link ready} does. */
+  /** What a name stands for. Throws `MSV_MODEL_UNKNOWN`, and as {@link variants} does. */
   find(asked: string | undefined): ServedVariant {
     this.check(asked)
     const [loaded, ...adapted] = this.variants()
@@ -134,9 +174,9 @@ export function adapterOf({ adapter }: ServedVariant): { readonly adapter?: stri
 }
 
 /** Identity of the weights: the model's digest, or one that is made from it and what is known of the adapter. */
-export function variantDigest({ model, adapter }: ServedVariant): string {
-  if (adapter === null) return model.info.digest
+export function variantDigest({ info, adapter }: ServedVariant): string {
+  if (adapter === null) return info.digest
   return createHash('sha256')
-    .update(JSON.stringify([model.info.digest, adapter]))
+    .update(JSON.stringify([info.digest, adapter]))
     .digest('hex')
 }

@@ -1,4 +1,5 @@
 import { type Infer, t } from '@svc/plugin-sdk'
+import { DURATION } from './duration.ts'
 
 export const settings = t.object({
   model: t.optional(
@@ -53,6 +54,13 @@ export const settings = t.object({
   context: t.optional(
     t.integer({ minimum: 16, description: 'Upper bound on the context in tokens. Without it what the model allows.' })
   ),
+  keep_alive: t.string({
+    default: '-1',
+    pattern: DURATION,
+    'x-reload': 'live',
+    description:
+      'How long the model stays loaded after its last request, such as 5m; without a unit seconds. 0 unloads it at once, a negative one never. Requests of the Ollama API may say otherwise.'
+  }),
   max_tokens: t.integer({
     default: 512,
     minimum: 1,

@@ -1,4 +1,4 @@
-import { cpSync, symlinkSync } from 'node:fs'
+import { cpSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { LoadedModel } from '@svc/contracts'
@@ -135,6 +135,27 @@ t.test('adapters that came by calls outlive a reload of the plugin, with the mod
     ['one', 'hot']
   )
   t.same(await Promise.all(['tiny:one', 'tiny:hot'].map(generate)), before)
+})
+
+t.test('adapters come back with a model that was unloaded, those of callers too unless they are gone', async t => {
+  const { json, call, generate, project } = await open(t, { adapters: { one: join(PEFT, 'all-linear') } })
+  await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
+  await call('model.adapters.add', { name: 'lost', directory: 'adapters/all-linear' })
+  const names = ['tiny', 'tiny:one', 'tiny:hot']
+  const before = await Promise.all(names.map(generate))
+  t.equal(new Set(before).size, 3)
+  t.match((await json('/api/generate', { model: 'tiny', keep_alive: 0, stream: false })).body, {
+    done_reason: 'unload'
+  })
+  const tags = async () => (await json('/api/tags')).body.models.map(({ name }: { name: string }) => name)
+  t.same(await tags(), [...names, 'tiny:lost'])
+  rmSync(join(project, 'adapters/all-linear'), { recursive: true })
+  t.same(await Promise.all(names.map(generate)), before)
+  t.same(await tags(), names)
+  t.equal((await json('/api/generate', { model: 'tiny:lost', prompt })).status, 404)
+  await json('/api/generate', { model: 'tiny', keep_alive: 0, stream: false })
+  t.match(await call('model.adapters.remove', { name: 'hot' }), { removed: true })
+  t.same(await tags(), ['tiny', 'tiny:one'])
 })
 
 t.test('changed settings add, replace and remove their own adapters, and leave those of callers alone', async t => {

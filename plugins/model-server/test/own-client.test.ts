@@ -1,12 +1,12 @@
 import { type AddressInfo, createServer } from 'node:net'
-import { type InferenceTarget, inferenceEngine } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import type { InferenceTarget } from '@svc/contracts'
 import t from 'tap'
 import inferenceClient from '../../inference-client/src/plugin.ts'
 import { OwnClient } from '../src/own-client.ts'
 import { ServedModel } from '../src/served-model.ts'
 import { openServer } from './open-server.ts'
-import { ToyEngine, ToyModel } from './toy-engine.ts'
+import { ToyModel } from './toy-engine.ts'
+import { toyPlugin } from './toy-plugin.ts'
 import { until } from './until.ts'
 
 const HERE = { host: '127.0.0.1', port: 11435 }
@@ -50,31 +50,23 @@ t.test('once the model is loaded, so are the names of its adapters known', async
   t.match(problem({ model: 'toy:adapter', urls: DEFAULTS }, HERE, served), /asks for 'toy:adapter'/)
 })
 
-t.test(
-  'a process whose own client asks in vain says so when it starts, and the check of its health goes on',
-  async t => {
-    const engine = definePlugin({
-      name: 'toy-engine',
-      provides: [inferenceEngine],
-      activate: ctx => ctx.provide(inferenceEngine, new ToyEngine())
-    })
-    const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
-    const port = await freePort()
-    const url = `http://localhost:${port}`
-    const { kernel } = await openServer(
-      t,
-      [engine, inferenceClient],
-      { model, port },
-      { 'inference-client': { url, model: 'llama3' } }
-    )
-    const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL asks for'))
-    await until(() => told().length > 0)
-    t.match(told(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
-    await kernel.replace(inferenceClient)
-    t.equal(kernel.state('model-server'), 'active')
-    t.equal(told().length, 1, 'once')
-  }
-)
+t.test('a process whose own client asks in vain says so when it starts, and once', async t => {
+  const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const { kernel } = await openServer(
+    t,
+    [toyPlugin(), inferenceClient],
+    { model, port },
+    { 'inference-client': { url, model: 'llama3' } }
+  )
+  const told = () => kernel.log.filter(({ message }) => message.startsWith('INFER_MODEL asks for'))
+  await until(() => told().length > 0)
+  t.match(told(), [{ plugin: 'model-server', level: 'warn', message: /'llama3'.*has 'run'/ }])
+  await kernel.replace(inferenceClient)
+  t.equal(kernel.state('model-server'), 'active')
+  t.equal(told().length, 1)
+})
 
 async function freePort(): Promise<number> {
   const server = createServer()

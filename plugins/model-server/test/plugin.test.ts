@@ -1,23 +1,14 @@
-import { inferenceEngine } from '@svc/contracts'
-import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import type { Plugin } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
 import modelServer from '../src/plugin.ts'
 import { grammarPlugin } from './grammar-plugin.ts'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
-
-function enginePlugin(options: ToyOptions): Plugin {
-  const engine = new ToyEngine(options)
-  return definePlugin({
-    name: 'toy-engine',
-    provides: [inferenceEngine],
-    activate: ctx => ctx.provide(inferenceEngine, engine)
-  })
-}
+import { toyPlugin } from './toy-plugin.ts'
 
 async function open(t: Test, settings: object = {}, plugins: readonly Plugin[] = [], toy: ToyOptions = {}) {
   const model = t.testdir({ run: { 'config.json': '{}' } }).concat('/run')
-  const { kernel, url, json } = await openServer(t, [enginePlugin(toy), ...plugins], { model, ...settings })
+  const { kernel, url, json } = await openServer(t, [toyPlugin(new ToyEngine(toy)), ...plugins], { model, ...settings })
   const generate = async (fields: object) =>
     (await json('/api/generate', { prompt: 'hello', stream: false, ...fields })).body
   const metrics = async () => (await fetch(`${url}/metrics`)).text()

@@ -43,9 +43,11 @@ export async function serve(t: Test, options: ServeOptions = {}): Promise<Servin
     warn: message => void warnings.push(message),
     error: message => void errors.push(message)
   }
+  const use = async () => ({ ...served.ready(), loadNs: 0, release: () => undefined })
   const app = Fastify({ forceCloseConnections: true })
   await modelServerRoutes(app, {
     served,
+    weights: { use, unload: async () => undefined, expiresAt: null },
     completions,
     grammars: new Grammars(),
     log,

@@ -1,7 +1,5 @@
-import type { LoadedModel } from '@svc/contracts'
 import type { Limits } from '../completions.ts'
-import { fillsInTheMiddle } from '../fill-in-the-middle.ts'
-import { type ServedModel, type ServedVariant, variantDigest } from '../served-model.ts'
+import { type KnownModel, type ServedModel, type ServedVariant, variantDigest } from '../served-model.ts'
 
 /** The model as `/api/tags` lists it. */
 export function tagsEntry(variant: ServedVariant): object {
@@ -16,10 +14,12 @@ export function tagsEntry(variant: ServedVariant): object {
   }
 }
 
-/** The model as `/api/ps` lists it: it stays until the server ends. */
-export function runningEntry(variant: ServedVariant): object {
-  const { name, model } = variant
-  const { info } = model
+/** How the format writes that a model is never unloaded. */
+const NEVER = '9999-12-31T23:59:59Z'
+
+/** The model as `/api/ps` lists it. */
+export function runningEntry(variant: ServedVariant, expiresAt: Date | null): object {
+  const { name, info } = variant
   const size = sizeOf(variant)
   return {
     name,
@@ -27,7 +27,7 @@ export function runningEntry(variant: ServedVariant): object {
     size,
     digest: variantDigest(variant),
     details: detailsOf(variant),
-    expires_at: '9999-12-31T23:59:59Z',
+    expires_at: expiresAt?.toISOString() ?? NEVER,
     size_vram: info.device === 'cpu' ? 0 : size,
     context_length: info.contextLength
   }
@@ -35,8 +35,7 @@ export function runningEntry(variant: ServedVariant): object {
 
 /** Facts about the model for `/api/show`. */
 export function showReply(variant: ServedVariant, limits: Limits): object {
-  const { name, model, modifiedAt } = variant
-  const { info } = model
+  const { name, info, modifiedAt } = variant
   const adapter = variant.adapter ?? info.adapter
   const template = info.chatTemplate ?? ''
   const parameters = { temperature: limits.temperature, num_predict: limits.maxTokens, num_ctx: info.contextLength }
@@ -55,16 +54,16 @@ export function showReply(variant: ServedVariant, limits: Limits): object {
         ? {}
         : { 'adapter.type': 'lora', 'adapter.lora.alpha': adapter.alpha, 'adapter.lora.rank': adapter.rank })
     },
-    capabilities: capabilitiesOf(model),
+    capabilities: capabilitiesOf(variant),
     modified_at: modifiedAt.toISOString()
   }
 }
 
-function capabilitiesOf(model: LoadedModel): readonly string[] {
-  const { tools, thinking } = model.chatAbilities
+function capabilitiesOf({ chatAbilities, infills }: KnownModel): readonly string[] {
+  const { tools, thinking } = chatAbilities
   return [
     'completion',
-    ...(fillsInTheMiddle(model) ? ['insert'] : []),
+    ...(infills() ? ['insert'] : []),
     ...(tools ? ['tools'] : []),
     ...(thinking ? ['thinking'] : [])
   ]
@@ -83,16 +82,15 @@ function modelfile(name: string, template: string, parameters: Readonly<Record<s
 
 /** Probes search this text for the name of an accelerator, so it names the device and nothing else. */
 export function versionReply(version: string, served: ServedModel): object {
-  const { state } = served
-  return { version, ...(state.status === 'ready' ? { device: state.model.info.device } : {}) }
+  const { known } = served
+  return { version, ...(known === undefined ? {} : { device: known.info.device }) }
 }
 
-function sizeOf({ model, adapter }: ServedVariant): number {
-  return adapter === null ? model.info.sizeBytes : adapter.sizeBytes
+function sizeOf({ info, adapter }: ServedVariant): number {
+  return adapter === null ? info.sizeBytes : adapter.sizeBytes
 }
 
-function detailsOf({ model, parent }: ServedVariant): object {
-  const { info } = model
+function detailsOf({ info, parent }: ServedVariant): object {
   return {
     parent_model: parent ?? '',
     format: info.format,

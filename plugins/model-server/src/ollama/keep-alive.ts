@@ -1,24 +1,18 @@
 import { invalid } from '../body-reader.ts'
-import { unsupported } from '../unsupported-fields.ts'
+import { durationMs } from '../duration.ts'
 
 const FIELD = 'keep_alive'
-const DURATION = /^[+-]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*$/
 
 /**
- * Checks how long the model is to stay loaded: seconds, or a duration such as `5m`. It stays as long as the server runs,
- * which grants every duration but none: a request to unload it is refused, since one server serves one model.
+ * Milliseconds that the model is to stay loaded after the request: a number of seconds, or a duration such as `5m`. 0
+ * unloads it at once, a negative one keeps it for ever. Undefined where the request does not say.
  *
- * Throws `MSV_REQUEST_INVALID` or `MSV_UNSUPPORTED`.
+ * Throws `MSV_REQUEST_INVALID`.
  */
-export function checkKeepAlive(value: unknown): void {
-  if (value === undefined || value === null) return
-  if (typeof value !== 'number' && !(typeof value === 'string' && (DURATION.test(value) || /^[+-]?\d+$/.test(value)))) {
-    throw invalid(`'${FIELD}' must be a number of seconds or a duration such as '5m'`, FIELD)
-  }
-  if (!/[1-9]/.test(String(value))) {
-    throw unsupported(
-      FIELD,
-      'this server keeps its one model for as long as it runs; to free its memory, stop the server'
-    )
-  }
+export function keepAliveMs(value: unknown): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return value < 0 ? Number.POSITIVE_INFINITY : value * 1000
+  const milliseconds = typeof value === 'string' ? durationMs(value) : undefined
+  if (milliseconds !== undefined) return milliseconds
+  throw invalid(`'${FIELD}' must be a number of seconds or a duration such as '5m'`, FIELD)
 }

@@ -13,6 +13,8 @@ export interface ReplyHead {
   readonly model: string
   /** `process.hrtime.bigint()` when the request came in. */
   readonly startedNs: bigint
+  /** Nanoseconds that the request waited for the model to be loaded. */
+  readonly loadNs: number
   /** Whether the last row tells the tokens of the whole, for a request that goes on from here. */
   readonly context: boolean
 }
@@ -26,9 +28,9 @@ interface Said {
 
 const NOTHING: Said = { text: '' }
 
-/** The answer to a request that only wants the model to be loaded. */
-export function loadedReply(head: ReplyHead): object {
-  return { ...row(head, NOTHING), done: true, done_reason: 'load' }
+/** The answer to a request that only wants the model to be loaded, or unloaded. */
+export function emptyReply(head: Pick<ReplyHead, 'kind' | 'model'>, reason: 'load' | 'unload'): object {
+  return { ...row(head, NOTHING), done: true, done_reason: reason }
 }
 
 /** The whole answer as one object. */
@@ -91,7 +93,7 @@ function wholeCall({ index, id, name, arguments: text }: ToolCall): object | und
   }
 }
 
-function row({ kind, model }: ReplyHead, { text, thinking, calls }: Said): object {
+function row({ kind, model }: Pick<ReplyHead, 'kind' | 'model'>, { text, thinking, calls }: Said): object {
   const created_at = new Date().toISOString()
   const thought = thinking === undefined ? {} : { thinking }
   const called = calls === undefined ? {} : { tool_calls: calls }
@@ -100,14 +102,14 @@ function row({ kind, model }: ReplyHead, { text, thinking, calls }: Said): objec
     : { model, created_at, response: text, ...thought, ...called }
 }
 
-/** Durations are nanoseconds. The model is loaded once, before any request, so loading takes none. */
+/** Durations are nanoseconds. */
 function endOf(head: ReplyHead, { finishReason, usage }: AnswerEnd, answer: ChatAnswer): object {
   return {
     done: true,
     done_reason: finishReason === 'tool_calls' ? 'stop' : finishReason,
     ...(head.context ? { context: [...answer.promptTokens, ...answer.answerTokens] } : {}),
     total_duration: Number(process.hrtime.bigint() - head.startedNs),
-    load_duration: 0,
+    load_duration: head.loadNs,
     prompt_eval_count: usage.promptTokens,
     prompt_eval_duration: Math.round(usage.promptNs),
     eval_count: usage.completionTokens,

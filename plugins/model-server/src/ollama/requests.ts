@@ -10,14 +10,16 @@ import type { Grammars } from '../grammars.ts'
 import { emptyList, refuseUnsupported, type UnsupportedFields, unsupported } from '../unsupported-fields.ts'
 import { formatConstraint } from './format.ts'
 import { goTemplate, isGoTemplate } from './go-template.ts'
-import { checkKeepAlive } from './keep-alive.ts'
+import { keepAliveMs } from './keep-alive.ts'
 import { ollamaMessage, ollamaMessages } from './messages.ts'
 import { readOptions } from './options.ts'
 
 export interface OllamaRequest {
   readonly model: string | undefined
   readonly stream: boolean
-  /** Null when there is nothing to answer: the request only wants the model to be loaded. */
+  /** Milliseconds that the model is to stay loaded; undefined where the request does not say. */
+  readonly keepMs: number | undefined
+  /** Null when there is nothing to answer: the request only wants the model to be loaded, or unloaded. */
   readonly question: OllamaQuestion | null
 }
 
@@ -130,7 +132,7 @@ type Common = Infer<typeof commonBody>
 /** An answer is streamed unless the request says otherwise. */
 function commonOf(body: Common, grammars: Grammars, hasTools = false) {
   const { model, stream = true, format, top_logprobs } = body
-  checkKeepAlive(body.keep_alive)
+  const keepMs = keepAliveMs(body.keep_alive)
   if (top_logprobs !== undefined && body.logprobs !== true) {
     throw invalid(`'top_logprobs' is only allowed when 'logprobs' is true`, 'top_logprobs')
   }
@@ -139,7 +141,7 @@ function commonOf(body: Common, grammars: Grammars, hasTools = false) {
     ...(body.logprobs === true ? { logprobs: top_logprobs ?? 0 } : {})
   }
   const constraint = hasTools && format === undefined ? undefined : formatConstraint(format, grammars)
-  return { head: { model, stream }, options, constraint }
+  return { head: { model, stream, keepMs }, options, constraint }
 }
 
 /** Templates know thinking or no thinking, so every level is the same. */

@@ -1,3 +1,4 @@
+import type { LoadedModel } from '@svc/contracts'
 import { t } from '@svc/plugin-sdk'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyReader } from '../body-reader.ts'
@@ -14,7 +15,7 @@ import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
 import { runningEntry, showReply, tagsEntry, versionReply } from './catalog.ts'
 import { routesElsewhere } from './elsewhere.ts'
-import { line, loadedReply, type ReplyKind, replyRows, singleReply } from './reply.ts'
+import { emptyReply, line, type ReplyKind, replyRows, singleReply } from './reply.ts'
 import { type OllamaQuestion, type OllamaRequest, readChatRequest, readGenerateRequest } from './requests.ts'
 
 const NDJSON = 'application/x-ndjson'
@@ -39,7 +40,10 @@ export function ollamaRoutes(scope: FastifyInstance, services: WireServices): vo
   scope.get('/api/tags', async () => ({ models: served.variants().map(tagsEntry) }))
   scope.get('/api/version', async () => versionReply(services.version, served))
   scope.get('/api/ps', async () => ({
-    models: served.state.status === 'ready' ? served.variants().map(runningEntry) : []
+    models:
+      served.state.status === 'ready'
+        ? served.variants().map(variant => runningEntry(variant, services.weights.expiresAt))
+        : []
   }))
   scope.post('/api/show', async request => {
     const { model, name } = readShowBody(request.body)
@@ -60,16 +64,22 @@ async function answer(
   reply: FastifyReply,
   services: WireServices
 ): Promise<FastifyReply | object> {
-  const { served, log } = services
-  const { question } = body
-  const context = kind === 'generate' && question?.kind === 'chat'
+  const { served, weights, log } = services
+  const { question, keepMs } = body
   const startedNs = process.hrtime.bigint()
   const variant = served.find(body.model)
-  const head = { kind, model: variant.name, startedNs, context }
+  const named = { kind, model: variant.name }
+  const signal = replySignal(reply)
   if (question === null) {
-    return body.stream ? reply.type(NDJSON).send(line(loadedReply(head))) : loadedReply(head)
+    if (keepMs === 0) await weights.unload()
+    else await weights.use(signal, keepMs)
+    const empty = emptyReply(named, keepMs === 0 ? 'unload' : 'load')
+    return body.stream ? reply.type(NDJSON).send(line(empty)) : empty
   }
-  const started = await start(question, variant, clientOf(request), replySignal(reply), services)
+  const use = await weights.use(signal, keepMs)
+  const context = kind === 'generate' && question.kind === 'chat'
+  const head = { ...named, startedNs, context, loadNs: use.loadNs }
+  const started = await start(question, variant, use.model, clientOf(request), signal, services)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
@@ -77,6 +87,7 @@ async function answer(
 function start(
   question: OllamaQuestion,
   variant: ServedVariant,
+  model: LoadedModel,
   client: string,
   signal: AbortSignal,
   { served, completions }: WireServices
@@ -91,7 +102,7 @@ function start(
       ? { kind: 'text', text: question.text, begin: true }
       : {
           kind: 'tokens',
-          tokens: fillInTheMiddle(variant.model, variant.name, question.prefix, question.suffix)
+          tokens: fillInTheMiddle(model, variant.name, question.prefix, question.suffix)
         }
   const request = {
     ...options,

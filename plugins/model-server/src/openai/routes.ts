@@ -24,7 +24,7 @@ import { replyHead } from './reply-head.ts'
 
 /** Routes in the format of OpenAI's completions, with its error shape for everything below `/v1`. */
 export function openAiRoutes(scope: FastifyInstance, services: WireServices): void {
-  const { served, completions, log } = services
+  const { served, completions, weights, log } = services
   scope.setErrorHandler(errorHandler(openAiError, services))
   acceptJsonBodies(scope, services.maxBodyBytes)
 
@@ -33,6 +33,8 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
     const variant = served.find(chat.model)
     const client = clientOf(request)
     const begun = performance.now()
+    const gone = replySignal(reply)
+    await weights.use(gone)
     const job = (choice: ChatRequest): Job<AnswerEvent> => {
       return async (admitted, signal) => {
         const options = { ...choice.options, ...adapterOf(variant), admitted, client, begun }
@@ -40,7 +42,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       }
     }
     const [first, ...others] = chat.choices
-    const events = await runInLanes([job(first), ...others.map(job)], completions.limits.slots, replySignal(reply))
+    const events = await runInLanes([job(first), ...others.map(job)], completions.limits.slots, gone)
     const head = replyHead('chatcmpl', variant)
     const count = chat.choices.length
     if (!chat.stream) return chatCompletion(head, events, count, first.options.logprobs !== undefined)
@@ -50,7 +52,8 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   scope.post('/v1/completions', async (request, reply) => {
     const body = readCompletionRequest(request.body, services.grammars)
     const variant = served.find(body.model)
-    const { model } = variant
+    const gone = replySignal(reply)
+    const { model } = await weights.use(gone)
     const { n, bestOf } = body
     const client = clientOf(request)
     const begun = performance.now()
@@ -62,7 +65,7 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
       })
     )
     const jobs = [first as Job<CompletionEvent>, ...others] as const
-    const events = await runInLanes(jobs, completions.limits.slots, replySignal(reply))
+    const events = await runInLanes(jobs, completions.limits.slots, gone)
     const head = replyHead('cmpl', variant)
     const echoes = body.prompts.map(({ prompt }) => (body.echo ? textOf(model, prompt) : ''))
     const shape = { echoes, n, bestOf, logprobs: body.logprobs !== undefined }
@@ -83,14 +86,14 @@ export function openAiRoutes(scope: FastifyInstance, services: WireServices): vo
   }
 }
 
-function modelEntry({ name, model, modifiedAt, parent }: ServedVariant): object {
+function modelEntry({ name, info, modifiedAt, parent }: ServedVariant): object {
   return {
     id: name,
     object: 'model',
     created: Math.floor(modifiedAt.getTime() / 1000),
     owned_by: 'svc',
     // What other servers of the format tell, and clients use to fit their prompts.
-    max_model_len: model.info.contextLength,
+    max_model_len: info.contextLength,
     ...(parent === null ? {} : { parent })
   }
 }

@@ -1,0 +1,166 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { KeptWeights, type Loaded } from '../src/kept-weights.ts'
+import { ToyModel } from './toy-engine.ts'
+import { until } from './until.ts'
+
+/** Weights whose loads and closes take some turns of the event loop, and that notice when two are there at once. */
+function open(turns: () => number = () => 1) {
+  const weights = new KeptWeights()
+  const models: SlowModel[] = []
+  let most = 0
+  class SlowModel extends ToyModel {
+    gone = false
+    override async close() {
+      await super.close()
+      for (let left = turns(); left > 0; left--) await turn()
+      this.gone = true
+    }
+  }
+  const load = async (): Promise<Loaded> => {
+    const model = new SlowModel({})
+    models.push(model)
+    most = Math.max(most, models.filter(({ gone }) => !gone).length)
+    for (let left = turns(); left > 0; left--) await turn()
+    return { model, modifiedAt: new Date() }
+  }
+  return { weights, models, load, most: () => most }
+}
+
+const never = new AbortController().signal
+
+t.test('the model is loaded once for all who want it, and stays while one of them has it', async t => {
+  const { weights, models, load } = open()
+  weights.stayFor(0)
+  const uses = await Promise.all([1, 2, 3].map(() => weights.use(load, never)))
+  t.equal(models.length, 1)
+  t.ok(uses.every(({ loadNs }) => loadNs > 0))
+  const late = await weights.use(load, never)
+  t.equal(late.loadNs, 0)
+  for (const { release } of uses) release()
+  for (const { release } of uses) release()
+  t.notOk(models[0]?.closed, 'a second release of the same use counts for nothing')
+  late.release()
+  await until(() => models[0]?.closed === true)
+  const again = await weights.use(load, never)
+  t.equal(models.length, 2)
+  t.equal(again.model, models[1])
+  again.release()
+})
+
+t.test('the time to stay is that of the last request that had one, until the model is gone', async t => {
+  const { weights, models, load } = open()
+  const use = async (keepMs?: number) => (await weights.use(load, never, keepMs)).release()
+  await use()
+  t.equal(weights.expiresAt, null)
+  const before = Date.now()
+  await use(60_000)
+  await use()
+  const expires = weights.expiresAt?.getTime() ?? 0
+  t.ok(expires >= before + 60_000 && expires <= Date.now() + 60_000)
+  await use(1e300)
+  t.equal(weights.expiresAt, null, 'later than any date')
+  await use(1)
+  await until(() => models[0]?.closed === true)
+  await use()
+  t.equal(weights.expiresAt, null, 'the default counts again')
+  weights.stayFor(1)
+  await until(() => models[1]?.closed === true)
+  await weights.close()
+})
+
+t.test('what is let go of while it is used, or loaded, goes when it is free', async t => {
+  const { weights, models, load } = open()
+  await weights.unload()
+  const loading = weights.use(load, never)
+  await weights.unload()
+  const use = await loading
+  await weights.unload()
+  t.notOk(models[0]?.closed)
+  use.release()
+  await weights.unload()
+  t.ok(models[0]?.gone)
+  const { release } = await weights.use(load, never)
+  release()
+  await turn()
+  t.notOk(models[1]?.closed, 'the wish is over with what it was for')
+})
+
+t.test('a load that nobody waits for any more is kept, and one that failed is tried again', async t => {
+  const { weights, models, load } = open()
+  const controller = new AbortController()
+  const waiting = weights.use(load, controller.signal)
+  controller.abort(new Error('gone'))
+  await t.rejects(waiting, { message: 'gone' })
+  await t.rejects(weights.use(load, controller.signal), { message: 'gone' })
+  const { release, model } = await weights.use(load, never)
+  t.equal(model, models[0])
+  release()
+  await weights.unload()
+  const failing = () => Promise.reject(new Error('no memory'))
+  await t.rejects(Promise.all([weights.use(failing, never), weights.use(failing, never)]), { message: 'no memory' })
+  t.equal((await weights.use(load, never)).model, models[1])
+})
+
+t.test('a model that cannot be closed is told of and keeps nobody from the next', async t => {
+  const { weights, load } = open()
+  const told: unknown[] = []
+  weights.watch({ loaded: () => undefined, unloaded: (_, closed) => void closed.catch(error => told.push(error)) })
+  const stubborn = Object.assign(new ToyModel({}), { close: () => Promise.reject(new Error('stuck')) })
+  ;(await weights.use(async () => ({ model: stubborn, modifiedAt: new Date() }), never)).release()
+  await t.rejects(weights.unload(), { message: 'stuck' })
+  t.match(told, [{ message: 'stuck' }])
+  t.ok((await weights.use(load, never)).model)
+})
+
+t.test('the end waits for what is being loaded, and nothing is loaded after it', async t => {
+  const { weights, models, load } = open()
+  const waiting = weights.use(load, never)
+  await turn()
+  await weights.close()
+  t.ok(models[0]?.gone)
+  await waiting
+  await t.rejects(weights.use(load, never), { code: 'MSV_STOPPED' })
+})
+
+t.test('users that come and go while others let go of the model always have one that is open', async t => {
+  const step = fc.record({
+    wait: fc.nat(4),
+    hold: fc.nat(4),
+    keepMs: fc.constantFrom(undefined, undefined, 0, 1, Number.POSITIVE_INFINITY),
+    leaves: fc.constantFrom('releases', 'aborts', 'aborts early', 'unloads')
+  })
+  const property = fc.asyncProperty(
+    fc.array(fc.array(step, { maxLength: 6 }), { minLength: 2, maxLength: 6 }),
+    fc.infiniteStream(fc.nat(3)),
+    fc.constantFrom(0, 1, Number.POSITIVE_INFINITY),
+    async (users, delays, defaultMs) => {
+      const { weights, models, load, most } = open(() => delays.next().value as number)
+      weights.stayFor(defaultMs)
+      const run = async (steps: (typeof users)[number]) => {
+        for (const { wait, hold, keepMs, leaves } of steps) {
+          for (let left = wait; left > 0; left--) await turn()
+          const controller = new AbortController()
+          if (leaves === 'aborts early') setImmediate(() => controller.abort())
+          const use = await weights.use(load, controller.signal, keepMs).catch(() => null)
+          if (use === null) continue
+          for (let left = hold; left > 0; left--) {
+            if (!controller.signal.aborted && (use.model as ToyModel).closed) throw new Error('closed in use')
+            await turn()
+          }
+          if (leaves === 'unloads') void weights.unload()
+          if (leaves === 'releases' || leaves === 'unloads') use.release()
+          else controller.abort()
+        }
+      }
+      await Promise.all(users.map(run))
+      await weights.unload()
+      if (models.some(({ gone }) => !gone)) throw new Error('a model was left open')
+      if (most() > 1) throw new Error('two models at once')
+      await weights.close()
+    }
+  )
+  await fc.assert(property, { numRuns: 200 })
+  t.pass()
+})

@@ -1,0 +1,12 @@
+import { inferenceEngine } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { ToyEngine } from './toy-engine.ts'
+
+/** Provides the toy to the plugins of a test. */
+export function toyPlugin(engine = new ToyEngine()): Plugin {
+  return definePlugin({
+    name: 'toy-engine',
+    provides: [inferenceEngine],
+    activate: ctx => ctx.provide(inferenceEngine, engine)
+  })
+}
