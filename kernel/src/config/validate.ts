@@ -54,7 +54,7 @@ function compile(schema: JsonSchema): ValidateFunction {
   const known = compiled.get(schema)
   if (known !== undefined) return known
   const load = createRequire(import.meta.url)
-  const { Ajv2020 } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  const { Ajv2020 } = load('#ajv') as typeof import('#ajv')
   const ajv = new Ajv2020({
     meta: false,
     validateSchema: false,
@@ -65,7 +65,7 @@ function compile(schema: JsonSchema): ValidateFunction {
     logger: false
   })
   if (JSON.stringify(schema).includes('"format"')) {
-    const formats = load('ajv-formats') as { default(to: object): void }
+    const formats = load('#ajv-formats') as { default(to: object): void }
     formats.default(ajv)
   }
   const validate = ajv.compile(schema)
