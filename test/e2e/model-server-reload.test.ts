@@ -124,7 +124,8 @@ async function open(t: Test): Promise<{ readonly server: RunningServer; readonly
   })
   writeAdapter(folder)
   const settings = ['http.port=0', 'daemon.socket=127.0.0.1:0', 'model-server.port=0', 'model-server.slots=8']
-  const argv = ['serve', '--only', PLUGINS, ...settings.flatMap(each => ['--set', `plugins.${each}`])]
+  const set = ['kernel.watch=false', ...settings.map(each => `plugins.${each}`)].flatMap(each => ['--set', each])
+  const argv = ['serve', '--only', PLUGINS, ...set]
   const server = await startModelServer(t, [SVC, ...argv], {}, folder)
   for (;;) {
     const state = await readDaemonState(folder)
