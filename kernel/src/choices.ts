@@ -1,7 +1,8 @@
 import { secretsResolver } from '@svc/contracts'
 import type { Catalog } from './catalog.ts'
-import { type PolicySettings, toPolicy } from './config/kernel-settings.ts'
+import { type PolicySettings, policySchema, toPolicy } from './config/kernel-settings.ts'
 import type { ResolvedConfig } from './config/resolve.ts'
+import { check } from './config/validate.ts'
 import type { Configure, PluginConfiguration } from './inventory.ts'
 
 export interface ChoiceOptions {
@@ -80,12 +81,7 @@ function closure(names: readonly string[], config: ResolvedConfig, { manifests }
   return wanted
 }
 
-const DEFAULT_POLICY: PolicySettings = {
-  isolation: 'in-process',
-  required: false,
-  uncaught: 'degrade',
-  breaker: { failures: 5, window_ms: 30_000, half_open_ms: 10_000 }
-}
+const DEFAULT_POLICY = check(policySchema, {}, false).value as PolicySettings
 
 /** A plugin without a manifest, or one that vanished and still drains. */
 function unconfigured(name: string, { kernel }: ResolvedConfig): PluginConfiguration {
