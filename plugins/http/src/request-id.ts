@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
 
 const ACCEPTED = /^[A-Za-z0-9._:/+=@-]{1,128}$/
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+/** As the kernel takes it: of any version but the forbidden `ff`, no id all zero; later versions may add fields at the end. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/
 
 /** Ids of this process begin with it: 60 million values, so that processes of one log rarely share theirs. */
 const origin = randomInt(36 ** 5)

@@ -129,10 +129,13 @@ tap.test('operations over HTTP', async tap => {
 
   tap.test('a trace context comes back when it is one', async tap => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-    const good = await fetch(world.url('/v1/things/7'), { headers: { traceparent } })
-    tap.equal(good.headers.get('traceparent'), traceparent)
-    const bad = await fetch(world.url('/v1/things/7'), { headers: { traceparent: 'nonsense' } })
-    tap.equal(bad.headers.get('traceparent'), null)
+    const echoed = async (given: string): Promise<string | null> =>
+      (await fetch(world.url('/v1/things/7'), { headers: { traceparent: given } })).headers.get('traceparent')
+    const later = traceparent.replace('00-', '01-').concat('-what.comes')
+    for (const good of [traceparent, later]) tap.equal(await echoed(good), good)
+    const forbidden = traceparent.replace('00-', 'ff-')
+    const zero = traceparent.replace('0af7651916cd43dd8448eb211c80319c', '0'.repeat(32))
+    for (const bad of ['nonsense', forbidden, zero]) tap.equal(await echoed(bad), null)
   })
 
   tap.test('a declared error has its status, code and data', async tap => {
