@@ -32,12 +32,12 @@ export function bodyReader<S extends JsonSchema>(
   }
 }
 
-export function problemMessage({ path, expected, got }: BodyProblem): string {
+function problemMessage({ path, expected, got }: BodyProblem): string {
   return `'${fieldName(path)}' must be ${expected}, got ${got}`
 }
 
 /** `messages[0].content` */
-export function fieldName(path: readonly string[]): string {
+function fieldName(path: readonly string[]): string {
   return path.map((part, at) => (/^\d+$/.test(part) ? `[${part}]` : at === 0 ? part : `.${part}`)).join('')
 }
 

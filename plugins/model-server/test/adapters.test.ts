@@ -81,7 +81,7 @@ t.test('an unknown adapter is a 404 in the shape of each API', async t => {
 })
 
 t.test('adapters come and go by calls while the model answers', async t => {
-  const { json, generate, call } = await open(t)
+  const { json, generate, call, url } = await open(t)
   t.same((await call('model.adapters.list', {})) as object, { adapters: [] })
   const before = await generate('tiny')
   const added = await call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' })
@@ -92,9 +92,13 @@ t.test('adapters come and go by calls while the model answers', async t => {
   await t.rejects(call('model.adapters.add', { name: 'hot', directory: 'adapters/patterns' }), {
     code: 'MSV_ADAPTER_EXISTS'
   })
-  const running = generate('tiny:hot')
+  const options = { num_predict: 12, temperature: 0 }
+  const body = JSON.stringify({ model: 'tiny:hot', prompt, raw: true, options })
+  // The reply begins with its first token.
+  const running = await fetch(`${url}/api/generate`, { method: 'POST', body })
   t.same(await call('model.adapters.remove', { name: 'hot' }), { name: 'hot', removed: true })
-  t.ok([adapted, undefined].includes(await running), 'an answer that had begun is finished')
+  const rows = (await running.text()).trim().split('\n')
+  t.equal(rows.map(row => JSON.parse(row).response).join(''), adapted, 'an answer that had begun is finished')
   await t.rejects(call('model.adapters.remove', { name: 'hot' }), { code: 'MSV_ADAPTER_UNKNOWN' })
   t.equal((await json('/api/generate', { model: 'tiny:hot', prompt })).status, 404)
   t.equal(await generate('tiny'), before)

@@ -1,26 +1,13 @@
-import { Ollama } from 'ollama'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import { zodResponseFormat } from 'openai/helpers/zod'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { z } from 'zod'
 import { Grammars } from '../src/grammars.ts'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
+import { connect, refusal, say } from './clients.ts'
+import type { ServeOptions } from './serve.ts'
 import { literalGrammar } from './toy-constraint.ts'
 
-async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI; ollama: Ollama }> {
-  const serving = await serve(t, options)
-  const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 })
-  return { ...serving, client, ollama: new Ollama({ host: serving.url }) }
-}
-
-const say = (content: string) => [{ role: 'user' as const, content }]
 const SCHEMA = { type: 'object', properties: { name: { type: 'string' }, age: { type: 'integer' } } }
-
-const refusal = (request: Promise<unknown>): Promise<any> =>
-  request.then(
-    () => null,
-    error => error
-  )
 
 function grammarsWithVox(defaultName?: string): Grammars {
   const grammars = new Grammars(() => defaultName)
@@ -29,7 +16,7 @@ function grammarsWithVox(defaultName?: string): Grammars {
 }
 
 t.test('answers that are to be JSON parse', async t => {
-  const { client, ollama, model } = await connect(t)
+  const { openai: client, ollama, model } = await connect(t)
   const object = await client.chat.completions.create({
     model: 'toy',
     messages: say('not json'),
@@ -62,7 +49,7 @@ t.test('answers that are to be JSON parse', async t => {
 })
 
 t.test('the parsing helper of the client gets what its schema says', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const person = z.object({ name: z.string(), age: z.number() })
   const answer = await client.chat.completions.parse({
     model: 'toy',
@@ -73,7 +60,7 @@ t.test('the parsing helper of the client gets what its schema says', async t => 
 })
 
 t.test('a grammar that a plugin offers is named by requests of both APIs', async t => {
-  const { client, ollama, url, post } = await connect(t, { grammars: grammarsWithVox() })
+  const { openai: client, ollama, url, post } = await connect(t, { grammars: grammarsWithVox() })
   const format = { type: 'grammar', grammar: { name: 'vox' } }
   const answer = await client.chat.completions.create({
     model: 'toy',
@@ -96,7 +83,11 @@ t.test('a grammar that a plugin offers is named by requests of both APIs', async
 })
 
 t.test('a grammar in the settings holds for requests that say nothing else', async t => {
-  const { client, ollama, model } = await connect(t, { grammars: grammarsWithVox('vox'), abilities: { tools: true } })
+  const {
+    openai: client,
+    ollama,
+    model
+  } = await connect(t, { grammars: grammarsWithVox('vox'), abilities: { tools: true } })
   const create = async (fields: object) => {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi'), ...fields })
     return answer.choices[0]?.message.content
@@ -107,7 +98,7 @@ t.test('a grammar in the settings holds for requests that say nothing else', asy
   t.equal(await create({ tools: [{ type: 'function', function: { name: 'f' } }] }), 'hi')
   t.equal(model.requests.at(-1)?.constraint, undefined)
   const missing = await connect(t, { grammars: new Grammars(() => 'vox') })
-  const error = await refusal(missing.client.chat.completions.create({ model: 'toy', messages: say('hi') }))
+  const error = await refusal(missing.openai.chat.completions.create({ model: 'toy', messages: say('hi') }))
   t.match(error, {
     status: 400,
     message: /there is no grammar 'vox': no plugin offers one/,
@@ -116,7 +107,7 @@ t.test('a grammar in the settings holds for requests that say nothing else', asy
 })
 
 t.test('what the engine cannot enforce is refused in the shape of each API, naming the field', async t => {
-  const { client, ollama } = await connect(t)
+  const { openai: client, ollama } = await connect(t)
   const strange = { type: 'object', properties: { a: { not: {} } } }
   const json_schema = { name: 'x', schema: strange }
   const create = (response_format: object) =>
@@ -158,7 +149,7 @@ const THOUGHT = '<think>\nhm, well\n</think>\n\nthe answer'
 const THINKS: ServeOptions = { chatTemplate: '<think> enable_thinking', abilities: { thinking: true }, maxTokens: 200 }
 
 t.test('thoughts come apart from the answer, streamed and not', async t => {
-  const { client, ollama } = await connect(t, THINKS)
+  const { openai: client, ollama } = await connect(t, THINKS)
   const messages = say(THOUGHT)
   const answer = await client.chat.completions.create({ model: 'toy', messages, logprobs: true })
   t.match(answer.choices[0]?.message, { content: 'the answer', reasoning_content: 'hm, well' })
@@ -194,7 +185,7 @@ t.test('thoughts come apart from the answer, streamed and not', async t => {
 })
 
 t.test('thinking is switched in the words of each API', async t => {
-  const { client, ollama, model } = await connect(t, THINKS)
+  const { openai: client, ollama, model } = await connect(t, THINKS)
   const switched = () => model.rendered.at(-1)?.options.thinking
   const create = (fields: object) => client.chat.completions.create({ model: 'toy', messages: say('hi'), ...fields })
   await create({})
@@ -222,7 +213,7 @@ t.test('thinking is switched in the words of each API', async t => {
 })
 
 t.test('an answer with a form comes behind thoughts that are asked for', async t => {
-  const { client, ollama, model } = await connect(t, THINKS)
+  const { openai: client, ollama, model } = await connect(t, THINKS)
   const answer = await client.chat.completions.create({
     model: 'toy',
     messages: say(THOUGHT),
@@ -240,7 +231,7 @@ t.test('an answer with a form comes behind thoughts that are asked for', async t
 })
 
 t.test('what the assistant thought before reaches the template', async t => {
-  const { client, ollama, model } = await connect(t, THINKS)
+  const { openai: client, ollama, model } = await connect(t, THINKS)
   const before = (message: object) => [
     ...say('a'),
     { role: 'assistant' as const, content: 'b', ...message },

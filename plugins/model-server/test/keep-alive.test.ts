@@ -1,5 +1,5 @@
-import { Ollama } from 'ollama'
 import t, { type Test } from 'tap'
+import { clientsOf } from './clients.ts'
 import { openServer } from './open-server.ts'
 import { ToyEngine, type ToyOptions } from './toy-engine.ts'
 import { toyPlugin } from './toy-plugin.ts'
@@ -10,7 +10,7 @@ async function openToy(t: Test, settings: object = {}, toy: ToyOptions = {}) {
   const engine = new ToyEngine(toy)
   const server = await openServer(t, [toyPlugin(engine)], { model: directory, model_name: 'toy', ...settings })
   await server.ready()
-  const client = new Ollama({ host: server.url })
+  const { ollama: client } = clientsOf(server.url)
   const generate = (prompt: string, more: object = {}) => client.generate({ model: 'toy', prompt, ...more })
   const loaded = async () => (await client.ps()).models.map(({ name }) => name)
   const open = () => engine.models.filter(({ closed }) => !closed).length

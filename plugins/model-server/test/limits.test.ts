@@ -1,14 +1,7 @@
-import { Ollama } from 'ollama'
-import OpenAI from 'openai'
 import t from 'tap'
 import { clientOf } from '../src/client.ts'
+import { connect, refusal } from './clients.ts'
 import { serve } from './serve.ts'
-
-const refusal = (request: Promise<unknown>): Promise<any> =>
-  request.then(
-    () => null,
-    error => error
-  )
 
 const messages = [{ role: 'user' as const, content: 'hello' }]
 
@@ -21,9 +14,7 @@ const stuck = {
 }
 
 t.test('an answer that takes too long ends with the error of each API, before and within a stream', async t => {
-  const { url, model } = await serve(t, { ...stuck, timeoutMs: 40 })
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
-  const ollama = new Ollama({ host: url })
+  const { openai: client, ollama, model } = await connect(t, { ...stuck, timeoutMs: 40 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages })), {
     status: 504,
     code: 'timeout',
@@ -44,8 +35,7 @@ t.test('an answer that takes too long ends with the error of each API, before an
 })
 
 t.test('waiting counts as well', async t => {
-  const { url, model } = await serve(t, { ...stuck, timeoutMs: 60 })
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  const { openai: client, model } = await connect(t, { ...stuck, timeoutMs: 60 })
   const both = await Promise.all([1, 2].map(() => refusal(client.chat.completions.create({ model: 'toy', messages }))))
   for (const error of both) t.match(error, { status: 504 })
   t.equal(model.capacity().waiting, 0)
@@ -53,8 +43,7 @@ t.test('waiting counts as well', async t => {
 
 t.test('all answers to one request share its time', async t => {
   const pause = () => new Promise<void>(resolve => setTimeout(resolve, 15))
-  const { url, model } = await serve(t, { beforeToken: pause, timeoutMs: 200 })
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
+  const { openai: client, model } = await connect(t, { beforeToken: pause, timeoutMs: 200 })
   t.match(await refusal(client.chat.completions.create({ model: 'toy', messages, n: 12 })), { status: 504 })
   t.ok(model.ended.length < 12)
 })

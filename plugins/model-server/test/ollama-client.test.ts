@@ -1,21 +1,8 @@
-import { type ChatResponse, Ollama } from 'ollama'
-import t, { type Test } from 'tap'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
+import type { ChatResponse } from 'ollama'
+import t from 'tap'
+import { connect, refusal, say } from './clients.ts'
+import { serve } from './serve.ts'
 import { until } from './until.ts'
-
-async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: Ollama }> {
-  const serving = await serve(t, options)
-  return { ...serving, client: new Ollama({ host: serving.url }) }
-}
-
-const say = (content: string) => [{ role: 'user', content }]
-
-/** What a client throws when the server refuses; null when it does not. */
-const refusal = (request: Promise<unknown>): Promise<unknown> =>
-  request.then(
-    () => null,
-    error => error
-  )
 
 const STATISTICS = {
   done: true,
@@ -28,7 +15,7 @@ const STATISTICS = {
 }
 
 t.test('chats in one object', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const answer = await client.chat({ model: 'toy', messages: say('hello'), stream: false })
   t.match(answer, {
     ...STATISTICS,
@@ -41,7 +28,7 @@ t.test('chats in one object', async t => {
 })
 
 t.test('chats in a stream whose last row alone has the counts', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const rows: ChatResponse[] = []
   for await (const row of await client.chat({ model: 'toy', messages: say('Grüße 🦊'), stream: true })) rows.push(row)
   t.equal(rows.map(row => row.message.content).join(''), 'Grüße 🦊')
@@ -50,7 +37,7 @@ t.test('chats in a stream whose last row alone has the counts', async t => {
 })
 
 t.test('generates, streamed and not, with a system message', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const request = { model: 'toy', prompt: 'one two', system: 'be brief' }
   t.match(await client.generate({ ...request, stream: false }), {
     ...STATISTICS,
@@ -69,7 +56,7 @@ t.test('generates, streamed and not, with a system message', async t => {
 })
 
 t.test('continues a raw prompt as it is', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const answer = await client.generate({ model: 'toy', prompt: 'ab\na', raw: true, options: { num_predict: 4 } })
   t.match(answer, { response: 'b\nab', done_reason: 'length', prompt_eval_count: 4 })
 })
@@ -89,7 +76,7 @@ t.test('streams unless it is told otherwise', async t => {
 })
 
 t.test('obeys options', async t => {
-  const { client } = await connect(t, { contextLength: 256, maxTokens: 5 })
+  const { ollama: client } = await connect(t, { contextLength: 256, maxTokens: 5 })
   const ask = async (prompt: string, options: object) => {
     const { response, done_reason } = await client.generate({ model: 'toy', prompt, options })
     return [response, done_reason]
@@ -114,7 +101,7 @@ t.test('obeys options', async t => {
 })
 
 t.test('bounds the context with num_ctx and never widens it', async t => {
-  const { client } = await connect(t, { contextLength: 64, maxTokens: 100 })
+  const { ollama: client } = await connect(t, { contextLength: 64, maxTokens: 100 })
   const generate = (prompt: string, num_ctx: number) =>
     client.generate({ model: 'toy', prompt, raw: true, options: { num_ctx, num_predict: -1 } })
   t.match(await generate('ab\n', 10), { eval_count: 7, done_reason: 'length' })
@@ -126,7 +113,7 @@ t.test('bounds the context with num_ctx and never widens it', async t => {
 })
 
 t.test('reports probabilities of tokens', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const answer = await client.generate({ model: 'toy', prompt: 'ab', logprobs: true, top_logprobs: 3 } as never)
   t.match(answer, {
     logprobs: [
@@ -137,7 +124,7 @@ t.test('reports probabilities of tokens', async t => {
 })
 
 t.test('says that the model is loaded when there is nothing to answer', async t => {
-  const { client, model } = await connect(t)
+  const { ollama: client, model } = await connect(t)
   t.match(await client.generate({ model: 'toy', prompt: '' }), { response: '', done: true, done_reason: 'load' })
   t.match(await client.chat({ model: 'toy', messages: [] }), { done: true, done_reason: 'load' })
   for await (const row of await client.generate({ model: 'toy', prompt: '', stream: true })) {
@@ -147,7 +134,7 @@ t.test('says that the model is loaded when there is nothing to answer', async t 
 })
 
 t.test('describes the model', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   const details = {
     parent_model: '',
     format: 'safetensors',
@@ -177,7 +164,7 @@ t.test('describes the model', async t => {
 })
 
 t.test('says of a model that was exported that it is ONNX', async t => {
-  const { client } = await connect(t, { format: 'onnx' })
+  const { ollama: client } = await connect(t, { format: 'onnx' })
   const { models } = await client.list()
   t.match(models, [{ details: { format: 'onnx' } }])
   t.match((await client.ps()).models, [{ details: { format: 'onnx' } }])
@@ -191,7 +178,7 @@ t.test('names cuda in its version when the model computes there, and only then',
 })
 
 t.test('refuses in the shape that the client knows', async t => {
-  const { client } = await connect(t, { contextLength: 60 })
+  const { ollama: client } = await connect(t, { contextLength: 60 })
   const chat = (body: object) => refusal(client.chat({ model: 'toy', messages: say('hi'), ...body } as never))
   const generate = (body: object) => refusal(client.generate({ model: 'toy', prompt: 'hi', ...body } as never))
   t.match(await chat({ model: 'llama3' }), { status_code: 404, error: `model 'llama3' not found` })
@@ -241,7 +228,7 @@ t.test('refuses in the shape that the client knows', async t => {
 })
 
 t.test('ends a stream with a row of its error', async t => {
-  const { client, errors } = await connect(t, {
+  const { ollama: client, errors } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('broken')
     }
@@ -257,7 +244,7 @@ t.test('ends a stream with a row of its error', async t => {
 })
 
 t.test('ends an aborted stream', async t => {
-  const { client, model } = await connect(t, { contextLength: 100_000, maxTokens: 90_000 })
+  const { ollama: client, model } = await connect(t, { contextLength: 100_000, maxTokens: 90_000 })
   const stream = await client.generate({ model: 'toy', prompt: 'ab\n', raw: true, stream: true })
   const read = async () => {
     for await (const row of stream) if (row.response === 'b') stream.abort()

@@ -1,22 +1,10 @@
-import { Ollama } from 'ollama'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { fillInTheMiddle, fillsInTheMiddle } from '../src/fill-in-the-middle.ts'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
+import { connect, refusal, say } from './clients.ts'
 import { ToyModel } from './toy-engine.ts'
 
-async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: Ollama }> {
-  const serving = await serve(t, options)
-  return { ...serving, client: new Ollama({ host: serving.url }) }
-}
-
-const refusal = (request: Promise<unknown>): Promise<any> =>
-  request.then(
-    () => null,
-    error => error
-  )
-
 t.test('a conversation goes on from the context of the answer before', async t => {
-  const { client, model } = await connect(t)
+  const { ollama: client, model } = await connect(t)
   const first = await client.generate({ model: 'toy', prompt: 'one', system: 'be brief' })
   const begun = '<|im_start|>system\nbe brief<|im_end|>\n<|im_start|>user\none<|im_end|>\n<|im_start|>assistant\none'
   t.equal(model.detokenize(first.context), begun)
@@ -40,7 +28,7 @@ t.test('a conversation goes on from the context of the answer before', async t =
 })
 
 t.test('a template of the request takes the place of that of the model', async t => {
-  const { client, model } = await connect(t)
+  const { ollama: client, model } = await connect(t)
   const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
   await client.generate({ model: 'toy', prompt: 'hi', template })
   t.match(model.rendered.at(-1)?.options, { template })
@@ -52,14 +40,14 @@ t.test('a template of the request takes the place of that of the model', async t
 })
 
 t.test('a raw prompt cannot ask for thoughts', async t => {
-  const { client } = await connect(t, { abilities: { thinking: true } })
+  const { ollama: client } = await connect(t, { abilities: { thinking: true } })
   const error = await refusal(client.generate({ model: 'toy', prompt: 'x', raw: true, think: true }))
   t.match(error, { status_code: 400, error: /^'think': a raw prompt has no template/ })
   t.ok(await client.generate({ model: 'toy', prompt: 'x', raw: true, think: false, options: { num_predict: 1 } }))
 })
 
 t.test('how long the model is to stay is checked', async t => {
-  const { client } = await connect(t)
+  const { ollama: client } = await connect(t)
   for (const keep_alive of ['5m', '1h30m', '-1', -1, 60, '1.5h', '300']) {
     t.ok(await client.generate({ model: 'toy', prompt: '', keep_alive }), String(keep_alive))
   }
@@ -76,7 +64,7 @@ t.test('how long the model is to stay is checked', async t => {
 })
 
 t.test('every option that changes the answer reaches the engine, and those of other engines do not matter', async t => {
-  const { client, model } = await connect(t)
+  const { ollama: client, model } = await connect(t)
   const options = {
     seed: 3,
     num_predict: 4,
@@ -127,7 +115,7 @@ t.test('every option that changes the answer reaches the engine, and those of ot
 
 t.test('the model is shown in the words of the format', async t => {
   const chatTemplate = '<tool_call> enable_thinking'
-  const { client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
+  const { ollama: client, url } = await connect(t, { chatTemplate, abilities: { tools: true, thinking: true } })
   const shown = await client.show({ model: 'toy' })
   t.same(shown.capabilities, ['completion', 'tools', 'thinking'])
   t.match(shown.modelfile, /^FROM toy$/m)
@@ -168,7 +156,6 @@ t.test('bodies have the fields of the format and no others', async t => {
     ...['total_duration', 'load_duration', 'prompt_eval_count', 'prompt_eval_duration', 'eval_count', 'eval_duration']
   ]
   const end = ['done', 'done_reason', ...counts]
-  const say = (content: string) => [{ role: 'user', content }]
   const chat = await rowsOf('/api/chat', { messages: say('ab') })
   t.same(
     chat.map(row => Object.keys(row)),

@@ -1,26 +1,11 @@
 import { once } from 'node:events'
 import OpenAI, { APIError, APIUserAbortError } from 'openai'
-import t, { type Test } from 'tap'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
+import t from 'tap'
+import { connect, refusal, say } from './clients.ts'
 import { until } from './until.ts'
 
-async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI }> {
-  const serving = await serve(t, options)
-  const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: options.apiKey ?? 'none', maxRetries: 0 })
-  return { ...serving, client }
-}
-
-/** What a client throws when the server refuses; null when it does not. */
-const refusal = (request: Promise<unknown>): Promise<any> =>
-  request.then(
-    () => null,
-    error => error
-  )
-
-const say = (content: string) => [{ role: 'user' as const, content }]
-
 t.test('answers with text, usage and the reason for the end', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({ model: 'toy', messages: say('hello there') })
   t.match(answer, {
     id: /^chatcmpl-[0-9a-f-]{36}$/,
@@ -34,7 +19,7 @@ t.test('answers with text, usage and the reason for the end', async t => {
 })
 
 t.test('streams the role first, then text, then the reason for the end in an empty delta', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const stream = await client.chat.completions.create({ model: 'toy', messages: say('abc'), stream: true })
   const chunks = []
   for await (const chunk of stream) chunks.push(chunk)
@@ -51,7 +36,7 @@ t.test('streams the role first, then text, then the reason for the end in an emp
 })
 
 t.test('ends a stream with the usage in a chunk without choices when asked to', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const stream = await client.chat.completions.create({
     messages: say('abc'),
     model: 'toy',
@@ -67,7 +52,7 @@ t.test('ends a stream with the usage in a chunk without choices when asked to', 
 })
 
 t.test('never cuts a character, streamed or not', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const text = 'Grüße, 世界 – 🦊👩‍👩‍👧'
   const stream = await client.chat.completions.create({ model: 'toy', messages: say(text), stream: true })
   let streamed = ''
@@ -78,7 +63,7 @@ t.test('never cuts a character, streamed or not', async t => {
 })
 
 t.test('stops before a stop string and says so', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   for (const stop of ['END', ['never', 'END']]) {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('one two END three'), stop })
     t.match(answer.choices[0], { message: { content: 'one two ' }, finish_reason: 'stop' })
@@ -86,7 +71,7 @@ t.test('stops before a stop string and says so', async t => {
 })
 
 t.test('stops at the limit of tokens and says so', async t => {
-  const { client } = await connect(t, { maxTokens: 5 })
+  const { openai: client } = await connect(t, { maxTokens: 5 })
   const messages = say('0123456789')
   const byDefault = await client.chat.completions.create({ model: 'toy', messages })
   t.match(byDefault.choices[0], { message: { content: '01234' }, finish_reason: 'length' })
@@ -102,7 +87,7 @@ t.test('stops at the limit of tokens and says so', async t => {
 })
 
 t.test('gives the same text for the same seed and another for another', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const ask = async (seed: number) => {
     const answer = await client.chat.completions.create({
       model: 'toy',
@@ -119,7 +104,7 @@ t.test('gives the same text for the same seed and another for another', async t 
 })
 
 t.test('passes sampling options on', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const ask = async (options: object) => {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('aaaa'), ...options })
     return answer.choices[0]?.message.content
@@ -133,7 +118,7 @@ t.test('passes sampling options on', async t => {
 })
 
 t.test('reports probabilities of tokens', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({
     model: 'toy',
     messages: say('aé'),
@@ -164,7 +149,7 @@ t.test('reports probabilities of tokens', async t => {
 })
 
 t.test('takes developer messages, content parts and fields that mean nothing', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const answer = await client.chat.completions.create({
     model: 'toy:latest',
     messages: [
@@ -192,7 +177,7 @@ t.test('takes developer messages, content parts and fields that mean nothing', a
 })
 
 t.test('lists the model', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const { data } = await client.models.list()
   t.match(data, [{ id: 'toy', object: 'model', owned_by: 'svc', created: 1767323045 }])
   t.match(await client.models.retrieve('toy'), { id: 'toy', max_model_len: 512 })
@@ -200,7 +185,7 @@ t.test('lists the model', async t => {
 })
 
 t.test('refuses in the shape that the client knows', async t => {
-  const { client } = await connect(t, { contextLength: 40 })
+  const { openai: client } = await connect(t, { contextLength: 40 })
   const create = (body: object) =>
     client.chat.completions.create({ model: 'toy', messages: say('hi'), ...body } as never)
   t.match(await refusal(create({ model: 'gpt-4o' })), { status: 404, code: 'model_not_found', param: 'model' })
@@ -228,7 +213,7 @@ t.test('refuses in the shape that the client knows', async t => {
 })
 
 t.test('asks for its key', async t => {
-  const { client, url } = await connect(t, { apiKey: 'right' })
+  const { openai: client, url } = await connect(t, { apiKey: 'right' })
   t.ok(await client.models.list())
   const stranger = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'wrong', maxRetries: 0 })
   t.match(await refusal(stranger.models.list()), { status: 401, code: 'invalid_api_key', type: 'authentication_error' })
@@ -241,7 +226,7 @@ t.test('ends an answer within one token once its client is gone, streamed or not
     const underWay = new Promise<void>(resolve => {
       reached = resolve
     })
-    const { client, model } = await connect(t, {
+    const { openai: client, model } = await connect(t, {
       // The sixth token is being computed when the client leaves.
       beforeToken: async (generated, signal) => {
         if (generated !== 5) return
@@ -269,7 +254,7 @@ t.test('ends an aborted request that is not streamed, and one that waits', async
   const gate = new Promise<void>(resolve => {
     go = resolve
   })
-  const { client, model } = await connect(t, { beforeToken: () => gate })
+  const { openai: client, model } = await connect(t, { beforeToken: () => gate })
   const abort = new AbortController()
   const requests = [1, 2].map(() =>
     client.chat.completions.create({ model: 'toy', messages: say('hello') }, { signal: abort.signal })
@@ -287,7 +272,7 @@ t.test('ends an aborted request that is not streamed, and one that waits', async
 })
 
 t.test('tells of an error in the middle of a stream', async t => {
-  const { client, errors } = await connect(t, {
+  const { openai: client, errors } = await connect(t, {
     beforeToken: generated => {
       if (generated === 2) throw new Error('the secret of the machine')
     }
@@ -313,7 +298,7 @@ t.test('says when it is full and when to come back', async t => {
   const gate = new Promise<void>(resolve => {
     go = resolve
   })
-  const { client, model } = await connect(t, { queue: 1, beforeToken: () => gate })
+  const { openai: client, model } = await connect(t, { queue: 1, beforeToken: () => gate })
   const request = () => client.chat.completions.create({ model: 'toy', messages: say('hi') })
   const admitted = [request(), request()]
   await until(() => model.capacity().waiting === 1)

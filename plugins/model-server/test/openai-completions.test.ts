@@ -1,21 +1,9 @@
-import OpenAI from 'openai'
-import t, { type Test } from 'tap'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
-
-async function connect(t: Test, options: ServeOptions = {}): Promise<Serving & { client: OpenAI }> {
-  const serving = await serve(t, options)
-  return { ...serving, client: new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 }) }
-}
-
-const say = (content: string) => [{ role: 'user' as const, content }]
-const refusal = (request: Promise<unknown>): Promise<any> =>
-  request.then(
-    () => null,
-    error => error
-  )
+import type OpenAI from 'openai'
+import t from 'tap'
+import { connect, refusal, say } from './clients.ts'
 
 t.test('a text is continued as it is', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const answer = await client.completions.create({ model: 'toy', prompt: 'ab\na', max_tokens: 4 })
   t.match(answer, {
     id: /^cmpl-[0-9a-f-]{36}$/,
@@ -31,7 +19,7 @@ t.test('a text is continued as it is', async t => {
 })
 
 t.test('prompts are texts, tokens, or lists of either, with answers in their order', async t => {
-  const { client } = await connect(t, { slots: 2 })
+  const { openai: client } = await connect(t, { slots: 2 })
   const texts = async (prompt: string | string[] | number[] | number[][], n = 1) => {
     const answer = await client.completions.create({ model: 'toy', prompt, max_tokens: 2, n })
     t.same(
@@ -54,7 +42,7 @@ t.test('prompts are texts, tokens, or lists of either, with answers in their ord
 })
 
 t.test('the prompt is repeated when it is asked for', async t => {
-  const { client, model } = await connect(t)
+  const { openai: client, model } = await connect(t)
   const create = (fields: object) => client.completions.create({ model: 'toy', prompt: 'ab\n', echo: true, ...fields })
   t.equal((await create({ max_tokens: 2 })).choices[0]?.text, 'ab\nab')
   t.equal((await create({ prompt: [97, 98, 10], max_tokens: 2 })).choices[0]?.text, 'ab\nab')
@@ -74,7 +62,7 @@ t.test('the prompt is repeated when it is asked for', async t => {
 })
 
 t.test('probabilities are lists, with where each token begins', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const request = { model: 'toy', prompt: 'ab\n', max_tokens: 2, logprobs: 2 }
   const { choices } = await client.completions.create(request)
   t.match(choices[0]?.logprobs, { tokens: ['a', 'b'], text_offset: [0, 1], token_logprobs: [Number, Number] })
@@ -87,7 +75,7 @@ t.test('probabilities are lists, with where each token begins', async t => {
 })
 
 t.test('a stream ends with its reason, and with the usage when it is asked for', async t => {
-  const { client } = await connect(t)
+  const { openai: client } = await connect(t)
   const chunks = []
   const stream = await client.completions.create({
     model: 'toy',
@@ -106,7 +94,7 @@ t.test('a stream ends with its reason, and with the usage when it is asked for',
 })
 
 t.test('the likeliest of several answers are given', async t => {
-  const { client, model } = await connect(t)
+  const { openai: client, model } = await connect(t)
   const request = { model: 'toy', prompt: 'aaaa\n', max_tokens: 8, temperature: 2, seed: 1 }
   const all = await client.completions.create({ ...request, n: 6, logprobs: 0 })
   const mean = (choice: OpenAI.CompletionChoice | undefined): number => {
@@ -124,7 +112,7 @@ t.test('the likeliest of several answers are given', async t => {
 })
 
 t.test('what does not go together, or is not there, is refused by name', async t => {
-  const { client, post } = await connect(t)
+  const { openai: client, post } = await connect(t)
   const create = (fields: object) =>
     refusal(client.completions.create({ model: 'toy', prompt: 'ab\n', ...fields } as never))
   t.match(await create({ prompt: '' }), { status: 400, message: /'prompt' must not be empty/, param: 'prompt' })
@@ -147,7 +135,7 @@ t.test('what does not go together, or is not there, is refused by name', async t
 
 t.test('several answers to one conversation draw different numbers, again the same for the same seed', async t => {
   for (const slots of [1, 3]) {
-    const { client, model } = await connect(t, { slots, queue: 0 })
+    const { openai: client, model } = await connect(t, { slots, queue: 0 })
     const request = { model: 'toy', messages: say('aaaaaaaa'), temperature: 2, seed: 5, n: 3, max_tokens: 8 }
     const texts = async () => (await client.chat.completions.create(request)).choices.map(each => each.message.content)
     const first = await texts()
@@ -177,7 +165,7 @@ t.test('several answers to one conversation draw different numbers, again the sa
 
 t.test('one answer that fails ends all', async t => {
   let begun = 0
-  const { client, model } = await connect(t, {
+  const { openai: client, model } = await connect(t, {
     slots: 2,
     beforeToken: generated => {
       if (generated === 3 && ++begun === 2) throw new Error('broken')
@@ -199,7 +187,7 @@ t.test('one answer that fails ends all', async t => {
 })
 
 t.test('tokens that were there already are told', async t => {
-  const { client } = await connect(t, { cachedTokens: 5 })
+  const { openai: client } = await connect(t, { cachedTokens: 5 })
   const answer = await client.chat.completions.create({ model: 'toy', messages: say('hi') })
   t.match(answer.usage, { prompt_tokens_details: { cached_tokens: 5 } })
 })

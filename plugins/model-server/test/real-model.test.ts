@@ -1,11 +1,10 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Ollama } from 'ollama'
-import OpenAI from 'openai'
 import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import engine from '../../inference-onnx/src/plugin.ts'
+import { clientsOf } from './clients.ts'
 import { grammarPlugin } from './grammar-plugin.ts'
 import { openServer } from './open-server.ts'
 
@@ -23,8 +22,8 @@ async function open(t: Test, template: string) {
   const settings = { model: directory, model_name: 'vox', slots: 4 }
   const { url, ready } = await openServer(t, [engine, grammarPlugin()], settings)
   await ready()
-  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 })
-  return { client, ollama: new Ollama({ host: url }) }
+  const { openai: client, ollama } = clientsOf(url)
+  return { client, ollama }
 }
 
 const messages = [{ role: 'user' as const, content: 'a table of customers' }]

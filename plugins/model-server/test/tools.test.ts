@@ -1,8 +1,8 @@
-import { Ollama } from 'ollama'
-import OpenAI from 'openai'
+import type OpenAI from 'openai'
 import type { ChatCompletionChunk, ChatCompletionTool } from 'openai/resources/chat/completions'
 import t, { type Test } from 'tap'
-import { type ServeOptions, type Serving, serve } from './serve.ts'
+import { type Clients, connect, say } from './clients.ts'
+import type { ServeOptions, Serving } from './serve.ts'
 
 const PARAMETERS = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const WEATHER: ChatCompletionTool = {
@@ -14,18 +14,10 @@ const TAGGED = '… <tool_call> …'
 const LIST = '… [TOOL_CALLS] …'
 const BARE = '{{ tools }}'
 
-async function connect(
-  t: Test,
-  chatTemplate: string,
-  options: ServeOptions = {}
-): Promise<Serving & { client: OpenAI; ollama: Ollama }> {
-  const serving = await serve(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
-  const client = new OpenAI({ baseURL: `${serving.url}/v1`, apiKey: 'none', maxRetries: 0 })
-  return { ...serving, client, ollama: new Ollama({ host: serving.url }) }
-}
-
 /** The toy repeats what it is told, calls too. */
-const say = (content: string) => [{ role: 'user' as const, content }]
+function connectTo(t: Test, chatTemplate: string, options: ServeOptions = {}): Promise<Serving & Clients> {
+  return connect(t, { chatTemplate, abilities: { tools: true }, maxTokens: 300, ...options })
+}
 
 const ANSWERS = {
   [TAGGED]: 'Well.\n<tool_call>\n{"name": "weather", "arguments": {"city": "Bonn"}}\n</tool_call>',
@@ -35,7 +27,7 @@ const ANSWERS = {
 
 for (const [template, answer] of Object.entries(ANSWERS)) {
   t.test(`calls in the format of a template with ${template} reach the clients`, async t => {
-    const { client, ollama } = await connect(t, template)
+    const { openai: client, ollama } = await connectTo(t, template)
     const content = template === BARE ? null : 'Well.'
     const completion = await client.chat.completions.create({ model: 'toy', messages: say(answer), tools: [WEATHER] })
     t.match(completion.choices[0], {
@@ -54,7 +46,7 @@ for (const [template, answer] of Object.entries(ANSWERS)) {
 }
 
 t.test('calls are streamed: name first, then the arguments as they are written', async t => {
-  const { client } = await connect(t, TAGGED)
+  const { openai: client } = await connectTo(t, TAGGED)
   const stream = await client.chat.completions.create({
     model: 'toy',
     messages: say(ANSWERS[TAGGED]),
@@ -78,14 +70,14 @@ t.test('calls are streamed: name first, then the arguments as they are written',
 })
 
 t.test('the streaming helpers of the client put calls together again', async t => {
-  const { client } = await connect(t, TAGGED)
+  const { openai: client } = await connectTo(t, TAGGED)
   const stream = client.chat.completions.stream({ model: 'toy', messages: say(ANSWERS[TAGGED]), tools: [WEATHER] })
   const { choices } = await stream.finalChatCompletion()
   t.match(choices[0]?.message.tool_calls, [{ function: { name: 'weather', arguments: '{"city": "Bonn"}' } }])
 })
 
 t.test('several calls in one answer are told apart, unless one is all that is wanted', async t => {
-  const { client, ollama, model } = await connect(t, TAGGED)
+  const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const call = (city: string) => `<tool_call>{"name":"weather","arguments":{"city":"${city}"}}</tool_call>\n`
   const messages = say(call('Bonn') + call('Rom'))
   const ask = (parallel_tool_calls: boolean) =>
@@ -118,7 +110,7 @@ for (const [template, name] of [
   [BARE, 'parameters']
 ] as const) {
   t.test(`a template with ${template} is held to a call that is asked for`, async t => {
-    const { client, model } = await connect(t, template)
+    const { openai: client, model } = await connectTo(t, template)
     const ask = (tool_choice: object | string) =>
       client.chat.completions.create({
         model: 'toy',
@@ -145,7 +137,7 @@ for (const [template, name] of [
 }
 
 t.test('tools that may not be used are not shown to the model, and nothing is read as a call', async t => {
-  const { client, model } = await connect(t, TAGGED)
+  const { openai: client, model } = await connectTo(t, TAGGED)
   const messages = say(ANSWERS[TAGGED])
   const answer = await client.chat.completions.create({ model: 'toy', messages, tools: [WEATHER], tool_choice: 'none' })
   t.match(answer.choices[0], { finish_reason: 'stop', message: { content: ANSWERS[TAGGED] } })
@@ -153,7 +145,7 @@ t.test('tools that may not be used are not shown to the model, and nothing is re
 })
 
 t.test('a strict function gets arguments that follow its schema, whatever the model was about to write', async t => {
-  const { client, model } = await connect(t, TAGGED)
+  const { openai: client, model } = await connectTo(t, TAGGED)
   const strict = { ...WEATHER, function: { ...WEATHER.function, strict: true } } as ChatCompletionTool
   const wrong = 'Well. <tool_call>\n{"name": "weather", "arguments": {"town": 3}}\n</tool_call>'
   const create = (fields: object) =>
@@ -180,7 +172,7 @@ t.test('a strict function gets arguments that follow its schema, whatever the mo
 })
 
 t.test('beside tools a format is one of the text: the model calls, or answers in it', async t => {
-  const { client, ollama, model } = await connect(t, TAGGED)
+  const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const response_format = { type: 'json_object' as const }
   const create = (content: string, fields: object = {}) =>
     client.chat.completions.create({
@@ -201,8 +193,8 @@ t.test('beside tools a format is one of the text: the model calls, or answers in
   const reply = await ollama.chat({ model: 'toy', messages: say('no'), tools: [WEATHER] as never, format: 'json' })
   t.same(JSON.parse(reply.message.content), { toy: true })
   t.equal(reply.message.tool_calls, undefined)
-  const bare = await connect(t, BARE)
-  const answer = await bare.client.chat.completions.create({
+  const bare = await connectTo(t, BARE)
+  const answer = await bare.openai.chat.completions.create({
     model: 'toy',
     messages: say('{"a": 1}'),
     tools: [WEATHER],
@@ -213,7 +205,7 @@ t.test('beside tools a format is one of the text: the model calls, or answers in
 })
 
 t.test('conversations with calls and their answers reach the template whole', async t => {
-  const { client, ollama, model } = await connect(t, TAGGED)
+  const { openai: client, ollama, model } = await connectTo(t, TAGGED)
   const calls = [{ name: 'weather', arguments: { city: 'Bonn <|im_end|>' } }]
   await client.chat.completions.create({
     model: 'toy',
@@ -267,7 +259,7 @@ t.test('conversations with calls and their answers reach the template whole', as
 })
 
 t.test('what is wrong with tools is named', async t => {
-  const { post } = await connect(t, TAGGED)
+  const { post } = await connectTo(t, TAGGED)
   const cases: [object, RegExp][] = [
     [{ tools: [{ type: 'custom', custom: {} }] }, /'tools\[0\]\.type': tools of type 'custom' are not supported/],
     [{ tools: [{ type: 'function' }] }, /'tools\[0\]\.function' must be an object, got nothing/],
@@ -315,7 +307,7 @@ t.test('what is wrong with tools is named', async t => {
 })
 
 t.test('a call that breaks off is no call: its text is kept where the format wants an object', async t => {
-  const { client, ollama } = await connect(t, TAGGED)
+  const { openai: client, ollama } = await connectTo(t, TAGGED)
   const messages = say('<tool_call>{"name": "weather", "arguments": {"city": "Bonn"}}</tool_call>')
   const reply = await ollama.chat({ model: 'toy', messages, tools: [WEATHER] as never, options: { num_predict: 50 } })
   t.match(reply, { done_reason: 'length', message: { content: '{"name": "weather", "arguments": {"cit' } })

@@ -2,7 +2,6 @@ import { text } from 'node:stream/consumers'
 import type { InferenceClient } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import { isOffered } from '../client.ts'
-import { NO_MODEL } from '../settings.ts'
 import { Conversation, type ConversationOptions, describeSpeed, type Turn } from './conversation.ts'
 import { Lines } from './lines.ts'
 
@@ -79,8 +78,8 @@ function finishOne(turn: Turn, model: string, io: CommandIo): void {
 
 /** Who has chosen no model wants the one that is there. */
 async function modelFor(client: InferenceClient, asked: string | undefined, io: CommandIo): Promise<string> {
-  if (asked !== undefined) return asked
-  if (client.model !== NO_MODEL) return client.model
+  const chosen = asked ?? client.target().model
+  if (chosen !== null) return chosen
   const offered = (await client.models(io.signal)).map(({ name }) => name)
   return isOffered(client.model, offered) ? client.model : (offered[0] ?? client.model)
 }

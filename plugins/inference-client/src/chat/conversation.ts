@@ -32,11 +32,6 @@ export class Conversation {
     this.options = options
   }
 
-  /** Questions and answers so far. */
-  get length(): number {
-    return this.#messages.length
-  }
-
   reset(): void {
     this.#messages.length = 0
   }
