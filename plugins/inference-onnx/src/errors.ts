@@ -37,5 +37,3 @@ export const inferenceErrors = errorTable({
   INF_RUNTIME_UNAVAILABLE: { message: 'ONNX Runtime could not be loaded in any way.' },
   INF_TOKENIZER_UNSUPPORTED: { message: 'The tokenizer uses a decoder that the engine does not know.' }
 })
-
-export type InferenceErrorCode = keyof typeof inferenceErrors.specs

@@ -231,9 +231,6 @@ class Planner {
  * Errors of the head are errors of the prediction, so it gets 8 bits where the others get 4; not on devices, which cannot
  * compute with 8.
  */
-export function headQuantization({
-  quantization,
-  keepHalf
-}: Pick<PlanOptions, 'quantization' | 'keepHalf'>): Quantization {
+function headQuantization({ quantization, keepHalf }: Pick<PlanOptions, 'quantization' | 'keepHalf'>): Quantization {
   return quantization === 'q4' && keepHalf !== true ? 'q8' : quantization
 }
