@@ -1,0 +1,74 @@
+import type { Span } from '../syntax/node.ts'
+import { type Category, type DiagnosticCode, diagnosticCodes, type Severity } from './codes.ts'
+
+/** What the compiler has to say about one place of one file. Spans are UTF-16 offsets into that file. */
+export interface Diagnostic {
+  readonly code: DiagnosticCode
+  readonly severity: Severity
+  readonly category: Category
+  readonly message: string
+  readonly span: Span
+  readonly expectedType: string | null
+  readonly foundType: string | null
+  readonly missingCases: readonly string[]
+  /** What to do, as sentences. */
+  readonly suggestions: readonly string[]
+  readonly fixes: readonly Fix[]
+  readonly related: readonly RelatedSpan[]
+  /** Kind of the syntax that was being read or checked. */
+  readonly nodeKind: string | null
+}
+
+/** An edit that makes the diagnostic go away. */
+export interface Fix {
+  readonly label: string
+  readonly span: Span
+  readonly replacement: string
+}
+
+export interface RelatedSpan {
+  readonly span: Span
+  readonly message: string
+}
+
+export type DiagnosticDetails = Partial<
+  Pick<
+    Diagnostic,
+    'severity' | 'expectedType' | 'foundType' | 'missingCases' | 'suggestions' | 'fixes' | 'related' | 'nodeKind'
+  >
+>
+
+/** Severity and category come from the table of codes. */
+export function diagnostic(
+  code: DiagnosticCode,
+  message: string,
+  span: Span,
+  details: DiagnosticDetails = {}
+): Diagnostic {
+  const { severity, category } = diagnosticCodes[code]
+  return {
+    code,
+    severity: details.severity ?? severity,
+    category,
+    message,
+    span: { start: span.start, end: span.end },
+    expectedType: details.expectedType ?? null,
+    foundType: details.foundType ?? null,
+    missingCases: details.missingCases ?? [],
+    suggestions: details.suggestions ?? [],
+    fixes: details.fixes ?? [],
+    related: details.related ?? [],
+    nodeKind: details.nodeKind ?? null
+  }
+}
+
+/** In the order of the source; of several at one place the errors first. */
+export function sortDiagnostics(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return [...diagnostics].sort(
+    (a, b) =>
+      a.span.start - b.span.start ||
+      Number(a.severity === 'warning') - Number(b.severity === 'warning') ||
+      a.span.end - b.span.end ||
+      (a.code < b.code ? -1 : a.code > b.code ? 1 : 0)
+  )
+}

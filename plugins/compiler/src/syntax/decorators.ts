@@ -1,0 +1,42 @@
+/** What a decorator may stand in front of, by its name without the `@`. */
+export type DecoratorUse =
+  /** Begins a declaration of its own: `@index T.name on (…)`. */
+  | 'declaration'
+  /** Says where a function is registered; a function has one of them. */
+  | 'role'
+  /** Says something about the declaration or the field that follows. */
+  | 'mark'
+  /** Is no longer part of the language. */
+  | 'retired'
+
+const USES: Readonly<Record<DecoratorUse, string>> = {
+  declaration:
+    'table collection index search_index vector_index v0 form back_button deep_link push tokens component island',
+  role: 'query mutation server endpoint mcp.tool tool mcp.resource resource test forall fuzz loading',
+  mark:
+    'pure deprecated require ensure invariant scheduled native reactive cancellable uses remote inference ai llm prompt ' +
+    'subagent search hole auth cors rate_limit webhook pii embed offline_capable collaborative layer training_step ' +
+    'distributed_train',
+  retired: 'get context hook provider page'
+}
+
+const byName: ReadonlyMap<string, DecoratorUse> = new Map(
+  Object.entries(USES).flatMap(([use, names]) => names.split(' ').map(name => [name, use as DecoratorUse] as const))
+)
+
+const ALIASES: Readonly<Record<string, string>> = { tool: 'mcp.tool', resource: 'mcp.resource', llm: 'ai' }
+
+/** Names of all decorators, for completion. */
+export const DECORATORS: readonly string[] = [...byName.keys()]
+
+/** Decorators of functions that a model answers and that need no block. */
+export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search'])
+
+export function useOfDecorator(name: string): DecoratorUse | undefined {
+  return byName.get(name)
+}
+
+/** The one name of a decorator that has several. */
+export function canonicalDecorator(name: string): string {
+  return Object.hasOwn(ALIASES, name) ? (ALIASES[name] as string) : name
+}

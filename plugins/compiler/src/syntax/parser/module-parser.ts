@@ -1,0 +1,360 @@
+import type { AppHook, Const, Declaration, Decorator, Import, ImportItem, Index, Module, Table } from '../ast.ts'
+import { useOfDecorator } from '../decorators.ts'
+import type { Name } from '../node.ts'
+import { Kind } from '../token.ts'
+import type { TokenList } from '../token-list.ts'
+import { InterfaceParser } from './interface-parser.ts'
+import type { Prefix } from './type-declaration-parser.ts'
+
+export interface ParserOptions {
+  /** Whether loose statements may stand beside declarations, as in a script. */
+  readonly script: boolean
+  /** Whether `@component fn` is read; otherwise it is an error. */
+  readonly allowComponentFunctions: boolean
+}
+
+const STARTS = [
+  '`fn`',
+  '`type`',
+  '`let`',
+  '`import`',
+  '`http`',
+  '`actor`',
+  '`workflow`',
+  '`activity`',
+  '`agent`',
+  '`env`',
+  '`component`',
+  '`routes`',
+  'a decorator'
+]
+
+const METADATA = ['version', 'path', 'git', 'rev', 'branch']
+
+/** A whole file: imports, constants, and which declaration a word or a decorator begins. */
+export class ModuleParser extends InterfaceParser {
+  readonly #options: ParserOptions
+
+  constructor(tokens: TokenList, options: ParserOptions) {
+    super(tokens)
+    this.#options = options
+  }
+
+  module(): Module {
+    const items: Declaration[] = []
+    while (this.kind !== Kind.EndOfFile) {
+      const before = this.position
+      const item = this.#item()
+      if (item !== null) items.push(item)
+      if (this.inPanic || this.position === before) this.#toNextDeclaration(before)
+    }
+    return { kind: 'Module', start: 0, end: this.tokens.source.length, items }
+  }
+
+  #item(): Declaration | null {
+    const { start } = this
+    const decorators = this.decorators()
+    if (this.inPanic) return null
+    const structural = this.#structural(decorators)
+    const marks = structural === undefined ? decorators : decorators.filter(each => each !== structural)
+    const isPublic = this.kind === Kind.Pub
+    const prefix = { start, decorators: marks, isPublic }
+    if (isPublic && structural === undefined) return this.#public(prefix)
+    return structural === undefined ? this.#declaration(prefix) : this.#decorated(prefix, structural)
+  }
+
+  #structural(decorators: readonly Decorator[]): Decorator | undefined {
+    return decorators.find(({ name }) => useOfDecorator(name.text) === 'declaration')
+  }
+
+  #public(prefix: Prefix): Declaration | null {
+    this.advance()
+    const { kind } = this
+    if (kind === Kind.Decorator) {
+      const decorators = [...prefix.decorators, ...this.decorators()]
+      const structural = this.#structural(decorators)
+      if (structural === undefined) return this.#declaration({ ...prefix, decorators })
+      return this.#decorated({ ...prefix, decorators: decorators.filter(each => each !== structural) }, structural)
+    }
+    const isDeclared = kind === Kind.Fn || kind === Kind.Async || kind === Kind.Type || kind === Kind.Component
+    if (isDeclared || this.#atWordDeclaration()) return this.#declaration(prefix)
+    this.failExpecting(['`fn`', '`type`'], 'after `pub`')
+    return null
+  }
+
+  /** Whether one of the words begins a declaration that are plain names elsewhere. */
+  #atWordDeclaration(): boolean {
+    if (this.atWord('routes')) return this.second === Kind.LeftBrace
+    if (this.atWord('url') || this.atWord('state_machine')) return this.second === Kind.TypeIdentifier
+    if (this.atWord('environment')) return this.isNameAhead()
+    if (this.atWord('partial')) return this.isWord(this.position + 1, 'state_machine')
+    return this.atWord('const') && this.isNameAhead()
+  }
+
+  protected atOuterDeclaration(): boolean {
+    const at = this.start
+    if (at > 0 && !isLineEnd(this.tokens.source.charCodeAt(at - 1))) return false
+    switch (this.kind) {
+      case Kind.Fn:
+      case Kind.Async:
+      case Kind.Pub:
+      case Kind.Decorator:
+      case Kind.Import:
+      case Kind.Extern:
+        return this.kind !== Kind.Fn || this.isNameAhead()
+      case Kind.Type:
+      case Kind.Actor:
+      case Kind.Workflow:
+      case Kind.Activity:
+      case Kind.Agent:
+      case Kind.Component:
+        return this.isNameAhead()
+      default:
+        return this.kind === Kind.Http && this.tokens.kind(this.position + 2) === Kind.String
+    }
+  }
+
+  #declaration(prefix: Prefix): Declaration | null {
+    switch (this.kind) {
+      case Kind.Import:
+        return this.#import(prefix)
+      case Kind.Type:
+        return this.typeDeclaration(prefix)
+      case Kind.Fn:
+      case Kind.Async:
+        if (!this.#isScript() || this.kind === Kind.Async || this.isNameAhead()) return this.fn(prefix)
+        break
+      case Kind.Extern:
+        return this.externFn(prefix)
+      case Kind.Let:
+        if (!this.#isScript()) return this.#constant(prefix)
+        break
+      case Kind.Http:
+        if (this.isNameAhead()) return this.httpRoute(prefix)
+        break
+      case Kind.Actor:
+        if (this.isNameAhead()) return this.actor(prefix)
+        break
+      case Kind.Workflow:
+        if (this.isNameAhead()) return this.workflow(prefix)
+        break
+      case Kind.Activity:
+        if (this.isNameAhead()) return this.activity(prefix)
+        break
+      case Kind.Agent:
+        if (this.isNameAhead()) return this.agent(prefix)
+        break
+      case Kind.Env:
+        if (this.isNameAhead()) return this.environment(prefix)
+        break
+      case Kind.Fragment:
+        if (this.isNameAhead()) return this.fragment(prefix)
+        break
+      case Kind.Component:
+        if (!this.isNameAhead()) break
+        this.advance()
+        return this.component(prefix)
+      default:
+        if (this.#atWordDeclaration()) return this.#wordDeclaration(prefix)
+    }
+    return this.#loose(prefix)
+  }
+
+  #isScript(): boolean {
+    return this.#options.script
+  }
+
+  #wordDeclaration(prefix: Prefix): Declaration {
+    if (this.atWord('routes')) return this.routes(prefix)
+    if (this.atWord('url')) return this.url(prefix)
+    if (this.atWord('environment')) return this.environment(prefix)
+    return this.atWord('const') ? this.#constant(prefix) : this.stateMachine(prefix)
+  }
+
+  /** A statement of a script; in a module nothing can stand here. */
+  #loose({ start, decorators }: Prefix): Declaration | null {
+    if (this.#isScript() && decorators.length === 0) {
+      const statement = this.statement()
+      this.accept(Kind.Comma)
+      return { kind: 'ScriptStatement', start, end: this.lastEnd, statement }
+    }
+    const [decorator] = decorators
+    if (decorator !== undefined) {
+      this.failExpecting(['a declaration'], `after \`@${decorator.name.text}\``, { nodeKind: 'Declaration' })
+    } else {
+      this.fail(`${this.found()} cannot begin a declaration; expected ${STARTS.join(', ')}`, this.here(), {
+        nodeKind: 'TopLevel'
+      })
+    }
+    return null
+  }
+
+  #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
+    if (args !== null) {
+      this.note('E0001', `\`@${name.text}\` takes nothing in parentheses`, name)
+    }
+    switch (name.text) {
+      case 'table':
+      case 'collection':
+        return this.table(prefix, name.text satisfies Table['storage'])
+      case 'index':
+        return this.index(prefix, 'btree')
+      case 'search_index':
+      case 'vector_index':
+        return this.index(prefix, name.text.slice(0, -'_index'.length) as Index['variant'])
+      case 'v0':
+        return this.v0(prefix, strings[0])
+      case 'form':
+        return this.form(prefix)
+      case 'component':
+        return this.#componentOf(prefix, name)
+      case 'island':
+        return this.kind === Kind.Fn || this.kind === Kind.Async ? this.fn(withRole(prefix, name)) : this.island(prefix)
+      default:
+        return this.appHook(prefix, name.text as AppHook['hook'])
+    }
+  }
+
+  #componentOf(prefix: Prefix, name: Name): Declaration {
+    if (this.kind !== Kind.Fn && this.kind !== Kind.Async) {
+      this.accept(Kind.Component)
+      return this.component(prefix)
+    }
+    const span = { start: prefix.start, end: this.tokens.end(this.position) }
+    const suggestions = ['write `component Name(…) { view: … }`']
+    if (this.#options.allowComponentFunctions) {
+      this.note('lint.legacy_component_fn', 'a component is written as a function', span, { suggestions })
+    } else {
+      this.note('E0001', 'a component is no function', span, {
+        suggestions: [...suggestions, 'SVC_ALLOW_LEGACY_COMPONENT_FN=1 lets components be functions']
+      })
+    }
+    return this.fn(withRole(prefix, name))
+  }
+
+  #constant({ start, ...prefix }: Prefix): Const {
+    if (this.kind === Kind.Let) {
+      const statement = this.letStatement()
+      return { kind: 'Const', start, end: this.lastEnd, ...prefix, statement }
+    }
+    const { start: from } = this
+    this.advance()
+    const name = this.expectName('the name of a constant')
+    const type = this.accept(Kind.Colon) ? this.type() : null
+    this.expect(Kind.Equal, 'and a value')
+    const value = this.inPanic ? this.missing() : this.expression()
+    const end = this.lastEnd
+    const pattern = { kind: 'BindingPattern', start: name.start, end: name.end, name } as const
+    const statement = { kind: 'Let', start: from, end, form: 'const', isMutable: false, pattern, type, value } as const
+    return { kind: 'Const', start, end, ...prefix, statement }
+  }
+
+  #import({ start, decorators }: Prefix): Import {
+    const [decorator] = decorators
+    if (decorator !== undefined) this.note('E0001', 'an import takes no decorators', decorator)
+    this.advance()
+    const items: ImportItem[] = []
+    do items.push(this.#importItem())
+    while (!this.inPanic && this.accept(Kind.Comma))
+    return { kind: 'Import', start, end: this.lastEnd, items }
+  }
+
+  #importItem(): ImportItem {
+    const { start } = this
+    if (this.atWord('rust') && this.second === Kind.Colon) return this.#rustImport()
+    if (this.atWord('react') && this.isNameAhead() && !this.isWord(this.position + 1, 'as')) {
+      this.advance()
+      const name = this.takeName()
+      if (!this.acceptWord('from')) this.failExpecting(['`from`'], 'and a module')
+      const source = this.expectString('a module')
+      return { kind: 'ReactImport', start, end: this.lastEnd, name, source }
+    }
+    if (!this.atName) {
+      this.failExpecting(['the name of what is imported'], 'after `import`', {
+        suggestions: ['imports are written as `import std.fs`, or `import components/chart as { Chart }`']
+      })
+    }
+    const path = [this.expectName('a name')]
+    const separator = this.kind === Kind.Slash ? '/' : '.'
+    while ((this.kind === Kind.Dot || this.kind === Kind.Slash) && !this.inPanic) {
+      this.advance()
+      path.push(this.expectName('a name'))
+    }
+    const item = { kind: 'PathImport', start, path, separator } as const
+    if (this.inPanic || !this.acceptWord('as')) return { ...item, alias: null, members: null, end: this.lastEnd }
+    if (this.kind !== Kind.LeftBrace) {
+      return { ...item, alias: this.expectName('a name'), members: null, end: this.lastEnd }
+    }
+    const members = this.list(Kind.RightBrace, () => this.#importedMember())
+    return { ...item, alias: null, members, end: this.lastEnd }
+  }
+
+  #importedMember(): { readonly name: Name; readonly alias: Name | null } {
+    const name = this.expectName('a name')
+    return { name, alias: this.acceptWord('as') ? this.expectName('a name') : null }
+  }
+
+  #rustImport(): ImportItem {
+    const { start } = this
+    this.advance()
+    this.advance()
+    const crate = this.expectName('the name of a crate')
+    const metadata = this.kind === Kind.LeftParen ? this.list(Kind.RightParen, () => this.#metadata()) : []
+    const alias = this.acceptWord('as') ? this.expectName('a name') : null
+    return { kind: 'RustImport', start, end: this.lastEnd, crate, metadata, alias }
+  }
+
+  #metadata(): { readonly key: Name; readonly value: ReturnType<ModuleParser['expectString']> } {
+    const key = this.expectName('`version`, `path`, `git`, `rev` or `branch`')
+    if (key.text !== '' && !METADATA.includes(key.text)) {
+      this.note('E0001', `a crate has no \`${key.text}\`; expected ${METADATA.join(', ')}`, key)
+    }
+    this.expect(Kind.Colon, 'after it')
+    return { key, value: this.expectString('a value') }
+  }
+
+  /** Passes what could not be read, up to a line that seems to begin a declaration or the end of the file. */
+  #toNextDeclaration(before: number): void {
+    if (this.position === before) this.skip()
+    while (this.kind !== Kind.EndOfFile && !this.#mayBegin()) this.skip()
+    this.recovered()
+  }
+
+  #mayBegin(): boolean {
+    if (!this.tokens.newlineBefore(this.position)) return false
+    switch (this.kind) {
+      case Kind.Decorator:
+      case Kind.Import:
+      case Kind.Pub:
+      case Kind.Extern:
+      case Kind.Async:
+      case Kind.Fn:
+      case Kind.Type:
+      case Kind.Actor:
+      case Kind.Workflow:
+      case Kind.Activity:
+      case Kind.Agent:
+      case Kind.Env:
+      case Kind.Component:
+      case Kind.Fragment:
+      case Kind.Http:
+        return this.kind === Kind.Decorator || this.isNameAhead() || this.second === Kind.Fn
+      case Kind.Let:
+        return true
+      default:
+        return this.#options.script || this.#atWordDeclaration()
+    }
+  }
+}
+
+/** With the decorator that makes a function a component or an island, which is not a declaration of its own then. */
+function withRole(prefix: Prefix, name: Name): Prefix {
+  const { start, end } = name
+  const role: Decorator = { kind: 'Decorator', start: start - 1, end, name, args: null, strings: [] }
+  const decorators = [...prefix.decorators, role].sort((a, b) => a.start - b.start)
+  return { ...prefix, decorators }
+}
+
+function isLineEnd(code: number): boolean {
+  return code === 10 || code === 13
+}

@@ -1,0 +1,162 @@
+import type { Attribute, Expression } from '../ast-expressions.ts'
+import type { Name } from '../node.ts'
+import { Kind } from '../token.ts'
+import { isNameKind } from './cursor.ts'
+import { ExpressionParser } from './expression-parser.ts'
+
+/** Level of the operators that a bare child may have: `<` and `>` belong to the tags around it. */
+const CHILD_LEVEL = 9
+
+/** Elements of views, as JSX and as calls. */
+export abstract class ViewParser extends ExpressionParser {
+  protected markup(): Expression {
+    if (!this.enter()) return this.missing()
+    const { joinsLines, beforeBody, beforeArrow } = this
+    this.joinsLines = false
+    this.beforeBody = false
+    this.beforeArrow = false
+    const node = this.kind === Kind.LessGreater ? this.#fragment() : this.#element()
+    this.joinsLines = joinsLines
+    this.beforeBody = beforeBody
+    this.beforeArrow = beforeArrow
+    this.grow()
+    this.leave()
+    return node
+  }
+
+  #fragment(): Expression {
+    const { start } = this
+    this.advance()
+    const children = this.#children(start, '')
+    return { kind: 'ElementFragment', start, end: this.lastEnd, children }
+  }
+
+  #element(): Expression {
+    const { start } = this
+    this.advance()
+    const tag = this.#compoundName('the name of an element', Kind.Dot, Kind.Minus)
+    const attributes: Attribute[] = []
+    while (this.atName) attributes.push(this.#attribute())
+    const element = { kind: 'Element', start, syntax: 'jsx', tag, attributes } as const
+    if (this.accept(Kind.SlashGreater)) return { ...element, children: null, end: this.lastEnd }
+    if (!this.accept(Kind.Greater)) {
+      this.failExpecting(['an attribute', '`>`', '`/>`'], `in <${tag.text}>`)
+      return { ...element, children: null, end: this.lastEnd }
+    }
+    const children = this.#children(start, tag.text)
+    return { ...element, children, end: this.lastEnd }
+  }
+
+  /** Names joined by one of two signs, as they are written without the blanks between them. */
+  #compoundName(what: string, sign: number, other: number): Name {
+    const first = this.expectName(what)
+    let { end, text } = first
+    while ((this.kind === sign || this.kind === other) && isNameKind(this.second)) {
+      text += this.text
+      this.advance()
+      text += this.text
+      end = this.tokens.end(this.position)
+      this.advance()
+    }
+    return { start: first.start, end, text }
+  }
+
+  #attribute(): Attribute {
+    const { start } = this
+    const name = this.#compoundName('an attribute', Kind.Colon, Kind.Minus)
+    if (!this.accept(Kind.Equal)) return { kind: 'Attribute', start, end: name.end, name, value: null }
+    const value = this.#attributeValue()
+    return { kind: 'Attribute', start, end: this.lastEnd, name, value }
+  }
+
+  #attributeValue(): Expression {
+    if (this.kind === Kind.String) return this.takeString()
+    return this.kind === Kind.LeftBrace ? this.#braced() : this.prefix()
+  }
+
+  /** `{ e }` is the expression; statements in braces are a block. */
+  #braced(): Expression {
+    const first = this.second
+    const isObject = (first === Kind.String || isNameKind(first)) && this.tokens.kind(this.position + 2) === Kind.Colon
+    if (isObject) return this.expression()
+    const block = this.block()
+    const [only] = block.statements
+    return block.statements.length === 1 && only?.kind === 'ExpressionStatement' ? only.expression : block
+  }
+
+  #children(start: number, tag: string): Expression[] {
+    const children: Expression[] = []
+    while (this.kind !== Kind.LessSlash && this.kind !== Kind.EndOfFile) {
+      const before = this.position
+      children.push(this.#child())
+      if (!this.inPanic && this.position !== before) continue
+      if (!this.#toNextChild(before)) break
+    }
+    const opened = { span: { start, end: start + 1 + tag.length }, message: 'opened here' }
+    const shown = `</${tag}>`
+    if (!this.accept(Kind.LessSlash)) {
+      this.failExpecting([`\`${shown}\``], '', { related: [opened] })
+      return children
+    }
+    const from = this.start
+    const closing = tag === '' ? '' : this.#compoundName(`\`${shown}\``, Kind.Dot, Kind.Minus).text
+    if (closing !== tag && closing !== '') {
+      const span = { start: from, end: this.lastEnd }
+      this.note('E0001', `\`</${closing}>\` closes \`<${tag}>\``, span, {
+        related: [opened],
+        fixes: [{ label: `write ${tag}`, span, replacement: tag }]
+      })
+    }
+    this.expect(Kind.Greater, `after \`</${tag}\``)
+    return children
+  }
+
+  /** Passes a child that could not be read; false where the element seems to have ended without a closing tag. */
+  #toNextChild(before: number): boolean {
+    if (this.kind === Kind.RightBrace || this.kind === Kind.RightParen) return false
+    if (this.position === before) this.skip()
+    while (this.kind !== Kind.LessSlash && this.kind !== Kind.Less && this.kind !== Kind.EndOfFile) {
+      if (this.kind === Kind.RightBrace || this.kind === Kind.RightParen) return false
+      if (this.tokens.newlineBefore(this.position)) break
+      this.skip()
+    }
+    this.recovered()
+    return true
+  }
+
+  #child(): Expression {
+    switch (this.kind) {
+      case Kind.String:
+        return this.takeString()
+      case Kind.LeftBrace:
+        return this.#braced()
+      case Kind.Less:
+      case Kind.LessGreater:
+        return this.markup()
+      default:
+        return this.expression(CHILD_LEVEL)
+    }
+  }
+
+  protected viewChildren(): Expression[] {
+    const { joinsLines, beforeBody, beforeArrow, position: opening } = this
+    const children: Expression[] = []
+    if (!this.enter()) return children
+    this.joinsLines = false
+    this.beforeBody = false
+    this.beforeArrow = false
+    this.advance()
+    while (this.kind !== Kind.RightBrace && this.kind !== Kind.EndOfFile) {
+      const before = this.position
+      children.push(this.expression())
+      this.accept(Kind.Comma)
+      if (this.inPanic || this.position === before) this.toNextLine(before)
+    }
+    this.joinsLines = joinsLines
+    this.beforeBody = beforeBody
+    this.beforeArrow = beforeArrow
+    this.closeBrace(opening)
+    this.leave()
+    return children
+  }
+}

@@ -1,0 +1,100 @@
+/** A comment from its marker to the end of its line, and the token that follows it. */
+export interface Comment {
+  readonly start: number
+  readonly end: number
+  /** Index of the next token; that of the end of the file for the last comments. */
+  readonly token: number
+}
+
+const NEWLINE_BEFORE = 1
+
+/**
+ * Tokens of one source text as parallel arrays, white space and comments left out. The last one is the end of the file.
+ * Reading past it gives it again.
+ */
+export class TokenList {
+  readonly source: string
+  readonly comments: Comment[] = []
+  #kinds: Uint8Array
+  #starts: Uint32Array
+  #ends: Uint32Array
+  #flags: Uint8Array
+  #partners: Int32Array
+  #length = 0
+
+  constructor(source: string) {
+    this.source = source
+    // Source text has about one token for four characters.
+    const capacity = (source.length >> 2) + 16
+    this.#kinds = new Uint8Array(capacity)
+    this.#starts = new Uint32Array(capacity)
+    this.#ends = new Uint32Array(capacity)
+    this.#flags = new Uint8Array(capacity)
+    this.#partners = new Int32Array(capacity)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  push(kind: number, start: number, end: number, newlineBefore: boolean): void {
+    const index = this.#length
+    if (index === this.#kinds.length) this.#grow()
+    this.#kinds[index] = kind
+    this.#starts[index] = start
+    this.#ends[index] = end
+    this.#flags[index] = newlineBefore ? NEWLINE_BEFORE : 0
+    this.#partners[index] = -1
+    this.#length = index + 1
+  }
+
+  /** Notes that two brackets belong together. */
+  pair(opening: number, closing: number): void {
+    this.#partners[opening] = closing
+    this.#partners[closing] = opening
+  }
+
+  kind(index: number): number {
+    return this.#kinds[this.#within(index)] as number
+  }
+
+  start(index: number): number {
+    return this.#starts[this.#within(index)] as number
+  }
+
+  end(index: number): number {
+    return this.#ends[this.#within(index)] as number
+  }
+
+  /** Whether a line break or a `;` stands between the token and the one before it. */
+  newlineBefore(index: number): boolean {
+    return this.#flags[this.#within(index)] === NEWLINE_BEFORE
+  }
+
+  /** Index of the bracket that belongs to the one at `index`; -1 for none and for other tokens. */
+  partner(index: number): number {
+    return this.#partners[this.#within(index)] as number
+  }
+
+  text(index: number): string {
+    return this.source.slice(this.start(index), this.end(index))
+  }
+
+  #within(index: number): number {
+    return index < this.#length ? index : this.#length - 1
+  }
+
+  #grow(): void {
+    const capacity = this.#kinds.length * 2
+    this.#kinds = grown(this.#kinds, new Uint8Array(capacity))
+    this.#starts = grown(this.#starts, new Uint32Array(capacity))
+    this.#ends = grown(this.#ends, new Uint32Array(capacity))
+    this.#flags = grown(this.#flags, new Uint8Array(capacity))
+    this.#partners = grown(this.#partners, new Int32Array(capacity))
+  }
+}
+
+function grown<A extends { set(from: A): void }>(from: A, to: A): A {
+  to.set(from)
+  return to
+}
