@@ -53,7 +53,10 @@ function named(engine: string, quantity: Quantity, names: readonly string[]): Na
 }
 
 const show = (value: number) => (value < 10 ? value.toFixed(2) : value < 100 ? value.toFixed(1) : value.toFixed(0))
-const cell = ({ best, median }: Figure, unit = '') => `${show(best)} (${show(median)})${unit}`
+/** The best round, and the median where it looks different. */
+function cell({ best, median }: Figure, unit = ''): string {
+  return `${show(best)}${show(median) === show(best) ? '' : ` (${show(median)})`}${unit}`
+}
 
 /** The fastest of ours beside the fastest of theirs, in tokens per second. */
 function faster(what: string, ours: readonly Named[], theirs: readonly Named[], goal: Row['goal']): Row {
@@ -149,9 +152,10 @@ const rows: Row[] = [
   memory('peak memory, 4 bits : Q4_0', 'q4', 'Q4_0'),
   faster(`decode, best : ${peer}, best`, own(decode, ...OWN), transformers(decode, ...OWN), { atLeast: 1.5 }),
   faster(`prompt of 512, best : ${peer}, best`, own(prompt, ...OWN), transformers(prompt, ...OWN), { atLeast: 4 }),
+  faster(`prompt of 512, best : ${peer}, q4`, own(prompt, ...OWN), transformers(prompt, 'q4'), null),
   ...['q8', 'q4', 'F32'].flatMap(name => [
-    faster(`decode, ${name} : ${peer}`, own(decode, name), transformers(decode, name), null),
-    faster(`prompt of 512, ${name} : ${peer}`, own(prompt, name), transformers(prompt, name), null)
+    faster(`decode, ${name} : ${peer}, ${name}`, own(decode, name), transformers(decode, name), null),
+    faster(`prompt of 512, ${name} : ${peer}, ${name}`, own(prompt, name), transformers(prompt, name), null)
   ])
 ]
 
@@ -159,9 +163,7 @@ function line({ what, ours, theirs, ratio, goal }: Row): string {
   const text = goal === null ? '–' : 'atLeast' in goal ? `≥ ${goal.atLeast}` : `≤ ${goal.atMost}`
   const isReached = goal === null || ('atLeast' in goal ? ratio.best >= goal.atLeast : ratio.best <= goal.atMost)
   const verdict = goal === null ? '' : isReached ? 'within' : 'short'
-  const share = ({ best, median }: Figure) =>
-    best === median ? best.toFixed(2) : `${best.toFixed(2)} (${median.toFixed(2)})`
-  return `| ${[what, ours, theirs, share(ratio), text, verdict].join(' | ')} |`
+  return `| ${[what, ours, theirs, cell(ratio), text, verdict].join(' | ')} |`
 }
 
 const table = ['| what | ours | theirs | ratio | goal | |', '|---|---|---|---|---|---|', ...rows.map(line)]
