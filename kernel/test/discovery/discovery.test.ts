@@ -239,7 +239,7 @@ t.test(
     t.same(again.problems, before.problems)
     t.ok(again.files.includes(join(root, 'all/one/src/more.ts')))
     t.same(names(await finder.discover([join(root, 'all')])).sort(), ['two', 'uno'])
-    }
+  }
 )
 
 t.test('of a plugin that is broken the last good manifest is remembered', async t => {
