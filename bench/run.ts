@@ -121,7 +121,7 @@ const lines = [
   '- With the engine on two threads, client, server and engine share two cores; on one, the client has a core of its own.',
   '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
   '- transformers.js runs exports of the graph that this engine builds, with its packed weights and the surface of exports for',
-  '  transformers.js. Of these, q4 is the 4-bit format of its own exports; no other exporter makes the q8.',
+  '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
   '',
   'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.',
   ''
