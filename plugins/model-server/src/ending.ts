@@ -18,7 +18,9 @@ export class Ending {
     if (signal.aborted) this.#gone()
     else signal.addEventListener('abort', this.#gone)
     if (milliseconds === 0) return
-    this.#timer = setTimeout(() => this.end('timeout'), Math.max(0, begun + milliseconds - performance.now()))
+    const left = begun + milliseconds - performance.now()
+    if (left > 0) this.#timer = setTimeout(() => this.end('timeout'), left)
+    else this.end('timeout')
   }
 
   get signal(): AbortSignal {

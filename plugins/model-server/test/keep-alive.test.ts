@@ -132,6 +132,16 @@ t.test('an answer whose client goes away lets go of the model as well', async t 
   await until(() => open() === 0)
 })
 
+t.test('the time that a request may take goes on while the model is loaded', async t => {
+  const beforeLoaded = () => new Promise<void>(resolve => setTimeout(resolve, 40))
+  const { generate, json } = await openToy(t, { request_timeout_seconds: 0.02 }, { beforeLoaded })
+  await generate('', NOW)
+  t.equal((await json('/api/generate', { model: 'toy', prompt: 'x', stream: false })).status, 504)
+  await generate('', NOW)
+  const chat = { model: 'toy', messages: [{ role: 'user', content: 'x' }] }
+  t.equal((await json('/v1/chat/completions', chat)).status, 504)
+})
+
 t.test('a load that fails is told to those who wait, and the next request tries again', async t => {
   let broken = false
   const beforeLoaded = () => {

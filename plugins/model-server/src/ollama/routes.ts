@@ -4,12 +4,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bodyReader } from '../body-reader.ts'
 import { type ChatAnswer, startChat, startText } from '../chat-answer.ts'
 import { clientOf } from '../client.ts'
+import type { CompletionRequest } from '../completions.ts'
 import { noEmbeddings } from '../embeddings.ts'
 import { errors } from '../errors.ts'
 import { fillInTheMiddle } from '../fill-in-the-middle.ts'
 import { acceptJsonBodies } from '../json-body.ts'
 import type { Prompt } from '../prompt.ts'
-import { adapterOf, type ServedVariant } from '../served-model.ts'
+import { adapterOf } from '../served-model.ts'
 import { replySignal, sendStream } from '../stream-reply.ts'
 import { errorHandler } from '../wire-error.ts'
 import type { WireServices } from '../wire-services.ts'
@@ -67,6 +68,7 @@ async function answer(
   const { served, weights, log } = services
   const { question, keepMs } = body
   const startedNs = process.hrtime.bigint()
+  const begun = performance.now()
   const variant = served.find(body.model)
   const named = { kind, model: variant.name }
   const signal = replySignal(reply)
@@ -79,38 +81,31 @@ async function answer(
   const use = await weights.use(signal, keepMs)
   const context = kind === 'generate' && question.kind === 'chat'
   const head = { ...named, startedNs, context, loadNs: use.loadNs }
-  const started = await start(question, variant, use.model, clientOf(request), signal, services)
+  const asker = { ...adapterOf(variant), client: clientOf(request), begun }
+  const started = await start(question, use.model, named.model, asker, signal, services)
   if (!body.stream) return singleReply(head, started)
   return sendStream(reply, NDJSON, replyRows(head, started, log), services.stallMs())
 }
 
+/** `asker`: what every kind of request passes on; `name`: what the model is called in a refusal. */
 function start(
   question: OllamaQuestion,
-  variant: ServedVariant,
   model: LoadedModel,
-  client: string,
+  name: string,
+  asker: Pick<CompletionRequest, 'adapter' | 'client' | 'begun'>,
   signal: AbortSignal,
   { served, completions }: WireServices
 ): Promise<ChatAnswer> {
   if (question.kind === 'chat') {
     const { intent, options } = question.chat
-    return startChat(served, completions, { intent, options: { ...options, ...adapterOf(variant), client } }, signal)
+    return startChat(served, completions, { intent, options: { ...options, ...asker } }, signal)
   }
   const { options, constraint } = question
   const prompt: Prompt =
     question.kind === 'raw'
       ? { kind: 'text', text: question.text, begin: true }
-      : {
-          kind: 'tokens',
-          tokens: fillInTheMiddle(model, variant.name, question.prefix, question.suffix)
-        }
-  const request = {
-    ...options,
-    ...adapterOf(variant),
-    prompt,
-    client,
-    ...(constraint === undefined ? {} : { constraint })
-  }
+      : { kind: 'tokens', tokens: fillInTheMiddle(model, name, question.prefix, question.suffix) }
+  const request = { ...options, ...asker, prompt, ...(constraint === undefined ? {} : { constraint }) }
   return startText(served, completions, request, signal)
 }
 
