@@ -15,8 +15,8 @@ export interface InferenceEngine {
   /** Engine identity shown to people, for example `onnxruntime 1.30.0`. */
   readonly name: string
   /**
-   * Tells apart two instances of one engine: a new value for every activation of the plugin that provides it. Models do
-   * not outlive their engine, so whoever keeps one across a reload makes this a part of the key.
+   * Tells apart two instances of one engine: a new value for every activation of the plugin that provides it. A model goes
+   * on with the code of the engine that loaded it, so whoever keeps one across a reload makes this a part of the key.
    */
   readonly instance?: string
   /** Devices that {@link LoadOptions.device} may name here and now; `cpu` is always among them. */

@@ -22,7 +22,7 @@ const FIRST_CAPACITY = 512
 const BYTES_PER_TURN = 2 ** 23
 
 /** Bytes of keys and values that one position of one sequence takes. */
-export function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
+function bytesPerPosition(config: ServedConfig, precision: Precision = 'float32'): number {
   return elementBytes[precision] * 2 * config.layers * config.keyValueHeads * config.headSize
 }
 
