@@ -1,5 +1,5 @@
 import type { InferenceClient } from '@svc/contracts'
-import { isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
+import { type Health, isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
 import { isLoopback } from './guard.ts'
 import { quoted, type ServedModel } from './served-model.ts'
 import { shownName } from './shown-name.ts'
@@ -34,6 +34,11 @@ export class OwnClient {
       `INFER_MODEL asks for ${shownName(model)}, but the model server of this process at ${url} has ` +
       `${quoted(this.#served.names())}: set INFER_MODEL to one of these, or plugins.model-server.model_name to that name`
     )
+  }
+
+  health(): Health {
+    const problem = this.problem()
+    return problem === null ? { status: 'ok' } : { status: 'degraded', detail: problem }
   }
 
   /** Tells the log what is wrong, unless that was the last thing it told. */

@@ -125,10 +125,7 @@ export default definePlugin({
         detail: served.describe()
       })
     })
-    ctx.health('client of this process', () => {
-      const problem = ownClient.problem()
-      return problem === null ? { status: 'ok' } : { status: 'degraded', detail: problem }
-    })
+    ctx.health('client of this process', () => ownClient.health())
     ctx.health('model', () => ({ status: HEALTH[served.state.status], detail: served.describe() }))
     ctx.implement(modelList, listModels(served))
     ctx.implement(modelGenerate, generateText(served, loader, completions, grammars))

@@ -1,5 +1,6 @@
 import { type AddressInfo, createServer } from 'node:net'
 import type { InferenceTarget } from '@svc/contracts'
+import { type Logger, SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import inferenceClient from '../../inference-client/src/plugin.ts'
 import { OwnClient } from '../src/own-client.ts'
@@ -12,9 +13,12 @@ import { until } from './until.ts'
 const HERE = { host: '127.0.0.1', port: 11435 }
 const DEFAULTS = ['http://127.0.0.1:11435', 'http://127.0.0.1:11434']
 
-function problem(target: InferenceTarget, listening = HERE, served = new ServedModel('toy', '/models/toy')) {
-  const client = { current: { target: () => target } } as never
-  return new OwnClient(client, served, listening).problem()
+function ownClient(target: () => InferenceTarget, listening = HERE, served = new ServedModel('toy', '/models/toy')) {
+  return new OwnClient({ current: { target } } as never, served, listening)
+}
+
+function problem(target: InferenceTarget, ...others: [typeof HERE?, ServedModel?]) {
+  return ownClient(() => target, ...others).problem()
 }
 
 t.test('a client that asks this server for a model that is not here is told of with both names', async t => {
@@ -42,6 +46,35 @@ t.test('a client that asks for what is here, for nothing, or elsewhere is none',
     t.equal(problem({ model: 'llama3', urls: [url] }), null, url)
   }
   t.equal(new OwnClient(undefined, new ServedModel('toy', '/'), HERE).problem(), null)
+})
+
+t.test('it is told of again only when something else is wrong, and its health says it all the time', async t => {
+  let model = 'llama3'
+  const client = ownClient(() => ({ model, urls: DEFAULTS }))
+  const lines: string[] = []
+  const tell = () => client.tell({ warn: line => void lines.push(line) } as Logger)
+  tell()
+  tell()
+  t.match(lines.splice(0), [/'llama3'/])
+  t.match(client.health(), { status: 'degraded', detail: /'llama3'/ })
+  model = 'other'
+  tell()
+  t.match(lines.splice(0), [/'other'/])
+  model = 'toy'
+  tell()
+  t.same(lines, [])
+  t.same(client.health(), { status: 'ok' })
+})
+
+t.test("a client that is off, or whose own settings are wrong, is not this server's business", async t => {
+  const failing = ownClient(() => {
+    throw new SvcError('ICL_ADDRESS_INVALID', 'no address', { status: 400 })
+  })
+  t.equal(failing.problem(), null)
+  const broken = ownClient(() => {
+    throw new TypeError('a mistake')
+  })
+  t.throws(() => broken.problem(), TypeError)
 })
 
 t.test('once the model is loaded, so are the names of its adapters known', async t => {
