@@ -72,6 +72,7 @@ export class KeptWeights {
 
   /** Milliseconds that the model stays where no request has said how long. */
   stayFor(milliseconds: number): void {
+    if (milliseconds === this.#defaultMs) return
     this.#defaultMs = milliseconds
     this.#rest()
   }

@@ -33,6 +33,8 @@ export class ModelLoader implements ServedWeights {
   #weights: KeptWeights | undefined
   #loading: Promise<void> | undefined
   #serving: Promise<void> | undefined
+  /** Whether the settings of this instance count: those of a reload may still be refused. */
+  #inCharge: boolean
 
   /** `replaces`: whether an older instance serves until this one is ready. */
   constructor(ctx: LoaderContext, engine: InferenceEngine, served: ServedModel, replaces: boolean) {
@@ -40,6 +42,7 @@ export class ModelLoader implements ServedWeights {
     this.#engine = engine
     this.#served = served
     this.#replaces = replaces
+    this.#inCharge = !replaces
     this.#adapters = new ConfiguredAdapters(ctx.config.adapters, ctx.projectRoot)
   }
 
@@ -64,6 +67,8 @@ export class ModelLoader implements ServedWeights {
 
   /** Told when this instance has begun to serve: now nothing needs what only its predecessor's settings named. */
   serving(): void {
+    this.#inCharge = true
+    this.stayAsConfigured()
     if (this.#served.state.status !== 'ready') return
     this.#removeOthers().catch((error: unknown) => {
       this.#ctx.log.error('adapters of earlier settings could not be removed', { error })
@@ -105,7 +110,7 @@ export class ModelLoader implements ServedWeights {
 
   /** Told when the settings have another time to stay. */
   stayAsConfigured(): void {
-    this.#weights?.stayFor(durationMs(this.#ctx.config.keep_alive) as number)
+    if (this.#inCharge) this.#weights?.stayFor(durationMs(this.#ctx.config.keep_alive) as number)
   }
 
   async #waitToServe(loading: Promise<void>): Promise<void> {
