@@ -45,7 +45,8 @@ export async function startChild<Answer>(program: string, name: string, argument
   }
 }
 
-/** For the program: what `startChild` was given. */
+/** For the program: what `startChild` was given. From then on the program ends with its parent. */
 export function childArgument<Argument>(): Argument {
+  process.on('disconnect', () => process.exit())
   return JSON.parse(process.argv[2] as string) as Argument
 }

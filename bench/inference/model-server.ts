@@ -46,6 +46,8 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe']
   })
+  const end = () => void child.kill()
+  process.once('exit', end)
   const url = await new Promise<string>((found, failed) => {
     const lines = createInterface({ input: child.stderr })
     lines.on('line', line => {
@@ -59,6 +61,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mea
     url,
     processId: child.pid as number,
     async stop() {
+      process.off('exit', end)
       child.kill()
       await once(child, 'exit')
       await rm(folder, { recursive: true, force: true })
