@@ -28,6 +28,8 @@ export interface DecoderGraph {
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
+  /** Why a device must not record its runs; null where it may. */
+  readonly unrecordable: string | null
 }
 
 /** What a load asks of its graph. */
@@ -72,11 +74,13 @@ export async function buildGraph(
   const names = new TensorNames(name => tensors.has(name))
   const stored = tensors.get(names.embedding)?.dtype ?? 'F32'
   const precision = precisionOf(device.id, stored, wanted.gpuPrecision)
+  // WebGPU multiplies by transposed copies, also where the head is the embedding.
+  const fusedProducts = device.id !== 'webgpu'
   const { slots, weightBytes } = planMemory({
     ...(await roomOf(wanted)),
     config,
     quantization,
-    ownHead: config.tiedHead !== true && tensors.has(names.head),
+    ownHead: !fusedProducts || (config.tiedHead !== true && tensors.has(names.head)),
     numberBytes: numberBytes[precision],
     storedBytes: elementBytes(stored)
   })
@@ -88,14 +92,16 @@ export async function buildGraph(
     onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')
   })
   return {
-    model: buildDecoder(config, open(prepared.weights), contextLength, engineSurface, precision),
+    model: buildDecoder(config, open(prepared.weights), contextLength, engineSurface, precision, fusedProducts),
     weights: prepared.external,
     weightBytes,
     slots,
     parameters: prepared.parameters,
     precision: quantization === 'none' ? prepared.precision : quantization,
     quantization,
-    cachePrecision: precision
+    cachePrecision: precision,
+    // ONNX Runtime 1.30 records attention on WebGPU without its window.
+    unrecordable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
   }
 }
 
@@ -129,7 +135,8 @@ export async function takeExported(
     parameters,
     precision,
     quantization,
-    cachePrecision
+    cachePrecision,
+    unrecordable: 'the graph was exported elsewhere'
   }
 }
 

@@ -79,7 +79,8 @@ export const engineSurface: DecoderSurface = {
 /**
  * The ONNX model of a decoder, with ten operators per layer in a plain family: packed projections, attention
  * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context. Weights,
- * activations and the cache have the element type `precision`; logits are float32 in any case.
+ * activations and the cache have the element type `precision`; logits are float32 in any case. `fusedProducts`: see
+ * {@link OnnxGraph.fusedProducts}.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -88,9 +89,10 @@ export function buildDecoder(
   weights: DecoderWeights,
   positions: number,
   surface: DecoderSurface = engineSurface,
-  precision: Precision = 'float32'
+  precision: Precision = 'float32',
+  fusedProducts = true
 ): Uint8Array {
-  const graph = new OnnxGraph('decoder', precision)
+  const graph = new OnnxGraph('decoder', precision, fusedProducts)
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
   const select = surface.selector(graph)
   const norms = new Norms(graph, config)

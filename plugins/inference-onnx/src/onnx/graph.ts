@@ -35,6 +35,8 @@ const IR_VERSION = 10
 export class OnnxGraph {
   /** What weights and activations are computed in. */
   readonly precision: Precision
+  /** Whether what computes it has `FusedMatMul`, which reads a matrix as if it were transposed. */
+  readonly fusedProducts: boolean
   readonly #name: string
   readonly #nodes: ProtoWriter[] = []
   readonly #initializers = new Map<string, ProtoWriter>()
@@ -42,9 +44,10 @@ export class OnnxGraph {
   readonly #outputs: ProtoWriter[] = []
   readonly #converted = new Set<string>()
 
-  constructor(name: string, precision: Precision = 'float32') {
+  constructor(name: string, precision: Precision = 'float32', fusedProducts = true) {
     this.#name = name
     this.precision = precision
+    this.fusedProducts = fusedProducts
   }
 
   input(name: string, type: ElementType | Precision, shape: readonly Dimension[]): string {

@@ -86,12 +86,12 @@ export function embed(graph: OnnxGraph, name: string, tokens: string, weight: Ex
 function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearWeight): void {
   switch (weight.form) {
     case 'float':
-      graph.contrib('FusedMatMul', [input, graph.weight(weight.values)], [name], { transB: 1 })
+      multiplyTransposed(graph, name, input, graph.weight(weight.values))
       return
     case 'joined': {
       const parts = weight.parts.map(part => graph.weight(part))
       const joined = graph.node('Concat', parts, `${name}.weight`, { axis: 0 })
-      graph.contrib('FusedMatMul', [input, joined], [name], { transB: 1 })
+      multiplyTransposed(graph, name, input, joined)
       return
     }
     case 'channel-int8':
@@ -107,4 +107,10 @@ function multiply(graph: OnnxGraph, name: string, input: string, weight: LinearW
         accuracy_level: 4
       })
   }
+}
+
+/** Adds `input * matrix^T`. Where it cannot be had in one, the matrix is transposed once, when the session is made. */
+function multiplyTransposed(graph: OnnxGraph, name: string, input: string, matrix: string): void {
+  if (graph.fusedProducts) graph.contrib('FusedMatMul', [input, matrix], [name], { transB: 1 })
+  else graph.node('MatMul', [input, graph.node('Transpose', [matrix], `${name}.transposed`)], name)
 }
