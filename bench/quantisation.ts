@@ -7,7 +7,8 @@
  * others take is decoding, with nothing guessed ahead. The best of all rounds and the median are reported.
  *
  * The exports for transformers.js hold this engine's own graph and packed weights, with the surface that it asks for.
- * Memory is the largest resident set, mapped pages of files included, after the first prompt.
+ * Memory is the largest resident set, mapped pages of files included, after the first prompt. llama.cpp maps its file unless
+ * it is told not to, and holds most of it in another order besides.
  *
  *   node --import tsx --conditions=svc-source bench/quantisation.ts [--json] [--rounds N] [--threads N] [--no-long]
  *     [--only NAME]...
@@ -27,7 +28,7 @@ const PATIENCE_MS = 1500
 const PROMPT = 512
 const LONG_PROMPT = 3840
 const DECODED = 32
-/** What takes seconds has its turn in some rounds alone. */
+/** What has its turn in some rounds alone has it in one of so many. */
 const SELDOM = 3
 
 /** All but the name in tokens per second. */
@@ -47,15 +48,19 @@ export interface EnginesResult {
 
 interface Entry {
   readonly open: (options: Pick<OpenOptions, 'threads' | 'scratch'>) => Promise<ContestantOptions>
-  readonly isSlow: boolean
+  /** Whether it has its turn in some rounds alone, since it is slow or only its memory is of interest. */
+  readonly isSeldom: boolean
   readonly readsLong: boolean
 }
 
 const own = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
   return async options => ({ engine: 'svc', options: { ...options, model: await halfBillionModel(), quantization } })
 }
-const llama = (type: GgufType): Entry['open'] => {
-  return async options => ({ engine: 'llama.cpp', options: { ...options, model: await halfBillionGguf(type) } })
+const llama = (type: GgufType, mapFile = true): Entry['open'] => {
+  return async options => ({
+    engine: 'llama.cpp',
+    options: { ...options, model: await halfBillionGguf(type), mapFile }
+  })
 }
 const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
   return async options => ({
@@ -65,16 +70,18 @@ const transformers = (quantization: 'none' | 'q8' | 'q4'): Entry['open'] => {
 }
 
 const entries: Readonly<Record<string, Entry>> = {
-  'svc q8': { open: own('q8'), isSlow: false, readsLong: true },
-  'llama.cpp Q8_0': { open: llama('Q8_0'), isSlow: false, readsLong: true },
-  'transformers.js q8': { open: transformers('q8'), isSlow: false, readsLong: false },
-  'svc q4': { open: own('q4'), isSlow: false, readsLong: false },
-  'llama.cpp Q4_0': { open: llama('Q4_0'), isSlow: false, readsLong: true },
-  'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), isSlow: false, readsLong: false },
-  'transformers.js q4': { open: transformers('q4'), isSlow: false, readsLong: false },
-  'svc F32': { open: own('none'), isSlow: true, readsLong: false },
-  'llama.cpp F16': { open: llama('F16'), isSlow: true, readsLong: true },
-  'transformers.js F32': { open: transformers('none'), isSlow: true, readsLong: false }
+  'svc q8': { open: own('q8'), isSeldom: false, readsLong: true },
+  'llama.cpp Q8_0': { open: llama('Q8_0'), isSeldom: false, readsLong: true },
+  'transformers.js q8': { open: transformers('q8'), isSeldom: false, readsLong: false },
+  'svc q4': { open: own('q4'), isSeldom: false, readsLong: false },
+  'llama.cpp Q4_0': { open: llama('Q4_0'), isSeldom: false, readsLong: true },
+  'llama.cpp pure Q4_0': { open: llama('pure Q4_0'), isSeldom: false, readsLong: false },
+  'transformers.js q4': { open: transformers('q4'), isSeldom: false, readsLong: false },
+  'llama.cpp Q8_0 not mapped': { open: llama('Q8_0', false), isSeldom: true, readsLong: false },
+  'llama.cpp Q4_0 not mapped': { open: llama('Q4_0', false), isSeldom: true, readsLong: false },
+  'svc F32': { open: own('none'), isSeldom: true, readsLong: false },
+  'llama.cpp F16': { open: llama('F16'), isSeldom: true, readsLong: true },
+  'transformers.js F32': { open: transformers('none'), isSeldom: true, readsLong: false }
 }
 
 class Rounds {
@@ -91,7 +98,7 @@ class Rounds {
   }
 
   async measure(round: number): Promise<void> {
-    if (this.#entry.isSlow && round % SELDOM !== 0) return
+    if (this.#entry.isSeldom && round % SELDOM !== 0) return
     await quietMoment(PATIENCE_MS)
     const measured = await this.#contestant.measure(promptTokens(PROMPT, round, vocabulary), 1 + DECODED)
     this.#prompt.push((PROMPT / measured.firstMs) * 1000)
@@ -101,7 +108,7 @@ class Rounds {
   }
 
   async measureLong(round: number): Promise<void> {
-    if (!this.#entry.readsLong || round % (this.#entry.isSlow ? 2 * SELDOM : SELDOM) !== 0) return
+    if (!this.#entry.readsLong || round % (this.#entry.isSeldom ? 2 * SELDOM : SELDOM) !== 0) return
     await quietMoment(PATIENCE_MS)
     const { firstMs } = await this.#contestant.measure(promptTokens(LONG_PROMPT, round, vocabulary), 1)
     this.#longPrompt.push((LONG_PROMPT / firstMs) * 1000)

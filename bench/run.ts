@@ -121,6 +121,7 @@ const lines = [
   '- Streams and chats are measured in 8 bits. With the engine on two threads, client, server and engine share two cores; on',
   '  one, the client has a core of its own.',
   '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
+  '  llama.cpp maps its file unless it is told not to; the ratio is over the lesser of both.',
   '- transformers.js runs exports of the graph that this engine builds, with its packed weights and the surface of exports for',
   '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
   '',

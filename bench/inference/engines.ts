@@ -18,6 +18,8 @@ export interface OpenOptions {
   readonly quantization?: Quantization
   /** For this engine alone, which otherwise decides itself. */
   readonly slots?: number
+  /** For llama.cpp alone; default true. */
+  readonly mapFile?: boolean
   /** Folder with node_modules for what is not installed here, and with room for caches. */
   readonly scratch: string
 }
@@ -82,8 +84,8 @@ async function openTransformers({ model, threads, scratch }: OpenOptions): Promi
   }
 }
 
-async function openLlama({ model, threads, scratch }: OpenOptions): Promise<Peer> {
-  const context = await llamaContext({ model, threads, scratch, sequences: 1, contextSize: 4096 })
+async function openLlama({ model, threads, scratch, mapFile = true }: OpenOptions): Promise<Peer> {
+  const context = await llamaContext({ model, threads, scratch, mapFile, sequences: 1, contextSize: 4096 })
   const sequence = context.getSequence()
   return {
     async generate(prompt, count) {

@@ -28,14 +28,16 @@ export interface LlamaOptions {
   /** Sequences that are computed in one batch, and how long each may become. */
   readonly sequences: number
   readonly contextSize: number
+  /** Whether the file is mapped into memory, not read; default true, as llama.cpp does. */
+  readonly mapFile?: boolean
 }
 
 /** Opens a model with llama.cpp on the processor. */
 export async function llamaContext(options: LlamaOptions): Promise<LlamaContext> {
-  const { model, threads, scratch, sequences, contextSize } = options
+  const { model, threads, scratch, sequences, contextSize, mapFile = true } = options
   const entry = createRequire(join(scratch, 'package.json')).resolve('node-llama-cpp')
   const { getLlama } = (await import(pathToFileURL(entry).href)) as LlamaModule
   const llama = await getLlama({ gpu: false, build: 'never', logLevel: 'error', maxThreads: threads })
-  const loaded = await llama.loadModel({ modelPath: model })
+  const loaded = await llama.loadModel({ modelPath: model, useMmap: mapFile })
   return loaded.createContext({ contextSize, sequences, batchSize: 512, threads })
 }
