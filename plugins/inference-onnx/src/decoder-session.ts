@@ -50,6 +50,8 @@ interface Window {
 export class DecoderSession {
   readonly #options: DecoderSessionOptions
   readonly #sharedLogits: HostTensor<'float32'>
+  /** Positions that a row of the cache has room for: no total length of a run is above it. */
+  readonly #capacity: HostTensor<'int32'>
   readonly #frames = new Map<string, Frame>()
   /** By first row and number of rows; used ones move to the end. */
   readonly #windows = new Map<string, Window>()
@@ -61,6 +63,7 @@ export class DecoderSession {
     this.#variants = new Map([[null, { session: options.session, inputs: {} }]])
     const { runtime, config } = options
     this.#sharedLogits = runtime.host('float32', [options.logitRows, config.vocabularySize])
+    this.#capacity = runtime.host('int32', [])
   }
 
   get chunk(): number {
@@ -86,7 +89,7 @@ export class DecoderSession {
     this.#frames.set(name, frame)
     const bindings = window.bindings.get(variant) ?? new Map<string, Binding>()
     window.bindings.set(variant, bindings)
-    const binding = bindings.get(name) ?? this.#bind(variant, window, frame)
+    const binding = bindings.get(name) ?? this.#bind(variant, window, frame, shape.length === 1)
     bindings.set(name, binding)
     frame.write(spans)
     await binding.run(signal)
@@ -115,6 +118,7 @@ export class DecoderSession {
     if (cache.holds(positions)) return
     this.#releaseWindows()
     await cache.reserve(positions, lengths)
+    this.#capacity.data[0] = cache.capacity
   }
 
   /** Frees everything. No run may be under way. */
@@ -123,6 +127,7 @@ export class DecoderSession {
     for (const frame of this.#frames.values()) frame.release()
     this.#frames.clear()
     this.#sharedLogits.release()
+    this.#capacity.release()
     this.#options.cache.release()
     await this.#options.session.close()
   }
@@ -145,7 +150,7 @@ export class DecoderSession {
     signal: AbortSignal | undefined
   ): Promise<Float32Array> {
     const frame = new Frame(this.#frameOptions, shape)
-    const binding = this.#bind(variant, window, frame)
+    const binding = this.#bind(variant, window, frame, false)
     try {
       frame.write(spans)
       await binding.run(signal)
@@ -156,9 +161,10 @@ export class DecoderSession {
     }
   }
 
-  #bind(variant: DecoderVariant, { views }: Window, frame: Frame): Binding {
+  #bind(variant: DecoderVariant, { views }: Window, frame: Frame, recurs: boolean): Binding {
     const inputs = { ...variant.inputs, ...frame.inputs, ...views.past }
-    return variant.session.bind(inputs, { ...frame.outputs, ...views.present })
+    const outputs = { ...frame.outputs, ...views.present }
+    return variant.session.bind(inputs, outputs, recurs ? { bounds: { total_length: this.#capacity } } : undefined)
   }
 
   #window(row: number, count: number): Window {

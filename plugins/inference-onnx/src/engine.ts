@@ -7,6 +7,7 @@ import { CachePool } from './batching/cache-pool.ts'
 import { Scheduler } from './batching/scheduler.ts'
 import { buildGraph, takeExported } from './decoder-graph.ts'
 import { DecoderSession } from './decoder-session.ts'
+import type { DeviceGraphsChoice } from './device/device-graphs.ts'
 import { Devices, type OpenDevice } from './device/devices.ts'
 import type { Diagnosis } from './device/diagnosis.ts'
 import type { Host } from './device/host.ts'
@@ -61,6 +62,8 @@ export interface GpuOptions {
   readonly memoryBytes?: number
   /** What GPUs compute in; default `auto`. */
   readonly precision?: PrecisionChoice
+  /** Whether GPUs record runs that recur; default `auto`. */
+  readonly graphs?: DeviceGraphsChoice
   /** What the search for devices sees of the machine; default: all of it. */
   readonly host?: Host
 }
@@ -88,6 +91,7 @@ export class OnnxEngine implements InferenceEngine {
       libraryDirectory: gpu.libraryDirectory ?? join(cacheDirectory, 'gpu'),
       stated: gpu.stated,
       host: gpu.host,
+      graphs: gpu.graphs,
       require,
       core: libraryOf(require),
       native: options.runtime !== 'worker',
@@ -204,6 +208,7 @@ export class OnnxEngine implements InferenceEngine {
       model: graph.model,
       weights: graph.weights,
       threads,
+      unrecordable: graph.unrecordable,
       signal
     })
     if (signal?.aborted) await session.close()

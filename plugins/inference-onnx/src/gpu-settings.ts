@@ -1,4 +1,5 @@
 import { t } from '@svc/plugin-sdk'
+import { type DeviceGraphsChoice, deviceGraphsChoices } from './device/device-graphs.ts'
 import { type PrecisionChoice, precisionChoices } from './device/precision.ts'
 
 /** Settings about GPUs. */
@@ -12,6 +13,11 @@ export const gpuSettings = {
   gpu_precision: t.enum(precisionChoices, {
     description:
       'What GPUs compute in. auto takes bfloat16 or float16 on CUDA, as the checkpoint has it, and float32 on WebGPU.',
+    default: 'auto'
+  }),
+  device_graphs: t.enum(deviceGraphsChoices, {
+    description:
+      'Whether a GPU records the runs that add a token to each sequence, and plays them from then on without work for the processor. auto does so on WebGPU; for CUDA, on asks for it, which no GPU has been seen to do yet.',
     default: 'auto'
   }),
   gpu_model: t.optional(
@@ -39,6 +45,7 @@ export const gpuSettings = {
 
 export interface GpuSettings {
   readonly gpu_precision?: PrecisionChoice
+  readonly device_graphs?: DeviceGraphsChoice
   readonly gpu_model?: string | undefined
   readonly gpu_vram_mb?: number | undefined
   readonly vram_override_gb?: number | undefined
@@ -48,10 +55,11 @@ const GIGABYTE = 2 ** 30
 
 /** The settings as the engine takes them. Half a pair of model and memory says nothing. */
 export function gpuOptions(libraryDirectory: string, settings: GpuSettings) {
-  const { gpu_precision, gpu_model, gpu_vram_mb, vram_override_gb } = settings
+  const { gpu_precision, device_graphs, gpu_model, gpu_vram_mb, vram_override_gb } = settings
   return {
     libraryDirectory,
     ...(gpu_precision === undefined ? {} : { precision: gpu_precision }),
+    ...(device_graphs === undefined ? {} : { graphs: device_graphs }),
     ...(gpu_model === undefined || gpu_vram_mb === undefined
       ? {}
       : { stated: { model: gpu_model, memoryMb: gpu_vram_mb } }),

@@ -54,8 +54,9 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
       }
     )
   })
-  const { model, weights, weightBytes } = graph
-  return { session: await runtime.createSession({ model, weights, threads: prepare.threads }), sites, weightBytes }
+  const { model, weights, weightBytes, unrecordable } = graph
+  const session = await runtime.createSession({ model, weights, threads: prepare.threads, unrecordable })
+  return { session, sites, weightBytes }
 }
 
 async function baseOf({ directory, digest, cacheDirectory }: OpenBaseOptions['prepare']) {

@@ -3,12 +3,13 @@ import type { DeviceInfo } from '@svc/contracts'
 import { inferenceErrors } from '../errors.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { physicalParallelism } from '../threads.ts'
+import { type DeviceGraphsChoice, recordsRuns } from './device-graphs.ts'
 import { parseDevice } from './device-name.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Host, thisHost } from './host.ts'
 import type { StatedGpu } from './nvidia.ts'
 import { cudaObstacle, type Obstacle, webgpuObstacle } from './obstacles.ts'
-import { openCuda, openWebgpu } from './open.ts'
+import { type OpenOptions, openCuda, openWebgpu } from './open.ts'
 import { type Survey, survey } from './survey.ts'
 
 export interface DevicesOptions {
@@ -22,7 +23,9 @@ export interface DevicesOptions {
   /** What the machine's owner says about its GPU: nobody asks the driver then. */
   readonly stated?: StatedGpu | null | undefined
   readonly host?: Host | undefined
-  /** Told, once, why `auto` takes the CPU. */
+  /** Default `auto`. */
+  readonly graphs?: DeviceGraphsChoice | undefined
+  /** Told, once, why `auto` takes the CPU, and, once for each reason, why runs are not recorded although they were to be. */
   onFallback(message: string): void
 }
 
@@ -42,7 +45,8 @@ const MEGABYTE = 2 ** 20
 /** Finds and opens what models can be computed on. */
 export class Devices {
   readonly #options: DevicesOptions
-  #told = false
+  #fellBack = false
+  readonly #unrecorded = new Set<string>()
 
   constructor(options: DevicesOptions) {
     this.#options = options
@@ -122,9 +126,25 @@ export class Devices {
   }
 
   #tell(reason: string): void {
-    if (this.#told) return
-    this.#told = true
+    if (this.#fellBack) return
+    this.#fellBack = true
     this.#options.onFallback(`Models are computed on the CPU: ${reason}`)
+  }
+
+  /** How a runtime is opened on a device. */
+  #openOptions(device: 'cuda' | 'webgpu'): OpenOptions {
+    const { require, core, graphs = 'auto' } = this.#options
+    return {
+      require,
+      core,
+      recording: recordsRuns(graphs, device),
+      onUnrecorded: message => {
+        const reason = message.replaceAll(/\s+/g, ' ').trim()
+        if (this.#unrecorded.has(reason)) return
+        this.#unrecorded.add(reason)
+        this.#options.onFallback(`Runs on ${device} are not recorded (device_graphs): ${reason}`)
+      }
+    }
   }
 
   async #openCuda(found: Survey, index: number, name: string): Promise<OpenDevice> {
@@ -135,7 +155,7 @@ export class Devices {
     const megabytes = gpu?.freeMb ?? gpu?.memoryMb
     return {
       id: `cuda:${index}`,
-      runtime: await this.#try(name, () => openCuda(this.#options, provider, index)),
+      runtime: await this.#try(name, () => openCuda(this.#openOptions('cuda'), provider, index)),
       freeBytes: megabytes === undefined ? null : megabytes * MEGABYTE
     }
   }
@@ -143,7 +163,7 @@ export class Devices {
   async #openWebgpu(found: Survey): Promise<OpenDevice> {
     const obstacle = webgpuObstacle(found)
     if (obstacle !== null) throw await this.#unavailable('webgpu', obstacle)
-    const runtime = await this.#try('webgpu', () => openWebgpu(this.#options))
+    const runtime = await this.#try('webgpu', () => openWebgpu(this.#openOptions('webgpu')))
     return { id: 'webgpu', runtime, freeBytes: null }
   }
 

@@ -3,12 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { exists } from '../files.ts'
 import { type Koffi, OrtApi, preload } from '../ort/api.ts'
 import { cudaTarget } from '../ort/cuda-target.ts'
-import { DeviceRuntime } from '../ort/device-runtime.ts'
+import { DeviceRuntime, type DeviceRuntimeOptions } from '../ort/device-runtime.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { webgpuTarget } from '../ort/webgpu-target.ts'
 import type { CudaProvider } from './cuda-provider.ts'
 
-export interface OpenOptions {
+export interface OpenOptions extends DeviceRuntimeOptions {
   readonly require: NodeJS.Require
   /** Path of ONNX Runtime's own library. */
   readonly core: string | null
@@ -22,12 +22,12 @@ export async function openCuda(options: OpenOptions, provider: CudaProvider, ind
     if (found !== null && !found.onLoaderPath) preload(koffi, found.path)
   }
   const library = provider.form === 'plugin' ? core : await coreBeside(core, provider.folder)
-  return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index))
+  return DeviceRuntime.open(new OrtApi(koffi, library), cudaTarget(provider, index), options)
 }
 
 /** ONNX Runtime on whatever GPU WebGPU finds. */
 export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
-  return DeviceRuntime.open(new OrtApi(options.require('koffi') as Koffi, coreOf(options)), webgpuTarget)
+  return DeviceRuntime.open(new OrtApi(options.require('koffi') as Koffi, coreOf(options)), webgpuTarget, options)
 }
 
 /**

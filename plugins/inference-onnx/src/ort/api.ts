@@ -203,13 +203,18 @@ export class OrtApi {
     return out[0] as number
   }
 
-  text(name: NameOf<'string'>, pointer: Pointer): string {
-    return this.#function(name)(pointer) as string
+  /** Calls a function that makes a text in the memory of an allocator, which are its last two parameters. */
+  createText(name: NameOf<'status'>, ...values: Value[]): string {
+    const allocator = this.create('GetAllocatorWithDefaultOptions')
+    const out = pointerCell()
+    this.call(name, ...values, allocator, out)
+    const text = this.#koffi.decode(this.address(out), 0, 'str') as string
+    this.call('AllocatorFree', allocator, out[0] as Pointer)
+    return text
   }
 
-  /** The string that `pointer` points at. */
-  string(pointer: Pointer): string {
-    return this.#koffi.decode(pointer, 0, this.#koffi.array('char', MAX_NAME, 'String')) as string
+  text(name: NameOf<'string'>, pointer: Pointer): string {
+    return this.#function(name)(pointer) as string
   }
 
   /** The `count` addresses that lie at `pointer`. */

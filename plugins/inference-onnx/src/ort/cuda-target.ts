@@ -8,18 +8,38 @@ export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarg
   return {
     id: `cuda:${index}`,
     addressable: true,
-    append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index)
+    append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index),
+    // What copies between host and device comes with registering a provider, which the bundled one computes without.
+    enableCopies: (api, environment) => void registeredProviders(api, environment, provider.path)
   }
 }
 
+/** Makes a session able to record its runs. */
+const RECORDING: readonly Setting[] = [['enable_cuda_graph', '1']]
+/**
+ * The plug-in's sessions share their memory, so what a recording uses on the way could be given to another one. What comes
+ * from CUDA's own pools while a recording is made belongs to that.
+ */
+const PLUGIN_RECORDING: readonly Setting[] = [...RECORDING, ['arena.use_cuda_mempool', '1']]
+
+type Setting = readonly [name: string, value: string]
+
+function cStrings(api: OrtApi, settings: readonly Setting[]) {
+  const [names, values] = [api.strings(settings.map(([name]) => name)), api.strings(settings.map(([, value]) => value))]
+  return { names, values, count: settings.length }
+}
+
 function appendBundled(index: number): ExecutionTarget['append'] {
-  return (api, _, options) => {
+  return (api, _, options, recording) => {
     const provider = api.create('CreateCUDAProviderOptions')
     try {
-      // Caches double as they grow: memory in steps of powers of two would waste as much again.
-      const names = api.strings(['device_id', 'arena_extend_strategy'])
-      const values = api.strings([String(index), 'kSameAsRequested'])
-      api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, names.texts.length)
+      const { names, values, count } = cStrings(api, [
+        ['device_id', String(index)],
+        // Caches double as they grow: memory in steps of powers of two would waste as much again.
+        ['arena_extend_strategy', 'kSameAsRequested'],
+        ...(recording ? RECORDING : [])
+      ])
+      api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, count)
       api.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, provider)
     } finally {
       api.release('ReleaseCUDAProviderOptions', provider)
@@ -28,9 +48,9 @@ function appendBundled(index: number): ExecutionTarget['append'] {
 }
 
 function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
-  return (api, environment, options) => {
-    const names = registeredProviders(api, environment, path)
-    const devices = epDevices(api, environment).filter(device => names.includes(api.text('EpDevice_EpName', device)))
+  return (api, environment, options, recording) => {
+    const brought = registeredProviders(api, environment, path)
+    const devices = epDevices(api, environment).filter(device => brought.includes(api.text('EpDevice_EpName', device)))
     const device = devices[index]
     if (device === undefined) {
       throw inferenceErrors.create(
@@ -39,10 +59,10 @@ function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
         { data: { device: `cuda:${index}`, found: devices.length } }
       )
     }
-    const none = api.strings([])
+    const { names, values, count } = cStrings(api, recording ? PLUGIN_RECORDING : [])
     const chosen = BigUint64Array.of(device)
     const append = 'SessionOptionsAppendExecutionProvider_V2'
-    api.call(append, options, environment, chosen, 1, none.pointers, none.pointers, 0)
+    api.call(append, options, environment, chosen, 1, names.pointers, values.pointers, count)
   }
 }
 

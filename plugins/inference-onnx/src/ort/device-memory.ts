@@ -1,4 +1,4 @@
-import { type Precision, storedType } from '../onnx/graph.ts'
+import { type ElementType, type Precision, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import { elementBytes, elementCount, type Tensor } from './runtime.ts'
 
@@ -18,7 +18,7 @@ export class DeviceMemory {
   }
 
   /** What it holds at first is whatever the device left there. */
-  allocate(shape: readonly number[], precision: Precision = 'float32'): DeviceTensor {
+  allocate(shape: readonly number[], precision: Precision | ElementType = 'float32'): DeviceTensor {
     const value = this.#api.create(
       'CreateTensorAsOrtValue',
       this.#allocator,
@@ -56,10 +56,10 @@ export class DeviceMemory {
 export class DeviceTensor implements Tensor {
   readonly value: Pointer
   readonly shape: readonly number[]
-  readonly precision: Precision
+  readonly precision: Precision | ElementType
   readonly #api: OrtApi
 
-  constructor(api: OrtApi, value: Pointer, shape: readonly number[], precision: Precision) {
+  constructor(api: OrtApi, value: Pointer, shape: readonly number[], precision: Precision | ElementType) {
     this.#api = api
     this.value = value
     this.shape = shape
@@ -73,8 +73,24 @@ export class DeviceTensor implements Tensor {
 
 /** Where a session wants those of its inputs that it does not want on the CPU; null when it wants all of them there. */
 export function deviceOfInputs(api: OrtApi, session: Pointer): Pointer | null {
+  return memoryOfInputs(api, session).find(info => !isHost(api, info)) ?? null
+}
+
+/** Names of the inputs that a session wants on the CPU. */
+export function inputsOnHost(api: OrtApi, session: Pointer): ReadonlySet<string> {
+  const names = memoryOfInputs(api, session).map((info, index) =>
+    isHost(api, info) ? [api.createText('SessionGetInputName', session, index)] : []
+  )
+  return new Set(names.flat())
+}
+
+function memoryOfInputs(api: OrtApi, session: Pointer): readonly Pointer[] {
   const count = Number(api.create('SessionGetInputCount', session))
   const infos = new BigUint64Array(new ArrayBuffer(8 * count))
   api.call('SessionGetMemoryInfoForInputs', session, infos, count)
-  return infos.find(info => api.readInt('MemoryInfoGetDeviceType', info) !== DEVICE_CPU) ?? null
+  return [...infos]
+}
+
+function isHost(api: OrtApi, info: Pointer): boolean {
+  return api.readInt('MemoryInfoGetDeviceType', info) === DEVICE_CPU
 }

@@ -3,10 +3,10 @@ import type { OrtApi } from './api.ts'
 import { blockCopies } from './cache-blocks.ts'
 import { buildRowCopy, buildZeros } from './device-graphs.ts'
 import { DeviceMemory, DeviceTensor, deviceOfInputs } from './device-memory.ts'
+import { DeviceSession, type DeviceSessionParts } from './device-session.ts'
 import type { ExecutionTarget } from './execution-target.ts'
-import { type NativeBinding, NativeRuntime, type NativeSession, NativeTensor } from './native-runtime.ts'
+import { type NativeBinding, NativeRuntime, type NativeSession } from './native-runtime.ts'
 import {
-  type Binding,
   type Bindings,
   type CacheRange,
   type CacheRow,
@@ -18,9 +18,18 @@ import {
   type SessionOptions,
   type Tensor
 } from './runtime.ts'
+import { type CopyRows, StagedView } from './staged-view.ts'
+import { Transfer } from './transfer.ts'
 
 /** Rank of a state: rows, heads, positions, size. */
 const STATE_RANK = 4
+
+export interface DeviceRuntimeOptions {
+  /** Whether runs that recur are to be recorded on the device, and then played without work for the host. */
+  readonly recording?: boolean
+  /** Told why they are not although they were to be. */
+  onUnrecorded?(reason: string): void
+}
 
 interface Helpers {
   readonly memory: DeviceMemory
@@ -28,11 +37,12 @@ interface Helpers {
   readonly copy: NativeSession
   /** {@link buildZeros} */
   readonly zeros: NativeSession
+  readonly transfer: Transfer | null
 }
 
 /**
  * ONNX Runtime on a device. Weights and states stay there; what JavaScript writes is copied to it before each run, and
- * outputs in host memory are copied back after it.
+ * outputs in host memory are copied back after it. Runs of bindings that recur can be recorded.
  *
  * Each model has a runtime of its own, and closes it last.
  */
@@ -43,24 +53,49 @@ export class DeviceRuntime implements Runtime {
   readonly #memory: DeviceMemory
   readonly #copy: NativeSession
   readonly #zeros: NativeSession
+  readonly #parts: DeviceSessionParts
 
-  private constructor(native: NativeRuntime, target: ExecutionTarget, helpers: Helpers) {
+  private constructor(
+    api: OrtApi,
+    native: NativeRuntime,
+    target: ExecutionTarget,
+    helpers: Helpers,
+    options: DeviceRuntimeOptions
+  ) {
     this.#target = target
     this.#native = native
     this.#memory = helpers.memory
     this.#copy = helpers.copy
     this.#zeros = helpers.zeros
     this.name = `${native.name} (${target.id})`
+    this.#parts = {
+      api,
+      native,
+      memory: helpers.memory,
+      transfer: helpers.transfer,
+      copyRows: (...rows) => this.#copyRows(...rows),
+      onUnrecorded: reason => options.onUnrecorded?.(reason)
+    }
   }
 
   /** Throws what the library says when the device does not work. */
-  static async open(api: OrtApi, target: ExecutionTarget): Promise<DeviceRuntime> {
+  static async open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
     const native = new NativeRuntime(api, target)
     const helper = (model: Uint8Array) => native.createSession({ model, weights: null, threads: 1 })
     const copy = await helper(buildRowCopy())
     const device = deviceOfInputs(api, copy.handle)
     const memory = new DeviceMemory(api, copy.handle, device ?? native.memoryInfo)
-    return new DeviceRuntime(native, target, { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) })
+    const zeros = await helper(buildZeros(STATE_RANK))
+    let transfer: Transfer | null = null
+    try {
+      if (options.recording === true) {
+        target.enableCopies?.(api, native.environment)
+        transfer = Transfer.open(api, native, memory)
+      }
+    } catch (error) {
+      options.onUnrecorded?.((error as Error).message)
+    }
+    return new DeviceRuntime(api, native, target, { memory, copy, zeros, transfer }, options)
   }
 
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T> {
@@ -111,12 +146,8 @@ export class DeviceRuntime implements Runtime {
     }
   }
 
-  async createSession(options: SessionOptions): Promise<Session> {
-    const session = await this.#native.createSession(options)
-    return {
-      bind: (inputs, outputs) => this.#bind(session, inputs, outputs),
-      close: () => session.close()
-    }
+  createSession(options: SessionOptions): Promise<Session> {
+    return DeviceSession.create(this.#parts, options)
   }
 
   async close(): Promise<void> {
@@ -125,45 +156,12 @@ export class DeviceRuntime implements Runtime {
     await this.#zeros.close()
   }
 
-  #bind(session: NativeSession, inputs: Bindings, outputs: Bindings): Binding {
-    const views = new Set([...Object.values(inputs), ...Object.values(outputs)].filter(isStaged))
-    const written = new Set(Object.values(outputs).filter(isStaged))
-    const binding = session.bind(mapValues(inputs, onDevice), mapValues(outputs, onDevice))
-    const changing = Object.entries(inputs).filter(([, tensor]) => tensor instanceof NativeTensor)
-    return {
-      run: async signal => {
-        for (const [name, tensor] of changing) binding.bindInput(name, tensor)
-        for (const view of views) this.#stage(view, 'in')
-        await binding.run(signal)
-        for (const view of written) this.#stage(view, 'out')
-      },
-      release: () => binding.release()
-    }
-  }
-
-  #stage({ stage, whole, start }: StagedView, direction: 'in' | 'out'): void {
-    const width = elementCount(whole.shape.slice(-2))
-    const count = elementCount(stage.shape) / width
-    const first = start * (whole.shape[1] ?? 1)
-    const own = Array.from({ length: count }, (_, row) => row)
-    const shared = own.map(row => first + row)
-    if (direction === 'in') this.#copyRows(whole, stage, width, shared, own)
-    else this.#copyRows(stage, whole, width, own, shared)
-  }
-
   /** A tensor's memory as float32, whatever it holds: memory is filled and copied in words of four bytes. */
   #words(tensor: DeviceTensor, shape: readonly number[]): DeviceTensor {
     return this.#memory.part(tensor, shape, 0, 'float32')
   }
 
-  /** Copies rows of two tensors, both seen as `[n, width]`. */
-  #copyRows(
-    source: DeviceTensor,
-    target: DeviceTensor,
-    width: number,
-    sourceRows: readonly number[],
-    targetRows: readonly number[]
-  ): void {
+  #copyRows(...[source, target, width, sourceRows, targetRows]: Parameters<CopyRows>): void {
     const table = (tensor: DeviceTensor) =>
       this.#words(tensor, [elementCount(tensor.shape) / width, wordsIn(width, tensor.precision)])
     const [from, to] = [table(source), table(target)]
@@ -174,43 +172,6 @@ export class DeviceRuntime implements Runtime {
     const inputs = { source: from, target: to, source_rows: reading, target_rows: writing }
     runOnce(this.#copy, inputs, { copied: to }, [from, to, reading, writing])
   }
-}
-
-/**
- * Rows of a state whose parts have no address: runs use memory of their own, to which the rows are copied before each
- * run and from which they are copied back after it.
- */
-class StagedView implements Tensor {
-  readonly stage: DeviceTensor
-  readonly whole: DeviceTensor
-  /** First of the rows. */
-  readonly start: number
-
-  constructor(stage: DeviceTensor, whole: DeviceTensor, start: number) {
-    this.stage = stage
-    this.whole = whole
-    this.start = start
-  }
-
-  get shape(): readonly number[] {
-    return this.stage.shape
-  }
-
-  release(): void {
-    this.stage.release()
-  }
-}
-
-function isStaged(tensor: Tensor): tensor is StagedView {
-  return tensor instanceof StagedView
-}
-
-function onDevice(tensor: Tensor): Tensor {
-  return isStaged(tensor) ? tensor.stage : tensor
-}
-
-function mapValues(bindings: Bindings, change: (tensor: Tensor) => Tensor): Bindings {
-  return Object.fromEntries(Object.entries(bindings).map(([name, tensor]) => [name, change(tensor)]))
 }
 
 /** Runs while the caller waits, then frees the binding and `tensors`. */
@@ -226,6 +187,6 @@ function runOnce(session: NativeSession, inputs: Bindings, outputs: Bindings, te
 }
 
 /** Words of four bytes that `count` numbers take. Sizes of heads are multiples of 16, so nothing is left over. */
-function wordsIn(count: number, precision: Precision): number {
+function wordsIn(count: number, precision: DeviceTensor['precision']): number {
   return (count * elementBytes[precision]) / elementBytes.float32
 }

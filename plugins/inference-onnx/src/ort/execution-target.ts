@@ -6,6 +6,11 @@ export interface ExecutionTarget {
   readonly id: string
   /** Whether parts of its memory have addresses of their own, as on CUDA; a WebGPU buffer is known as a whole alone. */
   readonly addressable: boolean
-  /** Makes sessions with `options` compute on it. Throws `INF_DEVICE_UNAVAILABLE` when it does not work. */
-  append(api: OrtApi, environment: Pointer, options: Pointer): void
+  /**
+   * Makes sessions with `options` compute on it, and able to record their runs if that is asked for. Throws
+   * `INF_DEVICE_UNAVAILABLE` when it does not work.
+   */
+  append(api: OrtApi, environment: Pointer, options: Pointer, recording: boolean): void
+  /** Makes the library able to copy between the host's memory and the device's, where that takes something. */
+  enableCopies?(api: OrtApi, environment: Pointer): void
 }

@@ -26,7 +26,7 @@ const MEMORY_DEFAULT = 0
 export class NativeRuntime implements Runtime {
   readonly name: string
   readonly #api: OrtApi
-  readonly #environment: Pointer
+  readonly environment: Pointer
   /** Of the CPU's memory. */
   readonly memoryInfo: Pointer
   readonly #target: ExecutionTarget | null
@@ -38,11 +38,11 @@ export class NativeRuntime implements Runtime {
     this.name = `onnxruntime ${api.version}`
     // The environment is one per process and counted by the library. It is never given back, since it must outlive
     // every session, including those of a plugin that was reloaded meanwhile.
-    this.#environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
+    this.environment = api.create('CreateEnv', LOG_ERRORS, 'svc')
     this.memoryInfo = api.create('CreateCpuMemoryInfo', ALLOCATOR_ARENA, MEMORY_DEFAULT)
   }
 
-  host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T> {
+  host<T extends ElementType>(type: T, shape: readonly number[]): NativeTensor<T> {
     return new NativeTensor(this.#api, this.memoryInfo, type, shape)
   }
 
@@ -75,7 +75,8 @@ export class NativeRuntime implements Runtime {
     }
   }
 
-  async createSession({ model, weights, threads, signal }: SessionOptions): Promise<NativeSession> {
+  /** `recording`: whether the session is to be able to record its runs, which a target may support. */
+  async createSession({ model, weights, threads, signal }: SessionOptions, recording = false): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
     const cancel = () => api.call('SessionOptionsSetLoadCancellationFlag', options, 1)
@@ -88,11 +89,11 @@ export class NativeRuntime implements Runtime {
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
       // Exact 8-bit products are slower, so they are asked for only where the fast ones are wrong.
       if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
-      this.#target?.append(api, this.#environment, options)
+      this.#target?.append(api, this.environment, options, recording)
       const kept = weights === null ? [] : addWeights(api, options, weights)
       const session = await api.createAsync(
         'CreateSessionFromArray',
-        this.#environment,
+        this.environment,
         model,
         model.byteLength,
         options
@@ -191,7 +192,7 @@ export class NativeSession implements Session {
 }
 
 /** A tensor that the library knows. */
-interface BoundTensor extends Tensor {
+export interface BoundTensor extends Tensor {
   readonly value: Pointer
 }
 
@@ -218,6 +219,14 @@ export class NativeBinding implements Binding {
   /** Binds an input anew: what lies on a device is a copy of what the tensor held when it was bound. */
   bindInput(name: string, tensor: Tensor): void {
     this.#api.call('BindInput', this.#binding, name, (tensor as BoundTensor).value)
+  }
+
+  /**
+   * Says what becomes of the next runs, in a session that records: the first one under an id is recorded, further ones
+   * play that, whatever is bound; null does neither.
+   */
+  record(id: number | null): void {
+    this.#api.call('AddRunConfigEntry', this.#runOptions, 'gpu_graph_id', String(id ?? -1))
   }
 
   /** Runs while the caller waits: for short work between runs that others await. */

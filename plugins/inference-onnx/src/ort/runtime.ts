@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly model: Uint8Array
   readonly weights: ExternalWeights | null
   readonly threads: number
+  /** Why its runs must not be recorded on a device; null where they may be. */
+  readonly unrecordable?: string | null
   /** Aborting it makes the creation fail soon, where the runtime can be told. */
   readonly signal?: AbortSignal | undefined
 }
@@ -79,9 +81,23 @@ export interface Runtime {
 }
 
 export interface Session {
-  /** Inputs and outputs may name the same tensor, which is then updated in place. */
-  bind(inputs: Bindings, outputs: Bindings): Binding
+  /**
+   * Inputs and outputs may name the same tensor, which is then updated in place.
+   *
+   * With `recurring` the binding is run many times, so a device may record what a run does there, and from then on play
+   * that without computing on the host.
+   */
+  bind(inputs: Bindings, outputs: Bindings, recurring?: Recurring): Binding
   close(): Promise<void>
+}
+
+/** What recording takes to know about a binding. */
+export interface Recurring {
+  /**
+   * By the name of their input, tensors to bind in place of those that the device's provider reads on the host, which a
+   * recording does once: with them the results of every run are right.
+   */
+  readonly bounds: Bindings
 }
 
 export interface Binding {
@@ -91,7 +107,13 @@ export interface Binding {
 }
 
 /** Bytes per number. */
-export const elementBytes: Readonly<Record<Precision, number>> = { float32: 4, float16: 2, bfloat16: 2 }
+export const elementBytes = {
+  float32: 4,
+  float16: 2,
+  bfloat16: 2,
+  int32: 4,
+  int64: 8
+} as const satisfies Readonly<Record<Precision | ElementType, number>>
 
 export function elementCount(shape: readonly number[]): number {
   return shape.reduce((product, dimension) => product * dimension, 1)

@@ -4,8 +4,10 @@ import type { ExecutionTarget } from './execution-target.ts'
 export const webgpuTarget: ExecutionTarget = {
   id: 'webgpu',
   addressable: false,
-  append(api, _, options) {
-    const none = api.strings([])
-    api.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', none.pointers, none.pointers, 0)
+  append(api, _, options, recording) {
+    const names = api.strings(recording ? ['enableGraphCapture'] : [])
+    const values = api.strings(recording ? ['1'] : [])
+    const count = names.texts.length
+    api.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', names.pointers, values.pointers, count)
   }
 }

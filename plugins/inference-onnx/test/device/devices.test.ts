@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { type CudaProvider, libraryCommand, providerFiles } from '../../src/device/cuda-provider.ts'
+import { recordsRuns } from '../../src/device/device-graphs.ts'
 import { parseDevice } from '../../src/device/device-name.ts'
 import { Devices } from '../../src/device/devices.ts'
 import { neededLibraries } from '../../src/device/elf.ts'
@@ -193,4 +194,16 @@ t.test('what a library needs is read from its file', async t => {
   }
   if (process.platform !== 'linux') return
   t.ok((await neededLibraries(findLibrary(ownRequire())))?.includes('libc.so.6'))
+})
+
+t.test('runs are recorded where that is known to work, or asked for', async t => {
+  const table = (['auto', 'on', 'off'] as const).map(choice => [
+    recordsRuns(choice, 'webgpu'),
+    recordsRuns(choice, 'cuda')
+  ])
+  t.same(table, [
+    [true, false],
+    [true, true],
+    [false, false]
+  ])
 })

@@ -1,12 +1,12 @@
 import type { Koffi } from '../../src/ort/api.ts'
 import { OrtApi } from '../../src/ort/api.ts'
-import { DeviceRuntime } from '../../src/ort/device-runtime.ts'
+import { DeviceRuntime, type DeviceRuntimeOptions } from '../../src/ort/device-runtime.ts'
 import { findLibrary, ownRequire } from '../../src/ort/library.ts'
 import { webgpuTarget } from '../../src/ort/webgpu-target.ts'
 
-export async function openWebgpuRuntime(): Promise<DeviceRuntime> {
+export async function openWebgpuRuntime(options?: DeviceRuntimeOptions): Promise<DeviceRuntime> {
   const require = ownRequire()
-  return DeviceRuntime.open(new OrtApi(require('koffi') as Koffi, findLibrary(require)), webgpuTarget)
+  return DeviceRuntime.open(new OrtApi(require('koffi') as Koffi, findLibrary(require)), webgpuTarget, options)
 }
 
 /**

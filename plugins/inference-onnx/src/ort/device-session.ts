@@ -1,0 +1,152 @@
+import type { OrtApi } from './api.ts'
+import type { DeviceMemory } from './device-memory.ts'
+import { DirectRun } from './direct-run.ts'
+import type { NativeRuntime, NativeSession } from './native-runtime.ts'
+import { RecordedRun } from './recorded-run.ts'
+import { Recorder } from './recorder.ts'
+import type { Binding, Bindings, Recurring, Session, SessionOptions } from './runtime.ts'
+import { type CopyRows, Staging } from './staged-view.ts'
+import type { Transfer } from './transfer.ts'
+
+export interface DeviceSessionParts {
+  readonly api: OrtApi
+  readonly native: NativeRuntime
+  readonly memory: DeviceMemory
+  readonly copyRows: CopyRows
+  /** What recorded runs are fed through; null where runs are not to be recorded. */
+  readonly transfer: Transfer | null
+  /** Told why runs are not recorded although they were to be. */
+  onUnrecorded(reason: string): void
+}
+
+/**
+ * A session on a device.
+ *
+ * Where runs are to be recorded, the device's provider may refuse that when the session is made, or when a run comes to an
+ * operator that cannot be recorded. The session is then made again without; nobody notices but by the time it takes.
+ */
+export class DeviceSession implements Session {
+  readonly #parts: DeviceSessionParts
+  readonly #options: SessionOptions
+  readonly #bindings = new Set<DeviceBinding>()
+  /** Null when it could not be made again. */
+  #session: NativeSession | null
+  #recorder: Recorder | null
+
+  private constructor(
+    parts: DeviceSessionParts,
+    options: SessionOptions,
+    session: NativeSession,
+    recorder: Recorder | null
+  ) {
+    this.#parts = parts
+    this.#options = options
+    this.#session = session
+    this.#recorder = recorder
+  }
+
+  static async create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
+    const { api, native, transfer, onUnrecorded } = parts
+    const plain = async () => new DeviceSession(parts, options, await native.createSession(options), null)
+    if (transfer === null) return plain()
+    if (typeof options.unrecordable === 'string') {
+      onUnrecorded(options.unrecordable)
+      return plain()
+    }
+    try {
+      const session = await native.createSession(options, true)
+      return new DeviceSession(parts, options, session, new Recorder(api, session.handle))
+    } catch (error) {
+      if (options.signal?.aborted === true) throw error
+      const session = await plain()
+      onUnrecorded((error as Error).message)
+      return session
+    }
+  }
+
+  bind(inputs: Bindings, outputs: Bindings, recurring?: Recurring): Binding {
+    const binding = new DeviceBinding({
+      prepare: () => this.#prepare(inputs, outputs, recurring),
+      run: (run, signal) => this.#attempt(run, signal),
+      released: () => void this.#bindings.delete(binding)
+    })
+    this.#bindings.add(binding)
+    return binding
+  }
+
+  async close(): Promise<void> {
+    await this.#session?.close()
+    this.#session = null
+  }
+
+  async #prepare(inputs: Bindings, outputs: Bindings, recurring: Recurring | undefined): Promise<Prepared> {
+    const { memory, transfer, copyRows } = this.#parts
+    this.#session ??= await this.#withoutRecording()
+    const [session, recorder] = [this.#session, this.#recorder]
+    const staging = new Staging(inputs, outputs, copyRows)
+    if (recorder === null || transfer === null || recurring === undefined) {
+      return new DirectRun(session, staging, inputs, outputs, recorder !== null)
+    }
+    return new RecordedRun({ session, recorder, memory, transfer, staging, inputs, outputs, recurring })
+  }
+
+  async #attempt(run: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await run()
+    } catch (error) {
+      if (this.#recorder === null || signal?.aborted === true) throw error
+      await this.#stopRecording()
+      await run()
+      this.#parts.onUnrecorded((error as Error).message)
+    }
+  }
+
+  async #stopRecording(): Promise<void> {
+    for (const binding of this.#bindings) binding.unprepare()
+    this.#recorder = null
+    await this.close()
+  }
+
+  #withoutRecording(): Promise<NativeSession> {
+    const { model, weights, threads } = this.#options
+    return this.#parts.native.createSession({ model, weights, threads })
+  }
+}
+
+interface Prepared {
+  run(signal?: AbortSignal): Promise<void>
+  release(): void
+}
+
+interface DeviceBindingHost {
+  prepare(): Promise<Prepared>
+  run(run: () => Promise<void>, signal: AbortSignal | undefined): Promise<void>
+  released(): void
+}
+
+/** Made for a session when it first runs, and again when that is replaced. */
+class DeviceBinding implements Binding {
+  readonly #host: DeviceBindingHost
+  #prepared: Prepared | null = null
+
+  constructor(host: DeviceBindingHost) {
+    this.#host = host
+  }
+
+  run(signal?: AbortSignal): Promise<void> {
+    return this.#host.run(async () => {
+      this.#prepared ??= await this.#host.prepare()
+      await this.#prepared.run(signal)
+    }, signal)
+  }
+
+  unprepare(): void {
+    this.#prepared?.release()
+    this.#prepared = null
+  }
+
+  release(): void {
+    this.unprepare()
+    this.#host.released()
+  }
+}

@@ -1,0 +1,32 @@
+import { type NativeBinding, type NativeSession, NativeTensor } from './native-runtime.ts'
+import type { Bindings, Tensor } from './runtime.ts'
+import { onDevice, type Staging } from './staged-view.ts'
+
+/** A binding to tensors as they are: the library itself copies what is in host memory. */
+export class DirectRun {
+  readonly #binding: NativeBinding
+  readonly #staging: Staging
+  readonly #changing: readonly (readonly [name: string, tensor: Tensor])[]
+
+  constructor(session: NativeSession, staging: Staging, inputs: Bindings, outputs: Bindings, recording: boolean) {
+    this.#staging = staging
+    this.#binding = session.bind(mapValues(inputs, onDevice), mapValues(outputs, onDevice))
+    this.#changing = Object.entries(inputs).filter(([, tensor]) => tensor instanceof NativeTensor)
+    if (recording) this.#binding.record(null)
+  }
+
+  async run(signal?: AbortSignal): Promise<void> {
+    for (const [name, tensor] of this.#changing) this.#binding.bindInput(name, tensor)
+    this.#staging.fill()
+    await this.#binding.run(signal)
+    this.#staging.drain()
+  }
+
+  release(): void {
+    this.#binding.release()
+  }
+}
+
+function mapValues(bindings: Bindings, change: (tensor: Tensor) => Tensor): Bindings {
+  return Object.fromEntries(Object.entries(bindings).map(([name, tensor]) => [name, change(tensor)]))
+}

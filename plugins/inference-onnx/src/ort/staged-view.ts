@@ -1,0 +1,82 @@
+import type { DeviceTensor } from './device-memory.ts'
+import { type Bindings, elementCount, type Tensor } from './runtime.ts'
+
+/**
+ * Rows of a state whose parts have no address: runs use memory of their own, to which the rows are copied before each
+ * run and from which they are copied back after it.
+ */
+export class StagedView implements Tensor {
+  readonly stage: DeviceTensor
+  readonly whole: DeviceTensor
+  /** First of the rows. */
+  readonly start: number
+
+  constructor(stage: DeviceTensor, whole: DeviceTensor, start: number) {
+    this.stage = stage
+    this.whole = whole
+    this.start = start
+  }
+
+  get shape(): readonly number[] {
+    return this.stage.shape
+  }
+
+  release(): void {
+    this.stage.release()
+  }
+}
+
+/** Copies rows of two tensors, both seen as `[n, width]`. */
+export type CopyRows = (
+  source: DeviceTensor,
+  target: DeviceTensor,
+  width: number,
+  sourceRows: readonly number[],
+  targetRows: readonly number[]
+) => void
+
+/** The staged views of a binding. */
+export class Staging {
+  readonly #read: ReadonlySet<StagedView>
+  readonly #written: ReadonlySet<StagedView>
+  readonly #copyRows: CopyRows
+
+  constructor(inputs: Bindings, outputs: Bindings, copyRows: CopyRows) {
+    this.#read = new Set([...Object.values(inputs), ...Object.values(outputs)].filter(isStaged))
+    this.#written = new Set(Object.values(outputs).filter(isStaged))
+    this.#copyRows = copyRows
+  }
+
+  /** Before a run. */
+  fill(): void {
+    for (const { stage, whole, start } of this.#read) {
+      const { width, own, shared } = rowsOf(stage, whole, start)
+      this.#copyRows(whole, stage, width, shared, own)
+    }
+  }
+
+  /** After a run. */
+  drain(): void {
+    for (const { stage, whole, start } of this.#written) {
+      const { width, own, shared } = rowsOf(stage, whole, start)
+      this.#copyRows(stage, whole, width, own, shared)
+    }
+  }
+}
+
+/** What the library is given for a tensor. */
+export function onDevice(tensor: Tensor): Tensor {
+  return isStaged(tensor) ? tensor.stage : tensor
+}
+
+function isStaged(tensor: Tensor): tensor is StagedView {
+  return tensor instanceof StagedView
+}
+
+function rowsOf(stage: DeviceTensor, whole: DeviceTensor, start: number) {
+  const width = elementCount(whole.shape.slice(-2))
+  const count = elementCount(stage.shape) / width
+  const first = start * (whole.shape[1] ?? 1)
+  const own = Array.from({ length: count }, (_, row) => row)
+  return { width, own, shared: own.map(row => first + row) }
+}

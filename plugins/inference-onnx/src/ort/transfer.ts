@@ -1,0 +1,55 @@
+import type { OrtApi, Pointer } from './api.ts'
+import type { DeviceMemory } from './device-memory.ts'
+import type { BoundTensor, NativeRuntime } from './native-runtime.ts'
+
+/** Two tensors of one type and shape. */
+export interface Copy {
+  readonly from: BoundTensor
+  readonly to: BoundTensor
+}
+
+/** Copies between memory of the host and of a device, which stays where it is. */
+export class Transfer {
+  readonly #api: OrtApi
+  readonly #environment: Pointer
+
+  private constructor(api: OrtApi, environment: Pointer) {
+    this.#api = api
+    this.#environment = environment
+  }
+
+  /** Throws what the library says when nothing copies between the two kinds of memory. */
+  static open(api: OrtApi, native: NativeRuntime, memory: DeviceMemory): Transfer {
+    const transfer = new Transfer(api, native.environment)
+    const [from, to] = [native.host('float32', [1]), memory.allocate([1])]
+    try {
+      transfer.copyNow([{ from, to }])
+      return transfer
+    } finally {
+      from.release()
+      to.release()
+    }
+  }
+
+  /** Copies while the caller waits: for few numbers that go to the device. */
+  copyNow(copies: readonly Copy[]): void {
+    this.#api.call('CopyTensors', ...this.#arguments(copies))
+  }
+
+  /** Copies what runs that began before it have written. */
+  copy(copies: readonly Copy[]): Promise<void> {
+    return this.#api.callAsync('CopyTensors', ...this.#arguments(copies))
+  }
+
+  #arguments(copies: readonly Copy[]) {
+    const [from, to] = [addresses(copies.map(copy => copy.from)), addresses(copies.map(copy => copy.to))]
+    return [this.#environment, from, to, 0n, copies.length] as const
+  }
+}
+
+/** In a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+function addresses(tensors: readonly BoundTensor[]): BigUint64Array {
+  const array = new BigUint64Array(new ArrayBuffer(8 * tensors.length))
+  for (const [index, { value }] of tensors.entries()) array[index] = value
+  return array
+}

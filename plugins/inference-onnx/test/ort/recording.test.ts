@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { LoadedModel } from '@svc/contracts'
+import t from 'tap'
+import { OnnxGraph } from '../../src/onnx/graph.ts'
+import type { Runtime } from '../../src/ort/runtime.ts'
+import { familyDirectory, readFamily } from '../support/families.ts'
+import { collect, fixtures, greedy, openEngine } from '../support/models.ts'
+import { openWebgpuRuntime, webgpuProblem } from '../support/webgpu.ts'
+
+/** Drivers that are made of software take seconds to compile a model's programs. */
+t.setTimeout(300_000)
+const problem = await webgpuProblem()
+const gpu = problem === null ? {} : { skip: problem }
+
+interface Test {
+  teardown(run: () => Promise<void>): void
+}
+
+/** The same model on the CPU and on the device, where it is recorded, and what is said about that. */
+async function pair(t: Test, runDirectory: string, slots: number) {
+  const notes: string[] = []
+  // Drivers whose groups of threads are of four compute attention over more tokens at once wrongly.
+  const engine = await openEngine(t, { promptChunk: 16, speculation: 0, onNote: note => void notes.push(note) })
+  const load = async (device: string): Promise<LoadedModel> => {
+    const model = await engine.load({ runDirectory, device, slots })
+    t.teardown(() => model.close())
+    return model
+  }
+  return { cpu: await load('cpu'), device: await load('webgpu'), notes }
+}
+
+async function tokens(model: LoadedModel, prompt: readonly number[], count: number, adapter: string | null = null) {
+  const { tokens: generated } = await collect(model.generate({ ...greedy(prompt, count), adapter }))
+  return generated
+}
+
+t.test('recorded runs give the tokens of the CPU while texts and the cache grow', gpu, async t => {
+  const runDirectory = await familyDirectory(t, 'qwen3', {
+    config: config => ({ ...config, max_position_embeddings: 1024 })
+  })
+  const { cpu, device, notes } = await pair(t, runDirectory, 1)
+  const prompt = [9, 8, 7]
+  t.same(await tokens(device, prompt, 40), await tokens(cpu, prompt, 40))
+  // Beyond 512 positions the cache is made anew.
+  const long = Array.from({ length: 500 }, (_, index) => 5 + ((index * 7) % 250))
+  t.same(await tokens(device, long, 24), await tokens(cpu, long, 24))
+  t.same(await tokens(device, prompt, 12), await tokens(cpu, prompt, 12), 'and afterwards')
+  t.same(notes, [])
+})
+
+t.test('recorded runs give the tokens of the CPU in batches whose size changes', gpu, async t => {
+  const { cpu, device, notes } = await pair(t, join(fixtures, 'qwen2-tiny'), 3)
+  const requests = [
+    [[9, 8, 7, 6], 24],
+    [[5, 4], 9],
+    [[3, 30, 3, 30, 3], 16],
+    [[11, 12, 13], 20]
+  ] as const
+  const run = (model: LoadedModel) => Promise.all(requests.map(([prompt, count]) => tokens(model, prompt, count)))
+  const wanted = await run(cpu)
+  for (const round of [1, 2]) t.same(await run(device), wanted, `round ${round}`)
+  t.same(notes, [])
+})
+
+t.test('recorded runs of adapters and of the base do not mix', gpu, async t => {
+  const { cpu, device, notes } = await pair(t, join(fixtures, 'llama-tiny-bf16'), 2)
+  const names = ['patterns', 'all-linear']
+  for (const model of [cpu, device]) {
+    for (const name of names) await model.adapters?.add({ name, directory: join(fixtures, 'peft', name) })
+  }
+  const run = async (model: LoadedModel) => {
+    const results: (readonly number[])[] = []
+    for (const name of [...names, null, ...names]) results.push(await tokens(model, [9, 8, 7, 6], 10, name))
+    return results
+  }
+  t.same(await run(device), await run(cpu))
+  t.same(notes, [])
+})
+
+t.test('a model with sliding windows is not recorded, and the log says so once', gpu, async t => {
+  const { cpu, device, notes } = await pair(t, await familyDirectory(t, 'mistral'), 1)
+  t.match(notes, [/^Runs on webgpu are not recorded \(device_graphs\): the model has sliding windows$/])
+  const [prompt] = await readFamily('mistral')
+  t.same(await tokens(device, prompt!.tokens, 16), await tokens(cpu, prompt!.tokens, 16))
+})
+
+t.test('what a provider refuses to record is computed without, and the log says so', gpu, async t => {
+  const notes: string[] = []
+  const engine = await openEngine(t, { onNote: note => void notes.push(note) })
+  const load = { runDirectory: join(fixtures, 'qwen2-tiny'), quantization: 'q4', device: 'webgpu' } as const
+  const model = await engine.load(load)
+  t.equal((await tokens(model, [9, 8], 6)).length, 6)
+  t.match(notes, [/^Runs on webgpu are not recorded \(device_graphs\): .*graph capture/])
+  await model.close()
+  const off = await openEngine(t, { gpu: { graphs: 'off' }, onNote: note => void notes.push(note) })
+  await (await off.load(load)).close()
+  t.equal(notes.length, 1, 'and where nothing is to be recorded it says nothing')
+})
+
+const shape = [1, 2, 4]
+
+/** out = x + x */
+function double(): Uint8Array {
+  const graph = new OnnxGraph('double')
+  const x = graph.input('x', 'float32', ['a', 'b', 'c'])
+  graph.node('Add', [x, x], 'out')
+  graph.output('out', 'float32', ['a', 'b', 'c'])
+  return graph.toBytes()
+}
+
+/** An attention whose heads are too narrow for the way that can be recorded, which shows when it runs. */
+function narrowAttention(): Uint8Array {
+  const graph = new OnnxGraph('narrow')
+  const x = graph.input('x', 'float32', shape)
+  graph.contrib('MultiHeadAttention', [x, x, x], ['out'], { num_heads: 2 })
+  graph.output('out', 'float32', shape)
+  return graph.toBytes()
+}
+
+/** What a model makes of numbers that change from run to run. */
+async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise<number[][]> {
+  const session = await runtime.createSession({ model, weights: null, threads: 1 })
+  const [x, out] = [runtime.host('float32', shape), runtime.host('float32', shape)]
+  const binding = session.bind({ x }, { out }, { bounds: {} })
+  const results: number[][] = []
+  for (let run = 0; run < count; run++) {
+    for (let index = 0; index < x.data.length; index++) x.data[index] = run - index
+    await binding.run()
+    results.push(Array.from(out.data, value => Number(value.toFixed(4))))
+  }
+  binding.release()
+  await session.close()
+  x.release()
+  out.release()
+  return results
+}
+
+t.test('inputs and outputs in host memory change from run to run', gpu, async t => {
+  const notes: string[] = []
+  const runtime = await openWebgpuRuntime({ recording: true, onUnrecorded: note => void notes.push(note) })
+  t.teardown(() => runtime.close())
+  const wanted = Array.from({ length: 8 }, (_, run) => Array.from({ length: 8 }, (_, index) => 2 * (run - index)))
+  t.same(await runs(runtime, double(), 8), wanted)
+  t.same(notes, [])
+})
+
+t.test('where an operator turns out not to be recordable, the session is made again without', gpu, async t => {
+  const notes: string[] = []
+  const recording = await openWebgpuRuntime({ recording: true, onUnrecorded: note => void notes.push(note) })
+  const plain = await openWebgpuRuntime()
+  t.teardown(async () => {
+    await recording.close()
+    await plain.close()
+  })
+  t.same(await runs(recording, narrowAttention(), 5), await runs(plain, narrowAttention(), 5))
+  t.match(notes, [/Graph capture not implemented/])
+})
+
+t.test('runs are played, not only recorded', gpu, async t => {
+  // At this level ONNX Runtime tells whenever it plays a recording.
+  const script = join(import.meta.dirname, '../support/record-aloud.ts')
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [...process.execArgv.filter(argument => !argument.startsWith('--test')), script],
+    { maxBuffer: 2 ** 24 }
+  )
+  t.equal(stdout.trim(), 'done')
+  const played = stderr.split('\n').filter(line => line.includes('Replaying the captured'))
+  // Of eight runs two are as ever, and the third one is recorded.
+  t.equal(played.length, 5)
+})

@@ -1,0 +1,35 @@
+/** Runs a session on WebGPU eight times, with ONNX Runtime telling on standard error what it does. */
+import { OnnxGraph } from '../../src/onnx/graph.ts'
+import { type Koffi, OrtApi } from '../../src/ort/api.ts'
+import { DeviceRuntime } from '../../src/ort/device-runtime.ts'
+import type { ExecutionTarget } from '../../src/ort/execution-target.ts'
+import { findLibrary, ownRequire } from '../../src/ort/library.ts'
+import { webgpuTarget } from '../../src/ort/webgpu-target.ts'
+
+const LOG_INFO = 1
+
+const aloud: ExecutionTarget = {
+  ...webgpuTarget,
+  append(api, environment, options, recording) {
+    webgpuTarget.append(api, environment, options, recording)
+    api.call('SetSessionLogSeverityLevel', options, LOG_INFO)
+  }
+}
+const graph = new OnnxGraph('increment')
+graph.node('Add', [graph.input('x', 'float32', ['n']), graph.scalar('one', 1)], 'y')
+graph.output('y', 'float32', ['n'])
+
+const api = new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
+const runtime = await DeviceRuntime.open(api, aloud, { recording: true })
+const session = await runtime.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
+const [x, y] = [runtime.host('float32', [3]), runtime.host('float32', [3])]
+const binding = session.bind({ x }, { y }, { bounds: {} })
+for (let run = 0; run < 8; run++) {
+  x.data.fill(run)
+  await binding.run()
+  if (y.data.some(value => value !== run + 1)) throw new Error(`run ${run} gave ${y.data}`)
+}
+binding.release()
+await session.close()
+await runtime.close()
+process.stdout.write('done\n')
