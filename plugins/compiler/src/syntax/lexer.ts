@@ -88,6 +88,9 @@ const DOUBLE = new Map<number, number>(
   }).map(([sign, kind]) => [(sign.charCodeAt(0) << 8) | sign.charCodeAt(1), kind])
 )
 
+/** A name with letters that names do not have. */
+const LETTERS = /\p{L}[\p{L}\p{M}\w]*/uy
+
 /** Splits a source text into tokens. Never throws; linear in the length of the text. */
 export function lex(source: string): LexResult {
   return new Lexer(source).run()
@@ -298,13 +301,23 @@ class Lexer {
 
   #unknown(start: number): void {
     const source = this.#source
+    LETTERS.lastIndex = start
+    const word = LETTERS.exec(source)?.[0]
+    if (word !== undefined) {
+      // It is one name to its author, and to the parser, which has nothing to add.
+      this.#position = start + word.length
+      this.#push(Kind.Identifier, start)
+      this.#report(`unknown characters in the name \`${shown(word)}\``, start, this.#position, {
+        suggestions: ['names are made of the letters a to z, digits and _']
+      })
+      return
+    }
     let end = start
     do end++
     while (end < source.length && this.#isUnknown(end))
     this.#position = end
     const text = source.slice(start, end)
-    const suggestions = /\p{L}/u.test(text) ? ['names are made of the letters a to z, digits and _'] : []
-    this.#report(`unknown character${end - start === 1 ? '' : 's'} \`${shown(text)}\``, start, end, { suggestions })
+    this.#report(`unknown character${end - start === 1 ? '' : 's'} \`${shown(text)}\``, start, end, {})
   }
 
   #isUnknown(at: number): boolean {

@@ -14,6 +14,7 @@ import type {
   Workflow
 } from '../ast.ts'
 import { ANSWERED_BY_MODEL } from '../decorators.ts'
+import { roleTexts } from '../role-texts.ts'
 import { Kind } from '../token.ts'
 import { type Prefix, TypeDeclarationParser } from './type-declaration-parser.ts'
 
@@ -32,6 +33,9 @@ const ROLES: ReadonlySet<string> = new Set<FunctionRole>([
   'component',
   'island'
 ])
+
+/** Strings that a role must be given. */
+const TEXTS: Readonly<Record<string, number>> = { 'mcp.tool': 1, 'mcp.resource': 2 }
 
 /** Everything that has statements and no view: functions, routes, actors, workflows, activities, agents, environments. */
 export abstract class FunctionParser extends TypeDeclarationParser {
@@ -64,6 +68,14 @@ export abstract class FunctionParser extends TypeDeclarationParser {
         related: [{ span: first, message: 'the other role' }]
       })
     }
+    const texts = first === undefined ? 0 : (TEXTS[first.name.text] ?? 0)
+    if (first !== undefined && roleTexts(first).length < texts) {
+      this.note(
+        'E0001',
+        `\`@${first.name.text}\` needs ${texts === 1 ? 'a description' : 'a URI and a description'}`,
+        first
+      )
+    }
     return first ?? null
   }
 
@@ -74,7 +86,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     const name = this.inPanic ? this.noName() : this.expectName('the name of a function')
     const params = this.inPanic ? [] : this.params()
     const result = this.inPanic ? null : this.result()
-    this.expect(Kind.Equal, 'and what the function is bound to')
+    this.expect(Kind.Equal, 'before what the function is bound to')
     const binding = this.expectString('the binding')
     return { kind: 'ExternFunction', start, end: this.lastEnd, ...prefix, name, params, result, binding }
   }
@@ -122,7 +134,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
     const name = this.expectName('a field, `on` or `}`')
     if (!isLet && this.kind !== Kind.Colon) this.failExpecting(['`:`'], 'after the name of a field')
     const type = this.accept(Kind.Colon) ? this.type() : null
-    if (isLet && this.kind !== Kind.Equal) this.failExpecting(['`=`'], 'and a value')
+    if (isLet && this.kind !== Kind.Equal) this.failExpecting(['`=`'], 'before a value')
     const value = this.accept(Kind.Equal) ? this.expression() : null
     const form = isLet ? 'let' : isState ? 'state' : 'plain'
     return { kind: 'StateField', start, end: this.lastEnd, form, isMutable, name, type, value }
@@ -206,7 +218,7 @@ export abstract class FunctionParser extends TypeDeclarationParser {
       case 'env': {
         this.advance()
         const name = this.expectName('the name of a variable')
-        this.expect(Kind.Equal, 'and the value of the variable')
+        this.expect(Kind.Equal, 'before the value of the variable')
         const value = this.inPanic ? this.missing() : this.expression()
         return { kind: 'EnvironmentVariable', start, end: this.lastEnd, name, value }
       }

@@ -31,12 +31,14 @@ export abstract class InterfaceParser extends FunctionParser {
   protected component({ start, ...prefix }: Prefix): Component {
     const name = this.expectTypeName('a component')
     const params = this.inPanic ? [] : this.params()
+    const { start: opening } = this
     const members = this.inPanic ? [] : this.members('the members of a component', () => this.#member())
+    const body = { start: opening, end: Math.max(opening, this.lastEnd) }
     const styles: StyleBlock[] = []
     while (!this.inPanic && this.second === Kind.LeftBrace && (this.atWord('style') || this.atWord('raw_css'))) {
       styles.push(this.#styleBlock())
     }
-    return { kind: 'Component', start, end: this.lastEnd, ...prefix, name, params, members, styles }
+    return { kind: 'Component', start, end: this.lastEnd, ...prefix, name, params, members, body, styles }
   }
 
   #member(): ComponentMember {
@@ -45,7 +47,7 @@ export abstract class InterfaceParser extends FunctionParser {
       this.advance()
       const name = this.expectName('a name')
       const type = this.accept(Kind.Colon) ? this.type() : null
-      this.expect(Kind.Equal, 'and a value')
+      this.expect(Kind.Equal, 'before a value')
       const value = this.inPanic ? this.missing() : this.expression()
       return { kind: kind === Kind.State ? 'State' : 'Derived', start, end: this.lastEnd, name, type, value }
     }
@@ -113,7 +115,7 @@ export abstract class InterfaceParser extends FunctionParser {
 
   #styleRule(): StyleRule {
     const { start } = this
-    this.expect(Kind.Dot, 'and the name of a class')
+    this.expect(Kind.Dot, 'before the name of a class')
     const className = this.inPanic ? this.noName() : this.#dashedName('the name of a class')
     const properties = this.inPanic ? [] : this.members('properties', () => this.#styleProperty())
     return { kind: 'StyleRule', start, end: this.lastEnd, className, properties }
@@ -247,10 +249,10 @@ export abstract class InterfaceParser extends FunctionParser {
     this.advance()
     const event = this.expectName('the name of an event')
     const params = this.kind === Kind.LeftParen ? this.params() : []
-    if (!this.inPanic && !this.acceptWord('from')) this.failExpecting(['`from`'], 'and the state that is left')
+    if (!this.inPanic && !this.acceptWord('from')) this.failExpecting(['`from`'], 'before the state that is left')
     const from = this.inPanic ? this.noName() : this.expectName('a state, `any` or `_`')
     const fromArgs = this.#arguments()
-    this.expect(Kind.Arrow, 'and the state that is entered')
+    this.expect(Kind.Arrow, 'before the state that is entered')
     const target = this.inPanic ? this.noName() : this.expectTypeName('a state')
     const targetArgs = this.#arguments()
     return { kind: 'Transition', start, end: this.lastEnd, event, params, from, fromArgs, target, targetArgs }

@@ -67,17 +67,18 @@ export class ModuleParser extends InterfaceParser {
     return decorators.find(({ name }) => useOfDecorator(name.text) === 'declaration')
   }
 
+  /** `pub` is next. */
   #public(prefix: Prefix): Declaration | null {
     this.advance()
-    const { kind } = this
-    if (kind === Kind.Decorator) {
-      const decorators = [...prefix.decorators, ...this.decorators()]
-      const structural = this.#structural(decorators)
-      if (structural === undefined) return this.#declaration({ ...prefix, decorators })
-      return this.#decorated({ ...prefix, decorators: decorators.filter(each => each !== structural) }, structural)
+    const decorators = [...prefix.decorators, ...this.decorators()]
+    const structural = this.#structural(decorators)
+    const marks = decorators.filter(each => each !== structural)
+    const isFunction = this.at(Kind.Fn) || this.at(Kind.Async)
+    const isNamed = this.atWord('url') || this.atWord('state_machine') || this.atWord('partial')
+    if (isFunction || this.at(Kind.Type) || (isNamed && this.#atWordDeclaration() && structural === undefined)) {
+      const next = { ...prefix, decorators: marks }
+      return structural === undefined ? this.#declaration(next) : this.#decorated(next, structural)
     }
-    const isDeclared = kind === Kind.Fn || kind === Kind.Async || kind === Kind.Type || kind === Kind.Component
-    if (isDeclared || this.#atWordDeclaration()) return this.#declaration(prefix)
     this.failExpecting(['`fn`', '`type`'], 'after `pub`')
     return null
   }
@@ -189,10 +190,14 @@ export class ModuleParser extends InterfaceParser {
     return null
   }
 
+  /** The declaration that a decorator begins. */
   #decorated(prefix: Prefix, { name, args, strings }: Decorator): Declaration | null {
-    if (args !== null) {
-      this.note('E0001', `\`@${name.text}\` takes nothing in parentheses`, name)
+    const [mark] = prefix.decorators
+    if (args !== null) this.note('E0001', `\`@${name.text}\` takes nothing in parentheses`, name)
+    if (strings.length > (name.text === 'v0' ? 1 : 0)) {
+      this.note('E0001', `\`@${name.text}\` takes ${name.text === 'v0' ? 'one string' : 'no string'}`, name)
     }
+    if (mark !== undefined && name.text.endsWith('index')) this.note('E0001', 'an index takes no decorators', mark)
     switch (name.text) {
       case 'table':
       case 'collection':
@@ -241,7 +246,7 @@ export class ModuleParser extends InterfaceParser {
     this.advance()
     const name = this.expectName('the name of a constant')
     const type = this.accept(Kind.Colon) ? this.type() : null
-    this.expect(Kind.Equal, 'and a value')
+    this.expect(Kind.Equal, 'before a value')
     const value = this.inPanic ? this.missing() : this.expression()
     const end = this.lastEnd
     const pattern = { kind: 'BindingPattern', start: name.start, end: name.end, name } as const
@@ -265,7 +270,7 @@ export class ModuleParser extends InterfaceParser {
     if (this.atWord('react') && this.isNameAhead() && !this.isWord(this.position + 1, 'as')) {
       this.advance()
       const name = this.takeName()
-      if (!this.acceptWord('from')) this.failExpecting(['`from`'], 'and a module')
+      if (!this.acceptWord('from')) this.failExpecting(['`from`'], 'before a module')
       const source = this.expectString('a module')
       return { kind: 'ReactImport', start, end: this.lastEnd, name, source }
     }

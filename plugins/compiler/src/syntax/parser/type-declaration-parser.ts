@@ -84,9 +84,9 @@ export abstract class TypeDeclarationParser extends DecoratorParser {
   /** The name of the table is next. */
   protected index({ start }: Prefix, variant: Index['variant']): Index {
     const table = this.expectTypeName('a table')
-    this.expect(Kind.Dot, 'and the name of the index')
+    this.expect(Kind.Dot, 'before the name of the index')
     const name = this.inPanic ? this.noName() : this.expectName('the name of the index')
-    this.expect(Kind.On, 'and the columns of the index')
+    this.expect(Kind.On, 'before the columns of the index')
     let columns: Name[] = []
     if (this.kind === Kind.LeftParen) columns = this.list(Kind.RightParen, () => this.expectName('a column'))
     else this.failExpecting(['`(`'], 'before the columns of an index')

@@ -9,6 +9,8 @@ const CHILD_LEVEL = 9
 
 /** Elements of views, as JSX and as calls. */
 export abstract class ViewParser extends ExpressionParser {
+  readonly #openTags: string[] = []
+
   protected markup(): Expression {
     if (!this.enter()) return this.missing()
     const { joinsLines, beforeBody, beforeArrow } = this
@@ -86,34 +88,44 @@ export abstract class ViewParser extends ExpressionParser {
 
   #children(start: number, tag: string): Expression[] {
     const children: Expression[] = []
+    this.#openTags.push(tag)
     while (this.kind !== Kind.LessSlash && this.kind !== Kind.EndOfFile) {
       const before = this.position
+      if (this.kind === Kind.RightBrace || this.kind === Kind.RightParen) break
       children.push(this.#child())
       if (!this.inPanic && this.position !== before) continue
       if (!this.#toNextChild(before)) break
     }
-    const opened = { span: { start, end: start + 1 + tag.length }, message: 'opened here' }
-    const shown = `</${tag}>`
+    this.#openTags.pop()
+    this.#closingTag(start, tag)
+    return children
+  }
+
+  #closingTag(start: number, tag: string): void {
+    const related = [{ span: { start, end: start + 1 + tag.length }, message: 'opened here' }]
+    const { position: slash } = this
     if (!this.accept(Kind.LessSlash)) {
-      this.failExpecting([`\`${shown}\``], '', { related: [opened] })
-      return children
+      this.failExpecting([`\`</${tag}>\``], '', { related })
+      return
     }
     const from = this.start
-    const closing = tag === '' ? '' : this.#compoundName(`\`${shown}\``, Kind.Dot, Kind.Minus).text
-    if (closing !== tag && closing !== '') {
-      const span = { start: from, end: this.lastEnd }
-      this.note('E0001', `\`</${closing}>\` closes \`<${tag}>\``, span, {
-        related: [opened],
-        fixes: [{ label: `write ${tag}`, span, replacement: tag }]
-      })
+    const closing =
+      tag === '' && !this.atName ? '' : this.#compoundName('the name of the element', Kind.Dot, Kind.Minus).text
+    const span = { start: from, end: this.lastEnd }
+    if (closing !== tag && this.#openTags.includes(closing)) {
+      this.note('E0001', `\`<${tag}>\` is not closed before \`</${closing}>\``, span, { related })
+      this.moveTo(slash)
+      return
+    }
+    if (closing !== tag) {
+      const fixes = [{ label: `write ${tag}`, span, replacement: tag }]
+      this.note('E0001', `\`</${closing}>\` closes \`<${tag}>\``, span, { related, fixes })
     }
     this.expect(Kind.Greater, `after \`</${tag}\``)
-    return children
   }
 
   /** Passes a child that could not be read; false where the element seems to have ended without a closing tag. */
   #toNextChild(before: number): boolean {
-    if (this.kind === Kind.RightBrace || this.kind === Kind.RightParen) return false
     if (this.position === before) this.skip()
     while (this.kind !== Kind.LessSlash && this.kind !== Kind.Less && this.kind !== Kind.EndOfFile) {
       if (this.kind === Kind.RightBrace || this.kind === Kind.RightParen) return false

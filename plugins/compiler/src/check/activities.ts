@@ -1,0 +1,18 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Module } from '../syntax/ast.ts'
+
+/** Activities are tried again when they fail, so that they have to be able to say that they did. */
+export function checkActivities(module: Module): Diagnostic[] {
+  return module.items.flatMap(item => {
+    if (item.kind !== 'Activity') return []
+    const { name, result } = item
+    const suggestions = ['write `to Result[…]`']
+    if (result === null) {
+      const message = `the activity \`${name.text}\` does not say what it returns`
+      return diagnostic('typecheck.activity.no_return_type', message, name, { suggestions })
+    }
+    if (result.kind === 'NamedType' && result.path.at(-1)?.text === 'Result') return []
+    const message = `the activity \`${name.text}\` must return a \`Result\``
+    return diagnostic('typecheck.activity.result_type', message, result, { suggestions })
+  })
+}

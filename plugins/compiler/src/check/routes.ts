@@ -1,0 +1,52 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Module, RouteEntry } from '../syntax/ast.ts'
+import type { Span } from '../syntax/node.ts'
+
+interface Endpoint {
+  /** Method and path; a parameter of a path counts, its name does not. */
+  readonly key: string
+  readonly shown: string
+  readonly span: Span
+}
+
+const RPC = { query: ['GET', '/api/query/'], mutation: ['POST', '/api/mutation/'], server: ['POST', '/api/'] } as const
+
+/** Routes that are declared twice, and paths that are empty. */
+export function checkRoutes(module: Module): Diagnostic[] {
+  const first = new Map<string, Endpoint>()
+  const found: Diagnostic[] = []
+  for (const endpoint of module.items.flatMap(endpointOf)) {
+    const other = first.get(endpoint.key)
+    if (other === undefined) first.set(endpoint.key, endpoint)
+    else {
+      const message = `\`${endpoint.shown}\` is declared twice`
+      const related = [{ span: other.span, message: `\`${other.shown}\` is declared here first` }]
+      found.push(diagnostic('typecheck.route.duplicate', message, endpoint.span, { related }))
+    }
+  }
+  const paths = module.items.flatMap(item => {
+    if (item.kind === 'HttpRoute') return [item.path]
+    return item.kind === 'Routes'
+      ? item.entries.flatMap(entry => (entry.kind === 'RouteEntry' ? pathsOf(entry) : []))
+      : []
+  })
+  const empty = paths.filter(({ value }) => value === '')
+  return [...found, ...empty.map(path => diagnostic('typecheck.hir.empty_path', 'a route needs a path', path))]
+}
+
+function endpointOf(item: Declaration): Endpoint[] {
+  if (item.kind === 'HttpRoute') {
+    const method = item.method.toUpperCase()
+    const shown = `${method} ${item.path.value}`
+    return [{ key: shown.replace(/\/(:\w+|\{\w+\})/g, '/:'), shown, span: item.path }]
+  }
+  if (item.kind !== 'Function') return []
+  if (item.role !== 'query' && item.role !== 'mutation' && item.role !== 'server') return []
+  const [method, base] = RPC[item.role]
+  const shown = `${method} ${base}${item.name.text}`
+  return [{ key: shown, shown, span: item.name }]
+}
+
+function pathsOf({ path, children }: RouteEntry): RouteEntry['path'][] {
+  return [path, ...children.flatMap(pathsOf)]
+}

@@ -1,0 +1,84 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
+import type { Attribute, Call, Expression, Identifier } from '../syntax/ast-expressions.ts'
+import type { Name } from '../syntax/node.ts'
+import { type AnyNode, walk } from '../syntax/walk.ts'
+
+/** Attributes as React spells them, and as the language does. */
+const REACT_ATTRIBUTES: Readonly<Record<string, string>> = {
+  className: 'class',
+  onClick: 'on_click',
+  onChange: 'on_change',
+  onSubmit: 'on_submit'
+}
+
+const MACROS: ReadonlySet<string> = new Set(['macro', 'macro_rules'])
+
+const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
+
+/** Words that are wrong wherever they stand, or in functions of some sorts. */
+export function checkWords(module: Module, suppressHookLints: boolean): Diagnostic[] {
+  return module.items.flatMap(item => [
+    ...wrongWords(item),
+    ...(item.kind === 'Function' ? [...impureCalls(item), ...(suppressHookLints ? [] : hookCalls(item))] : [])
+  ])
+}
+
+function wrongWords(item: Declaration): Diagnostic[] {
+  const found: Diagnostic[] = []
+  walk(item, node => {
+    if (node.kind === 'Identifier') {
+      const { name } = node as Identifier
+      if (MACROS.has(name)) found.push(diagnostic('E091', `\`${name}\`: the language has no macros`, node))
+    } else if (node.kind === 'Attribute') found.push(...reactAttribute(node as Attribute))
+    return true
+  })
+  const { name } = item as { readonly name?: Name }
+  if (name !== undefined && name !== null && MACROS.has(name.text)) {
+    found.push(diagnostic('E091', `\`${name.text}\`: the language has no macros`, name))
+  }
+  return found
+}
+
+function reactAttribute({ name }: Attribute): Diagnostic[] {
+  if (!Object.hasOwn(REACT_ATTRIBUTES, name.text)) return []
+  const replacement = REACT_ATTRIBUTES[name.text] as string
+  return [
+    diagnostic('W093', `\`${name.text}\` is React's spelling of \`${replacement}\``, name, {
+      fixes: [{ label: `write ${replacement}`, span: name, replacement }]
+    })
+  ]
+}
+
+/** What is done in the function itself; what the functions do that it calls is seen when names are resolved. */
+function impureCalls({ decorators, name, body }: FunctionDeclaration): Diagnostic[] {
+  if (body === null || !decorators.some(each => each.name.text === 'pure')) return []
+  return calls(body).flatMap(({ node, callee }) => {
+    const what = node.kind === 'Spawn' ? 'spawn' : callee
+    if (node.kind !== 'Spawn' && !IMPURE.has(callee)) return []
+    return diagnostic('lint.pure_shallow_violation', `\`${name.text}\` is marked as pure and calls \`${what}\``, node)
+  })
+}
+
+function hookCalls({ role, body }: FunctionDeclaration): Diagnostic[] {
+  if (body === null || (role !== 'component' && role !== 'island')) return []
+  return calls(body).flatMap(({ node, callee }) => {
+    if (!callee.startsWith('use_')) return []
+    return diagnostic('lint.component_react_hook', `\`${callee}\` is a hook of React`, node, {
+      suggestions: ['write a component with `state`, `derived` and `effect`']
+    })
+  })
+}
+
+function calls(body: Expression): { readonly node: AnyNode; readonly callee: string }[] {
+  const found: { node: AnyNode; callee: string }[] = []
+  walk(body, node => {
+    if (node.kind === 'Spawn') found.push({ node, callee: '' })
+    if (node.kind === 'Call') {
+      const { callee } = node as Call
+      if (callee.kind === 'Identifier') found.push({ node, callee: callee.name })
+    }
+    return true
+  })
+  return found
+}

@@ -1,0 +1,62 @@
+import type { SourceFile } from '../source-file.ts'
+import type { Span } from '../syntax/node.ts'
+import type { Diagnostic } from './diagnostic.ts'
+
+const CODES = { bold: 1, red: 31, yellow: 33, blue: 34, cyan: 36 } as const
+
+type Paint = (colour: keyof typeof CODES, text: string) => string
+
+/** A diagnostic for a person: message, place, excerpt with the place marked, and what to do. */
+export function renderDiagnostic(diagnostic: Diagnostic, file: SourceFile, colour: boolean): string {
+  const paint: Paint = (name, text) => (colour ? `\u001b[1;${CODES[name]}m${text}\u001b[0m` : text)
+  const isError = diagnostic.severity === 'error'
+  const main = isError ? 'red' : 'yellow'
+  const width = String(
+    Math.max(
+      ...[diagnostic.span, ...diagnostic.related.map(({ span }) => span)].map(span => file.position(span.start).line)
+    )
+  ).length
+  const lines = [
+    `${paint(main, `${diagnostic.severity}[${diagnostic.code}]`)}${paint('bold', `: ${diagnostic.message}`)}`,
+    ...excerpt(diagnostic.span, file, width, paint, main)
+  ]
+  const note = (label: string, text: string): void => {
+    lines.push(`${' '.repeat(width)} ${paint('blue', '=')} ${paint('cyan', label)}: ${text}`)
+  }
+  if (diagnostic.expectedType !== null) note('expected', `\`${diagnostic.expectedType}\``)
+  if (diagnostic.foundType !== null) note('found', `\`${diagnostic.foundType}\``)
+  if (diagnostic.missingCases.length > 0) note('missing', diagnostic.missingCases.map(each => `\`${each}\``).join(', '))
+  for (const suggestion of diagnostic.suggestions) note('help', suggestion)
+  for (const { label } of diagnostic.fixes) if (!diagnostic.suggestions.includes(label)) note('fix', label)
+  for (const { span, message } of diagnostic.related) {
+    lines.push(`${paint('cyan', 'note')}: ${message}`, ...excerpt(span, file, width, paint, 'cyan'))
+  }
+  return lines.join('\n')
+}
+
+/** `error[E0001]: message at file:line:column`. */
+export function diagnosticLine({ severity, code, message, span }: Diagnostic, file: SourceFile): string {
+  const { line, column } = file.position(span.start)
+  return `${severity}[${code}]: ${message} at ${file.path}:${line}:${column}`
+}
+
+function excerpt(span: Span, file: SourceFile, width: number, paint: Paint, colour: keyof typeof CODES): string[] {
+  const { line, column } = file.position(span.start)
+  const text = file.lineText(line)
+  const lineStart = file.lineStart(line)
+  const before = widened(text.slice(0, span.start - lineStart))
+  const marked = widened(text.slice(span.start - lineStart, Math.min(span.end, lineStart + text.length) - lineStart))
+  const bar = paint('blue', '|')
+  const carets = '^'.repeat(Math.max(1, [...marked].length))
+  return [
+    `${' '.repeat(width)}${paint('blue', '-->')} ${file.path}:${line}:${column}`,
+    `${' '.repeat(width)} ${bar}`,
+    `${paint('blue', String(line).padStart(width))} ${bar} ${widened(text)}`.trimEnd(),
+    `${' '.repeat(width)} ${bar} ${' '.repeat([...before].length)}${paint(colour, carets)}`
+  ]
+}
+
+/** Tabs as four blanks, and no character that a terminal would obey. */
+function widened(text: string): string {
+  return text.replaceAll('\t', '    ').replace(/[\p{Cc}\p{Cs}]/gu, '\ufffd')
+}

@@ -1,0 +1,134 @@
+import type { Span } from '../syntax/node.ts'
+import type { Comment, TokenList } from '../syntax/token-list.ts'
+import { type Doc, group, hardline, indent, line, softline, suffix } from './doc.ts'
+
+/**
+ * Puts comments back. A comment stands before the item of a list that follows it, or at the end of the line of the item
+ * that it stood behind; one in the midst of an item that has no list there goes before that item.
+ */
+export abstract class CommentPrinter {
+  readonly source: string
+  readonly #comments: readonly Comment[]
+  #next = 0
+
+  constructor(tokens: TokenList) {
+    this.source = tokens.source
+    this.#comments = tokens.comments
+  }
+
+  protected text({ start, end }: Span): string {
+    return this.source.slice(start, end)
+  }
+
+  protected hasBreak(start: number, end: number): boolean {
+    for (let at = start; at < end; at++) {
+      const code = this.source.charCodeAt(at)
+      if (code === 10 || code === 13) return true
+    }
+    return false
+  }
+
+  protected hasCommentBefore(offset: number): boolean {
+    const comment = this.#comments[this.#next]
+    return comment !== undefined && comment.start < offset
+  }
+
+  /** Items one below the other, with the comments before, behind and after them, up to the offset `end`. */
+  protected lines<N extends Span>(
+    items: readonly N[],
+    end: number,
+    print: (item: N) => Doc,
+    apart: (before: N, after: N) => boolean = () => false
+  ): Doc[] {
+    const printed: Doc[] = []
+    let last: number | null = null
+    let previous: N | null = null
+    for (const item of items) {
+      const first = this.#startWithComments(item)
+      const isApart = previous !== null && apart(previous, item)
+      if (last !== null) printed.push(hardline, isApart || this.#hasBlankLine(last, first) ? hardline : [])
+      const doc = this.#item(item, print)
+      printed.push(doc.doc)
+      last = doc.end
+      previous = item
+    }
+    const dangling = this.#ownLine(end)
+    for (const comment of dangling) {
+      if (last !== null) printed.push(hardline, this.#hasBlankLine(last, comment.start) ? hardline : [])
+      printed.push(this.text(comment))
+      last = comment.end
+    }
+    return printed
+  }
+
+  /** Items in brackets with commas between them: on one line, or each on its own. */
+  protected list<N extends Span>(
+    opening: string,
+    items: readonly N[],
+    closing: string,
+    end: number,
+    print: (item: N) => Doc,
+    padding: Doc = softline,
+    isExpanded = false
+  ): Doc {
+    const parts: Doc[] = []
+    for (const [index, item] of items.entries()) {
+      const isLast = index === items.length - 1
+      const { doc } = this.#item(item, node => [print(node), isLast ? '' : ','])
+      parts.push(index === 0 ? '' : line, doc)
+    }
+    const dangling = this.#ownLine(end).map(
+      (comment, index): Doc => [index === 0 && parts.length === 0 ? '' : hardline, this.text(comment)]
+    )
+    if (parts.length === 0 && dangling.length === 0) return `${opening}${closing}`
+    const mustExpand = isExpanded || dangling.length > 0
+    return group([opening, indent([padding, parts, dangling]), mustExpand ? hardline : padding, closing])
+  }
+
+  /** Offset of the item, or that of the first comment before it. */
+  #startWithComments({ start }: Span): number {
+    const comment = this.#comments[this.#next]
+    return comment !== undefined && comment.start < start ? comment.start : start
+  }
+
+  #item<N extends Span>(item: N, print: (item: N) => Doc): { readonly doc: Doc; readonly end: number } {
+    const before = this.#ownLine(item.start)
+    const doc = print(item)
+    const within = this.#ownLine(item.end)
+    const comments = [...before, ...within].map((comment, index, all): Doc => {
+      const following = all[index + 1]
+      const isApart = following !== undefined ? this.#hasBlankLine(comment.end, following.start) : false
+      return [this.text(comment), hardline, isApart ? hardline : []]
+    })
+    const behind = this.#behind(item.end)
+    if (behind === null) return { doc: [comments, doc], end: item.end }
+    return { doc: [comments, doc, suffix(` ${this.text(behind)}`)], end: behind.end }
+  }
+
+  #ownLine(before: number): Comment[] {
+    const from = this.#next
+    while (this.hasCommentBefore(before)) this.#next++
+    return this.#comments.slice(from, this.#next)
+  }
+
+  /** The comment on the line where something ended, with nothing but a separator between. */
+  #behind(end: number): Comment | null {
+    const comment = this.#comments[this.#next]
+    if (comment === undefined) return null
+    for (let at = end; at < comment.start; at++) {
+      const code = this.source.charCodeAt(at)
+      if (code !== 32 && code !== 9 && code !== 44 && code !== 59) return null
+    }
+    this.#next++
+    return comment
+  }
+
+  #hasBlankLine(start: number, end: number): boolean {
+    let breaks = 0
+    for (let at = start; at < end; at++) {
+      const code = this.source.charCodeAt(at)
+      if (code === 10 || (code === 13 && this.source.charCodeAt(at + 1) !== 10)) breaks++
+    }
+    return breaks > 1
+  }
+}

@@ -1,0 +1,317 @@
+import type { Param } from '../syntax/ast.ts'
+import type {
+  Argument,
+  Binary,
+  Call,
+  Expression,
+  For,
+  If,
+  IndexAccess,
+  Lambda,
+  MatchArm,
+  Member,
+  ObjectEntry,
+  StringLiteral,
+  Try,
+  TupleIndex
+} from '../syntax/ast-expressions.ts'
+import type { Block, Pattern, Statement } from '../syntax/ast-statements.ts'
+import { BINARY } from '../syntax/parser/operators.ts'
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from './doc.ts'
+import { TypePrinter } from './type-printer.ts'
+
+type Postfix = Call | Member | TupleIndex | IndexAccess | Try
+
+/** Calls in a chain from which on each may get a line of its own. */
+const LONG_CHAIN = 3
+
+/** Expressions and patterns. */
+export abstract class ExpressionPrinter extends TypePrinter {
+  protected abstract statement(statement: Statement): Doc
+  protected abstract element(element: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Doc
+
+  protected expression(node: Expression): Doc {
+    switch (node.kind) {
+      case 'Int':
+      case 'Float':
+        return node.digits
+      case 'Decimal':
+        return `${node.digits}dec`
+      case 'String':
+        return this.string(node)
+      case 'Bool':
+        return String(node.value)
+      case 'Unit':
+        return '()'
+      case 'Identifier':
+        return node.name
+      case 'Paren':
+        return group(['(', indent([softline, this.expression(node.inner)]), softline, ')'])
+      case 'Tuple':
+        return this.#tuple(node.items, node.end)
+      case 'List':
+        return this.list('[', node.items, ']', node.end, item => this.expression(item))
+      case 'Object':
+        return this.#entries('', node.entries, node.start, node.end)
+      case 'Struct':
+        return this.#entries(`${node.name.text} `, node.entries, node.name.end, node.end)
+      case 'Block':
+        return this.block(node)
+      case 'If':
+        return this.#if(node, this.#isInline(node))
+      case 'Match':
+        return this.#match(node)
+      case 'For':
+        return this.#for(node)
+      case 'Lambda':
+        return this.#lambda(node)
+      case 'Spawn':
+        return ['spawn(', this.expression(node.target), ')']
+      case 'SideEffect':
+        return ['side_effect ', this.block(node.body)]
+      case 'Unary':
+        return [node.operator === 'not' ? 'not ' : '-', this.expression(node.operand)]
+      case 'Binary':
+        return this.#binary(node)
+      case 'With':
+        return [this.expression(node.operand), ' with ', this.expression(node.options)]
+      case 'Call':
+      case 'Member':
+      case 'TupleIndex':
+      case 'IndexAccess':
+      case 'Try':
+        return this.#chain(node)
+      case 'Element':
+      case 'ElementFragment':
+        return this.element(node)
+      case 'Missing':
+        return ''
+    }
+  }
+
+  /** In double quotes, unless the text has some and single ones spare escapes. */
+  protected string(node: StringLiteral): string {
+    const text = this.text(node)
+    if (text[0] === '"' || text.includes('"')) return text
+    return `"${text.slice(1, -1).replaceAll("\\'", "'")}"`
+  }
+
+  protected pattern(node: Pattern): string {
+    switch (node.kind) {
+      case 'WildcardPattern':
+        return '_'
+      case 'BindingPattern':
+        return node.name.text
+      case 'ConstructorPattern': {
+        if (node.args === null) return node.name.text
+        return `${node.name.text}(${node.args.map(each => this.pattern(each)).join(', ')})`
+      }
+      case 'TuplePattern':
+        return `(${node.items.map(each => this.pattern(each)).join(', ')})`
+      case 'LiteralPattern': {
+        const { value } = node
+        const text = value.kind === 'String' ? this.string(value) : this.text(value)
+        return node.isNegative ? `-${text}` : text
+      }
+    }
+  }
+
+  protected params(params: readonly Param[], end: number): Doc {
+    return this.list('(', params, ')', end, ({ name, type, value }) => [
+      name.text,
+      this.annotation(type),
+      value === null ? '' : [' = ', this.expression(value)]
+    ])
+  }
+
+  /** A block on one line if it was and holds one statement; `mayBeInline` says whether it may. */
+  protected block(node: Block, mayBeInline = true): Doc {
+    const { statements, start, end } = node
+    if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
+    const inline = mayBeInline && statements.length < 2 && !this.hasBreak(start, end)
+    const content = this.lines(statements, end - 1, statement => this.statement(statement))
+    if (!inline || mustBreak(content)) return ['{', indent([hardline, content]), hardline, '}']
+    return group(['{', indent([line, content]), line, '}'])
+  }
+
+  #tuple(items: readonly Expression[], end: number): Doc {
+    const [only] = items
+    if (items.length !== 1 || only === undefined) return this.list('(', items, ')', end, item => this.expression(item))
+    return ['(', this.expression(only), ',)']
+  }
+
+  #entries(name: string, entries: readonly ObjectEntry[], start: number, end: number): Doc {
+    const first = entries[0]
+    const isExpanded = first !== undefined && this.hasBreak(start, first.start)
+    const print = ({ key, value }: ObjectEntry): Doc => {
+      const label = 'text' in key ? key.text : this.string(key)
+      return value === null ? label : [label, ': ', this.expression(value)]
+    }
+    const padding = isExpanded ? hardline : line
+    return this.list(`${name}{`, entries, '}', end, print, padding, isExpanded)
+  }
+
+  #isInline(node: If): boolean {
+    if (this.hasBreak(node.start, node.end)) return false
+    for (let each: If | Block | null = node; each !== null; each = each.kind === 'If' ? each.else : null) {
+      const block: Block = each.kind === 'If' ? each.then : each
+      if (block.statements.length > 1) return false
+    }
+    return true
+  }
+
+  #if(node: If, inline: boolean): Doc {
+    const parts: Doc[] = []
+    let each: If | Block | null = node
+    while (each !== null) {
+      if (each.kind === 'Block') {
+        parts.push(this.block(each, inline))
+        break
+      }
+      parts.push(['if ', this.expression(each.condition), ' ', this.block(each.then, inline)])
+      if (each.else !== null) parts.push(' else ')
+      each = each.else
+    }
+    return inline ? group(parts) : parts
+  }
+
+  #match({ subject, arms, end }: Extract<Expression, { kind: 'Match' }>): Doc {
+    const head = ['match ', this.expression(subject), ' ']
+    const content = this.lines(arms, end - 1, arm => this.#arm(arm))
+    return content.length === 0 ? [head, '{}'] : [head, '{', indent([hardline, content]), hardline, '}']
+  }
+
+  #arm({ patterns, guard, body }: MatchArm): Doc {
+    const head = [
+      patterns.map(each => this.pattern(each)).join(' | '),
+      guard === null ? '' : [' if ', this.expression(guard)],
+      ' => '
+    ]
+    return [head, isExpression(body) ? this.expression(body) : this.statement(body)]
+  }
+
+  #for({ binding, index, iterable, key, body }: For): Doc {
+    return [
+      'for ',
+      this.pattern(binding),
+      index === null ? '' : `, ${index.text}`,
+      ' in ',
+      this.expression(iterable),
+      key === null ? '' : [' key=', this.expression(key)],
+      ' ',
+      this.expression(body)
+    ]
+  }
+
+  #lambda({ form, params, result, body }: Lambda): Doc {
+    const [only] = params
+    const isBare =
+      form === 'arrow' && params.length === 1 && only !== undefined && only.type === null && only.value === null
+    if (form === 'fn') return ['fn', this.params(params, body.start), this.result(result), ' ', this.expression(body)]
+    const head = isBare ? only.name.text : this.params(params, body.start)
+    return [head, ' => ', this.expression(body)]
+  }
+
+  /** Operands of operators that bind alike are broken together, behind the operators; pipes before them. */
+  #binary(node: Binary): Doc {
+    const rest: { readonly operator: Binary['operator']; readonly right: Expression }[] = []
+    const level = BINARY[node.operator]
+    let left: Expression = node
+    while (left.kind === 'Binary' && BINARY[left.operator] === level) {
+      rest.push(left)
+      left = left.left
+    }
+    const first = this.expression(left)
+    const others = rest.reverse().map(({ operator, right }): Doc => {
+      return operator === '|>' ? [line, '|> ', this.expression(right)] : [` ${operator}`, line, this.expression(right)]
+    })
+    return group([first, indent(others)])
+  }
+
+  #chain(node: Postfix): Doc {
+    const links: Postfix[] = []
+    let base: Expression = node
+    while (isPostfix(base)) {
+      links.push(base)
+      base = baseOf(base)
+    }
+    links.reverse()
+    const calls = links.filter((link, index) => link.kind === 'Call' && links[index - 1]?.kind === 'Member').length
+    const head: Doc[] = [this.expression(base)]
+    const rest: Doc[] = []
+    let seen = 0
+    for (const [index, link] of links.entries()) {
+      const isStep = link.kind === 'Member' && links[index + 1]?.kind === 'Call'
+      const part = this.#link(link)
+      if (isStep) seen++
+      if (seen < 2) head.push(part)
+      else rest.push(isStep ? [softline, part] : part)
+    }
+    return calls < LONG_CHAIN ? [head, rest.map(withoutBreak)] : group([head, indent(rest)])
+  }
+
+  #link(link: Postfix): Doc {
+    switch (link.kind) {
+      case 'Member':
+        return `.${link.property.text}`
+      case 'TupleIndex':
+        return `.${link.index}`
+      case 'IndexAccess':
+        return ['[', this.expression(link.index), ']']
+      case 'Try':
+        return '?'
+      case 'Call':
+        return this.arguments(link.args, link.end)
+    }
+  }
+
+  protected arguments(args: readonly Argument[], end: number): Doc {
+    const print = ({ name, value }: Argument): Doc => [name === null ? '' : `${name.text}=`, this.expression(value)]
+    const last = args.at(-1)
+    if (last === undefined || !hugs(last.value) || this.hasCommentBefore(last.value.start)) {
+      return this.list('(', args, ')', end, print)
+    }
+    const printed = args.map(print)
+    if (printed.slice(0, -1).some(mustBreak)) {
+      return group(['(', indent([softline, join([',', line], printed)]), softline, ')'])
+    }
+    return ['(', join(', ', printed), ')']
+  }
+}
+
+const STATEMENTS: ReadonlySet<string> = new Set([
+  'Let',
+  'Assign',
+  'ExpressionStatement',
+  'Return',
+  'While',
+  'Loop',
+  'Break',
+  'Continue'
+] satisfies Statement['kind'][])
+
+function isExpression(node: Expression | Statement): node is Expression {
+  return !STATEMENTS.has(node.kind)
+}
+
+function isPostfix(node: Expression): node is Postfix {
+  const { kind } = node
+  return kind === 'Call' || kind === 'Member' || kind === 'TupleIndex' || kind === 'IndexAccess' || kind === 'Try'
+}
+
+function baseOf(node: Postfix): Expression {
+  if (node.kind === 'Call') return node.callee
+  return node.kind === 'Try' ? node.operand : node.object
+}
+
+/** The part behind a break that a short chain does not have. */
+function withoutBreak(doc: Doc): Doc {
+  return Array.isArray(doc) && doc[0] === softline ? doc.slice(1) : doc
+}
+
+/** Whether brackets around a last argument of that sort may stay on its lines. */
+function hugs(node: Expression): boolean {
+  const { kind } = node
+  if (kind === 'Lambda') return node.body.kind === 'Block'
+  return kind === 'Object' || kind === 'List' || kind === 'Block' || kind === 'Struct'
+}

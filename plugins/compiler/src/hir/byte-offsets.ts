@@ -1,0 +1,35 @@
+import type { Span } from '../syntax/node.ts'
+import type { HirSpan } from './hir.ts'
+
+/** Turns offsets of a text, which count UTF-16 units, into offsets of its UTF-8 form. */
+export class ByteOffsets {
+  /** null for a text of ASCII alone, whose offsets are the same in both. */
+  readonly #bytes: Uint32Array | null
+
+  constructor(text: string) {
+    this.#bytes = Buffer.byteLength(text) === text.length ? null : byteOffsets(text)
+  }
+
+  span({ start, end }: Span): HirSpan {
+    const bytes = this.#bytes
+    if (bytes === null) return { start, end }
+    return { start: bytes[start] as number, end: bytes[end] as number }
+  }
+}
+
+function byteOffsets(text: string): Uint32Array {
+  const offsets = new Uint32Array(text.length + 1)
+  let total = 0
+  for (let at = 0; at < text.length; at++) {
+    offsets[at] = total
+    const code = text.charCodeAt(at)
+    const isPair = (code & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
+    if (isPair) {
+      // Nothing begins or ends between both halves of a pair.
+      offsets[++at] = total
+      total += 4
+    } else total += code < 0x80 ? 1 : code < 0x800 ? 2 : 3
+  }
+  offsets[text.length] = total
+  return offsets
+}

@@ -1,0 +1,35 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Table } from '../../syntax/ast.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Span } from '../../syntax/node.ts'
+
+/** Of one table, its columns in the order of their declaration. */
+export class Columns {
+  readonly table: string
+  readonly names: readonly string[]
+  readonly #indexes: ReadonlyMap<string, number>
+
+  constructor({ name, fields }: Table) {
+    this.table = name.text
+    this.names = fields.map(field => field.name.text)
+    this.#indexes = new Map(this.names.map((column, index) => [column, index]))
+  }
+
+  /** Place of a column among the declared ones; -1 for `_id`; undefined when the table has no such column. */
+  indexOf(column: string): number | undefined {
+    return column === '_id' ? -1 : this.#indexes.get(column)
+  }
+
+  /** What to say of a name that is no column; undefined when it is one. */
+  unknown(column: string, span: Span): Diagnostic | undefined {
+    if (this.indexOf(column) !== undefined) return undefined
+    const near = nearName(column, [...this.names, '_id'])
+    const isText = span.end - span.start > column.length
+    return diagnostic('typecheck.db.unknown_field', `the table \`${this.table}\` has no column \`${column}\``, span, {
+      suggestions: [`its columns are ${['_id', ...this.names].map(name => `\`${name}\``).join(', ')}`],
+      ...(near === undefined
+        ? {}
+        : { fixes: [{ label: `write ${near}`, span, replacement: isText ? JSON.stringify(near) : near }] })
+    })
+  }
+}

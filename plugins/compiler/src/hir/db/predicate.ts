@@ -1,0 +1,163 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Expression, ObjectEntry, ObjectLiteral } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { HirPredicate } from '../hir-plan.ts'
+import type { Columns } from './columns.ts'
+
+/** A value that an operation on a table is given. */
+export interface DbArgument {
+  readonly name: string | null
+  readonly value: Expression
+}
+
+type Comparison = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte' | 'Contains'
+
+const COMPARISONS: Readonly<Record<string, Comparison>> = {
+  eq: 'Eq',
+  neq: 'Neq',
+  ne: 'Neq',
+  lt: 'Lt',
+  lte: 'Lte',
+  gt: 'Gt',
+  gte: 'Gte',
+  contains: 'Contains'
+}
+
+const OPERATORS = ['eq', 'neq', 'lt', 'lte', 'gt', 'gte', 'in', 'contains', 'is_null']
+
+/** Reads the objects of `where` and `filter`. Values are collected in the order in which the predicate needs them. */
+export class PredicateReader {
+  readonly args: DbArgument[] = []
+  readonly problems: Diagnostic[]
+  readonly #columns: Columns | undefined
+
+  /** Without columns, because the table is unknown, nothing is said about names of columns. */
+  constructor(columns: Columns | undefined, problems: Diagnostic[]) {
+    this.#columns = columns
+    this.problems = problems
+  }
+
+  /** Of `filter`: every column equals its value. */
+  equalities({ entries }: ObjectLiteral): HirPredicate {
+    return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), valueOf(entry))) }
+  }
+
+  /** Of `where`: what stands in one object, joined by And unless it is one thing. */
+  where({ entries }: ObjectLiteral): HirPredicate {
+    return joined(entries.flatMap(entry => this.#entry(entry)))
+  }
+
+  #entry(entry: ObjectEntry): HirPredicate[] {
+    const key = keyOf(entry)
+    if (key === 'not' && this.#isLogic(entry)) {
+      const inner = bare(valueOf(entry))
+      if (inner.kind === 'Object') return [{ Not: this.where(inner) }]
+      this.#misuse('`not` takes one object', inner)
+      return []
+    }
+    if ((key === 'and' || key === 'or') && this.#isLogic(entry)) {
+      const list = bare(valueOf(entry))
+      const parts = list.kind === 'List' ? list.items.map(bare) : [list]
+      const objects = parts.filter(part => part.kind === 'Object')
+      if (list.kind !== 'List' || objects.length < parts.length || parts.length === 0) {
+        this.#misuse(`\`${key}\` takes a list of objects`, list)
+      }
+      const predicates = objects.map(each => this.where(each))
+      return [key === 'and' ? { And: predicates } : { Or: predicates }]
+    }
+    return this.#conditions(this.#column(entry), valueOf(entry))
+  }
+
+  /** Whether a key is one of the words that join predicates; a table may have a column of that name instead. */
+  #isLogic(entry: ObjectEntry): boolean {
+    return this.#columns?.indexOf(keyOf(entry)) === undefined
+  }
+
+  /** Conditions on one column: an object of operators, or the value that it equals. */
+  #conditions(column: string, value: Expression): HirPredicate[] {
+    const operators = bare(value)
+    if (operators.kind !== 'Object') return [this.#comparison('Eq', column, value)]
+    if (operators.entries.length === 0) this.#misuse('a condition needs an operator', operators)
+    return operators.entries.flatMap(entry => this.#operator(column, entry))
+  }
+
+  #operator(column: string, entry: ObjectEntry): HirPredicate[] {
+    const key = keyOf(entry)
+    const value = valueOf(entry)
+    if (Object.hasOwn(COMPARISONS, key)) return [this.#comparison(COMPARISONS[key] as Comparison, column, value)]
+    if (key === 'in') return [this.#membership(column, value)]
+    if (key === 'is_null') return this.#nullness(column, value)
+    const near = nearName(key, OPERATORS)
+    const message = `\`where\` has no operator \`${key}\``
+    this.problems.push(
+      diagnostic('typecheck.db.unknown_operator', message, entry.key, {
+        suggestions: [`the operators are ${[...OPERATORS, 'and', 'or', 'not'].map(each => `\`${each}\``).join(', ')}`],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
+      })
+    )
+    return []
+  }
+
+  #comparison(kind: Comparison, field: string, value: Expression): HirPredicate {
+    this.args.push({ name: field, value })
+    return { [kind]: { field } } as unknown as HirPredicate
+  }
+
+  #membership(field: string, value: Expression): HirPredicate {
+    const list = bare(value)
+    if (list.kind !== 'List') {
+      this.args.push({ name: field, value })
+      return { In: { field, arity: null } }
+    }
+    if (list.items.length === 0) {
+      this.problems.push(
+        diagnostic('typecheck.db.modifier', '`in` of an empty list holds for no row', list, {
+          suggestions: ['give at least one value']
+        })
+      )
+    }
+    for (const item of list.items) this.args.push({ name: field, value: item })
+    return { In: { field, arity: list.items.length } }
+  }
+
+  #nullness(field: string, value: Expression): HirPredicate[] {
+    const given = bare(value)
+    if (given.kind === 'Bool') return [given.value ? { IsNull: { field } } : { Not: { IsNull: { field } } }]
+    this.problems.push(diagnostic('typecheck.db.type', '`is_null` takes `true` or `false`', given))
+    return []
+  }
+
+  #column(entry: ObjectEntry): string {
+    const column = keyOf(entry)
+    const problem = this.#columns?.unknown(column, entry.key)
+    if (problem !== undefined) this.problems.push(problem)
+    return column
+  }
+
+  #misuse(message: string, at: Expression): void {
+    this.problems.push(diagnostic('typecheck.db.modifier', message, at))
+  }
+}
+
+export function keyOf({ key }: ObjectEntry): string {
+  return 'text' in key ? key.text : key.value
+}
+
+/** The value of an entry; of the short form `{ a }` the variable `a`. */
+export function valueOf({ key, value }: ObjectEntry): Expression {
+  if (value !== null) return value
+  const { start, end } = key
+  return 'text' in key ? { kind: 'Identifier', start, end, name: key.text } : key
+}
+
+/** An expression without the parentheses around it. */
+export function bare(expression: Expression): Expression {
+  let inner = expression
+  while (inner.kind === 'Paren') inner = inner.inner
+  return inner
+}
+
+function joined(predicates: readonly HirPredicate[]): HirPredicate {
+  const [only] = predicates
+  return only !== undefined && predicates.length === 1 ? only : { And: predicates }
+}
