@@ -1,3 +1,4 @@
+export * from './database-store.ts'
 export * from './inference-engine.ts'
 export * from './loaded-model.ts'
 export * from './secrets-resolver.ts'

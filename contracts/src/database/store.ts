@@ -1,0 +1,106 @@
+import { service } from '@svc/plugin-sdk'
+import type { SqlParameters, SqlResult, SqlStatement } from './values.ts'
+
+/**
+ * The primary database of what is served: a file of the project unless the settings name another place.
+ *
+ * It is opened at the first use, with the baseline schema in it. Everything throws `DBS_OPEN_FAILED` while it cannot be
+ * opened.
+ */
+export const databaseStore = service<PrimaryDatabase>('database.store@1')
+
+export interface PrimaryDatabase extends DatabaseStore {
+  /**
+   * Another database: an empty one in memory, or a file, relative to the project. Whoever opens it closes it.
+   * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
+   */
+  open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
+  /** Opens the database where that has not happened, and tells how it is. Throws nothing. */
+  status(): Promise<DatabaseStatus>
+}
+
+export interface DatabaseStatus {
+  readonly ok: boolean
+  readonly mode: DatabaseMode
+  /** Path or URL; never a token. */
+  readonly location: string
+  readonly capabilities: DatabaseCapabilities | null
+  readonly schemaVersion: number | null
+  readonly expectedVersion: number
+  /** Digest that the database holds, and the one that this program has. */
+  readonly digest: string | null
+  readonly expectedDigest: string
+  readonly missingTables: readonly string[]
+  /** One sentence for each thing that is wrong. */
+  readonly problems: readonly string[]
+}
+
+export type DatabaseMode = 'memory' | 'file' | 'remote' | 'replica'
+
+export interface DatabaseCapabilities {
+  /** Full-text search with FTS5. */
+  readonly fts: boolean
+  /** Vector functions and indexes. */
+  readonly vector: boolean
+  /** Whether it is a copy of a remote database, which `sync` brings up to date. */
+  readonly replica: boolean
+  /** What was acknowledged is there after the process was killed. */
+  readonly durable: boolean
+  /** Writers that do not wait for each other. */
+  readonly mvcc: boolean
+  /** Whether `backup` works. */
+  readonly backup: boolean
+}
+
+export interface DatabaseCallOptions {
+  /** Ends the waiting for a turn; what has begun goes on. */
+  readonly signal?: AbortSignal
+}
+
+export interface DatabaseTransactionOptions extends DatabaseCallOptions {
+  /** Milliseconds that it may take before it is rolled back; default 30,000. */
+  readonly timeoutMs?: number
+}
+
+/** Statements inside one transaction. After it ended they throw `DBS_TRANSACTION_ENDED`. */
+export interface DatabaseTransaction {
+  query(sql: string, parameters?: SqlParameters): Promise<SqlResult>
+  execute(sql: string, parameters?: SqlParameters): Promise<SqlResult>
+}
+
+/**
+ * A SQL database in SQLite's dialect.
+ *
+ * - A promise that resolves means that the change is committed, and durable where the capability says so.
+ * - Writers take turns in the order in which they asked, one at a time; queries see what is committed.
+ * - Texts hold one statement, save for `migrate`. Statements are prepared once and kept.
+ * - Statements that begin, end or nest transactions are refused with `DBS_STATEMENT_REFUSED`, as are ATTACH and DETACH.
+ * - Within `transaction` the store itself is refused with `DBS_NESTED`: it would wait for the transaction to end.
+ *
+ * Everything may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FULL`, `DBS_LOST`,
+ * `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
+ */
+export interface DatabaseStore {
+  readonly mode: DatabaseMode
+  readonly location: string
+  capabilities(): Promise<DatabaseCapabilities>
+  /** Reads. A statement that would write is refused with `DBS_READ_ONLY`. */
+  query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
+  /** Writes, in a transaction of its own. */
+  execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
+  /** All of them or none, in one transaction; `data.statement` of an error is the index of the one that failed. */
+  batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]>
+  /** Commits when `run` resolves and rolls back when it throws, which is thrown on. */
+  transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A>
+  /** Several statements in one text, without parameters, in one transaction: a change of schema. */
+  migrate(sql: string, options?: DatabaseCallOptions): Promise<void>
+  /** Brings a replica up to date; nothing for every other mode. */
+  sync(): Promise<void>
+  /**
+   * Writes a consistent copy while others go on. `file` is absolute and must not exist.
+   * Throws `DBS_UNSUPPORTED` and `DBS_BACKUP_FAILED`.
+   */
+  backup(file: string): Promise<void>
+  /** Lets what has begun end, and refuses the rest with `DBS_CLOSED`. Closing twice is nothing. */
+  close(): Promise<void>
+}

@@ -1,0 +1,33 @@
+/**
+ * What goes into a statement's parameters and comes out of its columns.
+ *
+ * In: whole numbers within 2^53 and bigints within 64 bits are stored as integers, other finite numbers as reals,
+ * booleans as 1 and 0. Refused with `DBS_VALUE_INVALID`: undefined, NaN, the infinities, larger bigints, text with
+ * U+0000 or lone surrogates, and every other kind of object.
+ *
+ * Out: integers are numbers within 2^53 and bigints beyond it; there are no booleans.
+ */
+export type SqlValue = null | number | bigint | string | Uint8Array
+
+export type SqlParameter = SqlValue | boolean
+
+/** By position, or by name without the sign in front of it. Neither may lack one or have one too many. */
+export type SqlParameters = readonly SqlParameter[] | { readonly [name: string]: SqlParameter }
+
+/** A statement with its parameters: the text alone where it has none. */
+export type SqlStatement = string | { readonly sql: string; readonly parameters?: SqlParameters }
+
+export interface SqlResult {
+  readonly columns: readonly string[]
+  /** Rows as arrays, in the order of the columns; two columns may have one name. */
+  readonly rows: readonly (readonly SqlValue[])[]
+  /** Rows that an insert, update or delete changed; 0 for everything else. */
+  readonly changes: number
+  /** The row that an insert added last; null for everything else. */
+  readonly lastInsertId: number | bigint | null
+}
+
+/** The rows of a result by column name; of two columns with one name the later one wins. */
+export function rowsByName({ columns, rows }: Pick<SqlResult, 'columns' | 'rows'>): Record<string, SqlValue>[] {
+  return rows.map(row => Object.fromEntries(columns.map((column, at) => [column, row[at] ?? null])))
+}

@@ -1,0 +1,53 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { conversationTables } from './conversations.ts'
+import { coordinationTables } from './coordination.ts'
+import { journeyTables } from './journeys.ts'
+import { fullTextTables, knowledgeTables } from './knowledge.ts'
+import { metricTables } from './metrics.ts'
+import { publicationTables } from './publication.ts'
+import { workflowTables } from './workflows.ts'
+
+/** The schema that this program makes. There are no steps from one version to the next. */
+export const BASELINE_VERSION = 1
+
+const versionTables = `
+CREATE TABLE IF NOT EXISTS schema_version (
+  version INTEGER PRIMARY KEY,
+  applied_at TEXT NOT NULL DEFAULT (datetime('now'))
+);
+CREATE TABLE IF NOT EXISTS schema_manifest (
+  version INTEGER PRIMARY KEY REFERENCES schema_version (version),
+  digest TEXT NOT NULL
+);
+`
+
+/** In the order in which they are made. */
+const FRAGMENTS: readonly string[] = [
+  versionTables,
+  journeyTables,
+  conversationTables,
+  metricTables,
+  workflowTables,
+  publicationTables,
+  coordinationTables,
+  knowledgeTables
+]
+
+/** Everything but the rows; full-text tables where the engine has them. */
+export function baselineScript(fullText: boolean): string {
+  return [...FRAGMENTS, ...(fullText ? [fullTextTables] : [])].join('')
+}
+
+/** Names of the tables that every engine has. */
+export const BASELINE_TABLES: readonly string[] = [
+  ...FRAGMENTS.join('').matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)
+].map(([, name]) => name as string)
+
+let digest: string | undefined
+
+/** Keccak-256 of all fragments in their order: the same for every database of one version of the program. */
+export function baselineDigest(): string {
+  digest ??= `0x${bytesToHex(keccak_256(utf8ToBytes([...FRAGMENTS, fullTextTables].join(''))))}`
+  return digest
+}

@@ -1,0 +1,12 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+export const pluginErrors = errorTable({
+  DBP_BACKUP_INVALID: { message: 'A file is no copy that can be restored.', status: 422 },
+  DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
+  DBP_REMOTE_INCOMPLETE: {
+    message: 'The settings name half of a remote database: a URL or a token alone.',
+    status: 400
+  },
+  DBP_SCHEMA_NEWER: { message: 'A database was made by a later version of the program.', status: 409 },
+  DBP_URL_INVALID: { message: 'A setting that names a remote database is no address of one.', status: 400 }
+})

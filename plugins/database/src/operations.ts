@@ -1,0 +1,133 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { databaseErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { pluginErrors } from './errors.ts'
+import type { PrimaryStore } from './primary-store.ts'
+import { restore } from './restore.ts'
+
+const { DBS_BACKUP_FAILED, DBS_BUSY, DBS_FULL, DBS_NO_BINDING, DBS_UNSUPPORTED } = databaseErrors.specs
+const { DBP_BACKUP_INVALID } = pluginErrors.specs
+/** A copy of a large database takes its time. */
+const COPY_TIMEOUT_MS = 3_600_000
+
+const capabilities = t.object({
+  fts: t.boolean({ description: 'Full-text search.' }),
+  vector: t.boolean({ description: 'Vector functions and indexes.' }),
+  replica: t.boolean({ description: 'Whether it is a copy of a remote database.' }),
+  durable: t.boolean({ description: 'Whether what was acknowledged outlives the process.' }),
+  mvcc: t.boolean({ description: 'Whether writers need not wait for each other.' }),
+  backup: t.boolean({ description: 'Whether it can be copied from here.' })
+})
+
+export const databaseStatus = defineOperation({
+  id: 'database.status',
+  summary: 'Tell where the database is, what it can do, and whether its schema is the one that this program needs',
+  input: t.object({}),
+  output: t.object({
+    healthy: t.boolean(),
+    mode: t.enum(['memory', 'file', 'remote', 'replica']),
+    location: t.string({ description: 'Path or URL.' }),
+    schema_version: t.nullable(t.integer()),
+    expected_version: t.integer(),
+    baseline_digest: t.nullable(t.string({ description: 'What the database holds.' })),
+    expected_digest: t.string(),
+    missing_tables: t.array(t.string()),
+    capabilities: t.nullable(capabilities),
+    text: t.string({ description: 'How it is, as sentences.' })
+  }),
+  effect: 'read',
+  expose: {
+    http: { method: 'GET', path: '/api/database/status' },
+    mcp: { name: 'svc_database_status' },
+    rpc: true,
+    cli: { command: 'db status', view: { text: 'text' } }
+  }
+})
+
+export const databaseBackup = defineOperation({
+  id: 'database.backup',
+  summary: 'Write a consistent copy of the database to a file while it is in use',
+  input: t.object({
+    file: t.optional(
+      t.string({
+        minLength: 1,
+        description: 'A new file, relative to the project. Default: a name with the time of day.'
+      })
+    )
+  }),
+  output: t.object({ file: t.string(), bytes: t.integer(), text: t.string() }),
+  errors: { DBS_BACKUP_FAILED, DBS_FULL, DBS_NO_BINDING, DBS_UNSUPPORTED },
+  effect: 'write',
+  timeoutMs: COPY_TIMEOUT_MS,
+  expose: { rpc: true, cli: { command: 'db backup', args: ['file'], view: { text: 'text' } } }
+})
+
+export const databaseRestore = defineOperation({
+  id: 'database.restore',
+  summary: 'Put a copy in the place of the database; what was there is kept beside it',
+  input: t.object({ file: t.string({ minLength: 1, description: 'A copy, relative to the project.' }) }),
+  output: t.object({
+    file: t.string({ description: 'The database.' }),
+    kept: t.nullable(t.string({ description: 'Where the replaced database is now.' })),
+    text: t.string()
+  }),
+  errors: { DBP_BACKUP_INVALID, DBS_BUSY, DBS_NO_BINDING, DBS_UNSUPPORTED },
+  effect: 'destructive',
+  timeoutMs: COPY_TIMEOUT_MS,
+  expose: { rpc: true, cli: { command: 'db restore', args: ['file'], view: { text: 'text' } } }
+})
+
+export interface OperationsOptions {
+  readonly store: PrimaryStore
+  readonly projectRoot: string
+  /** Where copies go that are given no name. */
+  readonly copies: () => Promise<string>
+}
+
+export function statusHandler({ store }: OperationsOptions): Handler<typeof databaseStatus> {
+  return async () => {
+    const status = await store.status()
+    const { ok, mode, location, capabilities, problems } = status
+    const can = capabilities === null ? [] : Object.entries(capabilities).flatMap(([name, on]) => (on ? [name] : []))
+    const text = [
+      `${location} (${mode}): ${ok ? `schema version ${status.schemaVersion}, as needed` : problems.join('; ')}`,
+      ...(can.length === 0 ? [] : [`can: ${can.join(', ')}`])
+    ].join('\n')
+    return {
+      healthy: ok,
+      mode,
+      location,
+      schema_version: status.schemaVersion,
+      expected_version: status.expectedVersion,
+      baseline_digest: status.digest,
+      expected_digest: status.expectedDigest,
+      missing_tables: [...status.missingTables],
+      capabilities: capabilities === null ? null : { ...capabilities },
+      text
+    }
+  }
+}
+
+export function backupHandler({ store, projectRoot, copies }: OperationsOptions): Handler<typeof databaseBackup> {
+  return async ({ file: named }) => {
+    const time = new Date().toISOString().replaceAll(/[:.]/g, '')
+    const file = named === undefined ? join(await copies(), `copy-${time}.db`) : resolve(projectRoot, named)
+    await mkdir(dirname(file), { recursive: true })
+    await store.backup(file)
+    const { size } = await stat(file)
+    return { file, bytes: size, text: `${store.location} was copied to ${file} (${size} bytes)` }
+  }
+}
+
+export function restoreHandler({ store, projectRoot }: OperationsOptions): Handler<typeof databaseRestore> {
+  return async ({ file: named }) => {
+    if (store.mode !== 'file')
+      throw databaseErrors.create('DBS_UNSUPPORTED', `${store.location} is restored where it lives: ${store.mode}`)
+    const file = store.location
+    const copy = resolve(projectRoot, named)
+    const { kept } = await store.whileClosed(() => restore(copy, file, new Date()))
+    const before = kept === null ? '' : `; what was there is ${kept}`
+    return { file, kept, text: `${copy} is now ${file}${before}` }
+  }
+}

@@ -1,0 +1,66 @@
+import { dirname } from 'node:path'
+import { databaseStore, kernelAdmin, readiness } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import { dataDirectory } from './data-directory.ts'
+import {
+  backupHandler,
+  databaseBackup,
+  databaseRestore,
+  databaseStatus,
+  restoreHandler,
+  statusHandler
+} from './operations.ts'
+import { placeOf } from './place.ts'
+import { PrimaryStore } from './primary-store.ts'
+import { type Settings, settings } from './settings.ts'
+
+export default definePlugin({
+  name: 'database',
+  summary: 'The primary database: a local file, a remote one, or a copy of a remote one',
+  config: settings,
+  optional: { admin: kernelAdmin },
+  provides: [databaseStore],
+  operations: [databaseStatus, databaseBackup, databaseRestore],
+  permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
+  async activate(ctx, { admin }) {
+    const config: Settings = ctx.config
+    const told = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
+    const own = await ctx.dataDirectory()
+    const place = placeOf(config, {
+      project: ctx.projectRoot,
+      // Every plugin's folder is in the state's folder `plugins`.
+      state: dirname(dirname(own)),
+      data: dataDirectory(typeof told === 'string' ? told : undefined, process.env)
+    })
+    if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here has it, so that writers take turns')
+    const store = new PrimaryStore({
+      place,
+      projectRoot: ctx.projectRoot,
+      breaker: config.circuit_breaker ? new CircuitBreaker() : null,
+      busyTimeoutMs: config.busy_timeout_ms,
+      synchronous: config.synchronous,
+      remoteTimeoutMs: config.remote_timeout_ms,
+      signal: ctx.signal,
+      warn: (message, reason) =>
+        ctx.log.warn(message, { reason: reason instanceof Error ? reason.message : String(reason) })
+    })
+    ctx.provide(databaseStore, store)
+    ctx.contribute(readiness, {
+      name: 'database',
+      async check() {
+        const { ok, problems, expectedVersion, schemaVersion, digest, capabilities } = await store.status()
+        return {
+          ok,
+          detail: ok ? `schema version ${expectedVersion}` : problems.join('; '),
+          data: { schema_version: schemaVersion, baseline_digest: digest, capabilities }
+        }
+      }
+    })
+    const operations = { store, projectRoot: ctx.projectRoot, copies: async () => own }
+    ctx.implement(databaseStatus, statusHandler(operations))
+    ctx.implement(databaseBackup, backupHandler(operations))
+    ctx.implement(databaseRestore, restoreHandler(operations))
+    return () => store.close()
+  }
+})

@@ -1,0 +1,154 @@
+import { resolve } from 'node:path'
+import {
+  type DatabaseCallOptions,
+  type DatabaseCapabilities,
+  type DatabaseMode,
+  type DatabaseStatus,
+  type DatabaseStore,
+  type DatabaseTransaction,
+  type DatabaseTransactionOptions,
+  databaseErrors,
+  type PrimaryDatabase,
+  type SqlParameters,
+  type SqlResult,
+  type SqlStatement
+} from '@svc/contracts'
+import { applyBaseline, readSchema, schemaProblems } from './baseline/apply.ts'
+import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
+import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
+import { type OpenOptions, openLocal, openPlace } from './open-place.ts'
+import type { Place } from './place.ts'
+import { openMemory } from './store/local-store.ts'
+
+export interface PrimaryOptions extends OpenOptions {
+  readonly place: Place
+  readonly projectRoot: string
+  /** Null where writes are not gated. */
+  readonly breaker: CircuitBreaker | null
+}
+
+/** The database of what is served: opened at the first use, again after a failure, with the baseline schema in it. */
+export class PrimaryStore implements PrimaryDatabase {
+  readonly #options: PrimaryOptions
+  #opening: Promise<DatabaseStore> | null = null
+  #opened: DatabaseStore | null = null
+  #closed = false
+
+  constructor(options: PrimaryOptions) {
+    this.#options = options
+  }
+
+  get mode(): DatabaseMode {
+    return this.#opened?.mode ?? this.#options.place.mode
+  }
+
+  get location(): string {
+    const { place } = this.#options
+    return this.#opened?.location ?? (place.mode === 'remote' ? place.url : place.file)
+  }
+
+  async capabilities(): Promise<DatabaseCapabilities> {
+    return (await this.#store()).capabilities()
+  }
+
+  async query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult> {
+    return (await this.#store()).query(sql, parameters, options)
+  }
+
+  async execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult> {
+    return (await this.#store()).execute(sql, parameters, options)
+  }
+
+  async batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]> {
+    return (await this.#store()).batch(statements, options)
+  }
+
+  async transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>, options?: DatabaseTransactionOptions): Promise<A> {
+    return (await this.#store()).transaction(run, options)
+  }
+
+  async migrate(sql: string, options?: DatabaseCallOptions): Promise<void> {
+    return (await this.#store()).migrate(sql, options)
+  }
+
+  async sync(): Promise<void> {
+    return (await this.#store()).sync()
+  }
+
+  async backup(file: string): Promise<void> {
+    return (await this.#store()).backup(file)
+  }
+
+  async open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore> {
+    this.#assertOpen()
+    if (place === 'memory') return openMemory()
+    return openLocal(resolve(this.#options.projectRoot, place.file), this.#options)
+  }
+
+  async status(): Promise<DatabaseStatus> {
+    const expected = { expectedVersion: BASELINE_VERSION, expectedDigest: baselineDigest() }
+    try {
+      const store = await this.#store()
+      const capabilities = await store.capabilities()
+      const schema = await readSchema(store)
+      const { version, digest, missingTables } = schema
+      const problems = schemaProblems(schema)
+      const found = { capabilities, schemaVersion: version, digest, missingTables, problems }
+      return { ok: problems.length === 0, mode: store.mode, location: store.location, ...found, ...expected }
+    } catch (error) {
+      const { message } = error instanceof Error ? error : new Error(String(error))
+      const found = { capabilities: null, schemaVersion: null, digest: null, missingTables: [], problems: [message] }
+      return { ok: false, mode: this.mode, location: this.location, ...found, ...expected }
+    }
+  }
+
+  /** Closes the database for as long as `run` takes; the next use opens it again. */
+  async whileClosed<A>(run: () => Promise<A>): Promise<A> {
+    this.#assertOpen()
+    const opened = this.#opening
+    let done: (() => void) | undefined
+    const gate = new Promise<void>(resolve => {
+      done = resolve
+    })
+    this.#opening = gate.then(() => this.#open())
+    // Whoever uses the database learns of a failure; nobody may.
+    this.#opening.catch(() => {})
+    try {
+      await (await opened?.catch(() => null))?.close()
+      return await run()
+    } finally {
+      done?.()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const store = await this.#opening?.catch(() => null)
+    await store?.close()
+  }
+
+  #store(): Promise<DatabaseStore> {
+    this.#assertOpen()
+    this.#opening ??= this.#open()
+    return this.#opening
+  }
+
+  async #open(): Promise<DatabaseStore> {
+    const { place, breaker } = this.#options
+    let store: DatabaseStore | null = null
+    try {
+      store = await openPlace(place, this.#options)
+      await applyBaseline(store)
+      this.#opened = breaker === null ? store : withBreaker(store, breaker)
+      return this.#opened
+    } catch (error) {
+      this.#opening = null
+      await store?.close()
+      throw error
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
+  }
+}

@@ -1,0 +1,193 @@
+import type { Client, ResultSet, Transaction } from '@libsql/client/http'
+import { databaseErrors, type SqlResult } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { readValue } from '../sql/engine-values.ts'
+import type { Connection } from '../store/connection.ts'
+import { storeError } from '../store/failures.ts'
+import { CHANGING, INSERTING } from '../worker/engine.ts'
+import type { BoundStatement, Facts, Failure, Outcome } from '../worker/protocol.ts'
+import { remoteFailure } from './remote-failure.ts'
+
+export interface RemoteOptions {
+  readonly url: string
+  readonly token: string
+  /** Milliseconds that one answer may take. */
+  readonly timeoutMs: number
+}
+
+/** A database behind a URL, spoken to in Hrana: over HTTP, or over WebSocket where the URL says `ws:` or `wss:`. */
+export class RemoteConnection implements Connection {
+  readonly #options: RemoteOptions
+  #client: Promise<Client> | null = null
+  #facts: Promise<Facts> | null = null
+  #transaction: Transaction | null = null
+
+  constructor(options: RemoteOptions) {
+    this.#options = options
+  }
+
+  open(): Promise<Facts> {
+    this.#facts ??= this.#findFacts()
+    // What did not answer may do so another time.
+    this.#facts.catch(() => {
+      this.#facts = null
+    })
+    return this.#facts
+  }
+
+  /** Reading twice does no harm, and a connection that was kept may have been dropped meanwhile. */
+  async query(statement: BoundStatement): Promise<SqlResult> {
+    try {
+      return await this.#execute(statement, false)
+    } catch (error) {
+      if (!isSvcError(error, 'DBS_UNREACHABLE') || (error.data as { timedOut?: boolean }).timedOut === true) throw error
+      return this.#execute(statement, false)
+    }
+  }
+
+  /** One after the other: requests beside each other may arrive in any order. */
+  async group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+    const outcomes: Outcome[] = []
+    for (const statement of statements) {
+      try {
+        const client = await this.#ready()
+        outcomes.push({ ok: true, result: toResult(await client.execute(toRemote(statement)), statement) })
+      } catch (error) {
+        outcomes.push({ ok: false, failure: this.#failure(error, true) })
+      }
+    }
+    return outcomes
+  }
+
+  async batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]> {
+    const client = await this.#ready()
+    try {
+      const results = await client.batch(statements.map(toRemote), 'write')
+      return results.map((result, index) => toResult(result, statements[index] as BoundStatement))
+    } catch (error) {
+      const failure = this.#failure(error, true)
+      const { statementIndex } = error as { statementIndex?: number }
+      throw this.#error({ ...failure, ...(statementIndex === undefined ? {} : { statement: statementIndex }) })
+    }
+  }
+
+  alone(statement: BoundStatement): Promise<SqlResult> {
+    return this.#execute(statement, true)
+  }
+
+  async begin(): Promise<void> {
+    const client = await this.#ready()
+    try {
+      this.#transaction = await client.transaction('write')
+    } catch (error) {
+      throw this.#error(this.#failure(error, false))
+    }
+  }
+
+  async run(statement: BoundStatement): Promise<SqlResult> {
+    const transaction = this.#open()
+    try {
+      return toResult(await transaction.execute(toRemote(statement)), statement)
+    } catch (error) {
+      throw this.#error(this.#failure(error, false), statement)
+    }
+  }
+
+  async commit(): Promise<void> {
+    const transaction = this.#open()
+    this.#transaction = null
+    try {
+      await transaction.commit()
+    } catch (error) {
+      throw this.#error(this.#failure(error, true))
+    } finally {
+      transaction.close()
+    }
+  }
+
+  /** Closing its stream rolls a transaction back on the server; a lost one was rolled back there. */
+  async rollback(): Promise<void> {
+    const transaction = this.#transaction
+    this.#transaction = null
+    await transaction?.rollback().catch(() => {})
+    transaction?.close()
+  }
+
+  async backup(): Promise<void> {
+    throw databaseErrors.create('DBS_UNSUPPORTED', `${this.#options.url} is copied where it lives`)
+  }
+
+  async sync(): Promise<void> {}
+
+  async close(): Promise<void> {
+    const client = await this.#client?.catch(() => null)
+    client?.close()
+  }
+
+  async #findFacts(): Promise<Facts> {
+    // First whether anybody answers at all.
+    await this.query({ sql: 'SELECT 1', values: [], verb: 'SELECT' })
+    const works = (sql: string): Promise<boolean> =>
+      this.query({ sql, values: [], verb: 'SELECT' }).then(
+        () => true,
+        error => {
+          if (isSvcError(error, 'DBS_UNREACHABLE')) throw error
+          return false
+        }
+      )
+    return { fts: await works('SELECT fts5_source_id()'), vector: await works("SELECT vector32('[1]')") }
+  }
+
+  #open(): Transaction {
+    if (this.#transaction !== null && !this.#transaction.closed) return this.#transaction
+    throw databaseErrors.create('DBS_TRANSACTION_ENDED', `${this.#options.url}: the transaction's stream ended`)
+  }
+
+  async #execute(statement: BoundStatement, writes: boolean): Promise<SqlResult> {
+    const client = await this.#ready()
+    try {
+      return toResult(await client.execute(toRemote(statement)), statement)
+    } catch (error) {
+      throw this.#error(this.#failure(error, writes), statement)
+    }
+  }
+
+  #ready(): Promise<Client> {
+    this.#client ??= connect(this.#options)
+    return this.#client
+  }
+
+  #failure(error: unknown, writes: boolean): Failure {
+    return remoteFailure(error, writes, this.#options.timeoutMs)
+  }
+
+  #error(failure: Failure, statement?: BoundStatement): Error {
+    return storeError(failure, this.#options.url, statement)
+  }
+}
+
+/** Each way of speaking is a module of its own, and neither loads the native binding. */
+async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client> {
+  const config = { url, authToken: token, intMode: 'bigint' } as const
+  if (/^wss?:/.test(url)) return (await import('@libsql/client/ws')).createClient(config)
+  const { createClient } = await import('@libsql/client/http')
+  return createClient({
+    ...config,
+    fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
+  })
+}
+
+function toRemote({ sql, values }: BoundStatement) {
+  return { sql, args: [...values] }
+}
+
+function toResult({ columns, rows, rowsAffected, lastInsertRowid }: ResultSet, { verb }: BoundStatement): SqlResult {
+  const changes = CHANGING.has(verb) ? rowsAffected : 0
+  const inserted = INSERTING.has(verb) && changes > 0 && lastInsertRowid !== undefined
+  return {
+    columns,
+    rows: rows.map(row => Array.from({ length: columns.length }, (_, at) => readValue(row[at] ?? null))),
+    changes,
+    lastInsertId: inserted ? (readValue(lastInsertRowid) as number | bigint) : null
+  }
+}

@@ -1,0 +1,96 @@
+import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type DatabaseStore, databaseErrors } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { readSchema } from './baseline/apply.ts'
+import { BASELINE_VERSION } from './baseline/schema.ts'
+import { pluginErrors } from './errors.ts'
+import { openFile } from './store/local-store.ts'
+import { WorkerConnection } from './store/worker-connection.ts'
+
+const OPTIONS = { busyTimeoutMs: 0, synchronous: 'full' } as const
+
+export interface Restored {
+  /** Where the database is that was replaced; null where there was none. */
+  readonly kept: string | null
+}
+
+/**
+ * Checks a copy and puts it in a closed database's place; what was there is kept beside it. Throws `DBP_BACKUP_INVALID`
+ * before anything is changed, and `DBS_BUSY` while another process has the database open.
+ */
+export async function restore(copy: string, file: string, now: Date): Promise<Restored> {
+  const staged = `${file}.restoring-${process.pid}`
+  try {
+    await stage(copy, staged)
+    const kept = await putAside(file, now)
+    await rename(staged, file)
+    return { kept }
+  } finally {
+    for (const suffix of ['', '-wal', '-shm']) await rm(`${staged}${suffix}`, { force: true })
+  }
+}
+
+/** Looks at a copy of the copy, so that nothing is written to the one that is asked for. */
+async function stage(copy: string, staged: string): Promise<void> {
+  const invalid = (why: string, cause?: unknown): Error =>
+    pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, { cause })
+  if ((await stat(copy).catch(() => null))?.isFile() !== true) throw invalid('there is no such file')
+  await copyFile(copy, staged)
+  try {
+    const store = await openFile(staged, OPTIONS)
+    try {
+      await check(store, invalid)
+    } finally {
+      await store.close()
+    }
+    await leaveWal(staged)
+  } catch (error) {
+    if (isSvcError(error, 'DBP_BACKUP_INVALID') || isSvcError(error, 'DBS_NO_BINDING')) throw error
+    throw invalid(error instanceof Error ? error.message : String(error), error)
+  }
+  const handle = await open(staged, 'r+')
+  await handle.sync().finally(() => handle.close())
+}
+
+async function check(store: DatabaseStore, invalid: (why: string) => Error): Promise<void> {
+  const { rows } = await store.query('PRAGMA integrity_check(1)')
+  if (rows[0]?.[0] !== 'ok') throw invalid(`it is damaged: ${rows[0]?.[0]}`)
+  const { version } = await readSchema(store)
+  if (version === null) throw invalid('it holds no schema_version')
+  if (version > BASELINE_VERSION)
+    throw invalid(`its schema version is ${version}, and this program knows ${BASELINE_VERSION}`)
+}
+
+/** Only one who has the file alone may leave the write-ahead log, which says whether anybody else has it open. */
+async function leaveWal(file: string): Promise<void> {
+  const connection = new WorkerConnection({ engine: 'libsql', file, readOnly: false, ...OPTIONS }, file)
+  try {
+    await connection.open()
+    await connection.alone({ sql: 'PRAGMA journal_mode = DELETE', values: [], verb: 'PRAGMA' })
+  } finally {
+    await connection.close()
+  }
+}
+
+async function putAside(file: string, now: Date): Promise<string | null> {
+  if ((await stat(file).catch(() => null)) === null) return null
+  try {
+    await leaveWal(file)
+  } catch (error) {
+    // A damaged file is the very reason to restore one.
+    if (!isSvcError(error, 'DBS_CORRUPT')) throw busy(file, error)
+  }
+  const kept = resolve(`${file}.before-${now.toISOString().replaceAll(/[:.]/g, '')}`)
+  await rename(file, kept)
+  for (const suffix of ['-wal', '-shm']) await rm(`${file}${suffix}`, { force: true })
+  return kept
+}
+
+function busy(file: string, error: unknown): unknown {
+  if (!isSvcError(error, 'DBS_BUSY')) return error
+  return databaseErrors.create('DBS_BUSY', `${file} is open in another process`, {
+    cause: error,
+    hint: 'stop that process first: svc stop, or find it with: fuser FILE'
+  })
+}

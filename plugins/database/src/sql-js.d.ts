@@ -1,0 +1,4 @@
+declare module 'sql.js' {
+  const initSqlJs: () => Promise<unknown>
+  export default initSqlJs
+}

@@ -1,0 +1,99 @@
+import { databaseErrors, type SqlParameters } from '@svc/contracts'
+import type { BoundStatement } from '../worker/protocol.ts'
+import { placeIn, type ScannedStatement, scan } from './scan.ts'
+import { bindParameters } from './values.ts'
+
+/** Words that begin statements which would disturb the turns of writers, or reach other files. */
+const REFUSED: Readonly<Record<string, string>> = {
+  BEGIN: 'use transaction()',
+  COMMIT: 'use transaction()',
+  END: 'use transaction()',
+  ROLLBACK: 'use transaction()',
+  SAVEPOINT: 'use transaction()',
+  RELEASE: 'use transaction()',
+  ATTACH: 'open the other file as a store of its own',
+  DETACH: 'open the other file as a store of its own'
+}
+const READING = new Set(['SELECT', 'VALUES', 'EXPLAIN'])
+/** Pragmas whose argument is a question. */
+const ASKING = new Set(
+  'TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK'.split(
+    ' '
+  )
+)
+/** Pragmas that are kept in the file and belong to whoever owns its schema. */
+const OWNED = new Set(['USER_VERSION', 'APPLICATION_ID'])
+const SCHEMAS = new Set(['MAIN', 'TEMP'])
+const REMEMBERED = 512
+
+export interface AdmittedStatement extends BoundStatement {
+  /** Whether it must stand outside of a transaction. */
+  readonly alone: boolean
+}
+
+const scanned = new Map<string, ScannedStatement>()
+
+/** Reading a text costs more than finding it again. */
+function scanOnce(sql: string): ScannedStatement {
+  const known = scanned.get(sql)
+  if (known !== undefined) return known
+  if (scanned.size >= REMEMBERED) scanned.clear()
+  const found = scan(sql)
+  scanned.set(sql, found)
+  return found
+}
+
+/**
+ * Checks a statement before an engine sees it. Throws `DBS_SYNTAX`, `DBS_STATEMENT_REFUSED`, `DBS_READ_ONLY` for one that
+ * writes where `reads`, and `DBS_VALUE_INVALID`.
+ */
+export function admit(sql: string, parameters: SqlParameters | undefined, reads: boolean): AdmittedStatement {
+  if (typeof sql !== 'string') throw refusal('DBS_SYNTAX', `a statement is text, not a ${typeof sql}`, '')
+  const found = scanOnce(sql)
+  const { keyword, verb, second } = found
+  if (keyword === '') throw refusal('DBS_SYNTAX', 'the text holds no statement', sql)
+  if (second !== null) {
+    const at = placeIn(sql, second)
+    throw refusal('DBS_STATEMENT_REFUSED', `a second statement begins at line ${at.line}, column ${at.column}`, sql, {
+      at,
+      hint: 'give one at a time, to batch() where they belong together'
+    })
+  }
+  const hint = REFUSED[keyword]
+  if (hint !== undefined)
+    throw refusal('DBS_STATEMENT_REFUSED', `${keyword} is not for the caller to give`, sql, { hint })
+  if (keyword === 'PRAGMA') checkPragma(sql, found, reads)
+  else if (reads && !READING.has(verb)) throw refusal('DBS_READ_ONLY', `a query only reads, and ${verb} writes`, sql)
+  if (keyword === 'VACUUM' && found.words.includes('INTO'))
+    throw refusal('DBS_STATEMENT_REFUSED', 'VACUUM INTO writes another file', sql, { hint: 'use backup()' })
+  return { sql, values: bindParameters(sql, found, parameters), verb, alone: keyword === 'VACUUM' }
+}
+
+/** Connections are set up by the store, alike for all of them. */
+function checkPragma(sql: string, { words, assigns }: ScannedStatement, reads: boolean): void {
+  const name = (SCHEMAS.has(words[1] ?? '') ? words[2] : words[1]) ?? ''
+  if (!assigns || ASKING.has(name)) return
+  if (OWNED.has(name) && !reads) return
+  throw refusal('DBS_STATEMENT_REFUSED', `PRAGMA ${name.toLowerCase()} changes a setting of the connection`, sql)
+}
+
+/** The statements of a script, each with the index at which it begins. */
+export function splitScript(script: string): readonly { readonly sql: string; readonly at: number }[] {
+  const statements: { sql: string; at: number }[] = []
+  for (let at = 0; at < script.length; ) {
+    const { keyword, second } = scan(script.slice(at))
+    const end = second === null ? script.length : at + second
+    if (keyword !== '') statements.push({ sql: script.slice(at, end), at })
+    at = end
+  }
+  return statements
+}
+
+function refusal(
+  code: 'DBS_SYNTAX' | 'DBS_STATEMENT_REFUSED' | 'DBS_READ_ONLY',
+  message: string,
+  sql: string,
+  details: { readonly hint?: string; readonly at?: { readonly line: number; readonly column: number } } = {}
+): Error {
+  return databaseErrors.create(code, message, { ...details, data: { sql } })
+}

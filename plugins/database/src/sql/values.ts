@@ -1,0 +1,82 @@
+import { databaseErrors, type SqlParameter, type SqlParameters } from '@svc/contracts'
+import type { BoundValue } from './engine-values.ts'
+import type { ScannedStatement } from './scan.ts'
+
+const MIN_INTEGER = -(2n ** 63n)
+const MAX_INTEGER = 2n ** 63n - 1n
+
+/** Values by position. Throws `DBS_VALUE_INVALID`, which names the parameter. */
+export function bindParameters(
+  sql: string,
+  { positions, names, anonymous }: ScannedStatement,
+  parameters: SqlParameters | undefined
+): readonly BoundValue[] {
+  if (parameters === undefined) {
+    if (positions > 0) throw mismatch(sql, `the statement takes ${count(positions)} and was given none`)
+    return []
+  }
+  if (isList(parameters)) {
+    if (parameters.length !== positions)
+      throw mismatch(sql, `the statement takes ${count(positions)} and was given ${parameters.length}`)
+    // Not map, which passes over the holes of an array.
+    return Array.from(parameters, (value, at) => bindValue(value, String(at + 1), sql))
+  }
+  if (typeof parameters !== 'object' || parameters === null)
+    throw mismatch(sql, `parameters are an array or an object, not ${kindOf(parameters)}`)
+  if (anonymous) throw mismatch(sql, 'the statement has parameters without a name, which take an array')
+  const given = new Map(Object.entries(parameters))
+  const values: BoundValue[] = []
+  for (const [sign, position] of names) {
+    const name = sign.slice(1)
+    if (!given.has(name)) throw mismatch(sql, `the parameter ${sign} was not given`)
+    values[position - 1] = bindValue(given.get(name), name, sql)
+  }
+  const used = new Set([...names.keys()].map(sign => sign.slice(1)))
+  const surplus = [...given.keys()].find(name => !used.has(name))
+  if (surplus !== undefined) throw mismatch(sql, `the statement has no parameter "${surplus}"`)
+  return values
+}
+
+function isList(parameters: SqlParameters): parameters is readonly SqlParameter[] {
+  return Array.isArray(parameters)
+}
+
+function bindValue(value: unknown, name: string, sql: string): BoundValue {
+  const refuse = (what: string) => mismatch(sql, `the parameter ${name} is ${what}, which no column holds`)
+  if (value === null) return null
+  if (typeof value === 'boolean') return value ? 1n : 0n
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw refuse(String(value))
+    return Number.isSafeInteger(value) ? BigInt(value) : value
+  }
+  if (typeof value === 'bigint') {
+    if (value < MIN_INTEGER || value > MAX_INTEGER) throw refuse('an integer of more than 64 bits')
+    return value
+  }
+  if (typeof value === 'string') {
+    if (value.includes('\0')) throw refuse('text with U+0000')
+    if (!isWellFormed(value)) throw refuse('text with half of a surrogate pair')
+    return value
+  }
+  // Its own memory: a view of a shared pool would travel with the pool.
+  if (value instanceof Uint8Array) return new Uint8Array(value)
+  throw refuse(kindOf(value))
+}
+
+function isWellFormed(text: string): boolean {
+  return !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value !== 'object') return typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
+  const name = (value as object | null)?.constructor?.name ?? 'object'
+  return `a value of the class ${name}`
+}
+
+function count(positions: number): string {
+  return positions === 1 ? '1 parameter' : `${positions} parameters`
+}
+
+function mismatch(sql: string, why: string): Error {
+  return databaseErrors.create('DBS_VALUE_INVALID', why, { data: { sql } })
+}

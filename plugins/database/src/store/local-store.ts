@@ -1,0 +1,30 @@
+import { resolve } from 'node:path'
+import type { DatabaseStore } from '@svc/contracts'
+import type { WorkerPlace } from '../worker/protocol.ts'
+import { QueuedStore } from './queued-store.ts'
+import { WorkerConnection } from './worker-connection.ts'
+
+export interface LocalOptions {
+  readonly busyTimeoutMs: number
+  readonly synchronous: 'normal' | 'full'
+}
+
+/** A file: one thread that writes and one that reads. Throws what opening it throws. */
+export async function openFile(file: string, { busyTimeoutMs, synchronous }: LocalOptions): Promise<DatabaseStore> {
+  const location = resolve(file)
+  const place: WorkerPlace = { engine: 'libsql', file: location, readOnly: false, busyTimeoutMs, synchronous }
+  const writer = new WorkerConnection(place, location)
+  await writer.open()
+  const reader = new WorkerConnection({ ...place, readOnly: true }, location)
+  const copier = () => new WorkerConnection(place, location)
+  return new QueuedStore({ mode: 'file', location, writer, reader, copier })
+}
+
+/** An empty database that is gone when it is closed. */
+export async function openMemory(): Promise<DatabaseStore> {
+  const location = ':memory:'
+  const place: WorkerPlace = { engine: 'sqljs', file: '', readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' }
+  const writer = new WorkerConnection(place, location)
+  await writer.open()
+  return new QueuedStore({ mode: 'memory', location, writer, reader: null, copier: null })
+}

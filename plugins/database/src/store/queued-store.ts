@@ -1,0 +1,276 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import {
+  type DatabaseCallOptions,
+  type DatabaseCapabilities,
+  type DatabaseMode,
+  type DatabaseStore,
+  type DatabaseTransaction,
+  type DatabaseTransactionOptions,
+  databaseErrors,
+  type SqlParameters,
+  type SqlResult,
+  type SqlStatement
+} from '@svc/contracts'
+import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { type AdmittedStatement, admit, splitScript } from '../sql/admit.ts'
+import { placeIn } from '../sql/scan.ts'
+import type { Facts } from '../worker/protocol.ts'
+import type { Connection } from './connection.ts'
+import { storeError } from './failures.ts'
+import { WriterQueue } from './writer-queue.ts'
+
+const TRANSACTION_TIMEOUT_MS = 30_000
+
+export interface QueuedStoreOptions {
+  readonly mode: DatabaseMode
+  /** Path or URL for messages. */
+  readonly location: string
+  readonly writer: Connection
+  /** A second connection that sees what is committed; without it queries take turns with the writers. */
+  readonly reader: Connection | null
+  /** A connection for one copy; null takes the writer's, undefined where copies cannot be made. */
+  readonly copier?: (() => Connection) | null
+}
+
+/** Any store: checks statements, gives writers their turns, and keeps a transaction to itself. */
+export class QueuedStore implements DatabaseStore {
+  readonly mode: DatabaseMode
+  readonly location: string
+  readonly #writer: Connection
+  readonly #reader: Connection | null
+  readonly #copier: (() => Connection) | null | undefined
+  readonly #queue: WriterQueue
+  /** The transaction that the running code is in. */
+  readonly #inside = new AsyncLocalStorage<{ open: boolean }>()
+  readonly #copies = new Set<Promise<unknown>>()
+  #closing: Promise<void> | null = null
+
+  constructor({ mode, location, writer, reader, copier }: QueuedStoreOptions) {
+    this.mode = mode
+    this.location = location
+    this.#writer = writer
+    this.#reader = reader
+    this.#copier = copier
+    this.#queue = new WriterQueue(
+      statements => writer.group(statements),
+      (failure, statement) => storeError(failure, location, statement)
+    )
+  }
+
+  async capabilities(): Promise<DatabaseCapabilities> {
+    const { fts, vector }: Facts = await this.#writer.open()
+    return {
+      fts,
+      vector,
+      replica: this.mode === 'replica',
+      durable: this.mode !== 'memory',
+      mvcc: false,
+      backup: this.#copier !== undefined
+    }
+  }
+
+  async query(sql: string, parameters?: SqlParameters, { signal }: DatabaseCallOptions = {}): Promise<SqlResult> {
+    this.#assertUsable()
+    const statement = admit(sql, parameters, true)
+    signal?.throwIfAborted()
+    if (this.#reader !== null) return this.#reader.query(statement)
+    return this.#queue.turn(() => this.#writer.query(statement), signal)
+  }
+
+  async execute(sql: string, parameters?: SqlParameters, { signal }: DatabaseCallOptions = {}): Promise<SqlResult> {
+    this.#assertUsable()
+    const statement = admit(sql, parameters, false)
+    if (statement.alone) return this.#queue.turn(() => this.#writer.alone(statement), signal)
+    return this.#queue.write(statement, signal)
+  }
+
+  async batch(
+    statements: readonly SqlStatement[],
+    { signal }: DatabaseCallOptions = {}
+  ): Promise<readonly SqlResult[]> {
+    this.#assertUsable()
+    const admitted = statements.map((each, index) =>
+      numbered(index, () => {
+        const { sql, parameters } = typeof each === 'string' ? { sql: each, parameters: undefined } : each
+        return withoutAlone(admit(sql, parameters, false))
+      })
+    )
+    if (admitted.length === 0) return []
+    return this.#queue.turn(async () => {
+      try {
+        return await this.#writer.batch(admitted)
+      } catch (error) {
+        throw withStatement(error, admitted)
+      }
+    }, signal)
+  }
+
+  async migrate(sql: string, { signal }: DatabaseCallOptions = {}): Promise<void> {
+    this.#assertUsable()
+    const parts = splitScript(sql)
+    const admitted = parts.map((part, index) => numbered(index, () => withoutAlone(admit(part.sql, undefined, false))))
+    if (admitted.length === 0) return
+    await this.#queue.turn(async () => {
+      try {
+        await this.#writer.batch(admitted)
+      } catch (error) {
+        throw withPlaceInScript(withStatement(error, admitted), sql, parts)
+      }
+    }, signal)
+  }
+
+  async transaction<A>(
+    run: (tx: DatabaseTransaction) => Promise<A>,
+    { signal, timeoutMs = TRANSACTION_TIMEOUT_MS }: DatabaseTransactionOptions = {}
+  ): Promise<A> {
+    this.#assertUsable()
+    return this.#queue.turn(async () => {
+      await this.#writer.begin()
+      const state = { open: true, ended: 'it ended' }
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          state.ended = `it took more than ${timeoutMs} ms and was rolled back`
+          reject(this.#ended(state.ended))
+        }, timeoutMs)
+      })
+      const step = (sql: string, parameters: SqlParameters | undefined, reads: boolean): Promise<SqlResult> => {
+        if (!state.open) throw this.#ended(state.ended)
+        return this.#writer.run(withoutAlone(admit(sql, parameters, reads)))
+      }
+      const tx: DatabaseTransaction = {
+        query: async (sql, parameters) => step(sql, parameters, true),
+        execute: async (sql, parameters) => step(sql, parameters, false)
+      }
+      try {
+        const result = await Promise.race([this.#inside.run(state, async () => run(tx)), late])
+        state.open = false
+        await this.#writer.commit()
+        return result
+      } catch (error) {
+        state.open = false
+        await this.#writer.rollback()
+        throw error
+      } finally {
+        clearTimeout(timer)
+      }
+    }, signal)
+  }
+
+  async sync(): Promise<void> {
+    this.#assertUsable()
+    await this.#queue.turn(() => this.#writer.sync(), undefined)
+  }
+
+  async backup(file: string): Promise<void> {
+    this.#assertUsable()
+    if (this.#copier === undefined)
+      throw databaseErrors.create('DBS_UNSUPPORTED', `${this.location}: copies are made where the database lives`)
+    const copying = this.#copy(file)
+    this.#copies.add(copying)
+    try {
+      await copying
+    } finally {
+      this.#copies.delete(copying)
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#queue.idle()
+    await Promise.allSettled(this.#copies)
+    await this.#reader?.close()
+    await this.#writer.close()
+  }
+
+  /** Beside the file first, so that what has the name is whole. */
+  async #copy(file: string): Promise<void> {
+    const failed = (why: string, cause?: unknown): Error =>
+      databaseErrors.create('DBS_BACKUP_FAILED', `${this.location} was not copied to ${file}: ${why}`, { cause })
+    if ((await stat(file).catch(() => null)) !== null) throw failed('there is such a file')
+    const partial = `${file}.partial-${process.pid}`
+    try {
+      if (this.#copier === null) await this.#queue.turn(() => this.#writer.backup(partial), undefined)
+      else await using(this.#copier?.() as Connection, connection => connection.backup(partial))
+      const handle = await open(partial, 'r+')
+      await handle.sync().finally(() => handle.close())
+      await rename(partial, file)
+    } catch (error) {
+      await rm(partial, { force: true })
+      if (isSvcError(error, 'DBS_FULL')) throw error
+      throw failed(error instanceof Error ? error.message : String(error), error)
+    }
+  }
+
+  #assertUsable(): void {
+    if (this.#closing !== null) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
+    if (this.#inside.getStore()?.open !== true) return
+    throw databaseErrors.create('DBS_NESTED', `${this.location} is used inside of its own transaction`, {
+      hint: 'use the transaction that was handed in: the store waits for its end'
+    })
+  }
+
+  #ended(why: string): Error {
+    return databaseErrors.create('DBS_TRANSACTION_ENDED', `${this.location}: a transaction cannot be used: ${why}`)
+  }
+}
+
+async function using(connection: Connection, run: (connection: Connection) => Promise<void>): Promise<void> {
+  try {
+    await run(connection)
+  } finally {
+    await connection.close()
+  }
+}
+
+function withoutAlone(statement: AdmittedStatement): AdmittedStatement {
+  if (!statement.alone) return statement
+  throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
+    hint: 'give it to execute()',
+    data: { sql: statement.sql }
+  })
+}
+
+function numbered<A>(statement: number, run: () => A): A {
+  try {
+    return run()
+  } catch (error) {
+    throw isSvcError(error) ? amended(error, { data: { ...(error.data as object), statement } }) : error
+  }
+}
+
+/** A batch fails as a whole; what it says is completed by the text of the statement that it names. */
+function withStatement(error: unknown, statements: readonly AdmittedStatement[]): unknown {
+  if (!isSvcError(error)) return error
+  const data = (error.data ?? {}) as { statement?: number; offset?: number }
+  const statement = data.statement === undefined ? undefined : statements[data.statement]
+  if (statement === undefined) return error
+  const at = data.offset === undefined ? error.at : placeIn(statement.sql, data.offset)
+  return amended(error, { data: { ...data, sql: statement.sql }, ...(at === undefined ? {} : { at }) })
+}
+
+function withPlaceInScript(error: unknown, script: string, parts: ReturnType<typeof splitScript>): unknown {
+  if (!isSvcError(error)) return error
+  const data = (error.data ?? {}) as { statement?: number; offset?: number }
+  const part = data.statement === undefined ? undefined : parts[data.statement]
+  if (part === undefined) return error
+  return amended(error, { at: placeIn(script, part.at + (data.offset ?? 0)) })
+}
+
+function amended(error: SvcError, changed: { readonly data?: unknown; readonly at?: SvcError['at'] }): SvcError {
+  const { code, message, status, hint, plugin, cause } = error
+  const at = changed.at ?? error.at
+  return new SvcError(code, message, {
+    status,
+    ...(hint === undefined ? {} : { hint }),
+    ...(plugin === undefined ? {} : { plugin }),
+    ...(at === undefined ? {} : { at }),
+    data: changed.data ?? error.data,
+    cause
+  })
+}

@@ -1,0 +1,209 @@
+import { Worker } from 'node:worker_threads'
+import { databaseErrors, type SqlResult } from '@svc/contracts'
+import type { SvcError } from '@svc/plugin-sdk'
+import type {
+  BoundStatement,
+  Facts,
+  OperationName,
+  Outcome,
+  WorkerOperations,
+  WorkerPlace,
+  WorkerReply
+} from '../worker/protocol.ts'
+import type { Connection } from './connection.ts'
+import { storeError } from './failures.ts'
+
+/** The worker lies beside the compiled plugin; threads take no sources. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/store-worker.cjs' : './store-worker.cjs',
+  import.meta.url
+)
+
+interface Pending {
+  readonly statement: BoundStatement | undefined
+  resolve(answer: unknown): void
+  reject(error: unknown): void
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly pending: Map<number, Pending>
+  /** Settles with its first call, that which opens the database. */
+  readonly opened: Promise<Facts>
+  readonly ended: Promise<void>
+}
+
+/**
+ * A connection in a thread of its own, which keeps the event loop free. A thread that dies takes its calls with it; the
+ * next call gets a new one, unless what it held was in memory.
+ */
+export class WorkerConnection implements Connection {
+  readonly #place: WorkerPlace
+  readonly #location: string
+  #thread: Thread | null = null
+  #next = 0
+  #inTransaction = false
+  /** Why there will be no other thread. */
+  #over: SvcError | null = null
+
+  constructor(place: WorkerPlace, location: string) {
+    this.#place = place
+    this.#location = location
+  }
+
+  open(): Promise<Facts> {
+    return this.#ready().opened
+  }
+
+  query(statement: BoundStatement): Promise<SqlResult> {
+    return this.#ask('query', statement, statement)
+  }
+
+  group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+    return this.#ask('group', statements)
+  }
+
+  async batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]> {
+    return this.#ask('batch', statements)
+  }
+
+  alone(statement: BoundStatement): Promise<SqlResult> {
+    return this.#ask('alone', statement, statement)
+  }
+
+  async begin(): Promise<void> {
+    await this.#ask('begin', null)
+    this.#inTransaction = true
+  }
+
+  async run(statement: BoundStatement): Promise<SqlResult> {
+    this.#assertInTransaction()
+    return this.#ask('run', statement, statement)
+  }
+
+  async commit(): Promise<void> {
+    this.#assertInTransaction()
+    this.#inTransaction = false
+    await this.#ask('commit', null)
+  }
+
+  async rollback(): Promise<void> {
+    // A thread that died has rolled back by that.
+    if (!this.#inTransaction) return
+    this.#inTransaction = false
+    await this.#ask('rollback', null)
+  }
+
+  async backup(file: string): Promise<void> {
+    await this.#ask('backup', file)
+  }
+
+  async sync(): Promise<void> {
+    await this.#ask('sync', null)
+  }
+
+  async close(): Promise<void> {
+    const thread = this.#thread
+    this.#over ??= databaseErrors.create('DBS_CLOSED', `${this.#location} is closed`)
+    if (thread === null) return
+    await this.#send(thread, 'close', null).catch(() => {})
+    // The process waits for the end of the thread, by which the file is released.
+    thread.worker.ref()
+    await thread.ended
+  }
+
+  /** Ends the thread as a crash would. */
+  async terminate(): Promise<void> {
+    await this.#thread?.worker.terminate()
+  }
+
+  #assertInTransaction(): void {
+    if (!this.#inTransaction) throw this.#lost('its thread ended in the midst of a transaction, which was rolled back')
+  }
+
+  async #ask<O extends OperationName>(
+    op: O,
+    given: WorkerOperations[O]['given'],
+    statement?: BoundStatement
+  ): Promise<WorkerOperations[O]['answer']> {
+    const thread = this.#ready()
+    await thread.opened
+    return this.#send(thread, op, given, statement)
+  }
+
+  #send<O extends OperationName>(
+    { worker, pending }: Thread,
+    op: O,
+    given: WorkerOperations[O]['given'],
+    statement?: BoundStatement
+  ): Promise<WorkerOperations[O]['answer']> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++
+      pending.set(id, { statement, resolve: resolve as Pending['resolve'], reject })
+      worker.ref()
+      worker.postMessage({ id, op, given })
+    })
+  }
+
+  #ready(): Thread {
+    if (this.#over !== null) throw this.#over
+    this.#thread ??= this.#start()
+    return this.#thread
+  }
+
+  #start(): Thread {
+    // Without the loaders and flags that the process was started with.
+    const worker = new Worker(SCRIPT, { workerData: this.#place, execArgv: [] })
+    // Waiting for a caller is no reason to keep the process alive.
+    worker.unref()
+    const pending = new Map<number, Pending>()
+    let reason = 'its thread ended'
+    worker.on('message', (reply: WorkerReply) => this.#settle(worker, pending, reply))
+    worker.on('error', error => {
+      reason = `its thread ended with an error: ${error.message}`
+    })
+    const ended = new Promise<void>(resolve => {
+      worker.once('exit', () => {
+        this.#gone(pending, reason)
+        resolve()
+      })
+    })
+    const thread: { -readonly [K in keyof Thread]: Thread[K] } = {
+      worker,
+      pending,
+      opened: Promise.resolve({ fts: false, vector: false }),
+      ended
+    }
+    thread.opened = this.#send(thread, 'open', null)
+    // What could not be opened may be another time.
+    thread.opened.catch(async () => {
+      if (this.#thread === thread) this.#thread = null
+      await worker.terminate()
+    })
+    return thread
+  }
+
+  #settle(worker: Worker, pending: Map<number, Pending>, reply: WorkerReply): void {
+    const waiting = pending.get(reply.id)
+    pending.delete(reply.id)
+    if (pending.size === 0) worker.unref()
+    if (reply.ok) waiting?.resolve(reply.answer)
+    else waiting?.reject(storeError(reply.failure, this.#location, waiting.statement))
+  }
+
+  #gone(pending: Map<number, Pending>, reason: string): void {
+    if (this.#thread?.pending === pending) {
+      this.#thread = null
+      this.#inTransaction = false
+      if (this.#place.engine === 'sqljs') this.#over ??= this.#lost(`${reason}, and what was in memory is gone`)
+    }
+    for (const { reject } of pending.values()) reject(this.#lost(reason))
+    pending.clear()
+  }
+
+  #lost(why: string): SvcError {
+    return databaseErrors.create('DBS_LOST', `${this.#location}: ${why}`, {
+      hint: 'whether the last change was made can be seen in the database'
+    })
+  }
+}

@@ -1,0 +1,93 @@
+import type { SqlResult } from '@svc/contracts'
+import type { BoundStatement, Outcome } from '../worker/protocol.ts'
+
+interface Waiting {
+  /** A write for itself, which may share a commit with its neighbours; else `turn` is the whole turn. */
+  readonly statement: BoundStatement | null
+  readonly signal: AbortSignal | undefined
+  turn(): Promise<void>
+  settle(outcome: Outcome): void
+  reject(error: unknown): void
+}
+
+/** Writes that are committed together at most. */
+const GROUP = 256
+
+/** Writers take turns in the order in which they came; small writes that wait beside each other share one. */
+export class WriterQueue {
+  readonly #group: (statements: readonly BoundStatement[]) => Promise<readonly Outcome[]>
+  readonly #fail: (failure: Extract<Outcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
+  #waiting: Waiting[] = []
+  #pumping: Promise<void> | null = null
+
+  constructor(
+    group: (statements: readonly BoundStatement[]) => Promise<readonly Outcome[]>,
+    fail: (failure: Extract<Outcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
+  ) {
+    this.#group = group
+    this.#fail = fail
+  }
+
+  write(statement: BoundStatement, signal: AbortSignal | undefined): Promise<SqlResult> {
+    return new Promise((resolve, reject) => {
+      this.#add({
+        statement,
+        signal,
+        turn: async () => {},
+        settle: outcome => (outcome.ok ? resolve(outcome.result) : reject(this.#fail(outcome.failure, statement))),
+        reject
+      })
+    })
+  }
+
+  turn<A>(run: () => Promise<A>, signal: AbortSignal | undefined): Promise<A> {
+    return new Promise((resolve, reject) => {
+      const turn = (): Promise<void> => run().then(resolve, reject)
+      this.#add({ statement: null, signal, turn, settle: () => {}, reject })
+    })
+  }
+
+  /** Resolves when everything that waits has had its turn. */
+  async idle(): Promise<void> {
+    await this.#pumping
+  }
+
+  #add(waiting: Waiting): void {
+    if (waiting.signal?.aborted === true) {
+      waiting.reject(waiting.signal.reason)
+      return
+    }
+    this.#waiting.push(waiting)
+    // Callers of one turn of the event loop are a group.
+    this.#pumping ??= Promise.resolve().then(() => this.#pump())
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const first = this.#waiting[0] as Waiting
+      if (first.statement === null) {
+        this.#waiting.shift()
+        if (first.signal?.aborted === true) first.reject(first.signal.reason)
+        else await first.turn()
+      } else await this.#writeGroup()
+    }
+    this.#pumping = null
+  }
+
+  async #writeGroup(): Promise<void> {
+    const end = this.#waiting.findIndex(({ statement }) => statement === null)
+    const taken = this.#waiting.splice(0, Math.min(end < 0 ? this.#waiting.length : end, GROUP))
+    const group = taken.filter(({ signal, reject }) => {
+      if (signal?.aborted !== true) return true
+      reject(signal.reason)
+      return false
+    })
+    if (group.length === 0) return
+    try {
+      const outcomes = await this.#group(group.map(({ statement }) => statement as BoundStatement))
+      for (const [index, each] of group.entries()) each.settle(outcomes[index] as Outcome)
+    } catch (error) {
+      for (const { reject } of group) reject(error)
+    }
+  }
+}

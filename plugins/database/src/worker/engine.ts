@@ -1,0 +1,47 @@
+import type { SqlResult } from '@svc/contracts'
+import type { BoundStatement, Facts, Failure } from './protocol.ts'
+
+/** One connection, used by one thread, where a call ends before the next begins. */
+export interface Engine {
+  /** Throws {@link EngineFailure}, as everything here. */
+  run(statement: BoundStatement): SqlResult
+  /** Any number of statements without parameters. */
+  exec(sql: string): void
+  readonly inTransaction: boolean
+  facts(): Facts
+  backup(file: string): void
+  /** Brings a replica up to date. */
+  sync(): void
+  close(): void
+}
+
+export class EngineFailure extends Error implements Failure {
+  override readonly name = 'EngineFailure'
+  readonly code: string
+  readonly compiling: boolean
+  readonly offset: number | null
+
+  constructor(message: string, code: string, compiling = false, offset: number | null = null) {
+    super(message)
+    this.code = code
+    this.compiling = compiling
+    this.offset = offset
+  }
+}
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof EngineFailure) {
+    const { message, code, compiling, offset } = error
+    return { message, code, compiling, offset }
+  }
+  return {
+    message: error instanceof Error ? error.message : String(error),
+    code: 'SQLITE_ERROR',
+    compiling: false,
+    offset: null
+  }
+}
+
+/** Statements that count what they change. */
+export const CHANGING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE', 'UPDATE', 'DELETE'])
+export const INSERTING: ReadonlySet<string> = new Set(['INSERT', 'REPLACE'])

@@ -1,0 +1,156 @@
+import { createRequire } from 'node:module'
+import type { SqlResult } from '@svc/contracts'
+import { readValue } from '../sql/engine-values.ts'
+import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
+import { locate } from './locate.ts'
+import type { BoundStatement, Facts, WorkerPlace } from './protocol.ts'
+import { StatementCache } from './statement-cache.ts'
+
+/** What is used of the binding; its own types lack the half of it. */
+interface NativeStatement {
+  readonly reader: boolean
+  raw(on: boolean): this
+  safeIntegers(on: boolean): this
+  columns(): { readonly name: string }[]
+  all(values: readonly unknown[]): (bigint | number | string | Buffer | null)[][]
+  run(values: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number }
+}
+interface NativeDatabase {
+  readonly inTransaction: boolean
+  prepare(sql: string): NativeStatement
+  exec(sql: string): void
+  sync(): void
+  close(): void
+}
+type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
+
+const STATEMENTS = 256
+
+export class LibsqlEngine implements Engine {
+  readonly #database: NativeDatabase
+  readonly #statements = new StatementCache<NativeStatement>(STATEMENTS, () => {})
+
+  /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
+  constructor({ file, replicaOf }: WorkerPlace) {
+    const Native = loadBinding()
+    this.#database = attempt(
+      () => new Native(file, replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token })
+    )
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction
+  }
+
+  run({ sql, values, verb }: BoundStatement): SqlResult {
+    const statement = this.#statements.take(sql, () => this.#prepare(sql))
+    try {
+      // Always an array: a single value of another kind would end the process.
+      if (!statement.reader) return this.#changed(verb, [], [], statement.run(values))
+      const rows = statement.all(values).map(row => row.map(readNative))
+      // Asked only now: after a change of schema the statement was compiled again by its first step.
+      const columns = statement.columns().map(({ name }) => name)
+      return this.#changed(verb, columns, rows, null)
+    } catch (error) {
+      // One that failed to get a lock is not reset, and what follows it would be acknowledged without being committed.
+      this.#statements.drop(sql)
+      throw nativeFailure(error)
+    }
+  }
+
+  exec(sql: string): void {
+    attempt(() => this.#database.exec(sql))
+  }
+
+  facts(): Facts {
+    const works = (sql: string): boolean => {
+      try {
+        this.#database.prepare(sql).all([])
+        return true
+      } catch {
+        return false
+      }
+    }
+    return { fts: works('SELECT fts5_source_id()'), vector: works("SELECT vector32('[1]')") }
+  }
+
+  backup(file: string): void {
+    attempt(() => this.#database.prepare('VACUUM INTO ?').run([file]))
+  }
+
+  sync(): void {
+    attempt(() => this.#database.sync())
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.#database.close()
+  }
+
+  #prepare(sql: string): NativeStatement {
+    try {
+      const statement = this.#database.prepare(sql).safeIntegers(true)
+      return statement.reader ? statement.raw(true) : statement
+    } catch (error) {
+      const failure = nativeFailure(error)
+      throw new EngineFailure(failure.message, failure.code, true, this.#locate(sql, failure.message))
+    }
+  }
+
+  #locate(sql: string, message: string): number | null {
+    return locate(sql, message, prefix => {
+      try {
+        this.#database.prepare(prefix)
+        return null
+      } catch (error) {
+        return nativeFailure(error).message
+      }
+    })
+  }
+
+  /** The binding's numbers are SQLite's running ones, which a statement that changes nothing leaves as they were. */
+  #changed(
+    verb: string,
+    columns: readonly string[],
+    rows: SqlResult['rows'],
+    told: { readonly changes: number; readonly lastInsertRowid: number } | null
+  ): SqlResult {
+    if (!CHANGING.has(verb)) return { columns, rows, changes: 0, lastInsertId: null }
+    const exact = told !== null && Number.isSafeInteger(told.lastInsertRowid)
+    const [changes, lastInsertId] = exact ? [told.changes, told.lastInsertRowid] : this.#counts()
+    const inserted = INSERTING.has(verb) && Number(changes) > 0
+    return { columns, rows, changes: Number(changes), lastInsertId: inserted ? lastInsertId : null }
+  }
+
+  #counts(): [number, number | bigint] {
+    const sql = 'SELECT changes(), last_insert_rowid()'
+    const [row = []] = this.#statements.take(sql, () => this.#prepare(sql)).all([])
+    return row.map(readNative) as [number, number | bigint]
+  }
+}
+
+function loadBinding(): NativeConstructor {
+  try {
+    return createRequire(import.meta.url)('libsql') as NativeConstructor
+  } catch (error) {
+    throw new EngineFailure(error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error), 'NO_BINDING')
+  }
+}
+
+/** Buffers of the binding may share memory with others. */
+function readNative(value: bigint | number | string | Buffer | null) {
+  return readValue(value instanceof Uint8Array ? new Uint8Array(value) : value)
+}
+
+function attempt<A>(run: () => A): A {
+  try {
+    return run()
+  } catch (error) {
+    throw nativeFailure(error)
+  }
+}
+
+function nativeFailure(error: unknown): EngineFailure {
+  const { message, code } = error as { message?: unknown; code?: unknown }
+  return new EngineFailure(String(message), typeof code === 'string' ? code : 'SQLITE_ERROR')
+}

@@ -1,0 +1,20 @@
+import { tokens } from '../sql/scan.ts'
+
+const NEAR = /^near "([\s\S]*)": syntax error$/
+const UNKNOWN = /^no such (?:table|column|function|index|module): (?:.*\.)?([^.]+)$/
+
+/**
+ * Where in a text the parser stopped. SQLite names the token alone: of several such tokens it is the first one whose
+ * prefix of the text fails at that token, and does not merely lack its end. `complain` compiles a text and returns what
+ * is said against it.
+ */
+export function locate(sql: string, message: string, complain: (prefix: string) => string | null): number | null {
+  if (message === 'incomplete input') return sql.trimEnd().length
+  const near = NEAR.exec(message)?.[1]
+  const name = near ?? UNKNOWN.exec(message)?.[1]
+  if (name === undefined || name === '') return null
+  const found = [...tokens(sql)].filter(({ text }) => text === name || text.slice(1, -1) === name)
+  if (found.length < 2) return found[0]?.at ?? null
+  if (near === undefined) return null
+  return found.find(({ at, text }) => complain(sql.slice(0, at + text.length)) === message)?.at ?? null
+}

@@ -1,0 +1,227 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SqlResult } from '@svc/contracts'
+import { type Engine, EngineFailure, failureOf } from './engine.ts'
+import { LibsqlEngine } from './libsql-engine.ts'
+import type { BoundStatement, Facts, OperationName, Outcome, WorkerOperations, WorkerPlace } from './protocol.ts'
+import { SqlJsEngine } from './sqljs-engine.ts'
+
+/** Waiting for a lock: milliseconds, doubled up to the second number. */
+const FIRST_WAIT_MS = 1
+const LONGEST_WAIT_MS = 40
+/** Kibibytes of pages that a connection keeps. */
+const PAGE_CACHE_KIB = 65_536
+
+/**
+ * What a thread does with its one connection. Calls come one after the other; only the waiting for a lock is asynchronous,
+ * so that the binding never blocks on one and never leaves a statement half done.
+ */
+export class ConnectionService {
+  readonly #place: WorkerPlace
+  #opened: Engine | null = null
+  /** Whether a transaction of the caller's is open; some failures end one. */
+  #begun = false
+
+  constructor(place: WorkerPlace) {
+    this.#place = place
+  }
+
+  answer<O extends OperationName>(
+    op: O,
+    given: WorkerOperations[O]['given']
+  ): Promise<WorkerOperations[O]['answer']> | WorkerOperations[O]['answer'] {
+    const answers: {
+      readonly [N in OperationName]: (
+        given: WorkerOperations[N]['given']
+      ) => Promise<WorkerOperations[N]['answer']> | WorkerOperations[N]['answer']
+    } = {
+      open: () => this.#open(),
+      query: statement => this.#query(statement),
+      group: statements => this.#group(statements),
+      batch: statements => this.#batch(statements),
+      alone: statement => this.#alone(statement),
+      begin: async () => {
+        await this.#begin()
+        this.#begun = true
+        return null
+      },
+      run: statement => this.#run(statement),
+      commit: () => {
+        this.#assertBegun()
+        this.#begun = false
+        return this.#commit()
+      },
+      rollback: () => {
+        this.#begun = false
+        return this.#rollback()
+      },
+      backup: file => {
+        this.#engine.backup(file)
+        return null
+      },
+      sync: () => {
+        this.#engine.sync()
+        return null
+      },
+      close: () => {
+        this.#opened?.close()
+        this.#opened = null
+        return null
+      }
+    }
+    return answers[op](given)
+  }
+
+  get #engine(): Engine {
+    if (this.#opened === null) throw new EngineFailure('the database is not open', 'SQLITE_MISUSE')
+    return this.#opened
+  }
+
+  async #open(): Promise<Facts> {
+    const { engine, readOnly, synchronous, replicaOf } = this.#place
+    if (engine === 'sqljs') this.#opened = await SqlJsEngine.open('PRAGMA foreign_keys = 1')
+    else {
+      this.#opened = new LibsqlEngine(this.#place)
+      // A replica has its own journal, and its primary the settings.
+      if (replicaOf === undefined) {
+        await this.#patiently(() => this.#engine.exec('PRAGMA journal_mode = WAL'))
+        this.#engine.exec(
+          `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
+        )
+      }
+    }
+    // Says at once whether the file is a database.
+    await this.#patiently(() =>
+      this.#engine.run({ sql: 'SELECT count(*) FROM sqlite_master', values: [], verb: 'SELECT' })
+    )
+    const facts = this.#engine.facts()
+    if (readOnly) this.#engine.exec('PRAGMA query_only = 1')
+    return facts
+  }
+
+  async #query(statement: BoundStatement): Promise<SqlResult> {
+    const { readOnly, replicaOf } = this.#place
+    const engine = this.#engine
+    if (readOnly || replicaOf !== undefined) return this.#patiently(() => engine.run(statement))
+    engine.exec('PRAGMA query_only = 1')
+    try {
+      return engine.run(statement)
+    } finally {
+      engine.exec('PRAGMA query_only = 0')
+    }
+  }
+
+  /** One commit for all; where that does not work out, one for each. */
+  async #group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+    const together =
+      statements.length > 1 && this.#place.replicaOf === undefined ? await this.#together(statements) : null
+    if (together !== null) return together
+    const outcomes: Outcome[] = []
+    for (const statement of statements) outcomes.push(await this.#single(statement))
+    return outcomes
+  }
+
+  /** Null where all was rolled back. A statement that fails undoes itself alone, unless it asks for more. */
+  async #together(statements: readonly BoundStatement[]): Promise<readonly Outcome[] | null> {
+    const engine = this.#engine
+    try {
+      await this.#begin()
+    } catch (error) {
+      return statements.map(() => ({ ok: false, failure: failureOf(error) }))
+    }
+    const outcomes: Outcome[] = []
+    for (const statement of statements) {
+      try {
+        outcomes.push({ ok: true, result: engine.run(statement) })
+      } catch (error) {
+        if (!engine.inTransaction) return null
+        outcomes.push({ ok: false, failure: failureOf(error) })
+      }
+    }
+    try {
+      await this.#commit()
+      return outcomes
+    } catch {
+      return null
+    }
+  }
+
+  async #single(statement: BoundStatement): Promise<Outcome> {
+    try {
+      const [result] = await this.#batch([statement])
+      return { ok: true, result: result as SqlResult }
+    } catch (error) {
+      return { ok: false, failure: failureOf(error) }
+    }
+  }
+
+  async #batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]> {
+    const engine = this.#engine
+    await this.#begin()
+    let statement = 0
+    try {
+      const results: SqlResult[] = []
+      for (; statement < statements.length; statement += 1)
+        results.push(engine.run(statements[statement] as BoundStatement))
+      await this.#commit()
+      return results
+    } catch (error) {
+      this.#rollback()
+      throw Object.assign(error as Error, { statement })
+    }
+  }
+
+  #run(statement: BoundStatement): SqlResult {
+    this.#assertBegun()
+    try {
+      return this.#engine.run(statement)
+    } catch (error) {
+      this.#begun = this.#engine.inTransaction
+      throw error
+    }
+  }
+
+  /** What came after it would be committed for itself. */
+  #assertBegun(): void {
+    if (!this.#begun) throw new EngineFailure('an earlier failure has rolled the transaction back', 'SQLITE_ABORT')
+  }
+
+  async #alone({ sql }: BoundStatement): Promise<SqlResult> {
+    await this.#patiently(() => this.#engine.exec(sql))
+    return { columns: [], rows: [], changes: 0, lastInsertId: null }
+  }
+
+  /** The lock is taken first: nothing later in the transaction can fail for want of it. */
+  #begin(): Promise<void> {
+    return this.#patiently(() => this.#engine.exec('BEGIN IMMEDIATE'))
+  }
+
+  async #commit(): Promise<null> {
+    try {
+      await this.#patiently(() => this.#engine.exec('COMMIT'))
+      return null
+    } catch (error) {
+      this.#rollback()
+      throw error
+    }
+  }
+
+  #rollback(): null {
+    if (this.#engine.inTransaction) this.#engine.exec('ROLLBACK')
+    return null
+  }
+
+  async #patiently<A>(run: () => A): Promise<A> {
+    const until = performance.now() + this.#place.busyTimeoutMs
+    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+      try {
+        return run()
+      } catch (error) {
+        const { code } = error as EngineFailure
+        const busy = code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')
+        if (!busy || performance.now() + wait > until) throw error
+        // Several who wait in step would meet again.
+        await sleep(wait * (0.5 + Math.random()))
+      }
+    }
+  }
+}

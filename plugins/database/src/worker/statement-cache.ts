@@ -1,0 +1,37 @@
+/** Prepared statements by their text; the one that was not used for longest makes room. */
+export class StatementCache<S> {
+  readonly #capacity: number
+  readonly #dispose: (statement: S) => void
+  readonly #statements = new Map<string, S>()
+
+  constructor(capacity: number, dispose: (statement: S) => void) {
+    this.#capacity = capacity
+    this.#dispose = dispose
+  }
+
+  take(sql: string, prepare: () => S): S {
+    const known = this.#statements.get(sql)
+    if (known !== undefined) {
+      this.#statements.delete(sql)
+      this.#statements.set(sql, known)
+      return known
+    }
+    const statement = prepare()
+    this.#statements.set(sql, statement)
+    if (this.#statements.size > this.#capacity) {
+      const oldest = this.#statements.keys().next().value
+      if (oldest !== undefined) this.drop(oldest)
+    }
+    return statement
+  }
+
+  drop(sql: string): void {
+    const statement = this.#statements.get(sql)
+    this.#statements.delete(sql)
+    if (statement !== undefined) this.#dispose(statement)
+  }
+
+  clear(): void {
+    for (const sql of [...this.#statements.keys()]) this.drop(sql)
+  }
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { databaseStoreSuite } from '@svc/contracts/conformance'
+import t from 'tap'
+import { openRemote } from '../src/remote/remote-store.ts'
+import { startHranaServer } from './hrana-server.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'remote-'))
+t.teardown(() => rm(folder, { recursive: true }))
+let files = 0
+const freshFile = (): string => join(folder, `${(files += 1)}.db`)
+const TOKEN = 'let-me-in'
+
+t.test('a remote database keeps the contract of a store', async t => {
+  const open = async () => {
+    const server = await startHranaServer(freshFile(), TOKEN)
+    t.teardown(() => server.close())
+    return openRemote({ url: server.url, token: TOKEN, timeoutMs: 5_000 })
+  }
+  for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
+})
+
+t.test('with a server that has its faults', async t => {
+  const server = await startHranaServer(freshFile(), TOKEN)
+  t.teardown(() => server.close())
+  const store = await openRemote({ url: server.url, token: TOKEN, timeoutMs: 200 })
+  t.teardown(() => store.close())
+  await store.migrate('CREATE TABLE items (name)')
+  const faulty = async (fault: typeof server.fault, run: () => Promise<unknown>) => {
+    server.fault = fault
+    try {
+      return await run()
+    } finally {
+      server.fault = 'none'
+    }
+  }
+
+  await t.test('a wrong token is said to be one, without showing it', async t => {
+    const error = await openRemote({ url: server.url, token: 'wrong-token', timeoutMs: 200 }).catch(error => error)
+    t.equal(error.code, 'DBS_UNAUTHORIZED')
+    t.notMatch(JSON.stringify([error.message, error.data, error.hint]), 'wrong-token')
+    await faulty('forbidden', () => t.rejects(store.execute('DELETE FROM items'), { code: 'DBS_UNAUTHORIZED' }))
+  })
+
+  await t.test('a server that drops, breaks or hangs is unreachable, and served again when it is well', async t => {
+    for (const fault of ['drop', 'broken', 'hang'] as const)
+      await faulty(fault, () => t.rejects(store.query('SELECT 1'), { code: 'DBS_UNREACHABLE' }))
+    t.same((await store.query('SELECT 1')).rows, [[1]])
+  })
+
+  await t.test('a write without an answer is said to have been made or not', async t => {
+    await faulty('drop-after', () =>
+      t.rejects(store.execute("INSERT INTO items VALUES ('a')"), {
+        code: 'DBS_UNREACHABLE',
+        message: /may have been made or not/
+      })
+    )
+    t.same((await store.query('SELECT name FROM items')).rows, [['a']], 'this one was')
+  })
+
+  await t.test('a transaction whose server fails is rolled back, and the next one has its turn', async t => {
+    await t.rejects(
+      store.transaction(async tx => {
+        await tx.execute("INSERT INTO items VALUES ('b')")
+        await faulty('drop', () => tx.execute("INSERT INTO items VALUES ('c')"))
+      }),
+      { code: 'DBS_UNREACHABLE' }
+    )
+    await store.execute("INSERT INTO items VALUES ('d')")
+    t.same((await store.query('SELECT name FROM items')).rows, [['a'], ['d']])
+  })
+
+  await t.test('nobody at the address is unreachable', async t => {
+    const gone = await startHranaServer(freshFile(), TOKEN)
+    await gone.close()
+    await t.rejects(openRemote({ url: gone.url, token: TOKEN, timeoutMs: 200 }), { code: 'DBS_UNREACHABLE' })
+  })
+})
