@@ -29,8 +29,8 @@ export async function readFactors(
     for (const site of sites) {
       signal?.throwIfAborted()
       const { rank, a, b } = await readSite(site, updates, reader)
-      tensors.set(`${site.name}.a`, runtime.constant([site.inputs, rank], a))
-      tensors.set(`${site.name}.b`, runtime.constant([rank, site.outputs], b))
+      tensors.set(`${site.name}.a`, await runtime.constant([site.inputs, rank], a))
+      tensors.set(`${site.name}.b`, await runtime.constant([rank, site.outputs], b))
       bytes += a.byteLength + b.byteLength
     }
     return { inputs: Object.fromEntries(tensors), bytes, release }

@@ -101,10 +101,10 @@ export class CachePool {
     for (const index of this.#surface.keys()) {
       const old = this.#states[index]
       if (old?.shape[2] === capacity) continue
-      const state = runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision)
+      const state = await runtime.state([this.#rows, config.keyValueHeads, capacity, config.headSize], precision)
       for (const [row, end] of lengths.entries()) {
         if (old === undefined || end === 0) continue
-        runtime.copy({ state: old, row, start: 0, end }, { state, row })
+        await runtime.copy({ state: old, row, start: 0, end }, { state, row })
         await this.#breathe(end)
       }
       old?.release()
@@ -115,7 +115,7 @@ export class CachePool {
   /** Copies positions `start` to `end` from one row to another. */
   async copy(from: number, to: number, start: number, end: number): Promise<void> {
     for (const state of this.#states) {
-      this.#options.runtime.copy({ state, row: from, start, end }, { state, row: to })
+      await this.#options.runtime.copy({ state, row: from, start, end }, { state, row: to })
       await this.#breathe(end - start)
     }
   }

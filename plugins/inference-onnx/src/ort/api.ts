@@ -1,4 +1,5 @@
 import { inferenceErrors } from '../errors.ts'
+import type { Line } from './turns.ts'
 
 /**
  * ONNX Runtime's C interface, called from JavaScript through koffi.
@@ -93,6 +94,8 @@ interface Library {
   readonly functions: Map<string, Native>
   /** Plug-in providers that were registered, by path: names of the providers that each of them brought. */
   readonly providers: Map<string, readonly string[]>
+  /** Users of devices that take one of them at a time. */
+  line?: Line
 }
 
 /** The part of koffi that is used. */
@@ -225,6 +228,12 @@ export class OrtApi {
   /** Plug-in providers that were registered with this library, by path, by whichever user of it. */
   get providers(): Map<string, readonly string[]> {
     return this.#library.providers
+  }
+
+  /** Where users of this library line up for devices that take one of them at a time. */
+  get line(): Line {
+    this.#library.line ??= { last: Promise.resolve() }
+    return this.#library.line
   }
 
   #function(name: FunctionName): Native {

@@ -8,6 +8,7 @@ export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarg
   return {
     id: `cuda:${index}`,
     addressable: true,
+    concurrent: true,
     append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index),
     // What copies between host and device comes with registering a provider, which the bundled one computes without.
     enableCopies: (api, environment) => void registeredProviders(api, environment, provider.path)

@@ -1,18 +1,24 @@
 import { type ElementType, type Precision, storedType } from '../onnx/graph.ts'
 import type { OrtApi, Pointer } from './api.ts'
 import { elementBytes, elementCount, type Tensor } from './runtime.ts'
+import type { Turns } from './turns.ts'
 
 /** `OrtMemoryInfoDeviceType_CPU` */
 const DEVICE_CPU = 0
 
-/** Memory of the device that a session computes on, through the session's own allocator. */
+/**
+ * Memory of the device that a session computes on, through the session's own allocator. It is for those whose turn it is;
+ * what is released goes when the device is free.
+ */
 export class DeviceMemory {
   readonly #api: OrtApi
   readonly #info: Pointer
   readonly #allocator: Pointer
+  readonly #turns: Turns
 
-  constructor(api: OrtApi, session: Pointer, info: Pointer) {
+  constructor(api: OrtApi, session: Pointer, info: Pointer, turns: Turns) {
     this.#api = api
+    this.#turns = turns
     this.#info = info
     this.#allocator = api.create('CreateAllocator', session, info)
   }
@@ -26,7 +32,7 @@ export class DeviceMemory {
       shape.length,
       storedType[precision]
     )
-    return new DeviceTensor(this.#api, value, shape, precision)
+    return new DeviceTensor(value, shape, precision, () => this.#free(value))
   }
 
   /**
@@ -44,11 +50,15 @@ export class DeviceMemory {
       shape.length,
       storedType[precision]
     )
-    return new DeviceTensor(this.#api, value, shape, precision)
+    return new DeviceTensor(value, shape, precision, () => this.#free(value))
   }
 
   release(): void {
     this.#api.release('ReleaseAllocator', this.#allocator)
+  }
+
+  #free(value: Pointer): void {
+    this.#turns.later(() => this.#api.release('ReleaseValue', value))
   }
 }
 
@@ -57,17 +67,13 @@ export class DeviceTensor implements Tensor {
   readonly value: Pointer
   readonly shape: readonly number[]
   readonly precision: Precision | ElementType
-  readonly #api: OrtApi
+  readonly release: () => void
 
-  constructor(api: OrtApi, value: Pointer, shape: readonly number[], precision: Precision | ElementType) {
-    this.#api = api
+  constructor(value: Pointer, shape: readonly number[], precision: Precision | ElementType, release: () => void) {
     this.value = value
     this.shape = shape
     this.precision = precision
-  }
-
-  release(): void {
-    this.#api.release('ReleaseValue', this.value)
+    this.release = release
   }
 }
 

@@ -20,6 +20,7 @@ import {
 } from './runtime.ts'
 import { type CopyRows, StagedView } from './staged-view.ts'
 import { Transfer } from './transfer.ts'
+import { atOnce, OneByOne, type Turns } from './turns.ts'
 
 /** Rank of a state: rows, heads, positions, size. */
 const STATE_RANK = 4
@@ -37,7 +38,6 @@ interface Helpers {
   readonly copy: NativeSession
   /** {@link buildZeros} */
   readonly zeros: NativeSession
-  readonly transfer: Transfer | null
 }
 
 /**
@@ -50,75 +50,72 @@ export class DeviceRuntime implements Runtime {
   readonly name: string
   readonly #target: ExecutionTarget
   readonly #native: NativeRuntime
+  readonly #turns: Turns
   readonly #memory: DeviceMemory
   readonly #copy: NativeSession
   readonly #zeros: NativeSession
   readonly #parts: DeviceSessionParts
 
   private constructor(
-    api: OrtApi,
     native: NativeRuntime,
     target: ExecutionTarget,
     helpers: Helpers,
-    options: DeviceRuntimeOptions
+    parts: Omit<DeviceSessionParts, 'copyRows'>
   ) {
     this.#target = target
     this.#native = native
+    this.#turns = parts.turns
     this.#memory = helpers.memory
     this.#copy = helpers.copy
     this.#zeros = helpers.zeros
+    this.#parts = { ...parts, copyRows: (...rows) => this.#copyRows(...rows) }
     this.name = `${native.name} (${target.id})`
-    this.#parts = {
-      api,
-      native,
-      memory: helpers.memory,
-      transfer: helpers.transfer,
-      copyRows: (...rows) => this.#copyRows(...rows),
-      onUnrecorded: reason => options.onUnrecorded?.(reason)
-    }
   }
 
   /** Throws what the library says when the device does not work. */
-  static async open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
+  static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
+    const turns = target.concurrent ? atOnce : new OneByOne(api.line)
     const native = new NativeRuntime(api, target)
-    const helper = (model: Uint8Array) => native.createSession({ model, weights: null, threads: 1 })
-    const copy = await helper(buildRowCopy())
-    const device = deviceOfInputs(api, copy.handle)
-    const memory = new DeviceMemory(api, copy.handle, device ?? native.memoryInfo)
-    const zeros = await helper(buildZeros(STATE_RANK))
-    let transfer: Transfer | null = null
-    try {
-      if (options.recording === true) {
-        target.enableCopies?.(api, native.environment)
-        transfer = Transfer.open(api, native, memory)
-      }
-    } catch (error) {
-      options.onUnrecorded?.((error as Error).message)
-    }
-    return new DeviceRuntime(api, native, target, { memory, copy, zeros, transfer }, options)
+    return turns.take(async () => {
+      const helpers = await openHelpers(api, native, turns)
+      const transfer = options.recording === true ? openTransfer(api, target, native, helpers.memory, options) : null
+      return new DeviceRuntime(native, target, helpers, {
+        api,
+        native,
+        turns,
+        memory: helpers.memory,
+        transfer,
+        onUnrecorded: reason => options.onUnrecorded?.(reason)
+      })
+    })
   }
 
   host<T extends ElementType>(type: T, shape: readonly number[]): HostTensor<T> {
     return this.#native.host(type, shape)
   }
 
-  state(shape: readonly number[], precision: Precision = 'float32'): Tensor {
-    const state = this.#memory.allocate(shape, precision)
-    const words = this.#words(state, [...shape.slice(0, -1), wordsIn(shape.at(-1) ?? 1, precision)])
-    const sizes = this.#native.host('int64', [shape.length])
-    sizes.data.set(words.shape.map(BigInt))
-    runOnce(this.#zeros, { shape: sizes }, { zeros: words }, [sizes, words])
-    return state
+  state(shape: readonly number[], precision: Precision = 'float32'): Promise<Tensor> {
+    return this.#turns.take(() => {
+      const state = this.#memory.allocate(shape, precision)
+      const words = this.#words(state, [...shape.slice(0, -1), wordsIn(shape.at(-1) ?? 1, precision)])
+      const sizes = this.#native.host('int64', [shape.length])
+      sizes.data.set(words.shape.map(BigInt))
+      runOnce(this.#zeros, { shape: sizes }, { zeros: words }, [sizes, words])
+      return state
+    })
   }
 
-  constant(shape: readonly number[], values: Float32Array): Tensor {
-    const tensor = this.#memory.allocate(shape)
-    const source = this.#native.constant([1, values.length], values)
-    const target = this.#memory.part(tensor, [1, values.length])
-    const [from, to] = [this.#native.host('int64', [1]), this.#native.host('int64', [1, 1])]
-    const inputs = { source, target, source_rows: from, target_rows: to }
-    runOnce(this.#copy, inputs, { copied: target }, [source, target, from, to])
-    return tensor
+  constant(shape: readonly number[], values: Float32Array): Promise<Tensor> {
+    return this.#turns.take(() => {
+      const tensor = this.#memory.allocate(shape)
+      const source = this.#native.host('float32', [1, values.length])
+      source.data.set(values)
+      const target = this.#memory.part(tensor, [1, values.length])
+      const [from, to] = [this.#native.host('int64', [1]), this.#native.host('int64', [1, 1])]
+      const inputs = { source, target, source_rows: from, target_rows: to }
+      runOnce(this.#copy, inputs, { copied: target }, [source, target, from, to])
+      return tensor
+    })
   }
 
   view<T extends Tensor>(tensor: T, start: number, count: number): T {
@@ -129,31 +126,32 @@ export class DeviceRuntime implements Runtime {
     const view: Tensor =
       offset === 0 || this.#target.addressable
         ? this.#memory.part(whole, shape, offset)
-        : new StagedView(this.#memory.allocate(shape, whole.precision), whole, start)
+        : new StagedView(this.#memory, whole, start, count)
     return view as T
   }
 
-  copy(from: CacheRange, to: CacheRow): void {
+  async copy(from: CacheRange, to: CacheRow): Promise<void> {
     const [source, target] = [from.state, to.state]
-    if (!(source instanceof DeviceTensor && target instanceof DeviceTensor)) {
-      this.#native.copy(from, to)
-      return
-    }
+    if (!(source instanceof DeviceTensor && target instanceof DeviceTensor)) return this.#native.copy(from, to)
     const [, heads = 0, sourcePositions = 0, size = 0] = source.shape
     const geometry = { heads, sourcePositions, targetPositions: target.shape[2] ?? 0 }
-    for (const block of blockCopies(geometry, from.row, to.row, from.start, from.end)) {
-      this.#copyRows(source, target, block.positions * size, block.sourceRows, block.targetRows)
-    }
+    await this.#turns.take(() => {
+      for (const block of blockCopies(geometry, from.row, to.row, from.start, from.end)) {
+        this.#copyRows(source, target, block.positions * size, block.sourceRows, block.targetRows)
+      }
+    })
   }
 
   createSession(options: SessionOptions): Promise<Session> {
     return DeviceSession.create(this.#parts, options)
   }
 
-  async close(): Promise<void> {
-    this.#memory.release()
-    await this.#copy.close()
-    await this.#zeros.close()
+  close(): Promise<void> {
+    return this.#turns.take(async () => {
+      this.#memory.release()
+      await this.#copy.close()
+      await this.#zeros.close()
+    })
   }
 
   /** A tensor's memory as float32, whatever it holds: memory is filled and copied in words of four bytes. */
@@ -171,6 +169,31 @@ export class DeviceRuntime implements Runtime {
     writing.data.set(targetRows.map(BigInt))
     const inputs = { source: from, target: to, source_rows: reading, target_rows: writing }
     runOnce(this.#copy, inputs, { copied: to }, [from, to, reading, writing])
+  }
+}
+
+async function openHelpers(api: OrtApi, native: NativeRuntime, turns: Turns): Promise<Helpers> {
+  const helper = (model: Uint8Array) => native.createSession({ model, weights: null, threads: 1 })
+  const copy = await helper(buildRowCopy())
+  const device = deviceOfInputs(api, copy.handle)
+  const memory = new DeviceMemory(api, copy.handle, device ?? native.memoryInfo, turns)
+  return { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) }
+}
+
+/** Null where nothing copies to the device's memory, so that nothing can be recorded. */
+function openTransfer(
+  api: OrtApi,
+  target: ExecutionTarget,
+  native: NativeRuntime,
+  memory: DeviceMemory,
+  { onUnrecorded }: DeviceRuntimeOptions
+): Transfer | null {
+  try {
+    target.enableCopies?.(api, native.environment)
+    return Transfer.open(api, native, memory)
+  } catch (error) {
+    onUnrecorded?.((error as Error).message)
+    return null
   }
 }
 

@@ -7,10 +7,12 @@ import { Recorder } from './recorder.ts'
 import type { Binding, Bindings, Recurring, Session, SessionOptions } from './runtime.ts'
 import { type CopyRows, Staging } from './staged-view.ts'
 import type { Transfer } from './transfer.ts'
+import type { Turns } from './turns.ts'
 
 export interface DeviceSessionParts {
   readonly api: OrtApi
   readonly native: NativeRuntime
+  readonly turns: Turns
   readonly memory: DeviceMemory
   readonly copyRows: CopyRows
   /** What recorded runs are fed through; null where runs are not to be recorded. */
@@ -45,7 +47,12 @@ export class DeviceSession implements Session {
     this.#recorder = recorder
   }
 
-  static async create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
+  static create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
+    return parts.turns.take(() => DeviceSession.#create(parts, options))
+  }
+
+  static async #create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
+    options.signal?.throwIfAborted()
     const { api, native, transfer, onUnrecorded } = parts
     const plain = async () => new DeviceSession(parts, options, await native.createSession(options), null)
     if (transfer === null) return plain()
@@ -67,14 +74,21 @@ export class DeviceSession implements Session {
   bind(inputs: Bindings, outputs: Bindings, recurring?: Recurring): Binding {
     const binding = new DeviceBinding({
       prepare: () => this.#prepare(inputs, outputs, recurring),
-      run: (run, signal) => this.#attempt(run, signal),
-      released: () => void this.#bindings.delete(binding)
+      run: (run, signal) => this.#parts.turns.take(() => this.#attempt(run, signal)),
+      release: () => {
+        this.#bindings.delete(binding)
+        this.#parts.turns.later(() => binding.unprepare())
+      }
     })
     this.#bindings.add(binding)
     return binding
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#parts.turns.take(() => this.#close())
+  }
+
+  async #close(): Promise<void> {
     await this.#session?.close()
     this.#session = null
   }
@@ -104,7 +118,7 @@ export class DeviceSession implements Session {
   async #stopRecording(): Promise<void> {
     for (const binding of this.#bindings) binding.unprepare()
     this.#recorder = null
-    await this.close()
+    await this.#close()
   }
 
   #withoutRecording(): Promise<NativeSession> {
@@ -121,7 +135,7 @@ interface Prepared {
 interface DeviceBindingHost {
   prepare(): Promise<Prepared>
   run(run: () => Promise<void>, signal: AbortSignal | undefined): Promise<void>
-  released(): void
+  release(): void
 }
 
 /** Made for a session when it first runs, and again when that is replaced. */
@@ -146,7 +160,6 @@ class DeviceBinding implements Binding {
   }
 
   release(): void {
-    this.unprepare()
-    this.#host.released()
+    this.#host.release()
   }
 }

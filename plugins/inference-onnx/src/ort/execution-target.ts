@@ -6,6 +6,8 @@ export interface ExecutionTarget {
   readonly id: string
   /** Whether parts of its memory have addresses of their own, as on CUDA; a WebGPU buffer is known as a whole alone. */
   readonly addressable: boolean
+  /** Whether sessions may use it at the same time. WebGPU's share a queue of commands that nothing guards. */
+  readonly concurrent: boolean
   /**
    * Makes sessions with `options` compute on it, and able to record their runs if that is asked for. Throws
    * `INF_DEVICE_UNAVAILABLE` when it does not work.

@@ -46,11 +46,11 @@ export class NativeRuntime implements Runtime {
     return new NativeTensor(this.#api, this.memoryInfo, type, shape)
   }
 
-  state(shape: readonly number[]): Tensor {
+  async state(shape: readonly number[]): Promise<Tensor> {
     return new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
   }
 
-  constant(shape: readonly number[], values: Float32Array): Tensor {
+  async constant(shape: readonly number[], values: Float32Array): Promise<NativeTensor<'float32'>> {
     const tensor = new NativeTensor(this.#api, this.memoryInfo, 'float32', shape)
     tensor.data.set(values)
     return tensor
@@ -64,7 +64,7 @@ export class NativeRuntime implements Runtime {
     return view as T
   }
 
-  copy(from: CacheRange, to: CacheRow): void {
+  async copy(from: CacheRange, to: CacheRow): Promise<void> {
     const [source, target] = [from.state as NativeTensor<'float32'>, to.state as NativeTensor<'float32'>]
     const [, heads = 0, sourcePositions = 0, size = 0] = source.shape
     const targetPositions = target.shape[2] ?? 0

@@ -66,16 +66,16 @@ export interface Runtime {
    * Zeroed memory that only sessions touch: the key and value cache. Default float32, which is all that the CPU's
    * runtimes have.
    */
-  state(shape: readonly number[], precision?: Precision): Tensor
+  state(shape: readonly number[], precision?: Precision): Promise<Tensor>
   /** Float32 memory that sessions only read, where they compute. */
-  constant(shape: readonly number[], values: Float32Array): Tensor
+  constant(shape: readonly number[], values: Float32Array): Promise<Tensor>
   /** `count` rows (first dimension) from `start` as a tensor over the same memory; it is released on its own, and first. */
   view<T extends Tensor>(tensor: T, start: number, count: number): T
   /**
    * Copies a range of positions of every head between states of shape `[rows, heads, positions, size]`, which may differ
    * in rows and positions. It happens after runs that began before it, and before those that begin after it.
    */
-  copy(from: CacheRange, to: CacheRow): void
+  copy(from: CacheRange, to: CacheRow): Promise<void>
   createSession(options: SessionOptions): Promise<Session>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { DeviceTensor } from './device-memory.ts'
+import type { DeviceMemory, DeviceTensor } from './device-memory.ts'
 import { type Bindings, elementCount, type Tensor } from './runtime.ts'
 
 /**
@@ -6,23 +6,28 @@ import { type Bindings, elementCount, type Tensor } from './runtime.ts'
  * run and from which they are copied back after it.
  */
 export class StagedView implements Tensor {
-  readonly stage: DeviceTensor
+  readonly shape: readonly number[]
   readonly whole: DeviceTensor
   /** First of the rows. */
   readonly start: number
+  readonly #memory: DeviceMemory
+  #stage: DeviceTensor | null = null
 
-  constructor(stage: DeviceTensor, whole: DeviceTensor, start: number) {
-    this.stage = stage
+  constructor(memory: DeviceMemory, whole: DeviceTensor, start: number, count: number) {
+    this.shape = [count, ...whole.shape.slice(1)]
     this.whole = whole
     this.start = start
+    this.#memory = memory
   }
 
-  get shape(): readonly number[] {
-    return this.stage.shape
+  get stage(): DeviceTensor {
+    this.#stage ??= this.#memory.allocate(this.shape, this.whole.precision)
+    return this.#stage
   }
 
   release(): void {
-    this.stage.release()
+    this.#stage?.release()
+    this.#stage = null
   }
 }
 

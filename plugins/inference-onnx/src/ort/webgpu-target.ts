@@ -4,6 +4,7 @@ import type { ExecutionTarget } from './execution-target.ts'
 export const webgpuTarget: ExecutionTarget = {
   id: 'webgpu',
   addressable: false,
+  concurrent: false,
   append(api, _, options, recording) {
     const names = api.strings(recording ? ['enableGraphCapture'] : [])
     const values = api.strings(recording ? ['1'] : [])

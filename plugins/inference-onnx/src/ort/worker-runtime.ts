@@ -58,13 +58,13 @@ export class WorkerRuntime implements Runtime {
     return new WorkerTensor(id, shape, data, () => this.#post({ op: 'releaseTensor', tensor: id }))
   }
 
-  state(shape: readonly number[]): Tensor {
+  async state(shape: readonly number[]): Promise<Tensor> {
     const id = this.#id()
     this.#post({ op: 'state', tensor: id, shape })
     return new WorkerTensor(id, shape, null, () => this.#post({ op: 'releaseTensor', tensor: id }))
   }
 
-  constant(shape: readonly number[], values: Float32Array): Tensor {
+  async constant(shape: readonly number[], values: Float32Array): Promise<Tensor> {
     const id = this.#id()
     this.#post({ op: 'constant', tensor: id, shape, values })
     return new WorkerTensor(id, shape, null, () => this.#post({ op: 'releaseTensor', tensor: id }))
@@ -81,7 +81,7 @@ export class WorkerRuntime implements Runtime {
     return view as T
   }
 
-  copy(from: CacheRange, to: CacheRow): void {
+  async copy(from: CacheRange, to: CacheRow): Promise<void> {
     const id = ({ state }: CacheRow) => (state as WorkerTensor<unknown>).id
     const { start, end } = from
     this.#post({ op: 'copy', from: id(from), to: id(to), fromRow: from.row, toRow: to.row, start, end })

@@ -28,7 +28,7 @@ class Memory {
 
   get runtime(): Runtime {
     const runtime: Pick<Runtime, 'state' | 'copy' | 'view'> = {
-      state: shape => {
+      state: async shape => {
         const living = this.states.filter(({ released }) => !released)
         const used = living.reduce((sum, { values }) => sum + values.length, 0)
         if (used + elementCount(shape) > this.room) throw new RangeError('no room')
@@ -36,7 +36,7 @@ class Memory {
         this.states.push(state)
         return state
       },
-      copy: (from, to) => {
+      copy: async (from, to) => {
         const [source, target] = [from.state as State, to.state as State]
         const [, heads = 0, capacity = 0] = source.shape
         for (let head = 0; head < heads; head++) {

@@ -66,7 +66,7 @@ async function shuttle(t: {
 t.test('states on a device begin as zeros and keep what runs write', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
   t.match(runtime.name, /webgpu/)
-  const state = runtime.state([2, 3, 5, 4])
+  const state = await runtime.state([2, 3, 5, 4])
   t.ok((await numbers.get(state)).every(value => value === 0))
   await numbers.put(state, index => index)
   t.same(
@@ -85,10 +85,11 @@ t.test('positions are copied between states of different sizes, and nothing else
     [7, 9, 2, 3],
     [128, 64, 8, 64]
   ] as const) {
-    const [source, target] = [runtime.state([3, heads, from, size]), runtime.state([2, heads, to, size])]
+    const source = await runtime.state([3, heads, from, size])
+    const target = await runtime.state([2, heads, to, size])
     await numbers.put(source, index => index)
     await numbers.put(target, index => -index)
-    runtime.copy({ state: source, row: 2, start, end }, { state: target, row: 1 })
+    await runtime.copy({ state: source, row: 2, start, end }, { state: target, row: 1 })
     const wanted = Array.from({ length: 2 * heads * to * size }, (_, index) => {
       const [offset, position] = [index % size, Math.floor(index / size) % to]
       const [head, row] = [Math.floor(index / size / to) % heads, Math.floor(index / size / to / heads)]
@@ -103,7 +104,7 @@ t.test('positions are copied between states of different sizes, and nothing else
 
 t.test('rows of a state are read and written where they lie', gpu, async t => {
   const { runtime, shuttle: numbers } = await shuttle(t)
-  const state = runtime.state([3, 2, 4, 2])
+  const state = await runtime.state([3, 2, 4, 2])
   await numbers.put(state, index => index)
   for (const [start, count] of [
     [0, 2],
@@ -179,6 +180,24 @@ t.test('adapters that are added later compute the same on a device', gpu, async 
   t.ok(distance(base, baseOnDevice) < 1e-3)
   t.ok(distance(adapted, base) > 1e-3, 'the adapter changes something')
 })
+
+t.test(
+  'several models on one device, one of which gets an adapter meanwhile, do not get in their way',
+  gpu,
+  async t => {
+    const engine = await openEngine(t)
+    const load = (name: string) => engine.load({ runDirectory: join(fixtures, name), device: 'webgpu' })
+    const [one, other] = [await load('llama-tiny-bf16'), await load('qwen2-tiny')]
+    const run = async (model: LoadedModel) => (await collect(model.generate(greedy([9, 8, 7], 24)))).tokens
+    const alone = [await run(one), await run(other)]
+    for (let round = 0; round < 3; round++) {
+      const adding = one.adapters?.add({ name: `late-${round}`, directory: join(fixtures, 'peft', 'patterns') })
+      t.same(await Promise.all([run(one), run(other)]), alone)
+      await adding
+    }
+    await Promise.all([one.close(), other.close()])
+  }
+)
 
 t.test('8 bits a weight are for the CPU', gpu, async t => {
   const engine = await openEngine(t)
