@@ -1,0 +1,67 @@
+import { type CheckOptions, check } from './check/check.ts'
+import type { Diagnostic } from './diagnostics/diagnostic.ts'
+import { compilerErrors } from './errors.ts'
+import { format } from './format/format.ts'
+import type { SourceFile } from './source-file.ts'
+import { type ParseResult, parse } from './syntax/parse.ts'
+import type { ParserOptions } from './syntax/parser/module-parser.ts'
+import { sameSyntax } from './syntax/same-syntax.ts'
+
+export type CompileOptions = ParserOptions & CheckOptions
+
+export interface CheckedFile {
+  readonly file: SourceFile
+  readonly parsed: ParseResult
+  /** Of the syntax, and where that is right, of the checks. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export function checkFile(file: SourceFile, options: CompileOptions): CheckedFile {
+  const parsed = parse(file.text, options)
+  const diagnostics = hasErrors(parsed.diagnostics)
+    ? parsed.diagnostics
+    : [...parsed.diagnostics, ...check(parsed.module, options)]
+  return { file, parsed, diagnostics }
+}
+
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some(({ severity }) => severity === 'error')
+}
+
+export interface FormattedFile {
+  readonly file: SourceFile
+  /** null where the text has errors of the syntax. */
+  readonly text: string | null
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/**
+ * Formats a module or a script. What was printed is read again, and must mean the same and hold as many comments: throws
+ * `CMP_FORMAT_UNSAFE` otherwise, so that no file is ever replaced by another program.
+ */
+export function formatFile(file: SourceFile): FormattedFile {
+  const { parsed, options } = readEitherWay(file)
+  if (hasErrors(parsed.diagnostics)) return { file, text: null, diagnostics: parsed.diagnostics }
+  const text = format(parsed)
+  const again = parse(text, options)
+  const isSame =
+    sameSyntax(parsed.module.items, again.module.items) &&
+    parsed.tokens.comments.length === again.tokens.comments.length &&
+    !hasErrors(again.diagnostics)
+  if (!isSame) {
+    throw compilerErrors.create('CMP_FORMAT_UNSAFE', `${file.path} would mean something else once formatted`, {
+      hint: 'nothing was changed; please report the file as an error of the formatter'
+    })
+  }
+  return { file, text, diagnostics: parsed.diagnostics }
+}
+
+/** Loose statements may stand in what is formatted; errors are told as those of a module. */
+function readEitherWay({ text }: SourceFile): { parsed: ParseResult; options: ParserOptions } {
+  const options = { script: false, allowComponentFunctions: true }
+  const parsed = parse(text, options)
+  if (!hasErrors(parsed.diagnostics)) return { parsed, options }
+  const script = { ...options, script: true }
+  const loose = parse(text, script)
+  return hasErrors(loose.diagnostics) ? { parsed, options } : { parsed: loose, options: script }
+}

@@ -1,0 +1,87 @@
+import { rename, rm, stat, writeFile } from 'node:fs/promises'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import { readOrTell, showsColour } from './check-command.ts'
+import type { FormattedFile } from './compile.ts'
+import { diagnosticJson } from './diagnostics/json.ts'
+import { renderDiagnostic } from './diagnostics/render.ts'
+import { compilerErrors } from './errors.ts'
+import type { SourceFile } from './source-file.ts'
+
+export const formatCommand: CommandDescriptor = {
+  command: 'fmt',
+  summary: 'Formats source files, or all of a folder, in place',
+  input: t.object({
+    files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
+    check: t.boolean({ default: false, description: 'Change nothing; exit with 1 if a file would change.' })
+  }),
+  args: ['files']
+}
+
+/** What the command asks of the plugin. */
+export interface Formatter {
+  read(paths: readonly string[]): Promise<SourceFile[]>
+  format(file: SourceFile): Promise<FormattedFile>
+}
+
+interface Outcome {
+  readonly path: string
+  readonly changed: boolean
+  readonly formatted: FormattedFile
+}
+
+/** Exit codes: 0, and 1 for files with errors, that cannot be read or written, or that `--check` finds unformatted. */
+export function runFormat(formatter: Formatter): CommandHandler {
+  return async (given, io) => {
+    const { files, check = false } = given as unknown as { readonly files: readonly string[]; readonly check?: boolean }
+    const outcomes = await readOrTell(() => formatAll(formatter, files, check), io)
+    if (outcomes === null) return 1
+    if (io.json) io.stdout.write(`${JSON.stringify(outcomes.map(jsonOf), null, 2)}\n`)
+    else printText(outcomes, check, io)
+    const failed = outcomes.some(({ formatted }) => formatted.text === null)
+    return failed || (check && outcomes.some(({ changed }) => changed)) ? 1 : 0
+  }
+}
+
+async function formatAll(formatter: Formatter, files: readonly string[], check: boolean): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (const file of await formatter.read(files)) {
+    const formatted = await formatter.format(file)
+    const { text } = formatted
+    const changed = text !== null && text !== file.text
+    if (changed && !check) await replace(file.path, text)
+    outcomes.push({ path: file.path, changed, formatted })
+  }
+  return outcomes
+}
+
+function jsonOf({ path, changed, formatted }: Outcome): object {
+  const diagnostics = formatted.text === null ? formatted.diagnostics : []
+  return { path, changed, diagnostics: diagnostics.map(each => diagnosticJson(each, formatted.file)) }
+}
+
+function printText(outcomes: readonly Outcome[], check: boolean, io: CommandIo): void {
+  for (const { path, changed, formatted } of outcomes) {
+    if (changed) io.stdout.write(`${check ? 'would format' : 'formatted'} ${path}\n`)
+    if (formatted.text !== null) continue
+    for (const each of formatted.diagnostics) {
+      io.stderr.write(`${renderDiagnostic(each, formatted.file, showsColour(io.stderr))}\n\n`)
+    }
+  }
+}
+
+/** Puts a new text in place of the old one at once: who reads the file sees either. */
+async function replace(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`
+  try {
+    await writeFile(temporary, text, { mode: (await stat(path)).mode, flag: 'wx' })
+    await rename(temporary, path)
+  } catch (cause) {
+    await rm(temporary, { force: true })
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${why}`, {
+      hint: 'make the file and its folder writable; nothing was changed',
+      at: { file: path },
+      cause
+    })
+  }
+}

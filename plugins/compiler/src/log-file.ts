@@ -1,0 +1,21 @@
+import { appendFile } from 'node:fs/promises'
+import type { Logger } from '@svc/plugin-sdk'
+
+export interface LogEntry {
+  readonly action: 'check' | 'format'
+  readonly path: string
+  readonly lines: number
+  readonly errors: number
+  readonly warnings: number
+  readonly milliseconds: number
+}
+
+/** Adds a line of JSON to the file. One that cannot be written is told in the log, and keeps nobody from working. */
+export async function logTo(path: string | undefined, entry: LogEntry, log: Logger): Promise<void> {
+  if (path === undefined) return
+  try {
+    await appendFile(path, `${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`)
+  } catch (error) {
+    log.warn(`log_file ${path} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,121 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Call, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import type { CheckedFile, FormattedFile } from './compile.ts'
+import { diagnosticJson } from './diagnostics/json.ts'
+import { renderDiagnostic } from './diagnostics/render.ts'
+import { compilerErrors } from './errors.ts'
+import { SourceFile } from './source-file.ts'
+import { isInside, readSource } from './source-files.ts'
+
+const { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE } =
+  compilerErrors.specs
+const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE }
+
+/** Name of a text that has no file. */
+const UNNAMED = 'source.vox'
+
+const source = {
+  source: t.optional(t.string({ maxLength: 4_000_000, description: 'The text itself.' })),
+  path: t.optional(t.string({ minLength: 1, description: 'A file of the project instead of a text.' }))
+}
+
+const span = t.object({
+  start_line: t.integer(),
+  start_col: t.integer(),
+  end_line: t.integer(),
+  end_col: t.integer()
+})
+
+const finding = t.object({
+  error_code: t.string(),
+  severity: t.enum(['Error', 'Warning']),
+  message: t.string(),
+  file_path: t.string(),
+  span,
+  ast_node_kind: t.nullable(t.string()),
+  missing_cases: t.array(t.string()),
+  expected_type: t.nullable(t.string()),
+  found_type: t.nullable(t.string()),
+  correction_hints: t.array(t.string()),
+  suggested_fixes: t.array(t.object({ label: t.string(), replacement: t.string(), span })),
+  related_spans: t.array(t.object({ message: t.string(), span }))
+})
+
+export const checkOperation = defineOperation({
+  id: 'compiler.check',
+  summary: 'Checks a text or a file of the project and tells what is wrong with it',
+  input: t.object({
+    ...source,
+    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+  }),
+  output: t.object({
+    ok: t.boolean({ description: 'Whether there are no errors.' }),
+    diagnostics: t.array(finding),
+    text: t.string({ description: 'The same for people.' })
+  }),
+  errors: INPUT_ERRORS,
+  effect: 'read',
+  expose: { http: { method: 'POST', path: '/api/compiler/check' }, mcp: { name: 'svc_compiler_check' }, rpc: true }
+})
+
+export const formatOperation = defineOperation({
+  id: 'compiler.format',
+  summary: 'Gives the canonical form of a text or of a file of the project; writes nothing',
+  input: t.object(source),
+  output: t.object({ formatted: t.string(), changed: t.boolean() }),
+  errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE },
+  effect: 'read',
+  expose: { http: { method: 'POST', path: '/api/compiler/format' }, mcp: { name: 'svc_compiler_format' }, rpc: true }
+})
+
+export function checkHandler(
+  projectRoot: string,
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+): Handler<typeof checkOperation> {
+  return async (input, call) => {
+    const file = await sourceOf(projectRoot, input, call)
+    const { diagnostics } = await check(file, input.script)
+    return {
+      ok: diagnostics.every(({ severity }) => severity !== 'error'),
+      diagnostics: diagnostics.map(each => ({ ...diagnosticJson(each, file) })),
+      text: diagnostics.map(each => renderDiagnostic(each, file, false)).join('\n\n')
+    }
+  }
+}
+
+export function formatHandler(
+  projectRoot: string,
+  format: (file: SourceFile) => Promise<FormattedFile>
+): Handler<typeof formatOperation> {
+  return async (input, call) => {
+    const file = await sourceOf(projectRoot, input, call)
+    const { text, diagnostics } = await format(file)
+    if (text !== null) return { formatted: text, changed: text !== file.text }
+    const findings = diagnostics.map(each => diagnosticJson(each, file))
+    const [first] = diagnostics
+    const place = first === undefined ? '' : `: ${first.message} (line ${file.position(first.span.start).line})`
+    return call.fail('CMP_SOURCE_INVALID', `${file.path} cannot be formatted${place}`, { diagnostics: findings })
+  }
+}
+
+async function sourceOf(
+  projectRoot: string,
+  { source: text, path }: Pick<InputOf<typeof formatOperation>, 'source' | 'path'>,
+  call: Pick<Call<ErrorsOf<typeof checkOperation>>, 'fail'>
+): Promise<SourceFile> {
+  if (path === undefined) {
+    return text === undefined
+      ? call.fail('CMP_INPUT_AMBIGUOUS', 'give a source or a path')
+      : new SourceFile(UNNAMED, text)
+  }
+  if (text !== undefined) return call.fail('CMP_INPUT_AMBIGUOUS', 'give either a source or a path, not both')
+  const absolute = resolve(projectRoot, path)
+  const root = await realpath(projectRoot)
+  // A link inside of the project may lead out of it.
+  const real = await realpath(absolute).catch(() => absolute)
+  if (!isInside(root, real) && !isInside(projectRoot, real)) {
+    return call.fail('CMP_PATH_OUTSIDE', `${path} is not in the project ${projectRoot}`)
+  }
+  return readSource(real, path)
+}

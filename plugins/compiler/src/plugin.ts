@@ -1,0 +1,72 @@
+import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import { checkCommand, runCheck } from './check-command.ts'
+import { type CheckedFile, checkFile, type FormattedFile, formatFile } from './compile.ts'
+import type { Diagnostic } from './diagnostics/diagnostic.ts'
+import { formatCommand, runFormat } from './format-command.ts'
+import { logTo } from './log-file.ts'
+import { checkHandler, checkOperation, formatHandler, formatOperation } from './operations.ts'
+import { type Settings, settings } from './settings.ts'
+import type { SourceFile } from './source-file.ts'
+import { readSources } from './source-files.ts'
+
+export default definePlugin({
+  name: 'compiler',
+  summary: 'The compiler of the source language: checks and formats programs',
+  config: settings,
+  operations: [checkOperation, formatOperation],
+  commands: [checkCommand, formatCommand],
+  activate(ctx) {
+    const read = (paths: readonly string[]): Promise<SourceFile[]> =>
+      readSources(paths, ctx.config.examples_strict_parse)
+    const check = checker(ctx)
+    const format = formatter(ctx)
+    ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
+    ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
+    ctx.command(checkCommand.command, runCheck({ read, check }))
+    ctx.command(formatCommand.command, runFormat({ read, format }))
+  }
+})
+
+type Context = Pick<PluginContext<Settings>, 'config' | 'log'>
+
+function checker(ctx: Context): (file: SourceFile, script: boolean) => Promise<CheckedFile> {
+  return async (file, script) => {
+    const { allow_legacy_component_fn, suppress_legacy_hook_lints } = ctx.config
+    const began = performance.now()
+    const checked = checkFile(file, {
+      script,
+      allowComponentFunctions: allow_legacy_component_fn,
+      suppressHookLints: suppress_legacy_hook_lints
+    })
+    await note(ctx, 'check', file, checked.diagnostics, began)
+    return checked
+  }
+}
+
+function formatter(ctx: Context): (file: SourceFile) => Promise<FormattedFile> {
+  return async file => {
+    const began = performance.now()
+    const formatted = formatFile(file)
+    await note(ctx, 'format', file, formatted.diagnostics, began)
+    return formatted
+  }
+}
+
+async function note(
+  { config, log }: Context,
+  action: 'check' | 'format',
+  file: SourceFile,
+  diagnostics: readonly Diagnostic[],
+  began: number
+): Promise<void> {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length
+  const entry = {
+    action,
+    path: file.path,
+    lines: file.position(file.text.length).line,
+    errors,
+    warnings: diagnostics.length - errors,
+    milliseconds: Math.round((performance.now() - began) * 1000) / 1000
+  }
+  await logTo(config.log_file, entry, log)
+}

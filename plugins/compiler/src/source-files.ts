@@ -1,0 +1,73 @@
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { compilerErrors } from './errors.ts'
+import { SourceFile } from './source-file.ts'
+
+const SUFFIX = '.vox'
+
+/** A line that keeps a file out of what is done with whole folders. */
+const SKIP = /^[ \t]*\/\/[ \t]*vox:skip\b/m
+
+/**
+ * Reads files, and all source files of folders. Paths are relative to the current folder or absolute, and are told as
+ * they were given. Files of folders that hold a line `// vox:skip` are left out unless `strict`. Throws
+ * `CMP_FILE_UNREADABLE`.
+ */
+export async function readSources(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
+  const files: SourceFile[] = []
+  for (const path of paths) {
+    if (!(await isFolder(path))) files.push(await readSource(path, path))
+    else {
+      for (const inner of await sourcesIn(path)) {
+        const file = await readSource(inner, inner)
+        if (strict || !SKIP.test(file.text)) files.push(file)
+      }
+    }
+  }
+  return files
+}
+
+/** The file at `path`, called `shown`. */
+export async function readSource(path: string, shown: string): Promise<SourceFile> {
+  try {
+    return new SourceFile(shown, await readFile(path, 'utf8'))
+  } catch (cause) {
+    throw unreadable(shown, cause)
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+}
+
+async function sourcesIn(folder: string): Promise<string[]> {
+  const found: string[] = []
+  const entries = await readdir(folder, { withFileTypes: true })
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules') {
+      found.push(...(await sourcesIn(path)))
+    } else if (entry.isFile() && entry.name.endsWith(SUFFIX)) found.push(path)
+  }
+  return found
+}
+
+function unreadable(path: string, cause: unknown): Error {
+  const { code } = cause as { readonly code?: string }
+  const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(cause)})`
+  return compilerErrors.create('CMP_FILE_UNREADABLE', `${path} ${why}`, {
+    hint: `name a file that ends with ${SUFFIX}, or a folder`,
+    at: { file: path },
+    cause
+  })
+}
+
+/** Whether a path stays inside of a folder; both absolute and without links. */
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '' && !way.startsWith('..') && !/^([a-zA-Z]:|[\\/])/.test(way)
+}

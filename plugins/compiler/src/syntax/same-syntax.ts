@@ -1,0 +1,15 @@
+/** Whether two syntax trees are the same but for the places of their nodes. */
+export function sameSyntax(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
+  if (Array.isArray(left) !== Array.isArray(right)) return false
+  const keys = Object.keys(left)
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every(key => isPlace(key) || sameSyntax(left[key as keyof typeof left], right[key as keyof typeof right]))
+  )
+}
+
+function isPlace(key: string): boolean {
+  return key === 'start' || key === 'end'
+}

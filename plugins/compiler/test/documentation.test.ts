@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { diagnosticCodes } from '../src/diagnostics/codes.ts'
+import { compilerErrors } from '../src/errors.ts'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const rows = [...readme.matchAll(/^\| `([^`]+)` \| (error|warning|\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)
+
+t.test('the README has every diagnostic as the table has it, in its order', t => {
+  t.same(
+    rows.filter(([, severity]) => severity === 'error' || severity === 'warning'),
+    Object.entries(diagnosticCodes).map(([code, { severity, meaning }]) => [code, severity, meaning])
+  )
+  t.end()
+})
+
+t.test('the README has every error of the operations', t => {
+  t.same(
+    rows.filter(([code]) => code?.startsWith('CMP_')),
+    Object.entries<{ status?: number; message: string }>(compilerErrors.specs).map(([code, { status, message }]) => [
+      code,
+      String(status ?? 500),
+      message
+    ])
+  )
+  t.end()
+})
