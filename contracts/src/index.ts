@@ -1,3 +1,4 @@
+export * from './compiler/ir-document.ts'
 export * from './daemon/client.ts'
 export * from './daemon/errors.ts'
 export * from './daemon/ping.ts'

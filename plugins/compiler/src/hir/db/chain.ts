@@ -3,9 +3,9 @@ import type { Argument, Call, Expression, Identifier, Member } from '../../synta
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name } from '../../syntax/node.ts'
 import type { HirDbCapabilities, HirDbOperator, HirPredicate } from '../hir-plan.ts'
-import { Columns } from './columns.ts'
+import type { Columns } from './columns.ts'
 import type { DbTables } from './db-tables.ts'
-import { bare, type DbArgument, keyOf, PredicateReader } from './predicate.ts'
+import { bare, type DbArgument, entryKey, PredicateReader } from './predicate.ts'
 
 /** What a chain of calls on a table asks of the store. */
 export interface DbOperation {
@@ -69,8 +69,7 @@ export function readDbChain(call: Call, tables: DbTables): DbChain | null {
   const modifiers = steps.slice(0, -1).reverse()
   const isKnown = ({ name: { text } }: Step) => MODIFIERS.has(text) || text === 'count' || (text === 'all' && isListed)
   if (!modifiers.every(isKnown)) return null
-  const declared = tables.get(table.text)
-  const reader = new ChainReader(table.text, declared === undefined ? undefined : new Columns(declared), isListed)
+  const reader = new ChainReader(table.text, tables.get(table.text), isListed)
   reader.head(head)
   for (const modifier of modifiers) reader.modifier(modifier)
   return {
@@ -178,7 +177,7 @@ class ChainReader {
     if (place === 0 && named.length === 0) this.#count(call, name, 1, 1)
     const record = argument === undefined ? undefined : bare(argument.value)
     if (record?.kind !== 'Object' && record?.kind !== 'Struct') return
-    for (const entry of record.entries) this.#column(keyOf(entry), entry.key)
+    for (const entry of record.entries) this.#column(entryKey(entry), entry.key)
   }
 
   modifier({ call, name }: Step): void {

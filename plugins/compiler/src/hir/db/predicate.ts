@@ -39,7 +39,7 @@ export class PredicateReader {
 
   /** Of `filter`: every column equals its value. */
   equalities({ entries }: ObjectLiteral): HirPredicate {
-    return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), valueOf(entry))) }
+    return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), entryValue(entry))) }
   }
 
   /** Of `where`: what stands in one object, joined by And unless it is one thing. */
@@ -48,15 +48,15 @@ export class PredicateReader {
   }
 
   #entry(entry: ObjectEntry): HirPredicate[] {
-    const key = keyOf(entry)
+    const key = entryKey(entry)
     if (key === 'not' && this.#isLogic(entry)) {
-      const inner = bare(valueOf(entry))
+      const inner = bare(entryValue(entry))
       if (inner.kind === 'Object') return [{ Not: this.where(inner) }]
       this.#misuse('`not` takes one object', inner)
       return []
     }
     if ((key === 'and' || key === 'or') && this.#isLogic(entry)) {
-      const list = bare(valueOf(entry))
+      const list = bare(entryValue(entry))
       const parts = list.kind === 'List' ? list.items.map(bare) : [list]
       const objects = parts.filter(part => part.kind === 'Object')
       if (list.kind !== 'List' || objects.length < parts.length || parts.length === 0) {
@@ -65,12 +65,12 @@ export class PredicateReader {
       const predicates = objects.map(each => this.where(each))
       return [key === 'and' ? { And: predicates } : { Or: predicates }]
     }
-    return this.#conditions(this.#column(entry), valueOf(entry))
+    return this.#conditions(this.#column(entry), entryValue(entry))
   }
 
   /** Whether a key is one of the words that join predicates; a table may have a column of that name instead. */
   #isLogic(entry: ObjectEntry): boolean {
-    return this.#columns?.indexOf(keyOf(entry)) === undefined
+    return this.#columns?.indexOf(entryKey(entry)) === undefined
   }
 
   /** Conditions on one column: an object of operators, or the value that it equals. */
@@ -82,8 +82,8 @@ export class PredicateReader {
   }
 
   #operator(column: string, entry: ObjectEntry): HirPredicate[] {
-    const key = keyOf(entry)
-    const value = valueOf(entry)
+    const key = entryKey(entry)
+    const value = entryValue(entry)
     if (Object.hasOwn(COMPARISONS, key)) return [this.#comparison(COMPARISONS[key] as Comparison, column, value)]
     if (key === 'in') return [this.#membership(column, value)]
     if (key === 'is_null') return this.#nullness(column, value)
@@ -128,7 +128,7 @@ export class PredicateReader {
   }
 
   #column(entry: ObjectEntry): string {
-    const column = keyOf(entry)
+    const column = entryKey(entry)
     const problem = this.#columns?.unknown(column, entry.key)
     if (problem !== undefined) this.problems.push(problem)
     return column
@@ -139,12 +139,12 @@ export class PredicateReader {
   }
 }
 
-export function keyOf({ key }: ObjectEntry): string {
+export function entryKey({ key }: ObjectEntry): string {
   return 'text' in key ? key.text : key.value
 }
 
 /** The value of an entry; of the short form `{ a }` the variable `a`. */
-export function valueOf({ key, value }: ObjectEntry): Expression {
+export function entryValue({ key, value }: ObjectEntry): Expression {
   if (value !== null) return value
   const { start, end } = key
   return 'text' in key ? { kind: 'Identifier', start, end, name: key.text } : key

@@ -1,0 +1,347 @@
+import type { Param } from '../syntax/ast.ts'
+import type {
+  Argument,
+  Attribute,
+  BinaryOperator,
+  Call,
+  Element,
+  Expression,
+  For,
+  Lambda,
+  Match,
+  MatchArm,
+  ObjectEntry,
+  Unary
+} from '../syntax/ast-expressions.ts'
+import type { Block, LiteralPattern, Pattern, Statement } from '../syntax/ast-statements.ts'
+import type { Span } from '../syntax/node.ts'
+import type { ByteOffsets } from './byte-offsets.ts'
+import { type DbChain, readDbChain } from './db/chain.ts'
+import type { DbTables } from './db/db-tables.ts'
+import { bare, entryKey, entryValue } from './db/predicate.ts'
+import type {
+  DefId,
+  HirArgument,
+  HirAttribute,
+  HirBinaryOperator,
+  HirBlock,
+  HirExpression,
+  HirMatchArm,
+  HirParam,
+  HirPattern,
+  HirSpan,
+  HirStatement
+} from './hir.ts'
+import { lowerType } from './lower-types.ts'
+
+const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, HirBinaryOperator>> = {
+  or: 'Or',
+  and: 'And',
+  is: 'Is',
+  isnt: 'Isnt',
+  '<': 'Lt',
+  '>': 'Gt',
+  '<=': 'Lte',
+  '>=': 'Gte',
+  '+': 'Add',
+  '-': 'Sub',
+  '*': 'Mul',
+  '/': 'Div',
+  '%': 'Mod'
+}
+
+const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
+
+/** Lowers what stands in bodies. Recursion is as deep as the syntax tree, which the parser limits. */
+export class ExpressionLowering {
+  readonly #offsets: ByteOffsets
+  readonly #tables: DbTables
+  #next: DefId = 0
+
+  constructor(offsets: ByteOffsets, tables: DbTables) {
+    this.#offsets = offsets
+    this.#tables = tables
+  }
+
+  /** The number of the next definition. */
+  define(): DefId {
+    return this.#next++
+  }
+
+  span(span: Span): HirSpan {
+    return this.#offsets.span(span)
+  }
+
+  params(params: readonly Param[]): HirParam[] {
+    return params.map(param => ({
+      id: this.define(),
+      name: param.name.text,
+      type_ann: param.type === null ? null : lowerType(param.type),
+      default: param.value === null ? null : this.expression(param.value),
+      span: this.span(param)
+    }))
+  }
+
+  block({ statements }: Block): HirBlock {
+    return statements.map(statement => this.statement(statement))
+  }
+
+  statement(statement: Statement): HirStatement {
+    const span = this.span(statement)
+    switch (statement.kind) {
+      case 'Let': {
+        const { pattern, type, value, isMutable: mutable } = statement
+        const type_ann = type === null ? null : lowerType(type)
+        return { Let: { pattern: this.pattern(pattern), type_ann, value: this.expression(value), mutable, span } }
+      }
+      case 'Assign': {
+        const { target, operator, value } = statement
+        const assigned = this.expression(value)
+        if (operator === '=') return { Assign: { target: this.expression(target), value: assigned, span } }
+        const sum: HirExpression = { Binary: [ASSIGNED[operator], this.expression(target), assigned, span] }
+        return { Assign: { target: this.expression(target), value: sum, span } }
+      }
+      case 'ExpressionStatement':
+        return { Expr: { expr: this.expression(statement.expression), span } }
+      case 'Return':
+        return { Return: { value: statement.value === null ? null : this.expression(statement.value), span } }
+      case 'While':
+        return { While: { condition: this.expression(statement.condition), body: this.block(statement.body), span } }
+      case 'Loop':
+        return { Loop: { body: this.block(statement.body), span } }
+      case 'Break':
+        return { Break: { span } }
+      case 'Continue':
+        return { Continue: { span } }
+    }
+  }
+
+  pattern(pattern: Pattern): HirPattern {
+    const span = this.span(pattern)
+    switch (pattern.kind) {
+      case 'WildcardPattern':
+        return { Wildcard: span }
+      case 'BindingPattern':
+        return { Ident: [pattern.name.text, span] }
+      case 'ConstructorPattern':
+        return { Constructor: [pattern.name.text, (pattern.args ?? []).map(arg => this.pattern(arg)), span] }
+      case 'TuplePattern':
+        return { Tuple: [pattern.items.map(item => this.pattern(item)), span] }
+      case 'LiteralPattern':
+        return { Literal: [this.#literal(pattern), span] }
+    }
+  }
+
+  #literal(pattern: LiteralPattern): HirExpression {
+    const span = this.span(pattern)
+    const { value, isNegative } = pattern
+    const sign = isNegative ? '-' : ''
+    switch (value.kind) {
+      case 'Int':
+        return { IntLit: [intOf(sign + value.digits), span] }
+      case 'Float':
+        return { FloatLit: [Number(sign + value.digits), span] }
+      case 'Decimal':
+        return { DecimalLit: [sign + value.digits, span] }
+      default:
+        return this.expression(value)
+    }
+  }
+
+  expression(expression: Expression): HirExpression {
+    const span = this.span(expression)
+    switch (expression.kind) {
+      case 'Int':
+        return { IntLit: [intOf(expression.digits), span] }
+      case 'Float':
+        return { FloatLit: [Number(expression.digits), span] }
+      case 'Decimal':
+        return { DecimalLit: [expression.digits, span] }
+      case 'String':
+        return { StringLit: [expression.value, span] }
+      case 'Bool':
+        return { BoolLit: [expression.value, span] }
+      case 'Unit':
+        return { TupleLit: [[], span] }
+      case 'Identifier':
+        return { Ident: [expression.name, span] }
+      case 'Missing':
+        return { Ident: ['', span] }
+      case 'Paren':
+        return this.expression(expression.inner)
+      case 'Tuple':
+        return { TupleLit: [this.#all(expression.items), span] }
+      case 'List':
+        return { ListLit: [this.#all(expression.items), span] }
+      case 'Object':
+        return { ObjectLit: [this.#entries(expression.entries), span] }
+      case 'Struct':
+        return { StructLit: { name: expression.name.text, fields: this.#entries(expression.entries), span } }
+      case 'Block':
+        return { Block: [this.block(expression), span] }
+      case 'If': {
+        const other = expression.else
+        const branch =
+          other === null
+            ? null
+            : other.kind === 'Block'
+              ? this.block(other)
+              : [{ Expr: { expr: this.expression(other), span: this.span(other) } }]
+        return { If: [this.expression(expression.condition), this.block(expression.then), branch, span] }
+      }
+      case 'Match':
+        return this.#match(expression, span)
+      case 'For':
+        return this.#for(expression, span)
+      case 'Lambda':
+        return this.#lambda(expression, span)
+      case 'Spawn':
+        return { Spawn: [this.expression(expression.target), span] }
+      case 'SideEffect':
+        return { SideEffect: { body: this.block(expression.body), span } }
+      case 'Unary':
+        return this.#unary(expression, span)
+      case 'Binary': {
+        const left = this.expression(expression.left)
+        const right = this.expression(expression.right)
+        if (expression.operator === '|>') return { Pipe: [left, right, span] }
+        return { Binary: [BINARY[expression.operator], left, right, span] }
+      }
+      case 'With':
+        return { With: [this.expression(expression.operand), this.expression(expression.options), span] }
+      case 'Call':
+        return this.#call(expression, span)
+      case 'Member':
+        return { FieldAccess: [this.expression(expression.object), expression.property.text, span] }
+      case 'TupleIndex':
+        return { FieldAccess: [this.expression(expression.object), String(expression.index), span] }
+      case 'IndexAccess':
+        return { Index: [this.expression(expression.object), this.expression(expression.index), span] }
+      case 'Try':
+        return { Try: { target: this.expression(expression.operand), span } }
+      case 'Element':
+        return this.#element(expression, span)
+      case 'ElementFragment':
+        return { JsxFragment: { children: this.#all(expression.children), span } }
+    }
+  }
+
+  #all(expressions: readonly Expression[]): HirExpression[] {
+    return expressions.map(expression => this.expression(expression))
+  }
+
+  #entries(entries: readonly ObjectEntry[]): [string, HirExpression][] {
+    return entries.map(entry => [entryKey(entry), this.expression(entryValue(entry))])
+  }
+
+  #match({ subject, arms }: Match, span: HirSpan): HirExpression {
+    return { Match: [this.expression(subject), arms.map(arm => this.#arm(arm)), span] }
+  }
+
+  #arm(arm: MatchArm): HirMatchArm {
+    const [only] = arm.patterns
+    const patterns = arm.patterns.map(pattern => this.pattern(pattern))
+    const first = arm.patterns[0] ?? arm
+    const last = arm.patterns.at(-1) ?? arm
+    const joined = this.span({ start: first.start, end: last.end })
+    return {
+      pattern: only !== undefined && patterns.length === 1 ? (patterns[0] as HirPattern) : { Or: [patterns, joined] },
+      guard: arm.guard === null ? null : this.expression(arm.guard),
+      body: this.#armBody(arm.body),
+      span: this.span(arm)
+    }
+  }
+
+  #armBody(body: MatchArm['body']): HirExpression {
+    switch (body.kind) {
+      case 'Let':
+      case 'Assign':
+      case 'ExpressionStatement':
+      case 'Return':
+      case 'While':
+      case 'Loop':
+      case 'Break':
+      case 'Continue':
+        return { Block: [[this.statement(body)], this.span(body)] }
+      default:
+        return this.expression(body)
+    }
+  }
+
+  #for({ binding, index, iterable, key, body }: For, span: HirSpan): HirExpression {
+    const name = binding.kind === 'BindingPattern' ? binding.name.text : binding.kind === 'WildcardPattern' ? '_' : null
+    const over = this.expression(iterable)
+    if (name !== null && index === null && key === null) return { For: [name, over, this.expression(body), span] }
+    return {
+      ForEach: {
+        binding: this.pattern(binding),
+        index: index?.text ?? null,
+        iterable: over,
+        key: key === null ? null : this.expression(key),
+        body: this.expression(body),
+        span
+      }
+    }
+  }
+
+  #lambda({ params, result, body }: Lambda, span: HirSpan): HirExpression {
+    const lowered = this.params(params)
+    return { Lambda: [lowered, result === null ? null : lowerType(result), this.expression(body), span] }
+  }
+
+  #unary({ operator, operand }: Unary, span: HirSpan): HirExpression {
+    // The least int has no positive counterpart.
+    const isLeast = operator === '-' && operand.kind === 'Int' && BigInt(operand.digits) === 1n << 63n
+    if (isLeast) return { IntLit: [-(1n << 63n), span] }
+    return { Unary: [operator === '-' ? 'Neg' : 'Not', this.expression(operand), span] }
+  }
+
+  #call(call: Call, span: HirSpan): HirExpression {
+    const chain = readDbChain(call, this.#tables)
+    if (chain !== null) return this.#dbOperation(chain, span)
+    const callee = bare(call.callee)
+    const args = call.args.map(argument => this.#argument(argument))
+    if (callee.kind !== 'Member') return { Call: [this.expression(callee), args, false, span] }
+    return { MethodCall: [this.expression(callee.object), callee.property.text, args, span] }
+  }
+
+  #argument({ name, value }: Argument): HirArgument {
+    return { name: name?.text ?? null, value: this.expression(value) }
+  }
+
+  #dbOperation({ operation }: DbChain, span: HirSpan): HirExpression {
+    const { table, op, predicate, projection, orderBy, limit, capabilities } = operation
+    const has_limit = limit !== null
+    return {
+      DbTableOp: {
+        table,
+        op,
+        args: operation.args.map(({ name, value }) => ({ name, value: this.expression(value) })),
+        select_cols: projection,
+        order_by: orderBy,
+        limit: limit === null ? null : this.expression(limit),
+        plan: { table, op, predicate, projection, order_by: orderBy, has_limit, capabilities },
+        span
+      }
+    }
+  }
+
+  #element({ tag, attributes, children }: Element, span: HirSpan): HirExpression {
+    const lowered = attributes.map(attribute => this.#attribute(attribute))
+    if (children === null) return { JsxSelfClosing: { tag: tag.text, attributes: lowered, span } }
+    return { Jsx: { tag: tag.text, attributes: lowered, children: this.#all(children), span } }
+  }
+
+  /** An attribute that is just there is true. */
+  #attribute(attribute: Attribute): HirAttribute {
+    const { name, value } = attribute
+    if (value !== null) return { name: name.text, value: this.expression(value) }
+    return { name: name.text, value: { BoolLit: [true, this.span(attribute)] } }
+  }
+}
+
+/** A number where it is exact, else a bigint. */
+function intOf(digits: string): number | bigint {
+  const value = Number(digits)
+  return Number.isSafeInteger(value) ? value : BigInt(digits)
+}

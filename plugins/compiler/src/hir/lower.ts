@@ -1,0 +1,393 @@
+import type {
+  Activity,
+  Actor,
+  Agent,
+  Declaration,
+  Decorator,
+  Field,
+  FunctionDeclaration,
+  Handler,
+  HttpRoute,
+  ImportItem,
+  Module,
+  ScriptStatement,
+  StateField,
+  Table,
+  TypeDeclaration,
+  Workflow
+} from '../syntax/ast.ts'
+import { ANSWERED_BY_MODEL } from '../syntax/decorators.ts'
+import { roleTexts } from '../syntax/role-texts.ts'
+import { ByteOffsets } from './byte-offsets.ts'
+import { tablesOf } from './db/db-tables.ts'
+import { DecoratorValues } from './decorator-values.ts'
+import type {
+  HirActivity,
+  HirActor,
+  HirAgent,
+  HirEndpoint,
+  HirFunction,
+  HirHandler,
+  HirImport,
+  HirModule,
+  HirNamedField,
+  HirProcess,
+  HirRoute,
+  HirRustImport,
+  HirSpan,
+  HirStateField,
+  HirTable,
+  HirTypeDeclaration
+} from './hir.ts'
+import { ExpressionLowering } from './lower-expressions.ts'
+import { lowerType } from './lower-types.ts'
+
+const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
+
+/**
+ * Lowers a module: db chains become operations with a plan, decorators become fields, definitions get numbers in the
+ * order of the source. Never throws; of a module with errors the result is whatever could be made of it.
+ */
+export function lower(module: Module, source: string): HirModule {
+  return new ModuleLowering(module, source).run()
+}
+
+type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
+
+class ModuleLowering {
+  readonly #module: Module
+  readonly #bodies: ExpressionLowering
+  readonly #loose: ScriptStatement[] = []
+  readonly #arrays: Arrays = {
+    imports: [],
+    rust_imports: [],
+    functions: [],
+    types: [],
+    routes: [],
+    actors: [],
+    workflows: [],
+    activities: [],
+    server_fns: [],
+    query_fns: [],
+    mutation_fns: [],
+    tables: [],
+    mcp_tools: [],
+    mcp_resources: [],
+    agents: []
+  }
+
+  constructor(module: Module, source: string) {
+    this.#module = module
+    this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module))
+  }
+
+  run(): HirModule {
+    for (const item of this.#module.items) this.#declaration(item)
+    if (this.#loose.length > 0) this.#arrays.functions.push(this.#script())
+    return this.#arrays
+  }
+
+  /** Components, islands, routes of the client, tests and what else has no array of its own are lowered elsewhere. */
+  #declaration(item: Declaration): void {
+    const arrays = this.#arrays
+    switch (item.kind) {
+      case 'Import':
+        for (const each of item.items) this.#import(each)
+        return
+      case 'Type':
+        arrays.types.push(this.#type(item))
+        return
+      case 'Table':
+        arrays.tables.push(this.#table(item))
+        return
+      case 'Function':
+        this.#function(item)
+        return
+      case 'HttpRoute':
+        arrays.routes.push(this.#route(item))
+        return
+      case 'Actor':
+        arrays.actors.push(this.#actor(item))
+        return
+      case 'Workflow':
+        arrays.workflows.push(this.#process(item))
+        return
+      case 'Activity':
+        arrays.activities.push(this.#activity(item))
+        return
+      case 'Agent':
+        arrays.agents.push(this.#agent(item))
+        return
+      case 'ScriptStatement':
+        this.#loose.push(item)
+    }
+  }
+
+  #import(item: ImportItem): void {
+    const span = this.#bodies.span(item)
+    const { imports } = this.#arrays
+    if (item.kind === 'RustImport') {
+      const value = (key: string) => item.metadata.find(entry => entry.key.text === key)?.value.value
+      const crate_name = item.crate.text
+      const branch = value('branch')
+      const pinned = { version: value('version') ?? null, path: value('path') ?? null, git: value('git') ?? null }
+      const rust: HirRustImport = {
+        crate_name,
+        alias: item.alias?.text ?? crate_name,
+        ...pinned,
+        rev: value('rev') ?? null,
+        ...(branch === undefined ? {} : { branch }),
+        span
+      }
+      this.#arrays.rust_imports.push(rust)
+    } else if (item.kind === 'ReactImport') {
+      imports.push({ module_path: [item.source.value], item: item.name.text, span })
+    } else {
+      const path = item.path.map(({ text }) => text)
+      if (item.members === null) {
+        imports.push({ module_path: path.slice(0, -1), item: item.alias?.text ?? path.at(-1) ?? '', span })
+      }
+      for (const { name, alias } of item.members ?? []) {
+        const member: HirImport = { module_path: path, item: (alias ?? name).text, span }
+        imports.push(member)
+      }
+    }
+  }
+
+  #type({ name, generics, definition, isPublic: is_pub, ...node }: TypeDeclaration): HirTypeDeclaration {
+    const id = this.#bodies.define()
+    const variants = definition.form === 'variants' ? definition.variants : []
+    return {
+      id,
+      name: name.text,
+      variants: variants.map(variant => ({
+        name: variant.name.text,
+        fields: variant.fields.map(fieldOf),
+        span: this.#bodies.span(variant)
+      })),
+      ...(definition.form === 'struct' ? { fields: definition.fields.map(fieldOf) } : {}),
+      ...(definition.form === 'alias' ? { alias: lowerType(definition.type) } : {}),
+      ...(generics.length > 0 ? { generics: generics.map(({ text }) => text) } : {}),
+      is_pub,
+      span: this.#bodies.span(node)
+    }
+  }
+
+  #table(table: Table): HirTable {
+    return {
+      id: this.#bodies.define(),
+      name: table.name.text,
+      fields: table.fields.map(field => ({
+        name: field.name.text,
+        type_ann: lowerType(field.type),
+        ...(field.value === null ? {} : { default: this.#bodies.expression(field.value) }),
+        span: this.#bodies.span(field)
+      })),
+      is_pub: table.isPublic,
+      is_deprecated: isDeprecated(table.decorators),
+      span: this.#bodies.span(table)
+    }
+  }
+
+  #function(fn: FunctionDeclaration): void {
+    const arrays = this.#arrays
+    switch (fn.role) {
+      case 'plain':
+      case 'component':
+        arrays.functions.push(this.#plain(fn))
+        return
+      case 'query':
+        arrays.query_fns.push(this.#endpoint(fn, '/api/query/'))
+        return
+      case 'mutation':
+        arrays.mutation_fns.push(this.#endpoint(fn, '/api/mutation/'))
+        return
+      case 'server':
+        arrays.server_fns.push(this.#endpoint(fn, '/api/'))
+        return
+      case 'mcp.tool': {
+        const [description = ''] = textsOf(fn)
+        arrays.mcp_tools.push({ description, func: this.#plain(fn) })
+        return
+      }
+      case 'mcp.resource': {
+        const [uri = '', description = ''] = textsOf(fn)
+        arrays.mcp_resources.push({ uri, description, func: this.#plain(fn) })
+      }
+    }
+  }
+
+  #plain(fn: FunctionDeclaration): HirFunction {
+    const decorators = new DecoratorValues(fn.decorators)
+    const model = decorators.text('ai', 'model')
+    const interval = decorators.text('scheduled', 'every')
+    const { id, name, params, return_type, body, span } = this.#signature(fn)
+    return {
+      id,
+      name,
+      generics: fn.generics.map(({ text }) => text),
+      params,
+      return_type,
+      body,
+      is_component: fn.role === 'component',
+      is_async: fn.isAsync,
+      is_pub: fn.isPublic,
+      is_mobile_native: decorators.has('native'),
+      is_pure: decorators.has('pure'),
+      is_llm: fn.decorators.some(decorator => ANSWERED_BY_MODEL.has(decorator.name.text)),
+      ...(model === undefined ? {} : { llm_model: model }),
+      is_deprecated: decorators.has('deprecated'),
+      ...(interval === undefined ? {} : { schedule_interval: interval }),
+      postconditions: decorators.all('ensure').flatMap(({ args, strings }) => {
+        const [condition, other] = args ?? []
+        if (condition === undefined) return []
+        const fallback = other?.value.kind === 'String' ? other.value.value : (strings[0]?.value ?? null)
+        return [{ condition: this.#bodies.expression(condition.value), fallback }]
+      }),
+      span
+    }
+  }
+
+  #endpoint(fn: FunctionDeclaration, base: string): HirEndpoint {
+    const { span, ...signature } = this.#signature(fn)
+    return { ...signature, route_path: base + fn.name.text, span }
+  }
+
+  #process(item: Workflow | Activity): HirProcess {
+    return this.#signature(item)
+  }
+
+  #activity(item: Activity): HirActivity {
+    const { span, ...signature } = this.#signature(item)
+    const options = item.options === null ? {} : { options: this.#bodies.expression(item.options) }
+    return { ...signature, ...options, span }
+  }
+
+  #signature(item: FunctionDeclaration | Workflow | Activity): HirProcess {
+    return {
+      id: this.#bodies.define(),
+      name: item.name.text,
+      params: this.#bodies.params(item.params),
+      return_type: item.result === null ? null : lowerType(item.result),
+      body: item.body === null ? [] : this.#bodies.block(item.body),
+      span: this.#bodies.span(item)
+    }
+  }
+
+  #route(route: HttpRoute): HirRoute {
+    const path = route.path.value
+    return {
+      method: METHODS[route.method],
+      path,
+      route_contract: `${route.method.toUpperCase()} ${path}`,
+      ...(route.params === null || route.params.length === 0 ? {} : { params: this.#bodies.params(route.params) }),
+      return_type: route.result === null ? null : lowerType(route.result),
+      body: this.#bodies.block(route.body),
+      span: this.#bodies.span(route)
+    }
+  }
+
+  #actor(actor: Actor): HirActor {
+    const id = this.#bodies.define()
+    const { params, members } = actor
+    const fields = members.filter(member => member.kind === 'StateField')
+    return {
+      id,
+      name: actor.name.text,
+      ...(params === null || params.length === 0 ? {} : { params: this.#bodies.params(params) }),
+      ...(fields.length === 0 ? {} : { state_fields: fields.map(field => this.#stateField(field)) }),
+      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(member)] : [])),
+      span: this.#bodies.span(actor)
+    }
+  }
+
+  #handler(handler: Handler): HirHandler {
+    return {
+      event_name: handler.event.text,
+      params: this.#bodies.params(handler.params),
+      return_type: handler.result === null ? null : lowerType(handler.result),
+      body: this.#bodies.block(handler.body),
+      span: this.#bodies.span(handler)
+    }
+  }
+
+  #stateField(field: StateField): HirStateField {
+    return {
+      name: field.name.text,
+      type_ann: field.type === null ? null : lowerType(field.type),
+      ...(field.value === null ? {} : { default: this.#bodies.expression(field.value) }),
+      span: this.#bodies.span(field)
+    }
+  }
+
+  #agent(agent: Agent): HirAgent {
+    const id = this.#bodies.define()
+    const { members } = agent
+    const version = members.find(member => member.kind === 'AgentVersion')?.version.value ?? null
+    const properties = members.filter(member => member.kind === 'AgentProperty')
+    return {
+      id,
+      name: agent.name.text,
+      version,
+      state_fields: members.flatMap(member => (member.kind === 'StateField' ? [this.#stateField(member)] : [])),
+      handlers: members.flatMap(member => {
+        if (member.kind !== 'Handler') return []
+        const { span, ...handler } = this.#handler(member)
+        // No decorator of the language asks for traces of one handler.
+        return [{ ...handler, is_traced: false, span }]
+      }),
+      migrations: members.flatMap(member => {
+        if (member.kind !== 'Migration') return []
+        const { from, body } = member
+        return [{ from_version: from.value, body: this.#bodies.block(body), span: this.#bodies.span(member) }]
+      }),
+      ...(properties.length === 0
+        ? {}
+        : {
+            properties: properties.map(({ name, value }) => ({
+              name: name.text,
+              value: this.#bodies.expression(value)
+            }))
+          }),
+      is_deprecated: isDeprecated(agent.decorators),
+      span: this.#bodies.span(agent)
+    }
+  }
+
+  /** The loose statements of a script, as the function that they are. */
+  #script(): HirFunction {
+    const id = this.#bodies.define()
+    const first = this.#loose[0] as ScriptStatement
+    const last = this.#loose.at(-1) as ScriptStatement
+    const span: HirSpan = this.#bodies.span({ start: first.start, end: last.end })
+    return {
+      id,
+      name: 'main',
+      generics: [],
+      params: [],
+      return_type: null,
+      body: this.#loose.map(({ statement }) => this.#bodies.statement(statement)),
+      is_component: false,
+      is_async: false,
+      is_pub: false,
+      is_mobile_native: false,
+      is_pure: false,
+      is_llm: false,
+      is_deprecated: false,
+      postconditions: [],
+      span
+    }
+  }
+}
+
+function fieldOf({ name, type }: Field): HirNamedField {
+  return [name.text, lowerType(type)]
+}
+
+function textsOf({ roleDecorator }: FunctionDeclaration): string[] {
+  return roleDecorator === null ? [] : roleTexts(roleDecorator).map(({ value }) => value)
+}
+
+function isDeprecated(decorators: readonly Decorator[]): boolean {
+  return decorators.some(({ name }) => name.text === 'deprecated')
+}

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { type IrDocument, irDocumentSchema } from '@svc/contracts'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import manifest from '../../package.json' with { type: 'json' }
+import { compilerErrors } from '../errors.ts'
+import { lower } from '../hir/lower.ts'
+import type { Module } from '../syntax/ast.ts'
+import { printJson } from './print-json.ts'
+
+let validate: ValidateFunction<IrDocument> | undefined
+
+/**
+ * The IR document of a module without errors. `source` is its text, which is hashed as UTF-8, and `generatedAt` the one
+ * part that differs between two runs. Throws `CMP_IR_INVALID` where the document breaks its own contract.
+ */
+export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
+  const document = {
+    version: '2.0.0',
+    metadata: {
+      compiler_version: manifest.version,
+      generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
+      source_hash: createHash('sha3-256').update(source).digest('hex')
+    },
+    module: { ...lower(module, source), web_ir: null }
+  }
+  validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false }).compile(irDocumentSchema)
+  if (validate(document)) return document
+  const [problem] = validate.errors ?? []
+  const at = problem?.instancePath || '(root)'
+  throw compilerErrors.create('CMP_IR_INVALID', `the IR document breaks its contract at ${at}: ${problem?.message}`, {
+    hint: 'nothing was printed; please report the file as an error of the compiler',
+    data: { at }
+  })
+}
+
+/** A document as it is printed and written, with a line break at its end. */
+export function printIr(document: IrDocument): string {
+  return `${printJson(document)}\n`
+}
