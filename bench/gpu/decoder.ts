@@ -29,9 +29,16 @@ export interface BareDecoder {
   readonly precision: Precision
   /** Milliseconds for reading a prompt, its last logits on the host. */
   prefill(length: number): Promise<number>
-  /** Milliseconds of each of `steps` runs that add a token to `batch` sequences of `context` tokens. */
-  decode(batch: number, context: number, steps: number): Promise<number[]>
+  /** `steps` runs that add a token to `batch` sequences of `context` tokens; the tokens are the same for every decoder. */
+  decode(batch: number, context: number, steps: number): Promise<Decoded>
   close(): Promise<void>
+}
+
+export interface Decoded {
+  /** Milliseconds of each run. */
+  readonly times: readonly number[]
+  /** The likeliest token of each sequence after each run. */
+  readonly likeliest: readonly number[]
 }
 
 export async function openDecoder(options: DecoderOptions): Promise<BareDecoder> {
@@ -55,7 +62,7 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
     onUncached: () => {}
   })
   const session = await runtime.createSession({
-    model: buildDecoder(config, prepared.weights, contextLength, engineSurface, precision),
+    model: buildDecoder(config, prepared.weights, contextLength, engineSurface, precision, device.id !== 'webgpu'),
     weights: prepared.external,
     threads
   })
@@ -84,13 +91,24 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
     },
     async decode(batch, context, steps) {
       await decoder.reserve(context + steps, [])
+      token = 0
       for (let row = 0; row < batch; row++) await read(row, context)
       const times: number[] = []
+      const likeliest: number[] = []
       for (let step = 0; step < steps; step++) {
         const spans = Array.from({ length: batch }, () => ({ tokens: [next()], position: context + step }))
-        times.push(await timed(() => decoder.run({ row: 0, spans, wanted: 'last' })))
+        let logits: Float32Array = new Float32Array()
+        times.push(
+          await timed(async () => {
+            logits = await decoder.run({ row: 0, spans, wanted: 'last' })
+          })
+        )
+        for (let row = 0; row < batch; row++) {
+          const own = logits.subarray(row * config.vocabularySize, (row + 1) * config.vocabularySize)
+          likeliest.push(own.indexOf(own.reduce((a, b) => Math.max(a, b))))
+        }
       }
-      return times
+      return { times, likeliest }
     },
     async close() {
       await decoder.close()

@@ -17,7 +17,7 @@ import { OnnxEngine } from '../../plugins/inference-onnx/src/engine.ts'
 import { findLibrary, ownRequire } from '../../plugins/inference-onnx/src/ort/library.ts'
 import { physicalParallelism } from '../../plugins/inference-onnx/src/threads.ts'
 import { writeRandomModel } from '../inference/random-model.ts'
-import { type BareDecoder, openDecoder } from './decoder.ts'
+import { type BareDecoder, type Decoded, openDecoder } from './decoder.ts'
 import { numbersPerPosition, shapes, weightsRead } from './shapes.ts'
 
 const { values: options } = parseArgs({
@@ -65,10 +65,14 @@ const libraryDirectory = resolve(options['gpu-library-directory'])
 const cacheDirectory = join(folder, 'cache')
 const threads = await physicalParallelism()
 
-interface Decoded {
+interface Rate {
   readonly batch: number
-  /** Median of the runs, logits on the host. */
+  /** Median of the runs, logits on the host; on a device they are recorded and played, where its provider can do that. */
   readonly runMs: number
+  /** The same without recording; null on the CPU. */
+  readonly unrecordedMs: number | null
+  /** Share of the runs' likeliest tokens that are the same with and without recording; null on the CPU. */
+  readonly sameUnrecorded: number | null
   readonly tokensPerSecond: number
   /** Share of what the memory's bandwidth allows; null where that is not known. */
   readonly ofBandwidth: number | null
@@ -79,7 +83,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-async function measureShape(name: string, devices: Devices, bandwidth: number | null) {
+async function measureShape(name: string, bandwidth: number | null) {
   const shape = shapes[name]
   if (shape === undefined) throw new Error(`no shape is called ${name}; there are ${Object.keys(shapes).join(', ')}`)
   const runDirectory = join(folder, name)
@@ -92,29 +96,46 @@ async function measureShape(name: string, devices: Devices, bandwidth: number | 
   const contextLength = Math.min(4096, Math.max(prefill, context + steps))
   const slots = Math.max(...batches)
   const { device } = options
-  const decoder = await openDecoder({
-    devices,
-    device,
-    runDirectory,
-    cacheDirectory,
-    threads,
-    slots,
-    contextLength,
-    chunk: prefill
-  })
+  const open = (graphs: 'on' | 'off') =>
+    openDecoder({
+      devices: openDevices(graphs),
+      device,
+      runDirectory,
+      cacheDirectory,
+      threads,
+      slots,
+      contextLength,
+      chunk: prefill
+    })
+  const decoder = await open('on')
   const prefillMs = await leastPrefill(decoder)
   say(`${name}: prefill ${prefill}: ${prefillMs.toFixed(1)} ms`)
-  const bare: Decoded[] = []
-  for (const batch of batches) {
-    const runMs = await decodeMs(decoder, batch)
-    const numbers = weightsRead(shape) + batch * (context + steps / 2) * numbersPerPosition(shape)
-    const least = bandwidth === null ? null : (numbers * bytesPerNumber[decoder.precision]) / (bandwidth * 1e6)
-    const ofBandwidth = least === null ? null : least / runMs
-    bare.push({ batch, runMs, tokensPerSecond: (1000 * batch) / runMs, ofBandwidth, engineTokensPerSecond: null })
-    say(`${name}: batch ${batch}: ${runMs.toFixed(3)} ms a run, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`)
-  }
+  const played = await decodeAll(decoder)
   const opened = { device: decoder.device, precision: decoder.precision }
   await decoder.close()
+  const plain = opened.device === 'cpu' ? null : await decodeWith(await open('off'))
+  const bare: Rate[] = []
+  for (const [index, batch] of batches.entries()) {
+    const [runs, others] = [played[index] as Decoded, plain?.[index] ?? null]
+    const runMs = median(runs.times)
+    const unrecordedMs = others === null ? null : median(others.times)
+    const same = others === null ? null : shareOfSame(runs.likeliest, others.likeliest)
+    const numbers = weightsRead(shape) + batch * (context + steps / 2) * numbersPerPosition(shape)
+    const least = bandwidth === null ? null : (numbers * bytesPerNumber[opened.precision]) / (bandwidth * 1e6)
+    bare.push({
+      batch,
+      runMs,
+      unrecordedMs,
+      sameUnrecorded: same,
+      tokensPerSecond: (1000 * batch) / runMs,
+      ofBandwidth: least === null ? null : least / runMs,
+      engineTokensPerSecond: null
+    })
+    const without = unrecordedMs === null ? '' : `, ${unrecordedMs.toFixed(3)} ms unrecorded`
+    say(
+      `${name}: batch ${batch}: ${runMs.toFixed(3)} ms a run${without}, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`
+    )
+  }
   const rates = options['no-engine'] ? [] : await measureEngine(runDirectory, slots, contextLength)
   const decoded = bare.map((row, index) => ({ ...row, engineTokensPerSecond: rates[index] ?? null }))
   const { decodeMs: peerMs } = peer as { readonly decodeMs?: Readonly<Record<string, number>> }
@@ -130,14 +151,28 @@ async function leastPrefill(decoder: BareDecoder): Promise<number> {
   return least
 }
 
-async function decodeMs(decoder: BareDecoder, batch: number): Promise<number> {
-  await decoder.decode(batch, context, Math.min(steps, 8))
-  return median(await decoder.decode(batch, context, steps))
+async function decodeAll(decoder: BareDecoder): Promise<Decoded[]> {
+  const decoded: Decoded[] = []
+  for (const batch of batches) {
+    await decoder.decode(batch, context, Math.min(steps, 8))
+    decoded.push(await decoder.decode(batch, context, steps))
+  }
+  return decoded
+}
+
+async function decodeWith(decoder: BareDecoder): Promise<Decoded[]> {
+  const decoded = await decodeAll(decoder)
+  await decoder.close()
+  return decoded
+}
+
+function shareOfSame(some: readonly number[], others: readonly number[]): number {
+  return some.filter((token, index) => token === others[index]).length / some.length
 }
 
 /** Tokens per second of requests through the engine, by batch size, while all of a batch are decoded at once. */
 async function measureEngine(runDirectory: string, slots: number, maxContext: number): Promise<number[]> {
-  const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory }, threads, speculation: 0 })
+  const engine = new OnnxEngine({ cacheDirectory, gpu: { libraryDirectory, graphs: 'on' }, threads, speculation: 0 })
   const { device } = options
   const model = await engine.load({ runDirectory, device, slots, maxContext, quantization: 'none' })
   /** When how many tokens came. */
@@ -184,24 +219,28 @@ async function measurePeer(runDirectory: string): Promise<Readonly<Record<string
   }
 }
 
+function openDevices(graphs: 'on' | 'off'): Devices {
+  return new Devices({
+    libraryDirectory,
+    require: ownRequire(),
+    core: findLibrary(ownRequire()),
+    native: true,
+    graphs,
+    onFallback: say
+  })
+}
+
 function say(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
 await mkdir(cacheDirectory, { recursive: true })
-const devices = new Devices({
-  libraryDirectory,
-  require: ownRequire(),
-  core: findLibrary(ownRequire()),
-  native: true,
-  onFallback: say
-})
-const gpu = (await devices.survey()).driver?.gpus[0] ?? null
+const gpu = (await openDevices('off').survey()).driver?.gpus[0] ?? null
 const known = BANDWIDTHS.find(([model]) => gpu !== null && model.test(gpu.model))?.[1] ?? null
 const onGpu = options.device.startsWith('cuda')
 const bandwidth = options.bandwidth === undefined ? (onGpu ? known : null) : Number(options.bandwidth)
 const results: Awaited<ReturnType<typeof measureShape>>[] = []
-for (const name of options.shape) results.push(await measureShape(name, devices, bandwidth))
+for (const name of options.shape) results.push(await measureShape(name, bandwidth))
 const report = { node: process.version, cpu: cpus()[0]?.model, threads, gpu, bandwidthGBps: bandwidth, results }
 const text = JSON.stringify(report, null, 2)
 if (options.json === undefined) process.stdout.write(`${text}\n`)
