@@ -74,7 +74,8 @@ export class DeviceRuntime implements Runtime {
 
   /** Throws what the library says when the device does not work. */
   static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
-    const turns = target.concurrent ? atOnce : new OneByOne(api.line)
+    // While something is recorded, nobody else may touch the device.
+    const turns = target.concurrent && options.recording !== true ? atOnce : new OneByOne(api.line)
     const native = new NativeRuntime(api, target)
     return turns.take(async () => {
       const helpers = await openHelpers(api, native, turns)
