@@ -1,16 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
 import { openRemote } from '../src/remote/remote-store.ts'
+import { freshFile } from './files.ts'
 import { startHranaServer } from './hrana-server.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'remote-'))
-t.teardown(() => rm(folder, { recursive: true }))
-let files = 0
-const freshFile = (): string => join(folder, `${(files += 1)}.db`)
 const TOKEN = 'let-me-in'
 
 t.test('a remote database keeps the contract of a store', async t => {

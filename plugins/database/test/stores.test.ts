@@ -1,16 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
 import './built-worker.ts'
 import { openFile, openMemory } from '../src/store/local-store.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'stores-'))
-t.teardown(() => rm(folder, { recursive: true }))
-let files = 0
-const freshFile = (): string => join(folder, `${(files += 1)}.db`)
+import { freshFile } from './files.ts'
 
 const stores = {
   'a file': () => openFile(freshFile(), { busyTimeoutMs: 5_000, synchronous: 'normal' }),

@@ -42,6 +42,7 @@ const HINTS: Partial<Record<Code, string>> = {
   DBS_CORRUPT: 'restore a copy: svc db restore FILE',
   DBS_FULL: 'free some room and try again; what was acknowledged is there',
   DBS_UNAUTHORIZED: 'see that the token is that of this database, has not expired, and may write',
+  DBS_OPEN_FAILED: 'see that the folder is there and can be written, or name another file in SVC_DB_PATH',
   DBS_NO_BINDING: 'install the package libsql with its optional dependencies; only databases in memory work without it'
 }
 

@@ -112,11 +112,6 @@ export class WorkerConnection implements Connection {
     await thread.ended
   }
 
-  /** Ends the thread as a crash would. */
-  async terminate(): Promise<void> {
-    await this.#thread?.worker.terminate()
-  }
-
   #assertInTransaction(): void {
     if (!this.#inTransaction) throw this.#lost('its thread ended in the midst of a transaction, which was rolled back')
   }

@@ -28,14 +28,19 @@ const STATEMENTS = 256
 
 export class LibsqlEngine implements Engine {
   readonly #database: NativeDatabase
+  readonly #url: string | undefined
   readonly #statements = new StatementCache<NativeStatement>(STATEMENTS, () => {})
 
   /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
   constructor({ file, replicaOf }: WorkerPlace) {
     const Native = loadBinding()
-    this.#database = attempt(
-      () => new Native(file, replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token })
-    )
+    this.#url = replicaOf?.url
+    try {
+      const remote = replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token }
+      this.#database = new Native(file, remote)
+    } catch (error) {
+      throw openFailure(nativeFailure(error).message, replicaOf?.url)
+    }
   }
 
   get inTransaction(): boolean {
@@ -79,7 +84,11 @@ export class LibsqlEngine implements Engine {
   }
 
   sync(): void {
-    attempt(() => this.#database.sync())
+    try {
+      this.#database.sync()
+    } catch (error) {
+      throw openFailure(nativeFailure(error).message, this.#url)
+    }
   }
 
   close(): void {
@@ -153,4 +162,11 @@ function attempt<A>(run: () => A): A {
 function nativeFailure(error: unknown): EngineFailure {
   const { message, code } = error as { message?: unknown; code?: unknown }
   return new EngineFailure(String(message), typeof code === 'string' ? code : 'SQLITE_ERROR')
+}
+
+/** The binding has one kind of error for this, in the words of its own sources. `url`: of the database that is copied. */
+function openFailure(message: string, url: string | undefined): EngineFailure {
+  if (url === undefined) return new EngineFailure('the file can be neither opened nor made', 'SQLITE_CANTOPEN')
+  const refused = /\b40[13]\b|unauthori[sz]ed|unauthenticated|permission denied/i.test(message)
+  return new EngineFailure(`${url}: ${message}`, refused ? 'REMOTE_UNAUTHORIZED' : 'REMOTE_UNREACHABLE')
 }

@@ -1,0 +1,15 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+
+const folder = mkdtempSync(join(tmpdir(), 'database-'))
+t.teardown(() => rm(folder, { recursive: true }))
+let files = 0
+
+/** A path that nothing has, in a folder of the test's own. */
+export function freshFile(): string {
+  files += 1
+  return join(folder, `${files}.db`)
+}

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+import { databaseBackup, databaseRestore, databaseStatus } from '../src/operations.ts'
+import database from '../src/plugin.ts'
+import './built-worker.ts'
+
+const count = defineOperation({
+  id: 'test.count',
+  summary: 'Count users after adding one',
+  input: schema.object({ name: schema.string() }),
+  output: schema.object({ users: schema.integer() })
+})
+
+/** Another plugin that keeps something in the database. */
+const user = definePlugin({
+  name: 'user',
+  requires: { store: databaseStore },
+  operations: [count],
+  activate(ctx, { store }: { store: PrimaryDatabase }) {
+    ctx.implement(count, async ({ name }) => {
+      await store.execute('INSERT INTO users (id) VALUES (?)', [name])
+      return { users: Number((await store.query('SELECT count(*) FROM users')).rows[0]?.[0]) }
+    })
+  }
+})
+
+t.test('other plugins use the store of the project, and the status tells of it', async t => {
+  const kernel = await testKernel([database, user])
+  t.equal((await kernel.call(count, { name: 'a' })).users, 1)
+  const status = await kernel.call(databaseStatus, {})
+  t.match(status, { healthy: true, mode: 'file', schema_version: 1, missing_tables: [] })
+  t.ok(existsSync(status.location))
+  await kernel.close()
+})
+
+t.test('a copy is written while the database is in use, and brings it back', async t => {
+  const kernel = await testKernel([database, user])
+  await kernel.call(count, { name: 'a' })
+  const copy = await kernel.call(databaseBackup, { file: 'copies/first.db' })
+  t.equal(copy.file, join(kernel.root, 'copies/first.db'))
+  const unnamed = await kernel.call(databaseBackup, {})
+  t.match(unnamed.file, /copy-[\dTZ-]+\.db$/)
+  await t.rejects(kernel.call(databaseBackup, { file: 'copies/first.db' }), { code: 'DBS_BACKUP_FAILED' })
+  t.equal((await kernel.call(count, { name: 'b' })).users, 2)
+
+  const { kept, file } = await kernel.call(databaseRestore, { file: 'copies/first.db' })
+  t.ok(kept !== null && existsSync(kept), 'what was there is kept')
+  t.equal((await kernel.call(count, { name: 'c' })).users, 2, 'a and c')
+  t.equal((await kernel.call(databaseStatus, {})).location, file)
+  await kernel.close()
+})
+
+t.test('what is no copy is refused before anything is touched', async t => {
+  const kernel = await testKernel([database, user])
+  await kernel.call(count, { name: 'a' })
+  writeFileSync(join(kernel.root, 'letter.txt'), 'dear database,'.repeat(100))
+  for (const file of ['letter.txt', 'missing.db', '.'])
+    await t.rejects(kernel.call(databaseRestore, { file }), { code: 'DBP_BACKUP_INVALID' }, file)
+  t.equal((await kernel.call(count, { name: 'b' })).users, 2)
+  const { location } = await kernel.call(databaseStatus, {})
+  t.same(
+    readdirSync(join(location, '..')).filter(name => /restoring|before/.test(name)),
+    []
+  )
+  await kernel.close()
+})
+
+t.test('a database that another process has open is not replaced', async t => {
+  const kernel = await testKernel([database, user])
+  await kernel.call(count, { name: 'a' })
+  await kernel.call(databaseBackup, { file: 'copy.db' })
+  const { location } = await kernel.call(databaseStatus, {})
+  const script = `const db = new (require('libsql'))(process.argv[1]); db.prepare('SELECT * FROM users').all([]);
+    console.log('open'); process.stdin.resume()`
+  const other = spawn(process.execPath, ['-e', script, location], {
+    cwd: import.meta.dirname,
+    stdio: ['pipe', 'pipe', 'inherit']
+  })
+  await once(other.stdout, 'data')
+  await t.rejects(kernel.call(databaseRestore, { file: 'copy.db' }), { code: 'DBS_BUSY', message: /another process/ })
+  t.equal((await kernel.call(count, { name: 'b' })).users, 2)
+  other.stdin.end()
+  await once(other, 'exit')
+  await kernel.call(databaseRestore, { file: 'copy.db' })
+  t.equal((await kernel.call(count, { name: 'c' })).users, 2)
+  await kernel.close()
+})
+
+t.test('a reload loses nothing', async t => {
+  const kernel = await testKernel([database, user])
+  await kernel.call(count, { name: 'a' })
+  const writes = Array.from({ length: 50 }, (_, at) => kernel.call(count, { name: `n${at}` }))
+  await kernel.replace(database)
+  await Promise.all(writes)
+  t.equal((await kernel.call(count, { name: 'z' })).users, 52)
+  await kernel.close()
+})
+
+t.test('half of a remote database keeps the plugin from starting, and names the setting', async t => {
+  const failed = testKernel([database], { settings: { database: { url: 'https://db.example' } } })
+  await t.rejects(failed, { message: /plugins\.database\.url/ })
+})

@@ -1,0 +1,215 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { BASELINE_TABLES, baselineDigest } from '../src/baseline/schema.ts'
+import { CircuitBreaker } from '../src/circuit-breaker.ts'
+import { type PrimaryOptions, PrimaryStore } from '../src/primary-store.ts'
+import { openFile } from '../src/store/local-store.ts'
+import './built-worker.ts'
+import { freshFile } from './files.ts'
+import { startHranaServer } from './hrana-server.ts'
+
+/** Named by the document that this program follows. */
+const NAMED = [
+  'developer_journey_definitions',
+  'developer_journey_steps',
+  'conversation_messages',
+  'conversations',
+  'chat_transcripts',
+  'routing_decisions',
+  'gamify_policy_snapshots',
+  'research_metrics',
+  'external_submission_jobs',
+  'workflow_run_log',
+  'orchestration_lineage_events',
+  'agent_reliability',
+  'search_documents',
+  'agent_sessions',
+  'agent_events',
+  'distributed_locks'
+]
+
+function primary(t: Test, options: Partial<PrimaryOptions> & Pick<PrimaryOptions, 'place'>) {
+  const warnings: string[] = []
+  const store = new PrimaryStore({
+    projectRoot: dirname(freshFile()),
+    breaker: null,
+    busyTimeoutMs: 2_000,
+    synchronous: 'normal',
+    remoteTimeoutMs: 2_000,
+    signal: new AbortController().signal,
+    warn: message => warnings.push(message),
+    ...options
+  })
+  t.teardown(() => store.close())
+  return { store, warnings }
+}
+
+const file = (path: string, fallback: string | null = null) => ({ mode: 'file', file: path, fallback }) as const
+
+t.test('is opened at the first use, in a folder that it makes, with the baseline schema', async t => {
+  const path = join(`${freshFile()}-folder`, 'deep', 'store.db')
+  const { store } = primary(t, { place: file(path) })
+  t.notOk(existsSync(path))
+  t.equal(store.location, path)
+  const status = await store.status()
+  t.match(status, { ok: true, mode: 'file', location: path, schemaVersion: 1, missingTables: [], problems: [] })
+  t.equal(status.digest, baselineDigest())
+  t.match(status.digest, /^0x[0-9a-f]{64}$/)
+  t.same(
+    NAMED.filter(name => !BASELINE_TABLES.includes(name)),
+    []
+  )
+})
+
+t.test('holds the canonical journey with its steps in order', async t => {
+  const { store } = primary(t, { place: file(freshFile()) })
+  const { rows } = await store.query(
+    'SELECT ordinal, step_id, step_json FROM developer_journey_steps WHERE journey_id = ? ORDER BY ordinal',
+    ['canonical_journey.v1.greenfield_vox_mens_devloop']
+  )
+  t.same(
+    rows.map(([ordinal, id]) => `${ordinal} ${id}`),
+    [
+      '1 bootstrap_repo',
+      '2 open_workspace_store',
+      '3 author_compile',
+      '4 structured_plan',
+      '5 agentic_assist',
+      '6 research_evidence',
+      '7 corpus_train',
+      '8 verify_ship'
+    ]
+  )
+  t.same(JSON.parse(String(rows[6]?.[2])), {
+    ordinal: 7,
+    step_id: 'corpus_train',
+    actor: 'human',
+    primary_operation_id: 'vox.mens.train',
+    maturity: 'beta',
+    limitation_ids: ['L-005', 'L-006', 'L-007']
+  })
+})
+
+t.test('keeps the full-text tables beside the rows, and the lineage as it was written', async t => {
+  const { store } = primary(t, { place: file(freshFile()) })
+  await store.batch([
+    "INSERT INTO knowledge_nodes (id, label, content) VALUES ('a', 'Foxes', 'quick and brown')",
+    "UPDATE knowledge_nodes SET content = 'slow and brown' WHERE id = 'a'",
+    "INSERT INTO search_documents (source_uri) VALUES ('file:a')",
+    "INSERT INTO search_document_chunks (document_id, chunk_index, body_text) VALUES (1, 0, 'lazy dogs')"
+  ])
+  const found = async (table: string, words: string) =>
+    (await store.query(`SELECT count(*) FROM ${table} WHERE ${table} MATCH ?`, [words])).rows[0]?.[0]
+  t.equal(await found('knowledge_nodes_fts', 'slow'), 1)
+  t.equal(await found('knowledge_nodes_fts', 'quick'), 0)
+  t.equal(await found('search_document_chunks_fts', 'dogs'), 1)
+  await store.execute("DELETE FROM search_documents WHERE source_uri = 'file:a'")
+  t.equal(await found('search_document_chunks_fts', 'dogs'), 0)
+  await store.execute("INSERT INTO orchestration_lineage_events (kind, created_at_ms) VALUES ('task_submitted', 1)")
+  await t.rejects(store.execute('DELETE FROM orchestration_lineage_events'), { code: 'DBS_CONSTRAINT' })
+  await t.rejects(store.execute('UPDATE orchestration_lineage_events SET task_id = 2'), { code: 'DBS_CONSTRAINT' })
+})
+
+t.test('says which of version, tables and digest does not check out', async t => {
+  const path = freshFile()
+  const { store } = primary(t, { place: file(path) })
+  await store.execute('DROP TABLE agent_events')
+  t.match(await store.status(), { ok: false, missingTables: ['agent_events'], problems: [/agent_events/] })
+  await store.execute("UPDATE schema_manifest SET digest = '0x00'")
+  t.match((await store.status()).problems, [/agent_events/, /digest is 0x00/])
+})
+
+t.test('leaves a database of a later program as it is', async t => {
+  const path = freshFile()
+  const later = await openFile(path, { busyTimeoutMs: 100, synchronous: 'normal' })
+  await later.migrate(
+    'CREATE TABLE schema_version (version INTEGER PRIMARY KEY, applied_at TEXT); INSERT INTO schema_version VALUES (2, 0)'
+  )
+  await later.close()
+  const { store } = primary(t, { place: file(path) })
+  await t.rejects(store.query('SELECT 1'), { code: 'DBP_SCHEMA_NEWER', message: /legacy schema chain/, hint: /export/ })
+  t.match(await store.status(), { ok: false, problems: [/schema version 2/] })
+})
+
+t.test('two that open a new file at once make one schema', async t => {
+  const path = freshFile()
+  const stores = [primary(t, { place: file(path) }).store, primary(t, { place: file(path) }).store]
+  for (const { ok, problems } of await Promise.all(stores.map(store => store.status())))
+    t.same([ok, problems], [true, []])
+  t.same((await stores[0]?.query('SELECT count(*) FROM developer_journey_steps'))?.rows, [[8]])
+})
+
+t.test("takes the user's database where the project's cannot be opened, and says so", async t => {
+  const blocked = freshFile()
+  writeFileSync(blocked, 'no database')
+  const canonical = freshFile()
+  const { store, warnings } = primary(t, { place: file(blocked, canonical) })
+  t.match(await store.status(), { ok: true, location: canonical })
+  t.match(warnings, [new RegExp(`${blocked}.*${canonical}`)])
+  const strict = primary(t, { place: file(blocked) })
+  t.match(await strict.store.status(), { ok: false, location: blocked, problems: [/not a database/] })
+})
+
+t.test('is tried again at the next use after it could not be opened', async t => {
+  const folder = `${freshFile()}-blocked`
+  writeFileSync(folder, 'in the way')
+  const { store } = primary(t, { place: file(join(folder, 'store.db')) })
+  await t.rejects(store.query('SELECT 1'), { code: 'DBS_OPEN_FAILED' })
+  await rm(folder)
+  mkdirSync(folder)
+  t.same((await store.query('SELECT 1')).rows, [[1]])
+})
+
+t.test('a remote database has the same schema', async t => {
+  const server = await startHranaServer(freshFile(), 'token')
+  t.teardown(() => server.close())
+  const { store } = primary(t, { place: { mode: 'remote', url: server.url, token: 'token' } })
+  t.match(await store.status(), { ok: true, mode: 'remote', location: server.url })
+})
+
+t.test('with the breaker, writes are refused after five faults, and reads are not', async t => {
+  const server = await startHranaServer(freshFile(), 'token')
+  t.teardown(() => server.close())
+  const place = { mode: 'remote', url: server.url, token: 'token' } as const
+  const { store } = primary(t, { place, breaker: new CircuitBreaker() })
+  await store.query('SELECT 1')
+  server.fault = 'unauthorized'
+  for (let at = 0; at < 5; at += 1) await t.rejects(store.execute('DELETE FROM users'), { code: 'DBS_UNAUTHORIZED' })
+  const { requests } = server
+  for (const write of [
+    () => store.execute('DELETE FROM users'),
+    () => store.batch(['DELETE FROM users']),
+    () => store.transaction(async () => {}),
+    () => store.migrate('DELETE FROM users')
+  ])
+    await t.rejects(async () => void (await write()), { code: 'DBP_CIRCUIT_OPEN' })
+  t.equal(server.requests, requests)
+  server.fault = 'none'
+  t.same((await store.query('SELECT 1')).rows, [[1]])
+})
+
+t.test('without the native binding a file says so, and only memory works', async t => {
+  // The binding then looks for a build of its own sources.
+  process.env.LIBSQL_JS_DEV = '1'
+  t.teardown(() => delete process.env.LIBSQL_JS_DEV)
+  const path = freshFile()
+  const { store } = primary(t, { place: file(path, freshFile()) })
+  await t.rejects(store.query('SELECT 1'), { code: 'DBS_NO_BINDING', hint: /libsql/ })
+  t.match(await store.status(), { ok: false, location: path, problems: [/./] })
+  t.notOk(existsSync(path))
+  const memory = await store.open('memory')
+  t.same((await memory.query('SELECT 1')).rows, [[1]])
+  t.equal((await memory.capabilities()).fts, false)
+  await memory.close()
+  await t.rejects(store.open({ file: 'other.db' }), { code: 'DBS_NO_BINDING' })
+})
+
+t.test('is closed for good', async t => {
+  const { store } = primary(t, { place: file(freshFile()) })
+  await store.query('SELECT 1')
+  await store.close()
+  for (const use of [() => store.query('SELECT 1'), () => store.open('memory'), () => store.sync()])
+    await t.rejects(async () => void (await use()), { code: 'DBS_CLOSED' })
+})
