@@ -46,7 +46,8 @@ export interface WantedGraph {
   readonly gpuPrecision: PrecisionChoice
 }
 
-export interface BuildOptions extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onProgress'> {
+export interface BuildOptions
+  extends Omit<PrepareOptions, 'config' | 'quantization' | 'keepHalf' | 'onDevice' | 'onProgress'> {
   report(step: string): (fraction: number) => void
   /** Changes what the graph is built from. */
   open?(weights: DecoderWeights): DecoderWeights
@@ -82,13 +83,14 @@ export async function buildGraph(
     quantization,
     ownHead: !fusedProducts || (config.tiedHead !== true && tensors.has(names.head)),
     numberBytes: numberBytes[precision],
-    storedBytes: elementBytes(stored)
+    storedBytes: device.id === 'cpu' ? elementBytes(stored) : numberBytes[precision]
   })
   const prepared = await prepareWeights({
     ...prepare,
     config,
     quantization,
     keepHalf: precision !== 'float32',
+    onDevice: device.id !== 'cpu',
     onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')
   })
   return {

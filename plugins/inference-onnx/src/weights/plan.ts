@@ -34,7 +34,7 @@ export interface WeightSource {
  * matrix faster than several, and has its own copy in any case.
  *
  * Quantised, all projections are packed. The embedding is not quantised: the rows that are looked up are read where they
- * lie, whatever their element type, and take no memory before.
+ * lie, whatever their element type, and take no memory before. A device needs it in an element type that it has.
  */
 export interface WeightPlan {
   readonly weights: DecoderWeights
@@ -54,6 +54,8 @@ export interface PlanOptions {
   readonly quantization: Quantization
   /** Whether half precision is used where it lies, instead of being widened: for devices that compute in it. */
   readonly keepHalf?: boolean
+  /** Whether something other than the CPU computes with them. */
+  readonly onDevice?: boolean
   /** What the runtime calls a file; null when it cannot reach it. */
   readonly locate: (file: string) => string | null
   /** What the runtime calls the packed file. */
@@ -131,7 +133,8 @@ class Planner {
   #embedding(source: WeightSource): ExternalTensor {
     const { entry } = source
     const { embedding } = this.#names
-    const location = this.#options.quantization === 'none' ? null : this.#inPlace(source, ALL)
+    const { quantization, onDevice } = this.#options
+    const location = quantization === 'none' || onDevice === true ? null : this.#inPlace(source, ALL)
     if (location === null) return this.#place(embedding, [source])
     const { shape, offset, byteLength } = entry
     return { name: embedding, shape, location, offset, byteLength, type: readable[entry.dtype] ?? 'float32' }
@@ -231,6 +234,6 @@ class Planner {
  * Errors of the head are errors of the prediction, so it gets 8 bits where the others get 4; not on devices, which cannot
  * compute with 8.
  */
-function headQuantization({ quantization, keepHalf }: Pick<PlanOptions, 'quantization' | 'keepHalf'>): Quantization {
-  return quantization === 'q4' && keepHalf !== true ? 'q8' : quantization
+function headQuantization({ quantization, onDevice }: Pick<PlanOptions, 'quantization' | 'onDevice'>): Quantization {
+  return quantization === 'q4' && onDevice !== true ? 'q8' : quantization
 }

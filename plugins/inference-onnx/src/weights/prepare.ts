@@ -27,6 +27,8 @@ export interface PrepareOptions {
   readonly quantization: Quantization
   /** See {@link PlanOptions.keepHalf}. */
   readonly keepHalf?: boolean
+  /** See {@link PlanOptions.onDevice}. */
+  readonly onDevice?: boolean
   readonly runtime: Runtime
   readonly threads: number
   readonly cacheDirectory: string
@@ -56,6 +58,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     adapter: directory.adapter,
     quantization: options.quantization,
     keepHalf: options.keepHalf === true,
+    onDevice: options.onDevice === true,
     locate: file => locations.of(file),
     packedLocation
   })
@@ -101,10 +104,13 @@ async function packedPath({
   digest,
   directory,
   quantization,
-  keepHalf
+  keepHalf,
+  onDevice
 }: PrepareOptions): Promise<string> {
+  const forDevice = onDevice === true && quantization !== 'none'
+  const forms = keepHalf === true ? ['half'] : forDevice ? ['device'] : []
   const key = createHash('sha256')
-    .update([PACK_VERSION, digest, directory.adapted, quantization, ...(keepHalf === true ? ['half'] : [])].join('\0'))
+    .update([PACK_VERSION, digest, directory.adapted, quantization, ...forms].join('\0'))
     .digest('hex')
   await mkdir(cacheDirectory, { recursive: true }).catch(() => {})
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
