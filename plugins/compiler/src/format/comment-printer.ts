@@ -96,9 +96,8 @@ export abstract class CommentPrinter {
     const doc = print(item)
     const within = this.#ownLine(item.end)
     const comments = [...before, ...within].map((comment, index, all): Doc => {
-      const following = all[index + 1]
-      const isApart = following !== undefined ? this.#hasBlankLine(comment.end, following.start) : false
-      return [this.text(comment), hardline, isApart ? hardline : []]
+      const following = index === before.length - 1 ? item.start : (all[index + 1]?.start ?? 0)
+      return [this.text(comment), hardline, this.#hasBlankLine(comment.end, following) ? hardline : []]
     })
     const behind = this.#behind(item.end)
     if (behind === null) return { doc: [comments, doc], end: item.end }

@@ -124,14 +124,18 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ])
   }
 
-  /** A block on one line if it was and holds one statement; `mayBeInline` says whether it may. */
+  /** A block, on one line if it was and holds one statement and `mayBeInline`. */
   protected block(node: Block, mayBeInline = true): Doc {
     const { statements, start, end } = node
-    if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
     const inline = mayBeInline && statements.length < 2 && !this.hasBreak(start, end)
+    return inline ? group(this.#shortBlock(node, line)) : this.#shortBlock(node, hardline)
+  }
+
+  /** A block whose braces are parted from its statements by `padding`, without a group of its own. */
+  #shortBlock({ statements, end }: Block, padding: Doc): Doc {
+    if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
     const content = this.lines(statements, end - 1, statement => this.statement(statement))
-    if (!inline || mustBreak(content)) return ['{', indent([hardline, content]), hardline, '}']
-    return group(['{', indent([line, content]), line, '}'])
+    return ['{', indent([padding, content]), padding, '}']
   }
 
   #tuple(items: readonly Expression[], end: number): Doc {
@@ -160,19 +164,21 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return true
   }
 
+  /** All branches are on one line, or none is. */
   #if(node: If, inline: boolean): Doc {
+    const padding = inline ? line : hardline
     const parts: Doc[] = []
     let each: If | Block | null = node
     while (each !== null) {
       if (each.kind === 'Block') {
-        parts.push(this.block(each, inline))
+        parts.push(this.#shortBlock(each, padding))
         break
       }
-      parts.push(['if ', this.expression(each.condition), ' ', this.block(each.then, inline)])
+      parts.push(['if ', this.expression(each.condition), ' ', this.#shortBlock(each.then, padding)])
       if (each.else !== null) parts.push(' else ')
       each = each.else
     }
-    return inline ? group(parts) : parts
+    return group(parts)
   }
 
   #match({ subject, arms, end }: Extract<Expression, { kind: 'Match' }>): Doc {

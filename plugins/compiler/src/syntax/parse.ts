@@ -3,6 +3,7 @@ import type { Module } from './ast.ts'
 import { lex } from './lexer.ts'
 import { ModuleParser, type ParserOptions } from './parser/module-parser.ts'
 import type { TokenList } from './token-list.ts'
+import { type AnyNode, walk } from './walk.ts'
 
 export interface ParseResult {
   /** Of a text with errors, what could be read of it. */
@@ -19,5 +20,12 @@ export function parse(source: string, options: Partial<ParserOptions> = {}): Par
   const { script = false, allowComponentFunctions = false } = options
   const parser = new ModuleParser(tokens, { script, allowComponentFunctions })
   const module = parser.module()
+  if (parser.diagnostics.length > 0) walk(module, straighten)
   return { module, diagnostics: sortDiagnostics([...diagnostics, ...parser.diagnostics]), tokens }
+}
+
+/** A node of which nothing could be read began before the next token, and ended behind the last one. */
+function straighten(node: AnyNode): true {
+  if (node.end < node.start) (node as { start: number }).start = node.end
+  return true
 }

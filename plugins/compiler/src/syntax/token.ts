@@ -232,5 +232,5 @@ const CLASSES: Readonly<Record<number, string>> = {
 export function describeKind(kind: number): string {
   const named = CLASSES[kind] ?? SYMBOLS[kind]
   if (named !== undefined) return CLASSES[kind] === undefined ? `\`${named}\`` : named
-  return `\`${KEYWORDS.find(word => WORDS[word] === kind) ?? ''}\``
+  return `\`${KEYWORDS.findLast(word => WORDS[word] === kind) ?? ''}\``
 }

@@ -22,6 +22,7 @@ import type {
 import type { Expression } from '../ast-expressions.ts'
 import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
+import { isNameKind } from './cursor.ts'
 import { FunctionParser } from './function-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
@@ -79,9 +80,9 @@ export abstract class InterfaceParser extends FunctionParser {
     return this.isNameAhead() && (after === Kind.Equal || after === Kind.Colon)
   }
 
+  /** Whether a name follows the next token, on its line. */
   protected isNameAhead(): boolean {
-    const { second } = this
-    return second !== Kind.EndOfFile && second <= Kind.With
+    return isNameKind(this.second) && !this.tokens.newlineBefore(this.position + 1)
   }
 
   #effect(): ComponentMember {
@@ -294,7 +295,7 @@ export abstract class InterfaceParser extends FunctionParser {
     this.expect(Kind.Colon, 'after the name of a field')
     const type = this.inPanic ? this.noType() : this.type()
     const rules: FormField['rules'][number][] = []
-    while (!this.inPanic && this.atName && !this.onNewLine) {
+    while (!this.inPanic && this.atName && !this.onNewLine && this.second !== Kind.Colon) {
       rules.push({ name: this.takeName(), args: this.#arguments() })
     }
     return { kind: 'FormField', start, end: this.lastEnd, name, type, rules }

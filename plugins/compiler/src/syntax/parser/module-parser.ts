@@ -1,7 +1,7 @@
 import type { AppHook, Const, Declaration, Decorator, Import, ImportItem, Index, Module, Table } from '../ast.ts'
 import { useOfDecorator } from '../decorators.ts'
 import type { Name } from '../node.ts'
-import { Kind } from '../token.ts'
+import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
 import type { TokenList } from '../token-list.ts'
 import { InterfaceParser } from './interface-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
@@ -87,9 +87,9 @@ export class ModuleParser extends InterfaceParser {
   #atWordDeclaration(): boolean {
     if (this.atWord('routes')) return this.second === Kind.LeftBrace
     if (this.atWord('url') || this.atWord('state_machine')) return this.second === Kind.TypeIdentifier
-    if (this.atWord('environment')) return this.isNameAhead()
+    if (this.atWord('environment')) return this.#isDeclared()
     if (this.atWord('partial')) return this.isWord(this.position + 1, 'state_machine')
-    return this.atWord('const') && this.isNameAhead()
+    return this.atWord('const') && this.#isDeclared()
   }
 
   protected atOuterDeclaration(): boolean {
@@ -131,34 +131,39 @@ export class ModuleParser extends InterfaceParser {
         if (!this.#isScript()) return this.#constant(prefix)
         break
       case Kind.Http:
-        if (this.isNameAhead()) return this.httpRoute(prefix)
+        if (this.#isDeclared()) return this.httpRoute(prefix)
         break
       case Kind.Actor:
-        if (this.isNameAhead()) return this.actor(prefix)
+        if (this.#isDeclared()) return this.actor(prefix)
         break
       case Kind.Workflow:
-        if (this.isNameAhead()) return this.workflow(prefix)
+        if (this.#isDeclared()) return this.workflow(prefix)
         break
       case Kind.Activity:
-        if (this.isNameAhead()) return this.activity(prefix)
+        if (this.#isDeclared()) return this.activity(prefix)
         break
       case Kind.Agent:
-        if (this.isNameAhead()) return this.agent(prefix)
+        if (this.#isDeclared()) return this.agent(prefix)
         break
       case Kind.Env:
-        if (this.isNameAhead()) return this.environment(prefix)
+        if (this.#isDeclared()) return this.environment(prefix)
         break
       case Kind.Fragment:
-        if (this.isNameAhead()) return this.fragment(prefix)
+        if (this.#isDeclared()) return this.fragment(prefix)
         break
       case Kind.Component:
-        if (!this.isNameAhead()) break
+        if (!this.#isDeclared()) break
         this.advance()
         return this.component(prefix)
       default:
         if (this.#atWordDeclaration()) return this.#wordDeclaration(prefix)
     }
     return this.#loose(prefix)
+  }
+
+  /** Whether the next word is followed by the name of what it declares, and is not a variable itself. */
+  #isDeclared(): boolean {
+    return this.second <= LAST_SOFT_KEYWORD && this.isNameAhead()
   }
 
   #isScript(): boolean {

@@ -1,0 +1,90 @@
+import t from 'tap'
+import { lex } from '../src/syntax/lexer.ts'
+import { stringValue } from '../src/syntax/string-value.ts'
+import { describeKind, KEYWORDS, Kind } from '../src/syntax/token.ts'
+
+function texts(source: string): string[] {
+  const { tokens } = lex(source)
+  return Array.from({ length: tokens.length - 1 }, (_, index) => tokens.text(index))
+}
+
+function messages(source: string): string[] {
+  return lex(source).diagnostics.map(({ message }) => message)
+}
+
+t.test('the longest sign counts', async t => {
+  t.same(texts('a|>b||c|d=>e->f==g<=h</>i/>j<>k!=l+=m'), [
+    ...['a', '|>', 'b', '||', 'c', '|', 'd', '=>', 'e', '->', 'f', '==', 'g', '<=', 'h', '</', '>', 'i', '/>', 'j'],
+    ...['<>', 'k', '!=', 'l', '+=', 'm']
+  ])
+})
+
+t.test('numbers are ints, floats and decimals, and the number of a member is no float', async t => {
+  const { tokens } = lex('1 2.5 3dec 4.75dec pair.0.1 decade')
+  const kinds = Array.from({ length: tokens.length }, (_, index) => tokens.kind(index))
+  const { Int, Float, Decimal, Identifier, Dot, EndOfFile } = Kind
+  t.same(kinds, [Int, Float, Decimal, Decimal, Identifier, Dot, Int, Dot, Int, Identifier, EndOfFile])
+  t.same(messages('12ab'), ['a number ends before `ab`'])
+})
+
+t.test('line breaks of every sort and semicolons part statements', async t => {
+  const { tokens } = lex('a\nb\r\nc\rd;e f')
+  t.same(
+    [0, 1, 2, 3, 4, 5].map(index => tokens.newlineBefore(index)),
+    [false, true, true, true, true, false]
+  )
+})
+
+t.test('comments are kept with the token that follows them', async t => {
+  const source = 'a // one \n# two\nb'
+  const { tokens } = lex(source)
+  t.same(
+    tokens.comments.map(({ start, end, token }) => [source.slice(start, end), token]),
+    [
+      ['// one', 1],
+      ['# two', 1]
+    ]
+  )
+})
+
+t.test('strings span lines, and their escapes are replaced when they are known', async t => {
+  t.same(texts("\"a\nb\" 'c\\'d'"), ['"a\nb"', "'c\\'d'"])
+  t.equal(stringValue('"\\n\\t\\r\\0\\\\\\"\\\'\\x"'), '\n\t\r\0\\"\'\\x')
+})
+
+t.test('a string that never ends is told at its beginning, and the next line is read', async t => {
+  const { tokens, diagnostics } = lex('let a = "open\nlet b = 1')
+  t.match(diagnostics, [{ code: 'E0001', message: 'this string never ends', span: { start: 8, end: 13 } }])
+  t.equal(tokens.kind(4), Kind.Let)
+})
+
+t.test('characters that mean nothing are told by runs', async t => {
+  t.same(messages('@@@\n& a'), ['unknown characters `@@@`', 'unknown character `&`'])
+  t.same(messages('größe'), ['unknown characters in the name `öße`'])
+  t.same(messages('/* a */ b'), ['there are no block comments'])
+})
+
+t.test('brackets find their partners, and one that is missing leaves those around it together', async t => {
+  const { tokens } = lex('{ ( [ ) }')
+  t.same(
+    [0, 1, 2, 3, 4].map(index => tokens.partner(index)),
+    [4, 3, -1, 1, 0]
+  )
+})
+
+t.test('a mark for the byte order is passed over', async t => {
+  t.same(texts('\ufefffn'), ['fn'])
+})
+
+t.test('each keyword is described by itself', async t => {
+  for (const word of KEYWORDS.filter(each => each !== 'ret')) {
+    t.equal(describeKind(lex(word).tokens.kind(0)), `\`${word}\``)
+  }
+})
+
+t.test('time is linear where quotes and brackets never close', async t => {
+  for (const source of ['"\n\\', "'\n\\", '(', '{(', '/*', '@']) {
+    const { tokens } = lex(source.repeat(100_000))
+    t.ok(tokens.length > 0)
+  }
+})
