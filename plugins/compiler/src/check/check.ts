@@ -1,7 +1,10 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 import { checkActivities } from './activities.ts'
+import { checkDeprecations } from './deprecations.ts'
+import { checkImports } from './imports.ts'
 import { checkResources } from './mcp-resources.ts'
+import { checkNames } from './names/check-names.ts'
 import { checkRoutes } from './routes.ts'
 import { checkIndexes, checkTables } from './tables.ts'
 import { checkWords } from './words.ts'
@@ -19,6 +22,9 @@ export function check(module: Module, options: CheckOptions): Diagnostic[] {
     ...checkRoutes(module),
     ...checkResources(module),
     ...checkActivities(module),
+    ...checkImports(module),
+    ...checkDeprecations(module),
+    ...checkNames(module),
     ...checkWords(module, options.suppressHookLints)
   ])
 }

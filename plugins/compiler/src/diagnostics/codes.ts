@@ -15,13 +15,17 @@ const warning = (category: Category, meaning: string): CodeEntry => ({ severity:
 /** Every code that a diagnostic can have. Codes are stable and never used again for something else. */
 export const diagnosticCodes = {
   E0001: error('parse', 'The text does not follow the grammar.'),
+  E0301: error('typecheck', 'A `match` does not take every value.'),
   E091: error('lint', 'The language has no macros.'),
+  W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view is spelled as React spells it instead of in the language's own way."),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a hook of React.'),
+  'lint.db_unsafe_query': error('lint', 'SQL is written by hand.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),
   'lint.index_unknown_table': error('lint', 'An index belongs to a table that is not declared.'),
   'lint.legacy_component_fn': warning('lint', 'A component is written as a function.'),
   'lint.pure_shallow_violation': warning('lint', 'A function that is marked as pure prints, sleeps or spawns.'),
+  'lint.query_not_readonly': error('lint', 'A query changes the database, itself or through what it calls.'),
   'lint.retired_context': error('lint', '`@context` is no longer part of the language.'),
   'lint.retired_hook_fn': error('lint', '`@hook` is no longer part of the language.'),
   'lint.retired_page_decl': error('lint', '`@page` is no longer part of the language.'),
@@ -39,6 +43,7 @@ export const diagnosticCodes = {
   'parse.unknown_decorator': error('parse', 'No decorator has that name.'),
   'typecheck.activity.no_return_type': warning('typecheck', 'An activity does not say what it returns.'),
   'typecheck.activity.result_type': error('typecheck', 'An activity returns something that is no `Result`.'),
+  'typecheck.actor.spawn_target': error('typecheck', 'Something is spawned that is no actor.'),
   'typecheck.arity': error('typecheck', 'A call has too many arguments, or too few.'),
   'typecheck.db.deprecated_query': error('typecheck', '`db.query` is given a table.'),
   'typecheck.db.duplicate_select': error('typecheck', 'A column is selected twice.'),
@@ -49,11 +54,29 @@ export const diagnosticCodes = {
   'typecheck.db.unknown_field': error('typecheck', 'A table does not have a column of that name.'),
   'typecheck.db.unknown_operator': error('typecheck', '`where` does not have an operator of that name.'),
   'typecheck.db.unknown_table': error('typecheck', 'There is no table of that name.'),
+  'typecheck.deprecated_ident': warning('typecheck', 'A deprecated declaration is used.'),
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
+  'typecheck.immutable_assign': error('typecheck', 'Something is assigned to that does not change.'),
+  'typecheck.import.alias_conflict': error('typecheck', 'Two imports give one name.'),
+  'typecheck.match.divergent_wildcard': warning(
+    'typecheck',
+    'An arm takes nothing, because the arms before it take every value.'
+  ),
   'typecheck.mcp.duplicate_resource_uri': error('hir_invariant', 'Two MCP resources have one URI.'),
   'typecheck.mcp.empty_uri': error('hir_invariant', 'The URI of an MCP resource is empty.'),
   'typecheck.mcp.resource_params': error('hir_invariant', 'A function that is an MCP resource has parameters.'),
-  'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.')
+  'typecheck.reserved_name': error('typecheck', 'Something is called `db`, which is the database.'),
+  'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.'),
+  'typecheck.rust_import.unpinned': warning(
+    'typecheck',
+    'A crate is imported without a version, a path or a repository.'
+  ),
+  'typecheck.undefined': error('typecheck', 'Nothing has that name.'),
+  'typecheck.unknown_method': error('typecheck', 'A value has no method of that name.'),
+  'typecheck.with.not_record': error('typecheck', 'The options behind `with` are no record that is written out.'),
+  'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),
+  'typecheck.with.option_type': warning('typecheck', 'An option behind `with` has another type.'),
+  'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.')
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof diagnosticCodes

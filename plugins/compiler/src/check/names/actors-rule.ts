@@ -1,0 +1,25 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Spawn } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { BodyRule, Place } from './body-rule.ts'
+
+/** What is spawned must be an actor. */
+export class ActorsRule implements BodyRule {
+  readonly found: Diagnostic[] = []
+
+  spawn({ target }: Spawn, place: Place): void {
+    if (target.kind === 'Missing') return
+    const named = target.kind === 'Call' ? target.callee : target
+    const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
+    if (meaning?.kind === 'module' && (meaning.entry.kind === 'actor' || meaning.entry.kind === 'import')) return
+    const actors = [...place.names].flatMap(([name, { kind }]) => (kind === 'actor' ? [name] : []))
+    const near = named.kind === 'Identifier' ? nearName(named.name, actors) : undefined
+    const shown = named.kind === 'Identifier' ? `\`${named.name}\` is no actor` : 'only an actor can be spawned'
+    this.found.push(
+      diagnostic('typecheck.actor.spawn_target', shown, named, {
+        suggestions: ['write `spawn(Name)` with the name of an actor'],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: named, replacement: near }] })
+      })
+    )
+  }
+}

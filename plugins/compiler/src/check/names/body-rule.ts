@@ -1,0 +1,40 @@
+import type { Declaration } from '../../syntax/ast.ts'
+import type { Call, Expression, Identifier, Match, Member, Spawn, With } from '../../syntax/ast-expressions.ts'
+import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
+import type { Name } from '../../syntax/node.ts'
+import type { ModuleName, ModuleNames } from './module-names.ts'
+import type { LocalName } from './scopes.ts'
+
+/** What a name means at one place; null where nothing has it. */
+export type Meaning =
+  | { readonly kind: 'local'; readonly local: LocalName }
+  | { readonly kind: 'module'; readonly entry: ModuleName }
+  | { readonly kind: 'builtin' }
+  | null
+
+/** Where a walk is. */
+export interface Place {
+  readonly item: Declaration
+  readonly names: ModuleNames
+  meaning(name: string): Meaning
+  /** All names that mean something here. */
+  known(): string[]
+  /** Leaves out an expression that is still ahead: it is no value, but the name of a column or the like. */
+  ignore(expression: Expression): void
+}
+
+/** A check of bodies. Each of its methods is called for every node of its sort, what is outside before what is inside. */
+export interface BodyRule {
+  bind?(name: Name, place: Place): void
+  /** A name as a value. The name of what is called comes here too, and `db` only where it is not followed by a table. */
+  identifier?(node: Identifier, meaning: Meaning, place: Place): void
+  constructorPattern?(node: ConstructorPattern, place: Place): void
+  assign?(node: Assign, place: Place): void
+  /** `piped` arguments come from the left of `|>`. */
+  call?(node: Call, piped: 0 | 1, place: Place): void
+  member?(node: Member, place: Place): void
+  match?(node: Match, place: Place): void
+  /** `operand` is null for the options of an activity. */
+  options?(node: Expression, operand: With['operand'] | null, place: Place): void
+  spawn?(node: Spawn, place: Place): void
+}

@@ -1,0 +1,71 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Call } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Name } from '../../syntax/node.ts'
+import type { BodyRule, Place } from './body-rule.ts'
+import { BUILTIN_FUNCTIONS } from './builtins.ts'
+import type { Signature } from './module-names.ts'
+
+/** Arguments of calls whose function is known by its name. */
+export class CallsRule implements BodyRule {
+  readonly found: Diagnostic[] = []
+
+  call(call: Call, piped: 0 | 1, place: Place): void {
+    const { callee } = call
+    if (callee.kind !== 'Identifier') return
+    const meaning = place.meaning(callee.name)
+    if (meaning?.kind === 'builtin') {
+      const arity = BUILTIN_FUNCTIONS.get(callee.name)
+      const given = call.args.length + piped
+      if (arity === undefined || (given >= arity.least && given <= arity.most)) return
+      const wanted = arity.least === arity.most ? `${arity.least}` : `${arity.least} to ${arity.most}`
+      this.#wrong(callee.name, wanted, given, call, null)
+    } else if (meaning?.kind === 'module' && meaning.entry.signature !== null) {
+      this.#check(call, piped, callee.name, meaning.entry.signature, meaning.entry.name)
+    }
+  }
+
+  #check(call: Call, piped: 0 | 1, name: string, { params }: Signature, declared: Name): void {
+    const taken = new Set<string>()
+    let positional: number = piped
+    let isWrong = false
+    for (const argument of call.args) {
+      if (argument.name === null) {
+        positional++
+        continue
+      }
+      const { text } = argument.name
+      if (!params.some(param => param.name.text === text)) {
+        isWrong = true
+        this.#unknown(argument.name, name, params, declared)
+      }
+      taken.add(text)
+    }
+    if (isWrong) return
+    const open = params.slice(positional).filter(param => !taken.has(param.name.text))
+    const missing = open.filter(param => param.value === null)
+    const given = call.args.length + piped
+    const isTwice = params.slice(0, positional).some(param => taken.has(param.name.text))
+    if (missing.length === 0 && positional <= params.length && !isTwice) return
+    const required = params.filter(param => param.value === null).length
+    const wanted = required === params.length ? `${required}` : `${required} to ${params.length}`
+    this.#wrong(name, wanted, given, call, declared)
+  }
+
+  #unknown(argument: Name, name: string, params: Signature['params'], declared: Name): void {
+    const names = params.map(param => param.name.text)
+    const near = nearName(argument.text, names)
+    this.found.push(
+      diagnostic('typecheck.arity', `\`${name}\` has no parameter \`${argument.text}\``, argument, {
+        related: [{ span: declared, message: 'declared here' }],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: argument, replacement: near }] })
+      })
+    )
+  }
+
+  #wrong(name: string, wanted: string, given: number, call: Call, declared: Name | null): void {
+    const message = `\`${name}\` expected ${wanted} argument${wanted === '1' ? '' : 's'}, found ${given}`
+    const related = declared === null ? [] : [{ span: declared, message: 'declared here' }]
+    this.found.push(diagnostic('typecheck.arity', message, call, { related }))
+  }
+}

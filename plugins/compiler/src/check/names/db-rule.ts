@@ -1,0 +1,123 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { DB_HEADS, isDbMember, readDbChain, tableOf } from '../../hir/db/chain.ts'
+import type { DbTables } from '../../hir/db/db-tables.ts'
+import { bare } from '../../hir/db/predicate.ts'
+import type { Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { BodyRule, Meaning, Place } from './body-rule.ts'
+
+/** Modifiers whose arguments may be bare names of columns. */
+const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
+
+/** What is done with `db`: tables, columns, chains, and SQL that is written by hand. */
+export class DbRule implements BodyRule {
+  readonly found: Diagnostic[] = []
+  readonly #tables: DbTables
+  /** Calls of chains that were read from their outermost call, and members that were looked at with their call. */
+  readonly #read = new Set<Expression>()
+
+  constructor(tables: DbTables) {
+    this.#tables = tables
+  }
+
+  identifier(node: Identifier, _meaning: Meaning, _place: Place): void {
+    if (node.name !== 'db') return
+    this.found.push(
+      diagnostic('typecheck.db.modifier', '`db` is no value of its own', node, {
+        suggestions: ['write `db.Table.all()`']
+      })
+    )
+  }
+
+  call(call: Call, _piped: 0 | 1, place: Place): void {
+    if (this.#read.has(call) || call.callee.kind !== 'Member') return
+    const { object, property } = call.callee
+    if (object.kind === 'Identifier' && object.name === 'db' && property.text === 'query') {
+      this.#read.add(call.callee)
+      this.#rawQuery(call, place)
+      return
+    }
+    const chain = readDbChain(call, this.#tables)
+    if (chain === null) {
+      if (isDbMember(object) && !DB_HEADS.includes(property.text)) this.#unknownMethod(object, call.callee)
+      return
+    }
+    this.found.push(...chain.problems)
+    for (const each of chain.calls) {
+      this.#read.add(each)
+      if (each.callee.kind === 'Member' && TAKE_COLUMNS.has(each.callee.property.text)) ignoreColumns(each, place)
+    }
+    const first = chain.calls.at(-1)
+    if (first?.callee.kind === 'Member') this.#table(first.callee.object)
+    if (chain.operation.op === 'UnsafeQueryRawClause') this.#unsafe(call, 'error')
+  }
+
+  member(node: Member, _place: Place): void {
+    if (!isDbMember(node) || this.#read.has(node)) return
+    if (!this.#table(node)) return
+    this.found.push(
+      diagnostic('typecheck.db.modifier', `\`db.${node.property.text}\` is no value of its own`, node, {
+        suggestions: [`call one of ${DB_HEADS.map(head => `\`${head}\``).join(', ')}`]
+      })
+    )
+  }
+
+  /** Says so when a table is not declared. */
+  #table(expression: Expression): boolean {
+    this.#read.add(expression)
+    const table = tableOf(expression)
+    if (table === null || this.#tables.has(table.text)) return true
+    const known = [...this.#tables.keys()]
+    const near = nearName(table.text, known) ?? known.find(name => name.toLowerCase() === table.text.toLowerCase())
+    this.found.push(
+      diagnostic('typecheck.db.unknown_table', `there is no table \`${table.text}\``, table, {
+        suggestions: [`declare it: \`@table type ${table.text} { … }\``],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: table, replacement: near }] })
+      })
+    )
+    return false
+  }
+
+  #unknownMethod(object: Member, { property }: Member): void {
+    if (!this.#table(object)) return
+    const near = nearName(property.text, DB_HEADS)
+    this.found.push(
+      diagnostic('typecheck.unknown_method', `a table has no \`${property.text}\``, property, {
+        suggestions: [`tables have ${DB_HEADS.map(head => `\`${head}\``).join(', ')}`],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+      })
+    )
+  }
+
+  #rawQuery(call: Call, place: Place): void {
+    const [first] = call.args
+    const given = first === undefined ? undefined : bare(first.value)
+    if (given?.kind !== 'Identifier' || !this.#tables.has(given.name)) {
+      this.#unsafe(call, 'warning')
+      return
+    }
+    place.ignore(given)
+    this.found.push(
+      diagnostic('typecheck.db.deprecated_query', `\`db.query(${given.name})\` must not be used`, call, {
+        fixes: [{ label: `write db.${given.name}.all()`, span: call, replacement: `db.${given.name}.all()` }]
+      })
+    )
+  }
+
+  #unsafe(call: Call, severity: 'error' | 'warning'): void {
+    this.found.push(
+      diagnostic('lint.db_unsafe_query', 'SQL that is written by hand is neither checked nor portable', call, {
+        severity,
+        suggestions: ['write `filter`, `where`, `all` or `get`']
+      })
+    )
+  }
+}
+
+function ignoreColumns(call: Call, place: Place): void {
+  for (const { value } of call.args) {
+    const given = bare(value)
+    if (given.kind === 'Identifier') place.ignore(given)
+    if (given.kind === 'List') for (const item of given.items) if (item.kind === 'Identifier') place.ignore(item)
+  }
+}

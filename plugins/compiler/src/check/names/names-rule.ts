@@ -1,0 +1,85 @@
+import { type Diagnostic, diagnostic, type Fix } from '../../diagnostics/diagnostic.ts'
+import type { Identifier } from '../../syntax/ast-expressions.ts'
+import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Name, Span } from '../../syntax/node.ts'
+import type { BodyRule, Meaning, Place } from './body-rule.ts'
+
+/** Names are compared with all others to find one that is alike; in a file full of wrong names that would take long. */
+const COMPARED_NAMES = 100
+
+/** Names that nothing has, deprecated names, and assignments to what cannot be assigned to. */
+export class NamesRule implements BodyRule {
+  readonly found: Diagnostic[] = []
+  #compared = 0
+
+  bind(name: Name, _place: Place): void {
+    if (name.text !== 'db') return
+    this.found.push(
+      diagnostic('typecheck.reserved_name', '`db` is the database everywhere, and nothing else can be called so', name)
+    )
+  }
+
+  identifier(node: Identifier, meaning: Meaning, place: Place): void {
+    if (meaning === null) this.#undefined(node.name, node, place)
+    else if (meaning.kind === 'module' && meaning.entry.isDeprecated && meaning.entry.declaration !== place.item) {
+      const related = [{ span: meaning.entry.name, message: 'declared here' }]
+      this.found.push(diagnostic('typecheck.deprecated_ident', `\`${node.name}\` is deprecated`, node, { related }))
+    }
+  }
+
+  constructorPattern({ name, args }: ConstructorPattern, place: Place): void {
+    const meaning = place.meaning(name.text)
+    if (meaning === null) this.#undefined(name.text, name, place)
+    if (meaning?.kind !== 'module' || meaning.entry.kind !== 'constructor' || args === null) return
+    const expected = meaning.entry.signature?.params.length
+    if (expected === undefined || expected === args.length) return
+    const message = `\`${name.text}\` holds ${values(expected)}, this pattern takes ${args.length}`
+    const related = [{ span: meaning.entry.name, message: 'declared here' }]
+    this.found.push(diagnostic('typecheck.arity', message, name, { related }))
+  }
+
+  assign({ target }: Assign, place: Place): void {
+    if (target.kind !== 'Identifier') return
+    const meaning = place.meaning(target.name)
+    if (meaning === null || (meaning.kind === 'local' && meaning.local.isMutable)) return
+    const fixes: Fix[] = []
+    const suggestions: string[] = []
+    if (meaning.kind === 'local') {
+      const { name, kind, canBeMutable } = meaning.local
+      const at = { start: name.start, end: name.start }
+      if (canBeMutable) fixes.push({ label: `write \`let mut ${name.text}\``, span: at, replacement: 'mut ' })
+      else if (kind === 'parameter') suggestions.push(`write \`let mut\` with a new name, parameters do not change`)
+    }
+    const message = `cannot assign to immutable variable \`${target.name}\``
+    this.found.push(diagnostic('typecheck.immutable_assign', message, target, { fixes, suggestions }))
+  }
+
+  #undefined(name: string, span: Span, place: Place): void {
+    if (isGivenFromOutside(name, place)) return
+    const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
+    this.found.push(
+      diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
+        // An activity may be known to the worker that runs the workflow alone.
+        ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
+        ...(near === undefined
+          ? {}
+          : {
+              suggestions: [`did you mean \`${near}\`?`],
+              fixes: [{ label: `write ${near}`, span, replacement: near }]
+            })
+      })
+    )
+  }
+}
+
+/** Names that are known without a declaration in places of one sort. */
+function isGivenFromOutside(name: string, { item }: Place): boolean {
+  if (name === '_' || name === 'db') return true
+  if (item.kind === 'Function' && (item.role === 'component' || item.role === 'island')) return name.startsWith('use_')
+  return name.startsWith('mesh_')
+}
+
+function values(count: number): string {
+  return count === 0 ? 'nothing' : count === 1 ? 'one value' : `${count} values`
+}

@@ -1,0 +1,107 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { isDbMember, readDbChain } from '../../hir/db/chain.ts'
+import type { DbTables } from '../../hir/db/db-tables.ts'
+import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
+import type { Call, Identifier } from '../../syntax/ast-expressions.ts'
+import type { Span } from '../../syntax/node.ts'
+import type { BodyRule, Meaning, Place } from './body-rule.ts'
+
+/** Why a function may change the database. */
+interface Write {
+  /** What it does: `inserts into Task`, `calls add_task`. */
+  readonly what: string
+  readonly span: Span
+  /** The function that it calls for that; null when it does so itself. */
+  readonly through: Declaration | null
+}
+
+const WRITES = {
+  Insert: 'inserts into',
+  Delete: 'deletes from',
+  Update: 'updates',
+  UnsafeQueryRawClause: 'runs SQL on'
+}
+
+/** Functions that must only read: `@query`, with everything that they call. */
+export class PurityRule implements BodyRule {
+  readonly #tables: DbTables
+  readonly #writes = new Map<Declaration, Write>()
+  /** By what is called: who calls it, and where first. */
+  readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
+  readonly #queries: FunctionDeclaration[] = []
+
+  constructor(tables: DbTables) {
+    this.#tables = tables
+  }
+
+  call(call: Call, _piped: 0 | 1, { item }: Place): void {
+    if (call.callee.kind !== 'Member' || this.#writes.has(item)) return
+    const { callee } = call
+    if (isDbMember(callee)) {
+      if (callee.property.text === 'query') this.#writes.set(item, { what: 'runs SQL', span: call, through: null })
+      return
+    }
+    if (!isDbMember(callee.object)) return
+    const operation = readDbChain(call, this.#tables)?.operation
+    if (operation === undefined || !Object.hasOwn(WRITES, operation.op)) return
+    const what = `${WRITES[operation.op as keyof typeof WRITES]} \`${operation.table}\``
+    this.#writes.set(item, { what, span: call, through: null })
+  }
+
+  /** Whoever is named may be called. */
+  identifier(node: Identifier, meaning: Meaning, { item }: Place): void {
+    if (meaning?.kind !== 'module') return
+    const { declaration, kind } = meaning.entry
+    if (kind !== 'function' || declaration === item) return
+    const isMutation = declaration.kind === 'Function' && declaration.role === 'mutation'
+    if (isMutation && !this.#writes.has(item)) {
+      const what = `calls the mutation \`${node.name}\``
+      this.#writes.set(item, { what, span: node, through: null })
+    }
+    const callers = this.#callers.get(declaration) ?? new Map<Declaration, Span>()
+    if (!callers.has(item)) callers.set(item, node)
+    this.#callers.set(declaration, callers)
+  }
+
+  /** To be asked for after the walk. */
+  result(items: readonly Declaration[]): Diagnostic[] {
+    this.#spread()
+    for (const item of items) if (item.kind === 'Function' && item.role === 'query') this.#queries.push(item)
+    return this.#queries.flatMap(query => {
+      const write = this.#writes.get(query)
+      return write === undefined ? [] : this.#problem(query, write)
+    })
+  }
+
+  /** Who calls a function that writes, writes. */
+  #spread(): void {
+    const open = [...this.#writes.keys()]
+    for (let callee = open.pop(); callee !== undefined; callee = open.pop()) {
+      for (const [caller, span] of this.#callers.get(callee) ?? []) {
+        if (this.#writes.has(caller)) continue
+        this.#writes.set(caller, { what: `calls \`${nameOf(callee)}\``, span, through: callee })
+        open.push(caller)
+      }
+    }
+  }
+
+  #problem(query: FunctionDeclaration, write: Write): Diagnostic {
+    const related = []
+    let last = write
+    for (let at: Write | undefined = write; at !== undefined && related.length < 10; ) {
+      related.push({ span: at.span, message: `it ${at.what} here` })
+      last = at
+      at = at.through === null ? undefined : this.#writes.get(at.through)
+    }
+    const message = `the query \`${query.name.text}\` must only read, but ${last === write ? '' : 'in the end '}${last.what}`
+    const fixes =
+      query.roleDecorator === null
+        ? []
+        : [{ label: 'make it a mutation', span: query.roleDecorator, replacement: '@mutation' }]
+    return diagnostic('lint.query_not_readonly', message, query.name, { related, fixes })
+  }
+}
+
+function nameOf(item: Declaration): string {
+  return 'name' in item && item.name !== null ? item.name.text : ''
+}

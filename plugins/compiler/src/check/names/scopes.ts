@@ -1,0 +1,40 @@
+import type { Name } from '../../syntax/node.ts'
+
+/** A name that is known in a part of one body. */
+export interface LocalName {
+  readonly kind: 'parameter' | 'variable' | 'state' | 'implicit'
+  readonly name: Name
+  readonly isMutable: boolean
+  /** Whether `mut` can be written before the name to make it assignable. */
+  readonly canBeMutable: boolean
+}
+
+/** Names of the bodies around a place. Looking one up takes the same time however deep the place is. */
+export class Scopes {
+  readonly #byName = new Map<string, LocalName[]>()
+  readonly #bound: string[] = []
+
+  bind(local: LocalName): void {
+    const { text } = local.name
+    const known = this.#byName.get(text)
+    if (known === undefined) this.#byName.set(text, [local])
+    else known.push(local)
+    this.#bound.push(text)
+  }
+
+  lookup(name: string): LocalName | undefined {
+    return this.#byName.get(name)?.at(-1)
+  }
+
+  /** Names that are known here, for messages. */
+  names(): string[] {
+    return [...this.#byName].flatMap(([name, known]) => (known.length > 0 ? [name] : []))
+  }
+
+  /** Runs `body` in a scope of its own. */
+  within(body: () => void): void {
+    const { length } = this.#bound
+    body()
+    while (this.#bound.length > length) this.#byName.get(this.#bound.pop() as string)?.pop()
+  }
+}
