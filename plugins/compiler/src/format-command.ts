@@ -1,4 +1,4 @@
-import { rename, rm, stat, writeFile } from 'node:fs/promises'
+import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
 import { readOrTell, showsColour } from './check-command.ts'
 import type { FormattedFile } from './compile.ts'
@@ -69,12 +69,13 @@ function printText(outcomes: readonly Outcome[], check: boolean, io: CommandIo):
   }
 }
 
-/** Puts a new text in place of the old one at once: who reads the file sees either. */
+/** Puts a new text in place of the old one at once: who reads the file sees either. A link goes on leading to it. */
 async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`
+  const file = await realpath(path)
+  const temporary = `${file}.${process.pid}.tmp`
   try {
-    await writeFile(temporary, text, { mode: (await stat(path)).mode, flag: 'wx' })
-    await rename(temporary, path)
+    await writeFile(temporary, text, { mode: (await stat(file)).mode, flag: 'wx' })
+    await rename(temporary, file)
   } catch (cause) {
     await rm(temporary, { force: true })
     const why = cause instanceof Error ? cause.message : String(cause)

@@ -1,0 +1,168 @@
+import { chmodSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
+import { testPlugin } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import { runCheck } from '../src/check-command.ts'
+import { checkFile, formatFile } from '../src/compile.ts'
+import { runFormat } from '../src/format-command.ts'
+import compiler from '../src/plugin.ts'
+import type { SourceFile } from '../src/source-file.ts'
+import { readSources } from '../src/source-files.ts'
+
+const options = { allowComponentFunctions: false, suppressHookLints: false }
+const check = runCheck({
+  read: paths => readSources(paths, false),
+  check: async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script })
+})
+const fmt = runFormat({ read: paths => readSources(paths, false), format: async file => formatFile(file) })
+
+async function run(command: CommandHandler, input: Record<string, unknown>, json = false) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const io: CommandIo = { stdin, stdout, stderr, json, signal: new AbortController().signal }
+  const code = await command(input, io)
+  stdout.end()
+  stderr.end()
+  return { code, out: await text(stdout), err: await text(stderr) }
+}
+
+const GOOD = 'fn a() to int {\n    1\n}\n'
+const UGLY = 'fn a() -> int {\n  1\n}\n'
+const BAD = 'fn a() {\n  let = 1\n}\n'
+
+function project(t: Test): string {
+  return t.testdir({
+    'good.vox': GOOD,
+    'ugly.vox': UGLY,
+    'bad.vox': BAD,
+    more: { 'skip.vox': `// vox:skip\n${BAD}`, 'x.txt': '' }
+  })
+}
+
+t.test('a right program is told so, with 0', async t => {
+  const path = join(project(t), 'good.vox')
+  t.same(await run(check, { files: [path] }), { code: 0, out: '', err: `checked ${path}: no errors\n` })
+})
+
+t.test('errors are shown on the standard error, with 1', async t => {
+  const path = join(project(t), 'bad.vox')
+  const { code, out, err } = await run(check, { files: [path] })
+  t.equal(code, 1)
+  t.equal(out, '')
+  t.match(err, `--> ${path}:2:7`)
+  t.match(err, 'checked ')
+  const lines = await run(check, { files: [path], format: 'lines' })
+  t.match(lines.err, `error[E0001]: expected a pattern, found \`=\` at ${path}:2:7\n`)
+})
+
+t.test('as JSON the findings alone are on the standard output', async t => {
+  const path = join(project(t), 'bad.vox')
+  for (const [input, json] of [[{ format: 'json' }, false] as const, [{}, true] as const]) {
+    const { code, out, err } = await run(check, { files: [path], ...input }, json)
+    t.equal(code, 1)
+    t.equal(err, '')
+    t.match(JSON.parse(out), [{ error_code: 'E0001', file_path: path, span: { start_line: 2, start_col: 7 } }])
+  }
+  const good = await run(check, { files: [join(project(t), 'good.vox')] }, true)
+  t.same(JSON.parse(good.out), [])
+})
+
+t.test('a folder is all its source files but those that are marked', async t => {
+  const folder = project(t)
+  const { err } = await run(check, { files: [folder] })
+  t.match(err, 'checked 3 files: 1 error\n')
+  t.equal((await readSources([folder], true)).length, 4)
+})
+
+t.test('a file that is not there is named, with 1', async t => {
+  const { code, err } = await run(check, { files: ['nowhere.vox'] })
+  t.equal(code, 1)
+  t.match(err, /error: nowhere.vox does not exist\n {2}hint: /)
+  const json = await run(fmt, { files: ['nowhere.vox'] }, true)
+  t.match(JSON.parse(json.err), { error: { code: 'CMP_FILE_UNREADABLE' } })
+})
+
+t.test('loose statements are right in a script alone', async t => {
+  const path = join(t.testdir({ 's.vox': 'print(1)\n' }), 's.vox')
+  t.equal((await run(check, { files: [path] })).code, 1)
+  t.equal((await run(check, { files: [path], script: true })).code, 0)
+})
+
+t.test('files are formatted in place, and keep their mode', async t => {
+  const folder = project(t)
+  const path = join(folder, 'ugly.vox')
+  chmodSync(path, 0o640)
+  const before = await run(fmt, { files: [path, join(folder, 'good.vox')], check: true })
+  t.same(before, { code: 1, out: `would format ${path}\n`, err: '' })
+  t.equal(readFileSync(path, 'utf8'), UGLY)
+  t.same(await run(fmt, { files: [path] }), { code: 0, out: `formatted ${path}\n`, err: '' })
+  t.equal(readFileSync(path, 'utf8'), GOOD)
+  t.equal(statSync(path).mode & 0o777, 0o640)
+  t.same(await run(fmt, { files: [path], check: true }), { code: 0, out: '', err: '' })
+})
+
+t.test('a file with errors is left alone, the others are formatted', async t => {
+  const folder = project(t)
+  const { code, err } = await run(fmt, { files: [folder] })
+  t.equal(code, 1)
+  t.match(err, 'bad.vox:2:7')
+  t.equal(readFileSync(join(folder, 'bad.vox'), 'utf8'), BAD)
+  t.equal(readFileSync(join(folder, 'ugly.vox'), 'utf8'), GOOD)
+  const json = await run(fmt, { files: [join(folder, 'bad.vox')] }, true)
+  t.match(JSON.parse(json.out), [{ changed: false, diagnostics: [{ error_code: 'E0001' }] }])
+})
+
+t.test('a link stays a link: what it leads to is formatted', async t => {
+  const folder = project(t)
+  const link = join(folder, 'link.vox')
+  symlinkSync(join(folder, 'ugly.vox'), link)
+  t.equal((await run(fmt, { files: [link] })).code, 0)
+  t.equal(readFileSync(join(folder, 'ugly.vox'), 'utf8'), GOOD)
+})
+
+t.test('operations take a text or a file of the project, and write nothing', async t => {
+  const kernel = await testPlugin(compiler)
+  t.teardown(() => kernel.close())
+  const call = (id: string, input: object) => kernel.callById(`compiler.${id}`, input)
+  t.match(await call('check', { source: BAD }), {
+    ok: false,
+    diagnostics: [{ error_code: 'E0001' }],
+    text: /source.vox:2:7/
+  })
+  t.same(await call('check', { source: GOOD }), { ok: true, diagnostics: [], text: '' })
+  t.match(await call('check', { source: 'print(1)', script: true }), { ok: true })
+  t.same(await call('format', { source: UGLY }), { formatted: GOOD, changed: true })
+  await t.rejects(call('format', { source: BAD }), { code: 'CMP_SOURCE_INVALID', data: { diagnostics: [{}] } })
+  await t.rejects(call('format', {}), { code: 'CMP_INPUT_AMBIGUOUS' })
+  await t.rejects(call('format', { source: '', path: 'a.vox' }), { code: 'CMP_INPUT_AMBIGUOUS' })
+  await t.rejects(call('check', { path: '../outside.vox' }), { code: 'CMP_PATH_OUTSIDE' })
+  await t.rejects(call('check', { path: '/etc/passwd' }), { code: 'CMP_PATH_OUTSIDE' })
+  await t.rejects(call('check', { path: 'nowhere.vox' }), { code: 'CMP_FILE_UNREADABLE' })
+})
+
+t.test('settings decide what is allowed and where it is written down', async t => {
+  const log = join(t.testdir(), 'compiler.log')
+  const legacy = '@component fn A() to Element { use_state(1) }'
+  const settings = { allow_legacy_component_fn: true, suppress_legacy_hook_lints: true, log_file: log }
+  const strict = await testPlugin(compiler)
+  const lenient = await testPlugin(compiler, { settings })
+  t.teardown(() => Promise.all([strict.close(), lenient.close()]))
+  t.match(await strict.callById('compiler.check', { source: legacy }), { ok: false })
+  const { diagnostics } = (await lenient.callById('compiler.check', { source: legacy })) as {
+    diagnostics: { error_code: string }[]
+  }
+  const codes = diagnostics.map(each => each.error_code)
+  t.ok(codes.includes('lint.legacy_component_fn'))
+  t.notOk(codes.includes('lint.component_react_hook'))
+  t.match(JSON.parse(readFileSync(log, 'utf8')), { action: 'check', path: 'source.vox', lines: 1 })
+})
+
+t.test('a log file that cannot be written is told, and keeps nobody from working', async t => {
+  const folder = t.testdir({ file: '' })
+  writeFileSync(join(folder, 'file'), '')
+  const kernel = await testPlugin(compiler, { settings: { log_file: join(folder, 'file', 'inside') } })
+  t.teardown(() => kernel.close())
+  t.match(await kernel.callById('compiler.check', { source: GOOD }), { ok: true })
+})

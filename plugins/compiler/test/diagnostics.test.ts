@@ -1,0 +1,97 @@
+import t from 'tap'
+import { diagnostic, sortDiagnostics } from '../src/diagnostics/diagnostic.ts'
+import { diagnosticJson } from '../src/diagnostics/json.ts'
+import { diagnosticLine, renderDiagnostic } from '../src/diagnostics/render.ts'
+import { SourceFile } from '../src/source-file.ts'
+
+const file = new SourceFile('dir/a.vox', 'fn a() {\r\n\tlet 😀ü = "x"\n}\n')
+
+t.test('an excerpt marks the place, and tells what belongs to it', async t => {
+  const found = diagnostic(
+    'E0001',
+    'this is wrong',
+    { start: 11, end: 14 },
+    {
+      expectedType: 'int',
+      foundType: 'str',
+      missingCases: ['A', 'B(_)'],
+      suggestions: ['do it otherwise'],
+      fixes: [{ label: 'write it', span: { start: 11, end: 14 }, replacement: 'it' }],
+      related: [{ span: { start: 7, end: 8 }, message: 'it began here' }]
+    }
+  )
+  t.equal(
+    renderDiagnostic(found, file, false),
+    `error[E0001]: this is wrong
+ --> dir/a.vox:2:2
+  |
+2 |     let 😀ü = "x"
+  |     ^^^
+  = expected: \`int\`
+  = found: \`str\`
+  = missing: \`A\`, \`B(_)\`
+  = help: do it otherwise
+  = fix: write it
+note: it began here
+ --> dir/a.vox:1:8
+  |
+1 | fn a() {
+  |        ^`
+  )
+})
+
+t.test('colours are written only where they are asked for', async t => {
+  const found = diagnostic('lint.table_id_column', 'so', { start: 0, end: 2 })
+  t.notMatch(renderDiagnostic(found, file, false), '\u001b')
+  t.match(renderDiagnostic(found, file, true), '\u001b[1;33mwarning[lint.table_id_column]\u001b[0m')
+})
+
+t.test('characters that a terminal would obey are not shown', async t => {
+  const hostile = new SourceFile('a.vox', 'x \u001b[31m')
+  t.match(renderDiagnostic(diagnostic('E0001', 'no', { start: 0, end: 7 }), hostile, false), '1 | x \ufffd[31m')
+})
+
+t.test('columns count characters, bytes count UTF-8', async t => {
+  t.same(file.position(17), { line: 2, column: 7 })
+  t.equal(file.byteOffset(17), 19)
+  t.equal(file.byteOffset(file.text.length), Buffer.byteLength(file.text))
+  t.same(file.position(file.text.length), { line: 4, column: 1 })
+  for (let offset = 0; offset <= file.text.length; offset++) {
+    const half = /[\udc00-\udfff]/.test(file.text[offset] ?? '')
+    if (!half) t.equal(file.byteOffset(offset), Buffer.byteLength(file.text.slice(0, offset)))
+  }
+})
+
+t.test('as JSON a diagnostic has every field, with lines and columns from 1', async t => {
+  const span = { start: 11, end: 14 }
+  const found = diagnostic('W093', 'so', span, { fixes: [{ label: 'l', span, replacement: 'r' }] })
+  const place = { start_line: 2, start_col: 2, end_line: 2, end_col: 5 }
+  t.strictSame(diagnosticJson(found, file), {
+    error_code: 'W093',
+    severity: 'Warning',
+    message: 'so',
+    file_path: 'dir/a.vox',
+    span: place,
+    ast_node_kind: null,
+    missing_cases: [],
+    expected_type: null,
+    found_type: null,
+    correction_hints: [],
+    suggested_fixes: [{ label: 'l', replacement: 'r', span: place }],
+    related_spans: []
+  })
+  t.equal(diagnosticLine(found, file), 'warning[W093]: so at dir/a.vox:2:2')
+})
+
+t.test('diagnostics are told in the order of the source, errors first', async t => {
+  const at = (start: number) => ({ start, end: start + 1 })
+  const order = sortDiagnostics([
+    diagnostic('E0001', 'c', at(5)),
+    diagnostic('W093', 'b', at(1)),
+    diagnostic('E091', 'a', at(1))
+  ])
+  t.same(
+    order.map(({ message }) => message),
+    ['a', 'b', 'c']
+  )
+})
