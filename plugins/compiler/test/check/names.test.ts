@@ -41,6 +41,7 @@ const CASES: readonly Case[] = [
       'fn f() { let x = 1\n let y = { x: x }\n y }',
       'import std.mobile\nfn f() { mobile.vibrate() }',
       'workflow w() { mesh_ping() }',
+      'component C() { view: column(gap=1) { heading("a") } }',
       'activity a() to Result[int] { Ok(1) }\nworkflow w() { a() with { retries: 2 } }',
       body('db.Task.all().order_by(title).select(title, done)')
     ]

@@ -1,8 +1,10 @@
 import { type Diagnostic, diagnostic, type Fix } from '../../diagnostics/diagnostic.ts'
+import type { Declaration } from '../../syntax/ast.ts'
 import type { Identifier } from '../../syntax/ast-expressions.ts'
 import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name, Span } from '../../syntax/node.ts'
+import { isViewTag } from '../../syntax/view-tags.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
 
 /** Names are compared with all others to find one that is alike; in a file full of wrong names that would take long. */
@@ -75,9 +77,19 @@ export class NamesRule implements BodyRule {
 
 /** Names that are known without a declaration in places of one sort. */
 function isGivenFromOutside(name: string, { item }: Place): boolean {
-  if (name === '_' || name === 'db') return true
-  if (item.kind === 'Function' && (item.role === 'component' || item.role === 'island')) return name.startsWith('use_')
-  return name.startsWith('mesh_')
+  if (name === '_' || name === 'db' || name.startsWith('mesh_')) return true
+  if (item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')) {
+    return true
+  }
+  // An element that is written with arguments that have no names looks like any other call.
+  return showsView(item) && /^[a-z]/.test(name) && isViewTag(name)
+}
+
+function showsView(item: Declaration): boolean {
+  if (item.kind !== 'Function') return item.kind === 'Component' || item.kind === 'Fragment'
+  const { role, result } = item
+  const isElement = result?.kind === 'NamedType' && result.path.at(-1)?.text === 'Element'
+  return isElement || role === 'component' || role === 'island' || role === 'loading'
 }
 
 function values(count: number): string {
