@@ -86,7 +86,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
       closed ||= request.type === 'close'
     }
     if (closed) {
-      stream.database.close()
+      end(stream.database)
       return { baton: null, base_url: null, results }
     }
     stream.baton = `b${(batons += 1)}`
@@ -100,7 +100,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
     const { fault } = handle
     if (fault === 'drop') {
       // As after the time that a server keeps a stream for whoever does not come back.
-      for (const { database } of streams.values()) database.close()
+      for (const { database } of streams.values()) end(database)
       streams.clear()
       return void request.socket.destroy()
     }
@@ -126,12 +126,18 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
     fault: 'none',
     close: () =>
       new Promise(resolve => {
-        for (const { database } of streams.values()) database.close()
+        for (const { database } of streams.values()) end(database)
         server.close(() => resolve())
         server.closeAllConnections()
       })
   }
   return handle
+}
+
+/** Statements that nobody holds any more keep a closed database, with its locks, until they are collected. */
+function end(database: any): void {
+  if (database.inTransaction) database.exec('ROLLBACK')
+  database.close()
 }
 
 async function execute({ database, texts }: Stream, stmt: Stmt & { sql_id?: number }): Promise<any> {

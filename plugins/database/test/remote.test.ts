@@ -18,7 +18,7 @@ t.test('a remote database keeps the contract of a store', async t => {
 t.test('with a server that has its faults', async t => {
   const server = await startHranaServer(freshFile(), TOKEN)
   t.teardown(() => server.close())
-  const store = await openRemote({ url: server.url, token: TOKEN, timeoutMs: 200 })
+  const store = await openRemote({ url: server.url, token: TOKEN, timeoutMs: 1_000 })
   t.teardown(() => store.close())
   await store.migrate('CREATE TABLE items (name)')
   const faulty = async (fault: typeof server.fault, run: () => Promise<unknown>) => {

@@ -2,6 +2,7 @@ import type { Client, ResultSet, Transaction } from '@libsql/client/http'
 import { databaseErrors, type SqlResult } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { readValue } from '../sql/engine-values.ts'
+import { rewriteParameters } from '../sql/parameters.ts'
 import type { Connection } from '../store/connection.ts'
 import { storeError } from '../store/failures.ts'
 import { CHANGING, INSERTING } from '../worker/engine.ts'
@@ -177,8 +178,11 @@ async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client
   })
 }
 
+/** Servers look for the values of named parameters by their names, and here they have positions. */
 function toRemote({ sql, values }: BoundStatement) {
-  return { sql, args: [...values] }
+  const named = values.length > 0 && /[:@$]/.test(sql)
+  const text = named ? rewriteParameters(sql, (at, text) => (text.startsWith('?') ? null : `?${at}`)) : sql
+  return { sql: text, args: [...values] }
 }
 
 function toResult({ columns, rows, rowsAffected, lastInsertRowid }: ResultSet, { verb }: BoundStatement): SqlResult {

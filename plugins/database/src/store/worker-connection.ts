@@ -8,7 +8,8 @@ import type {
   Outcome,
   WorkerOperations,
   WorkerPlace,
-  WorkerReply
+  WorkerReply,
+  WorkerRequest
 } from '../worker/protocol.ts'
 import type { Connection } from './connection.ts'
 import { storeError } from './failures.ts'
@@ -28,6 +29,8 @@ interface Pending {
 interface Thread {
   readonly worker: Worker
   readonly pending: Map<number, Pending>
+  /** Requests of this turn of the event loop, which travel together. */
+  readonly outbox: WorkerRequest[]
   /** Settles with its first call, that which opens the database. */
   readonly opened: Promise<Facts>
   readonly ended: Promise<void>
@@ -127,7 +130,7 @@ export class WorkerConnection implements Connection {
   }
 
   #send<O extends OperationName>(
-    { worker, pending }: Thread,
+    { worker, pending, outbox }: Thread,
     op: O,
     given: WorkerOperations[O]['given'],
     statement?: BoundStatement
@@ -136,7 +139,8 @@ export class WorkerConnection implements Connection {
       const id = this.#next++
       pending.set(id, { statement, resolve: resolve as Pending['resolve'], reject })
       worker.ref()
-      worker.postMessage({ id, op, given })
+      outbox.push({ id, op, given })
+      if (outbox.length === 1) Promise.resolve().then(() => worker.postMessage(outbox.splice(0)))
     })
   }
 
@@ -153,7 +157,10 @@ export class WorkerConnection implements Connection {
     worker.unref()
     const pending = new Map<number, Pending>()
     let reason = 'its thread ended'
-    worker.on('message', (reply: WorkerReply) => this.#settle(worker, pending, reply))
+    worker.on('message', (replies: readonly WorkerReply[]) => {
+      for (const reply of replies) this.#settle(pending, reply)
+      if (pending.size === 0) worker.unref()
+    })
     worker.on('error', error => {
       reason = `its thread ended with an error: ${error.message}`
     })
@@ -166,6 +173,7 @@ export class WorkerConnection implements Connection {
     const thread: { -readonly [K in keyof Thread]: Thread[K] } = {
       worker,
       pending,
+      outbox: [],
       opened: Promise.resolve({ fts: false, vector: false }),
       ended
     }
@@ -178,10 +186,9 @@ export class WorkerConnection implements Connection {
     return thread
   }
 
-  #settle(worker: Worker, pending: Map<number, Pending>, reply: WorkerReply): void {
+  #settle(pending: Map<number, Pending>, reply: WorkerReply): void {
     const waiting = pending.get(reply.id)
     pending.delete(reply.id)
-    if (pending.size === 0) worker.unref()
     if (reply.ok) waiting?.resolve(reply.answer)
     else waiting?.reject(storeError(reply.failure, this.#location, waiting.statement))
   }

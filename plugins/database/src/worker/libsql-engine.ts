@@ -25,16 +25,19 @@ interface NativeDatabase {
 type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
 
 const STATEMENTS = 256
+/** A statement that reads a replica keeps the values that it was given first (libsql 0.5.29): each is prepared anew. */
+const REPLICA_STATEMENTS = 0
 
 export class LibsqlEngine implements Engine {
   readonly #database: NativeDatabase
   readonly #url: string | undefined
-  readonly #statements = new StatementCache<NativeStatement>(STATEMENTS, () => {})
+  readonly #statements: StatementCache<NativeStatement>
 
   /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
   constructor({ file, replicaOf }: WorkerPlace) {
     const Native = loadBinding()
     this.#url = replicaOf?.url
+    this.#statements = new StatementCache(replicaOf === undefined ? STATEMENTS : REPLICA_STATEMENTS, () => {})
     try {
       const remote = replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token }
       this.#database = new Native(file, remote)
@@ -159,9 +162,36 @@ function attempt<A>(run: () => A): A {
   }
 }
 
+/** SQLite's result codes by their number, and those of constraints by the larger one that says which. */
+const RESULTS: Readonly<Record<number, string>> = {
+  5: 'SQLITE_BUSY',
+  6: 'SQLITE_LOCKED',
+  8: 'SQLITE_READONLY',
+  11: 'SQLITE_CORRUPT',
+  13: 'SQLITE_FULL',
+  18: 'SQLITE_TOOBIG',
+  19: 'SQLITE_CONSTRAINT',
+  20: 'SQLITE_MISMATCH',
+  23: 'SQLITE_AUTH',
+  275: 'SQLITE_CONSTRAINT_CHECK',
+  787: 'SQLITE_CONSTRAINT_FOREIGNKEY',
+  1299: 'SQLITE_CONSTRAINT_NOTNULL',
+  1555: 'SQLITE_CONSTRAINT_PRIMARYKEY',
+  1811: 'SQLITE_CONSTRAINT_TRIGGER',
+  2067: 'SQLITE_CONSTRAINT_UNIQUE',
+  2579: 'SQLITE_CONSTRAINT_ROWID'
+}
+
 function nativeFailure(error: unknown): EngineFailure {
   const { message, code } = error as { message?: unknown; code?: unknown }
-  return new EngineFailure(String(message), typeof code === 'string' ? code : 'SQLITE_ERROR')
+  const text = String(message)
+  // What the primary of a replica refused arrives as text alone.
+  const [, , number, said] = /RemoteSqliteFailure\((\d+), (\d+), "([\s\S]*)"\)/.exec(text) ?? []
+  if (number !== undefined && said !== undefined) {
+    const result = RESULTS[Number(number)] ?? RESULTS[Number(number) & 0xff] ?? 'SQLITE_ERROR'
+    return new EngineFailure(said, result)
+  }
+  return new EngineFailure(text, typeof code === 'string' ? code : 'SQLITE_ERROR')
 }
 
 /** The binding has one kind of error for this, in the words of its own sources. `url`: of the database that is copied. */

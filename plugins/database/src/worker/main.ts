@@ -3,23 +3,40 @@ import { failureOf } from './engine.ts'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
+/** Milliseconds for which answers are held back, to travel together. */
+const TOGETHER_MS = 1
+
 const port = parentPort
 if (port !== null) {
   const service = new ConnectionService(workerData as WorkerPlace)
   let turn: Promise<void> = Promise.resolve()
-  port.on('message', (request: WorkerRequest) => {
-    turn = turn.then(() => reply(request))
+  port.on('message', (requests: readonly WorkerRequest[]) => {
+    turn = turn.then(() => answerAll(requests))
   })
-  const reply = async ({ id, op, given }: WorkerRequest): Promise<void> => {
-    let answer: WorkerReply
+
+  const answerAll = async (requests: readonly WorkerRequest[]): Promise<void> => {
+    let replies: WorkerReply[] = []
+    let since = performance.now()
+    const flush = (): void => {
+      if (replies.length > 0) port.postMessage(replies)
+      replies = []
+      since = performance.now()
+    }
+    for (const request of requests) {
+      replies.push(await answer(request))
+      if (performance.now() - since > TOGETHER_MS) flush()
+    }
+    flush()
+    // The thread ends when nothing holds it any more.
+    if (requests.some(({ op }) => op === 'close')) port.close()
+  }
+
+  const answer = async ({ id, op, given }: WorkerRequest): Promise<WorkerReply> => {
     try {
-      answer = { id, ok: true, answer: await service.answer(op, given) }
+      return { id, ok: true, answer: await service.answer(op, given) }
     } catch (error) {
       const { statement } = error as { statement?: number }
-      answer = { id, ok: false, failure: { ...failureOf(error), ...(statement === undefined ? {} : { statement }) } }
+      return { id, ok: false, failure: { ...failureOf(error), ...(statement === undefined ? {} : { statement }) } }
     }
-    port.postMessage(answer)
-    // Its thread ends when nothing holds it any more.
-    if (op === 'close') port.close()
   }
 }

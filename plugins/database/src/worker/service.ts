@@ -198,6 +198,8 @@ export class ConnectionService {
   async #commit(): Promise<null> {
     try {
       await this.#patiently(() => this.#engine.exec('COMMIT'))
+      // The primary has it; the copy that is read gets it only so.
+      if (this.#place.replicaOf !== undefined) this.#engine.sync()
       return null
     } catch (error) {
       this.#rollback()

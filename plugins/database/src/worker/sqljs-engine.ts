@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import type { SqlResult } from '@svc/contracts'
 import initSqlJs from 'sql.js'
 import { type BoundValue, readValue } from '../sql/engine-values.ts'
-import { tokens } from '../sql/scan.ts'
+import { rewriteParameters } from '../sql/parameters.ts'
 import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
 import { locate } from './locate.ts'
 import type { BoundStatement, Facts } from './protocol.ts'
@@ -74,7 +74,9 @@ export class SqlJsEngine implements Engine {
 
   run({ sql, values, verb }: BoundStatement): SqlResult {
     const large = values.map(isLarge)
-    const text = large.includes(true) ? withLargeIntegers(sql, large) : sql
+    const text = large.includes(true)
+      ? rewriteParameters(sql, at => (large[at - 1] === true ? `(?${at}+0)` : null))
+      : sql
     const statement = this.#statements.take(text, () => this.#prepare(sql, text))
     try {
       statement.bind(values.map(bindPortable))
@@ -159,25 +161,6 @@ function isLarge(value: BoundValue): boolean {
 function bindPortable(value: BoundValue): unknown {
   if (typeof value !== 'bigint') return value
   return isLarge(value) ? String(value) : Number(value)
-}
-
-function withLargeIntegers(sql: string, large: readonly boolean[]): string {
-  const parts: string[] = []
-  const names = new Map<string, number>()
-  let copied = 0
-  let position = 0
-  for (const { kind, text, at } of tokens(sql)) {
-    if (kind !== 'parameter') continue
-    const numbered = /^\?(\d+)$/.exec(text)?.[1]
-    const known = numbered === undefined ? names.get(text) : Number(numbered)
-    const mine = known ?? position + 1
-    position = Math.max(position, mine)
-    if (text !== '?') names.set(text, mine)
-    if (large[mine - 1] !== true) continue
-    parts.push(sql.slice(copied, at), `(?${mine}+0)`)
-    copied = at + text.length
-  }
-  return parts.join('') + sql.slice(copied)
 }
 
 function portableFailure(error: unknown): EngineFailure {

@@ -1,0 +1,55 @@
+// Against a real server, whose database is emptied of the tables that the suite makes.
+import type { DatabaseStore } from '@svc/contracts'
+import { databaseStoreSuite } from '@svc/contracts/conformance'
+import t from 'tap'
+import { openRemote, openReplica } from '../src/remote/remote-store.ts'
+import './built-worker.ts'
+import { freshFile } from './files.ts'
+
+const { SVC_DB_URL: url = '', SVC_DB_TOKEN: token = '' } = process.env
+const missing = url === '' || token === '' ? 'SVC_DB_URL and SVC_DB_TOKEN are not set' : false
+const unless = (variable: string): { skip: string | false } => ({
+  skip: process.env[variable] === '1' ? missing : `${variable} is not 1`
+})
+
+// Each case of a copy opens it anew, which fetches everything.
+t.setTimeout(300_000)
+
+/** What a suite finds and leaves: no tables. */
+async function emptied(store: DatabaseStore): Promise<DatabaseStore> {
+  for (const table of ['parts', 'more', 'texts', 'items']) await store.execute(`DROP TABLE IF EXISTS ${table}`)
+  return store
+}
+
+t.test('a remote database keeps the contract of a store', unless('SVC_DB_SYNC_INTEGRATION'), async t => {
+  const open = async () => emptied(await openRemote({ url, token, timeoutMs: 10_000 }))
+  for (const { name, run } of databaseStoreSuite({ open, freshFile })) await t.test(name, run)
+})
+
+t.test('a copy of a remote database', unless('SVC_DB_EMBEDDED_REPLICA_INTEGRATION'), async t => {
+  const open = (file = freshFile()) => openReplica({ file, url, token, busyTimeoutMs: 5_000 })
+
+  await t.test('keeps the contract of a store', async t => {
+    for (const { name, run } of databaseStoreSuite({ open: async () => emptied(await open()), freshFile }))
+      await t.test(name, run)
+  })
+
+  await t.test('has what it wrote, and what others wrote after it is brought up to date', async t => {
+    const remote = await emptied(await openRemote({ url, token, timeoutMs: 10_000 }))
+    await remote.migrate('CREATE TABLE items (name)')
+    const copy = await open()
+    t.equal((await copy.capabilities()).replica, true)
+    await copy.execute("INSERT INTO items VALUES ('mine')")
+    t.same((await copy.query('SELECT name FROM items')).rows, [['mine']])
+    t.same((await remote.query('SELECT name FROM items')).rows, [['mine']])
+    await remote.execute("INSERT INTO items VALUES ('theirs')")
+    await copy.sync()
+    t.same((await copy.query('SELECT name FROM items ORDER BY name')).rows, [['mine'], ['theirs']])
+    await Promise.all([remote.close(), copy.close()])
+  })
+
+  await t.test('cannot be opened without its server, and says so', async t => {
+    const gone = openReplica({ file: freshFile(), url: 'http://127.0.0.1:1', token, busyTimeoutMs: 100 })
+    await t.rejects(gone, { code: 'DBS_UNREACHABLE' })
+  })
+})
