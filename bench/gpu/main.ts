@@ -67,7 +67,7 @@ const threads = await physicalParallelism()
 
 interface Rate {
   readonly batch: number
-  /** Median of the runs, logits on the host; on a device they are recorded and played, where its provider can do that. */
+  /** Median of the runs, the likeliest tokens on the host; on a device they are recorded and played, where its provider can do that. */
   readonly runMs: number
   /** The same without recording; null on the CPU. */
   readonly unrecordedMs: number | null

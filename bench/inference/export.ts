@@ -68,7 +68,7 @@ export async function exportForPeer(
   await merger.close()
   await writeFile(
     join(target, 'onnx', 'model.onnx'),
-    buildDecoder(config, plan.weights, config.contextLength, peerSurface)
+    buildDecoder(config, plan.weights, config.contextLength, { surface: peerSurface })
   )
   for (const name of ['tokenizer.json', 'tokenizer_config.json']) await cp(join(runDirectory, name), join(target, name))
   const configuration = JSON.parse(await readFile(join(runDirectory, 'config.json'), 'utf8'))

@@ -7,7 +7,7 @@ import type { ExportedModel } from './exported/exported-model.ts'
 import { type AvailableMemory, planMemory, planServed } from './memory-plan.ts'
 import type { DecoderConfig } from './model-config.ts'
 import { checkDeviceAttention, checkExportedQuantization } from './model-source.ts'
-import { buildDecoder, type DecoderWeights, engineSurface } from './onnx/decoder.ts'
+import { buildDecoder, type DecoderWeights } from './onnx/decoder.ts'
 import type { Precision } from './onnx/graph.ts'
 import { type ExternalWeights, elementCount, elementBytes as numberBytes } from './ort/runtime.ts'
 import { chooseQuantization, type QuantizationChoice } from './quantization.ts'
@@ -28,6 +28,8 @@ export interface DecoderGraph {
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
+  /** Whether it finds the likeliest tokens itself. */
+  readonly likeliest: boolean
   /** Why a device must not record its runs; null where it may. */
   readonly unrecordable: string | null
 }
@@ -94,7 +96,11 @@ export async function buildGraph(
     onProgress: report(quantization === 'none' ? 'converting the weights' : 'quantising the weights')
   })
   return {
-    model: buildDecoder(config, open(prepared.weights), contextLength, engineSurface, precision, fusedProducts),
+    model: buildDecoder(config, open(prepared.weights), contextLength, {
+      precision,
+      fusedProducts,
+      likeliest: device.id !== 'cpu'
+    }),
     weights: prepared.external,
     weightBytes,
     slots,
@@ -102,6 +108,7 @@ export async function buildGraph(
     precision: quantization === 'none' ? prepared.precision : quantization,
     quantization,
     cachePrecision: precision,
+    likeliest: device.id !== 'cpu',
     // ONNX Runtime 1.30 records attention on WebGPU without its window.
     unrecordable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
   }
@@ -138,6 +145,7 @@ export async function takeExported(
     precision,
     quantization,
     cachePrecision,
+    likeliest: false,
     unrecordable: 'the graph was exported elsewhere'
   }
 }

@@ -1,5 +1,5 @@
 import type { CachePool, CacheViews } from './batching/cache-pool.ts'
-import { Frame, type FrameShape, logitRows, type Span, type Wanted } from './batching/frame.ts'
+import { Frame, type FrameShape, logitRows, type Result, type Span, type Wanted } from './batching/frame.ts'
 import type { ServedConfig } from './model-config.ts'
 import type { Binding, Bindings, HostTensor, Runtime, Session } from './ort/runtime.ts'
 
@@ -12,6 +12,8 @@ export interface DecoderSessionOptions {
   readonly chunk: number
   /** Rows of logits of the runs that recur, other than whole chunks. */
   readonly logitRows: number
+  /** Whether the graph finds the likeliest tokens itself. */
+  readonly likeliest?: boolean
 }
 
 export interface DecoderRun {
@@ -74,11 +76,28 @@ export class DecoderSession {
     return this.#options.config.vocabularySize
   }
 
+  /** Whether {@link DecoderSession.runForLikeliest} can be used. */
+  get findsLikeliest(): boolean {
+    return this.#options.likeliest === true
+  }
+
   /**
    * Reads the tokens of all spans and returns logits `[rows, vocabulary]`: of the last token of each span, or of all. The
    * array is valid until the next run. The cache must have room for them: see {@link DecoderSession.reserve}.
    */
-  async run({ row, spans, wanted, weights = null, signal }: DecoderRun): Promise<Float32Array> {
+  async run(run: DecoderRun): Promise<Float32Array> {
+    const { logits } = await this.#compute(run, run.wanted)
+    return logits
+  }
+
+  /** As {@link DecoderSession.run}, but of the last token of each span no more comes back than what likeliest follows it. */
+  async runForLikeliest(run: Omit<DecoderRun, 'wanted'>): Promise<readonly number[]> {
+    const { likeliest } = await this.#compute(run, 'likeliest')
+    return likeliest
+  }
+
+  async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<Frame, 'logits' | 'likeliest'>> {
+    const { row, spans, weights = null, signal } = run
     const variant = this.#variants.get(weights)
     if (variant === undefined) throw new Error('a run names weights that are not there')
     const shape: FrameShape = { batch: spans.length, length: spans[0]?.tokens.length ?? 0, wanted }
@@ -93,7 +112,7 @@ export class DecoderSession {
     bindings.set(name, binding)
     frame.write(spans)
     await binding.run(signal)
-    return frame.logits
+    return frame
   }
 
   /** From now on runs may name `weights`; whoever adds a variant removes it before its session and inputs are freed. */
@@ -148,13 +167,13 @@ export class DecoderSession {
     shape: FrameShape,
     spans: readonly Span[],
     signal: AbortSignal | undefined
-  ): Promise<Float32Array> {
+  ): Promise<Pick<Frame, 'logits' | 'likeliest'>> {
     const frame = new Frame(this.#frameOptions, shape)
     const binding = this.#bind(variant, window, frame, false)
     try {
       frame.write(spans)
       await binding.run(signal)
-      return frame.logits
+      return { logits: frame.logits, likeliest: frame.likeliest }
     } finally {
       binding.release()
       frame.release()

@@ -222,6 +222,7 @@ export class OnnxEngine implements InferenceEngine {
       config,
       cache,
       chunk: wanted.chunk,
+      likeliest: graph.likeliest,
       logitRows: Math.max(slots, maxDraft + 1)
     })
     report(progress.weights, progress.session, 'ready')(1)

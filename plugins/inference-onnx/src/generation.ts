@@ -54,6 +54,7 @@ class Sequence implements Job {
   readonly weights: unknown
   readonly reusePrefix: boolean
   readonly signal: AbortSignal
+  readonly takeLikeliest: ((token: number) => number | null) | null
   /** Prompt and completion. */
   readonly tokens: number[]
   /** Settles when the scheduler is done with it. */
@@ -82,6 +83,8 @@ class Sequence implements Job {
     this.signal = abort.signal
     const sampling = request.sampling ?? {}
     this.#sampler = new Sampler(sampling, seededRandom(sampling.seed ?? randomInt(2 ** 47)))
+    const free = options.matcher === null && request.logprobs === undefined && this.#sampler.greedy
+    this.takeLikeliest = free ? token => this.#take(() => token) : null
     this.#stream = new TextStream(request.stop ?? [])
     this.tokens = [...request.tokens]
     const room = contextLength - request.tokens.length
@@ -104,13 +107,21 @@ class Sequence implements Job {
   }
 
   take(logits: Float32Array): number | null {
+    // The sampler changes the logits, so what is reported of them is taken from a copy.
+    const unmodified = this.#options.request.logprobs === undefined ? null : logits.slice()
+    const choose = () => this.#sampler.sample(logits, this.tokens, this.#options.matcher?.allowed())
+    return this.#take(choose, unmodified)
+  }
+
+  /** `logits`: what is reported of the token. */
+  #take(choose: () => number, logits: Float32Array | null = null): number | null {
     if (this.#completionTokens === 0) this.#watch.enter('completionNs')
     const { matcher } = this.#options
     if (this.#maxTokens === 0 || matcher?.isFinished() === true) {
       this.#reason = matcher?.isFinished() === true ? 'stop' : 'length'
       return null
     }
-    const { token, reported } = this.#sample(logits)
+    const { token, reported } = this.#next(choose(), logits)
     if (reported === null) {
       this.#reason = 'stop'
       return token
@@ -168,16 +179,13 @@ class Sequence implements Job {
   }
 
   /** The next token, and how it is reported unless it ends the sequence. */
-  #sample(logits: Float32Array): { readonly token: number; readonly reported: Reported | null } {
+  #next(token: number, logits: Float32Array | null): { readonly token: number; readonly reported: Reported | null } {
     const { request, endTokens, tokenizer, matcher } = this.#options
-    // The sampler changes the logits, so what is reported of them is taken from a copy.
-    const unmodified = request.logprobs === undefined ? null : logits.slice()
-    const token = this.#sampler.sample(logits, this.tokens, matcher?.allowed())
     matcher?.accept(token)
     this.#completionTokens++
     if (request.ignoreEos !== true && endTokens.has(token)) return { token, reported: null }
     const text = (id: number) => Buffer.from(tokenizer.bytes(id)).toString('utf8')
-    const logprob = unmodified === null ? null : logprobs(unmodified, token, request.logprobs ?? 0, text)
+    const logprob = logits === null ? null : logprobs(logits, token, request.logprobs ?? 0, text)
     return { token, reported: { token, logprob } }
   }
 

@@ -26,6 +26,11 @@ export class Sampler {
     this.#temperature = options.temperature ?? DEFAULT_TEMPERATURE
   }
 
+  /** Whether, without a mask, the likeliest token is chosen in any case. */
+  get greedy(): boolean {
+    return this.#temperature === 0 && (this.#options.logitBias?.size ?? 0) === 0 && !this.#penalises
+  }
+
   /**
    * Changes `logits` in place by penalties, bias and mask, then chooses.
    *
@@ -55,13 +60,18 @@ export class Sampler {
     return best
   }
 
+  get #penalises(): boolean {
+    const { repeatPenalty = 1, presencePenalty = 0, frequencyPenalty = 0, repeatLastN } = this.#options
+    return repeatLastN !== 0 && (repeatPenalty !== 1 || presencePenalty !== 0 || frequencyPenalty !== 0)
+  }
+
   #adjust(logits: Float32Array, history: readonly number[]): void {
     const { repeatPenalty = 1, presencePenalty = 0, frequencyPenalty = 0 } = this.#options
     const { repeatLastN = DEFAULT_REPEAT_LAST_N, logitBias } = this.#options
     for (const [token, bias] of logitBias ?? []) {
       if (token < logits.length) logits[token] = (logits[token] as number) + bias
     }
-    if (repeatLastN === 0 || (repeatPenalty === 1 && presencePenalty === 0 && frequencyPenalty === 0)) return
+    if (!this.#penalises) return
     const counts = new Map<number, number>()
     const start = repeatLastN < 0 ? 0 : Math.max(0, history.length - repeatLastN)
     for (let i = start; i < history.length; i++) {

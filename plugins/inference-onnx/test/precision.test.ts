@@ -4,7 +4,7 @@ import { CachePool } from '../src/batching/cache-pool.ts'
 import { DecoderSession } from '../src/decoder-session.ts'
 import { precisionOf } from '../src/device/precision.ts'
 import { parseModelConfig } from '../src/model-config.ts'
-import { buildDecoder, engineSurface } from '../src/onnx/decoder.ts'
+import { buildDecoder } from '../src/onnx/decoder.ts'
 import type { Precision } from '../src/onnx/graph.ts'
 import { type Koffi, OrtApi } from '../src/ort/api.ts'
 import { DeviceRuntime } from '../src/ort/device-runtime.ts'
@@ -52,7 +52,7 @@ async function logits(
   })
   const runtime = await DeviceRuntime.open(api(), cpuTarget)
   const session = await runtime.createSession({
-    model: buildDecoder(config, prepared.weights, 64, engineSurface, precision),
+    model: buildDecoder(config, prepared.weights, 64, { precision }),
     weights: prepared.external,
     threads: 1
   })

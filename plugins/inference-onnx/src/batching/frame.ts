@@ -3,6 +3,8 @@ import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
 
 /** Which positions of a run get logits. */
 export type Wanted = 'last' | 'all'
+/** `likeliest`: of the last positions no more than the likeliest token is told, where a device finds it. */
+export type Result = Wanted | 'likeliest'
 
 /** Tokens of one sequence, and the position of the first of them. */
 export interface Span {
@@ -15,7 +17,7 @@ export interface FrameShape {
   readonly batch: number
   /** Tokens of each. */
   readonly length: number
-  readonly wanted: Wanted
+  readonly wanted: Result
 }
 
 /** Rows of logits that a run of this shape makes. */
@@ -38,7 +40,8 @@ export class Frame {
   readonly #lastPositions: HostTensor<'int32'>
   readonly #totalLength: HostTensor<'int32'>
   readonly #logitPositions: HostTensor<'int64'>
-  readonly #logits: HostTensor<'float32'>
+  readonly #logits: HostTensor<'float32'> | null
+  readonly #likeliest: HostTensor<'int64'> | null
 
   constructor({ runtime, config, sharedLogits }: FrameOptions, shape: FrameShape) {
     const { batch, length } = shape
@@ -48,7 +51,10 @@ export class Frame {
     this.#totalLength = runtime.host('int32', [])
     this.#logitPositions = runtime.host('int64', [rows])
     const fits = rows <= (sharedLogits.shape[0] ?? 0)
-    this.#logits = fits ? runtime.view(sharedLogits, 0, rows) : runtime.host('float32', [rows, config.vocabularySize])
+    const logits = () =>
+      fits ? runtime.view(sharedLogits, 0, rows) : runtime.host('float32', [rows, config.vocabularySize])
+    this.#logits = shape.wanted === 'likeliest' ? null : logits()
+    this.#likeliest = shape.wanted === 'likeliest' ? runtime.host('int64', [rows, 1]) : null
     const [first, stride] = shape.wanted === 'all' ? [0, 1] : [length - 1, length]
     for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(first + row * stride)
     this.inputs = {
@@ -57,12 +63,20 @@ export class Frame {
       total_length: this.#totalLength,
       logit_positions: this.#logitPositions
     }
-    this.outputs = { logits: this.#logits }
+    this.outputs = {
+      ...(this.#logits === null ? {} : { logits: this.#logits }),
+      ...(this.#likeliest === null ? {} : { likeliest: this.#likeliest })
+    }
   }
 
-  /** `[rows, vocabulary]`, valid until the next run of any frame. */
+  /** `[rows, vocabulary]`, valid until the next run of any frame; empty where the likeliest tokens are wanted alone. */
   get logits(): Float32Array {
-    return this.#logits.data
+    return this.#logits?.data ?? new Float32Array()
+  }
+
+  /** One per row, where they are wanted. */
+  get likeliest(): number[] {
+    return Array.from(this.#likeliest?.data ?? [], Number)
   }
 
   write(spans: readonly Span[]): void {
@@ -79,7 +93,14 @@ export class Frame {
   }
 
   release(): void {
-    const tensors = [this.#tokens, this.#lastPositions, this.#totalLength, this.#logitPositions, this.#logits]
-    for (const tensor of tensors) tensor.release()
+    const tensors = [
+      this.#tokens,
+      this.#lastPositions,
+      this.#totalLength,
+      this.#logitPositions,
+      this.#logits,
+      this.#likeliest
+    ]
+    for (const tensor of tensors) tensor?.release()
   }
 }

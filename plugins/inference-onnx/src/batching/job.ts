@@ -35,5 +35,10 @@ export interface Job {
    * kept. Returns the token that was chosen, whether or not it was appended, or null.
    */
   take(logits: Float32Array): number | null
+  /**
+   * Instead of `take`, for a job that takes the likeliest token whatever the other logits are: is handed that token. Null
+   * for other jobs.
+   */
+  readonly takeLikeliest: ((token: number) => number | null) | null
   end(outcome: Outcome): void
 }

@@ -185,11 +185,11 @@ export class Scheduler {
   }
 
   /** Hands logits to a job, which ends when it has nothing left to compute. Returns the token that it chose. */
-  #deliver({ running, logits }: Computed): number | null {
+  #deliver({ running, take }: Computed): number | null {
     const { job, row } = running
     if (job.signal.aborted) return null
     try {
-      const token = job.take(logits)
+      const token = take()
       if (token !== null) this.#completionTokens++
       if (job.tokens.length === row.length) this.#finish(running, { type: 'finished' })
       return token

@@ -21,10 +21,11 @@ export interface Running {
 /** A job that is computed. */
 export type Placed = Running & { readonly row: CacheRow }
 
-/** Logits for a job. */
+/** Something that was computed for a job. */
 export interface Computed {
   readonly running: Placed
-  readonly logits: Float32Array
+  /** Hands it to the job. */
+  take(): number | null
 }
 
 export interface StepsOptions {
@@ -74,7 +75,7 @@ export class Steps {
     row.length = end
     this.counts.promptTokens += end - start
     running.reading = end < job.tokens.length
-    if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, logits })
+    if (!running.reading || job.wanted === 'all') deliver({ running: running as Placed, take: () => job.take(logits) })
   }
 
   /** Brings the rows of each batch next to each other, where there are several batches. */
@@ -98,11 +99,28 @@ export class Steps {
     const [first] = ordered as [Placed, ...Placed[]]
     // Of several, one that is no longer wanted must not stop the others.
     const signal = ordered.length === 1 ? first.job.signal : undefined
-    const logits = await this.#run({ row: first.row.index, spans, wanted: 'last', weights: first.job.weights, signal })
+    const run = { row: first.row.index, spans, weights: first.job.weights, signal }
+    const takes = await this.#chooseFrom(run, ordered)
     for (const [i, running] of ordered.entries()) {
       running.row.length++
-      deliver({ running, logits: this.#logitsOf(i, logits) })
+      deliver({ running, take: takes[i] as () => number | null })
     }
+  }
+
+  /** How each of a batch takes what is computed: a likeliest token where all of them want no more than that. */
+  async #chooseFrom(run: Omit<DecoderRun, 'wanted'>, batch: readonly Placed[]): Promise<(() => number | null)[]> {
+    const { session } = this.#options
+    const greedy = batch.flatMap(({ job }) => job.takeLikeliest ?? [])
+    if (session.findsLikeliest && greedy.length === batch.length) {
+      const tokens = await this.#timed(run, () => session.runForLikeliest(run))
+      return greedy.map((take, i) => () => take(tokens[i] as number))
+    }
+    const logits = await this.#timed(run, () => session.run({ ...run, wanted: 'last' }))
+    return batch.map(
+      ({ job }, i) =>
+        () =>
+          job.take(this.#logitsOf(i, logits))
+    )
   }
 
   /**
@@ -120,11 +138,13 @@ export class Steps {
     const tokens = [job.tokens[row.length] as number, ...draft]
     await session.reserve(row.length + tokens.length, rows.lengths)
     const spans = [{ tokens, position: row.length }]
-    const logits = await this.#run({ row: row.index, spans, wanted: 'all', weights: job.weights, signal: job.signal })
+    const run = { row: row.index, spans, wanted: 'all' as const, weights: job.weights, signal: job.signal }
+    const logits = await this.#timed(run, () => session.run(run))
     let accepted = 0
     for (;;) {
       row.length++
-      const token = deliver({ running, logits: this.#logitsOf(accepted, logits) })
+      const own = this.#logitsOf(accepted, logits)
+      const token = deliver({ running, take: () => job.take(own) })
       const goesOn = token !== null && job.tokens.length > row.length
       if (!goesOn || accepted === draft.length || token !== draft[accepted]) break
       accepted++
@@ -134,14 +154,14 @@ export class Steps {
     running.speculation.settle(draft.length, accepted)
   }
 
-  async #run(run: DecoderRun): Promise<Float32Array> {
+  async #timed<T>({ spans }: Pick<DecoderRun, 'spans'>, run: () => Promise<T>): Promise<T> {
     const start = performance.now()
-    const logits = await this.#options.session.run(run)
-    const [span, ...others] = run.spans
+    const result = await run()
+    const [span, ...others] = spans
     if (span !== undefined && others.length === 0) this.#costs.observe(span.tokens.length, performance.now() - start)
     this.counts.decodeRuns++
-    this.counts.decodedSequences += run.spans.length
-    return logits
+    this.counts.decodedSequences += spans.length
+    return result
   }
 
   #logitsOf(row: number, logits: Float32Array): Float32Array {

@@ -1,6 +1,7 @@
 import type { Activation, DecoderConfig } from '../model-config.ts'
 import { Attention } from './attention.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedType } from './graph.ts'
+import { addLikeliest } from './likeliest.ts'
 import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
@@ -54,7 +55,8 @@ export interface DecoderSurface {
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
  * [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
- * Outputs: `logits` float32 [n, vocabulary] and `present.N.key|value`, to be bound to the same memory as the past.
+ * Outputs: `logits` float32 [n, vocabulary], in graphs for devices `likeliest` int64 [n, 1] (the token with the largest
+ * logit, the first of equals), and `present.N.key|value`, to be bound to the same memory as the past.
  */
 export const engineSurface: DecoderSurface = {
   pastName: (layer, half) => `past.${layer}.${half}`,
@@ -76,11 +78,22 @@ export const engineSurface: DecoderSurface = {
   logitsShape: ['logits', 'vocabulary']
 }
 
+/** What a decoder's graph is made for. */
+export interface DecoderForm {
+  /** Default {@link engineSurface}. */
+  readonly surface?: DecoderSurface
+  /** Of weights, activations and the cache; default float32. */
+  readonly precision?: Precision
+  /** See {@link OnnxGraph.fusedProducts}; default true. */
+  readonly fusedProducts?: boolean
+  /** Whether it also finds the likeliest tokens; default false. */
+  readonly likeliest?: boolean
+}
+
 /**
  * The ONNX model of a decoder, with ten operators per layer in a plain family: packed projections, attention
- * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context. Weights,
- * activations and the cache have the element type `precision`; logits are float32 in any case. `fusedProducts`: see
- * {@link OnnxGraph.fusedProducts}.
+ * with rotary embedding and an in-place cache, residual sums inside the norms. `positions` bounds the context. Logits are
+ * float32 whatever the precision is.
  *
  * Operators: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
  */
@@ -88,10 +101,9 @@ export function buildDecoder(
   config: DecoderConfig,
   weights: DecoderWeights,
   positions: number,
-  surface: DecoderSurface = engineSurface,
-  precision: Precision = 'float32',
-  fusedProducts = true
+  form: DecoderForm = {}
 ): Uint8Array {
+  const { surface = engineSurface, precision = 'float32', fusedProducts = true, likeliest = false } = form
   const graph = new OnnxGraph('decoder', precision, fusedProducts)
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
   const select = surface.selector(graph)
@@ -128,6 +140,7 @@ export function buildDecoder(
   }
   addLogits(graph, config, hidden, weights.head)
   graph.output('logits', 'float32', surface.logitsShape)
+  if (likeliest) addLikeliest(graph, 'logits', surface.logitsShape[0] ?? 1)
   return graph.toBytes()
 }
 

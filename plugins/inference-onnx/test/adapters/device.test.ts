@@ -6,7 +6,7 @@ import { openToAdapters } from '../../src/adapters/sites.ts'
 import { CachePool } from '../../src/batching/cache-pool.ts'
 import { DecoderSession } from '../../src/decoder-session.ts'
 import { parseModelConfig } from '../../src/model-config.ts'
-import { buildDecoder, engineSurface } from '../../src/onnx/decoder.ts'
+import { buildDecoder } from '../../src/onnx/decoder.ts'
 import type { Precision } from '../../src/onnx/graph.ts'
 import { type Koffi, OrtApi } from '../../src/ort/api.ts'
 import { DeviceRuntime } from '../../src/ort/device-runtime.ts'
@@ -66,7 +66,7 @@ async function logits(t: { teardown(run: () => Promise<void>): void }, precision
   const { weights, sites } = openToAdapters(config, names, prepared.weights)
   const runtime = await DeviceRuntime.open(api, cpuTarget)
   const session = await runtime.createSession({
-    model: buildDecoder(config, weights, 64, engineSurface, precision),
+    model: buildDecoder(config, weights, 64, { precision }),
     weights: prepared.external,
     threads: 1
   })

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { LoadedModel } from '@svc/contracts'
 import t from 'tap'
+import { argmax } from '../../src/logits.ts'
 import { OnnxGraph } from '../../src/onnx/graph.ts'
+import { addLikeliest } from '../../src/onnx/likeliest.ts'
 import type { Runtime } from '../../src/ort/runtime.ts'
 import { familyDirectory, readFamily } from '../support/families.ts'
 import { collect, fixtures, greedy, openEngine } from '../support/models.ts'
@@ -60,6 +62,13 @@ t.test('recorded runs give the tokens of the CPU in batches whose size changes',
   ] as const
   const run = (model: LoadedModel) => Promise.all(requests.map(([prompt, count]) => tokens(model, prompt, count)))
   const wanted = await run(cpu)
+  // In a batch with one that draws, the others get their tokens from the logits as well.
+  const drawn = { ...greedy([7, 7, 9], 12), sampling: { temperature: 0.7, topK: 4, seed: 5 } }
+  const mixed = async (model: LoadedModel) => {
+    const [one, other] = await Promise.all([collect(model.generate(drawn)), tokens(model, [9, 8, 7, 6], 12)])
+    return [one.tokens, other]
+  }
+  t.same(await mixed(device), await mixed(cpu))
   for (const round of [1, 2]) t.same(await run(device), wanted, `round ${round}`)
   t.same(notes, [])
 })
@@ -185,6 +194,29 @@ t.test('where an operator turns out not to be recordable, the session is made ag
   })
   t.same(await runs(recording, narrowAttention(), 5), await runs(plain, narrowAttention(), 5))
   t.match(notes, [/Graph capture not implemented/])
+})
+
+t.test('of equal logits the first one is the likeliest, as on the host', gpu, async t => {
+  const graph = new OnnxGraph('likeliest')
+  const scale = graph.scalar('scale', 2)
+  addLikeliest(graph, graph.node('Mul', [graph.input('x', 'float32', ['n', 'v']), scale], 'logits'), 'n')
+  const runtime = await openWebgpuRuntime({ recording: true })
+  t.teardown(() => runtime.close())
+  const session = await runtime.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
+  const [x, likeliest] = [runtime.host('float32', [3, 4099]), runtime.host('int64', [3, 1])]
+  const binding = session.bind({ x }, { likeliest }, { bounds: {} })
+  for (const start of [5, 0, 4090, 300]) {
+    x.data.fill(-1)
+    for (const row of [0, 1, 2]) for (const step of [0, 1, 4]) x.data[row * 4099 + start + row + step] = 3
+    await binding.run()
+    t.same([...likeliest.data].map(Number), [start, start + 1, start + 2])
+    t.same(
+      [0, 1, 2].map(row => argmax(x.data.subarray(row * 4099, (row + 1) * 4099))),
+      [start, start + 1, start + 2]
+    )
+  }
+  binding.release()
+  await session.close()
 })
 
 t.test('runs are played, not only recorded', gpu, async t => {
