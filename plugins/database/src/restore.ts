@@ -91,6 +91,6 @@ function busy(file: string, error: unknown): unknown {
   if (!isSvcError(error, 'DBS_BUSY')) return error
   return databaseErrors.create('DBS_BUSY', `${file} is open in another process`, {
     cause: error,
-    hint: 'stop that process first: svc stop, or find it with: fuser FILE'
+    hint: `stop that process first; fuser ${file} finds it`
   })
 }

@@ -14,7 +14,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   ATTACH: 'open the other file as a store of its own',
   DETACH: 'open the other file as a store of its own'
 }
-const READING = new Set(['SELECT', 'VALUES', 'EXPLAIN'])
+/** What SQLite does not know is for it to say. */
+const WRITING = new Set('ALTER ANALYZE CREATE DELETE DROP INSERT REINDEX REPLACE UPDATE VACUUM'.split(' '))
 /** Pragmas whose argument is a question. */
 const ASKING = new Set(
   'TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK'.split(
@@ -63,7 +64,7 @@ export function admit(sql: string, parameters: SqlParameters | undefined, reads:
   if (hint !== undefined)
     throw refusal('DBS_STATEMENT_REFUSED', `${keyword} is not for the caller to give`, sql, { hint })
   if (keyword === 'PRAGMA') checkPragma(sql, found, reads)
-  else if (reads && !READING.has(verb)) throw refusal('DBS_READ_ONLY', `a query only reads, and ${verb} writes`, sql)
+  else if (reads && WRITING.has(verb)) throw refusal('DBS_READ_ONLY', `a query only reads, and ${verb} writes`, sql)
   if (keyword === 'VACUUM' && found.words.includes('INTO'))
     throw refusal('DBS_STATEMENT_REFUSED', 'VACUUM INTO writes another file', sql, { hint: 'use backup()' })
   return { sql, values: bindParameters(sql, found, parameters), verb, alone: keyword === 'VACUUM' }
