@@ -84,4 +84,6 @@ t.test('markup holds elements, strings and braces', async t => {
     '<a on:click data-x y>"t",(+ n 1),<b>,<></>,For'
   )
   t.equal(brief('a < b'), '(< a b)')
+  t.equal(brief('for x in y <li>{x}</li>'), 'For')
+  t.equal(brief('for x in f(a < b) { (c < d) }'), 'For')
 })

@@ -175,7 +175,9 @@ export abstract class Cursor {
 
   protected failExpecting(expected: readonly string[], where: string, details: DiagnosticDetails = {}): void {
     const wanted = expected.length < 2 ? expected.join('') : `${expected.slice(0, -1).join(', ')} or ${expected.at(-1)}`
-    this.fail(`expected ${wanted}${where === '' ? '' : ` ${where}`}, found ${this.found()}`, this.here(), details)
+    const message = `expected ${wanted}${where === '' ? '' : ` ${where}`}, found ${this.found()}`
+    const nodeKind = expected[0] === 'an expression' ? 'Expression' : 'ExpectToken'
+    this.fail(message, this.here(), { nodeKind, ...details })
   }
 
   /** Reports an error and enters panic. Nothing is reported in panic, nor twice for one place. */

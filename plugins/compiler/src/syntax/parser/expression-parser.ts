@@ -19,6 +19,9 @@ import { PatternParser } from './pattern-parser.ts'
 
 /** Expressions, by operator precedence. */
 export abstract class ExpressionParser extends PatternParser {
+  /** Whether what is read is iterated over: then `<` begins the element that is repeated, since no comparison is a list. */
+  #isIterated = false
+
   protected abstract block(): Block
   protected abstract statement(): Statement
   /** Reads an element or a fragment; `<` or `<>` is next. */
@@ -36,6 +39,7 @@ export abstract class ExpressionParser extends PatternParser {
       const found = operatorOf(this.kind)
       if (found === undefined || found.level <= level) break
       if (this.kind !== Kind.Pipe && this.onNewLine) break
+      if (this.kind === Kind.Less && this.#isIterated && this.beforeBody) break
       if (this.kind === Kind.AndAnd || this.kind === Kind.BarBar) this.#noteSymbol(found.operator)
       this.advance()
       const right = this.expression(found.level)
@@ -428,7 +432,10 @@ export abstract class ExpressionParser extends PatternParser {
     const binding = this.pattern()
     const index = this.accept(Kind.Comma) ? this.expectName('the name of an index') : null
     this.expect(Kind.In, 'after what `for` binds')
+    const outer = this.#isIterated
+    this.#isIterated = true
     const iterable = this.head()
+    this.#isIterated = outer
     let key: Expression | null = null
     if (this.atWord('key') && this.second === Kind.Equal) {
       this.advance()
