@@ -25,6 +25,7 @@ for (const [name, open] of Object.entries(stores)) {
     const script = 'CREATE TABLE more (a);\n\nCREATE TABLE others (\n  b INTEGER,,\n  c)'
     await t.rejects(store.migrate(script), { code: 'DBS_SYNTAX', at: { line: 4, column: 13 }, data: { statement: 1 } })
     await t.rejects(store.batch(['SELECT 1', 'SELECT\n *, FROM items']), {
+      code: 'DBS_SYNTAX',
       at: { line: 2, column: 5 },
       data: { statement: 1 }
     })
