@@ -23,7 +23,7 @@ interface Test {
 /** The same model on the CPU and on the device, where it is recorded, and what is said about that. */
 async function pair(t: Test, runDirectory: string, slots: number) {
   const notes: string[] = []
-  // Drivers whose groups of threads are of four compute attention over more tokens at once wrongly.
+  // Where groups of threads are of four, attention over 32 tokens at once is wrong.
   const engine = await openEngine(t, { promptChunk: 16, speculation: 0, onNote: note => void notes.push(note) })
   const load = async (device: string): Promise<LoadedModel> => {
     const model = await engine.load({ runDirectory, device, slots })
