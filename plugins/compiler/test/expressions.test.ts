@@ -70,6 +70,12 @@ t.test('assignments change names, members and elements', async t => {
   t.equal(brief('a += 1; a.b = c; a[0] = d'), '(+= a 1) ; (= (. a b) c) ; (= (at a 0) d)')
 })
 
+t.test('a body may be one assignment', async t => {
+  t.equal(brief('fn() a = 1'), '(fn  -> {(= a 1)})')
+  t.equal(brief('f(x => a += x, 2)'), '(call f (fn x -> {(+= a x)}) 2)')
+  t.equal(brief('for x in xs sum += x'), 'For')
+})
+
 t.test('a call is an element when it is named so and its arguments are', async t => {
   t.equal(brief('column(gap=1) { text("a")\n Card() }'), '<column gap>(call text "a"),(call Card)')
   t.equal(brief('Card() { x }'), '<Card>x')

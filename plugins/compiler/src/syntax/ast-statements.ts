@@ -9,7 +9,10 @@ import type {
 import type { Type } from './ast-types.ts'
 import type { Name, Node } from './node.ts'
 
-/** Also an expression, whose value is that of its last statement. */
+/**
+ * Also an expression, whose value is that of its last statement. Has no braces where it is the one assignment that a
+ * function without a name, `for`, `effect` or `on mount` does.
+ */
 export interface Block extends Node<'Block'> {
   readonly statements: readonly Statement[]
 }

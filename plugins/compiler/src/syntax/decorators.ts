@@ -29,8 +29,8 @@ const ALIASES: Readonly<Record<string, string>> = { tool: 'mcp.tool', resource: 
 /** Names of all decorators, for completion. */
 export const DECORATORS: readonly string[] = [...byName.keys()]
 
-/** Decorators of functions that a model answers and that need no block. */
-export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search'])
+/** Decorators of functions that a model answers, or is still to write, and that need no block. */
+export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
 
 export function useOfDecorator(name: string): DecoratorUse | undefined {
   return byName.get(name)

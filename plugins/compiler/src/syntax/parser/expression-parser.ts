@@ -24,6 +24,8 @@ export abstract class ExpressionParser extends PatternParser {
 
   protected abstract block(): Block
   protected abstract statement(): Statement
+  /** The statement that begins with `target`: an assignment to it, or the expression alone. */
+  protected abstract statementOf(target: Expression): Statement
   /** Reads an element or a fragment; `<` or `<>` is next. */
   protected abstract markup(): Expression
   /** Reads the braces with the children of an element that is written as a call. */
@@ -66,10 +68,16 @@ export abstract class ExpressionParser extends PatternParser {
     return head
   }
 
-  /** Reads a body that is a block or one expression. Braces are a block unless they can only be an object. */
+  /**
+   * Reads a body that is a block, one expression or one assignment, which is a block without braces then. Braces are a
+   * block unless they can only be an object.
+   */
   protected body(): Expression {
     if (this.kind === Kind.LeftBrace && !this.#hasKey()) return this.block()
-    return this.expression()
+    const value = this.expression()
+    const statement = this.statementOf(value)
+    if (statement.kind === 'ExpressionStatement') return value
+    return { kind: 'Block', start: statement.start, end: statement.end, statements: [statement] }
   }
 
   protected params(): Param[] {

@@ -1,3 +1,4 @@
+import type { Expression } from '../ast-expressions.ts'
 import type { Assign, Block, Let, Statement } from '../ast-statements.ts'
 import { Kind } from '../token.ts'
 import { ViewParser } from './view-parser.ts'
@@ -83,7 +84,7 @@ export abstract class StatementParser extends ViewParser {
         this.advance()
         return { kind: 'Continue', start, end: this.lastEnd }
       default:
-        return this.#expressionStatement()
+        return this.statementOf(this.expression())
     }
   }
 
@@ -104,9 +105,8 @@ export abstract class StatementParser extends ViewParser {
     return kind === Kind.RightBrace || kind === Kind.Comma || kind === Kind.EndOfFile || this.onNewLine
   }
 
-  #expressionStatement(): Statement {
-    const { start } = this
-    const target = this.expression()
+  protected statementOf(target: Expression): Statement {
+    const { start } = target
     const operator = ASSIGNMENTS[this.kind]
     if (operator === undefined || this.onNewLine) {
       return { kind: 'ExpressionStatement', start, end: target.end, expression: target }
