@@ -3,6 +3,7 @@ import type { CheckedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { diagnosticLine, renderDiagnostic } from './diagnostics/render.ts'
 import type { SourceFile } from './source-file.ts'
+import { writeWhole } from './write-whole.ts'
 
 export const checkCommand: CommandDescriptor = {
   command: 'check',
@@ -14,16 +15,27 @@ export const checkCommand: CommandDescriptor = {
         description: 'text with excerpts, one line for each finding, or JSON; default text, and JSON with --json.'
       })
     ),
-    script: t.boolean({ default: false, description: 'Read loose statements beside declarations.' })
+    output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'The same as format.' })),
+    script: t.boolean({ default: false, description: 'Read loose statements beside declarations.' }),
+    emit_ir: t.boolean({
+      default: false,
+      description: 'Write the IR document of the one file to the standard output, and findings to the standard error.'
+    }),
+    out: t.optional(t.string({ minLength: 1, description: 'File that takes the IR document instead.' }))
   }),
   args: ['files'],
   aliases: { format: 'f' }
 }
 
+type OutputFormat = 'text' | 'lines' | 'json'
+
 interface CheckInput {
   readonly files: readonly string[]
-  readonly format?: 'text' | 'lines' | 'json'
+  readonly format?: OutputFormat
+  readonly output_format?: OutputFormat
   readonly script?: boolean
+  readonly emit_ir?: boolean
+  readonly out?: string
 }
 
 /** What the command asks of the plugin. */
@@ -32,21 +44,53 @@ export interface Checker {
   check(file: SourceFile, script: boolean): Promise<CheckedFile>
 }
 
-/** Exit codes: 0, and 1 for files with errors or that cannot be read. Findings as JSON go to the standard output. */
+/**
+ * Exit codes: 0; 1 for files with errors or that cannot be read; 2 for options that do not fit each other. Findings as
+ * JSON go to the standard output, unless that takes the IR document. There is none of a file with errors.
+ */
 export function runCheck(checker: Checker): CommandHandler {
   return async (given, io) => {
-    const { files, format = io.json ? 'json' : 'text', script = false } = given as unknown as CheckInput
+    const input = given as unknown as CheckInput
+    const { files, output_format, script = false, emit_ir = false, out } = input
+    const { format = output_format ?? (io.json ? 'json' : 'text') } = input
+    if (format !== (output_format ?? format))
+      return misuse(io, '--format and --output-format differ; write one of them')
+    if (out !== undefined && !emit_ir) return misuse(io, '--out takes an IR document; write --emit-ir, too')
     const sources = await readOrTell(() => checker.read(files), io)
     if (sources === null) return 1
+    const [first] = sources
+    if (emit_ir && (first === undefined || sources.length > 1)) {
+      return misuse(io, `--emit-ir takes one file, found ${sources.length}`)
+    }
     const checked: CheckedFile[] = []
     for (const source of sources) checked.push(await checker.check(source, script))
-    if (format === 'json') io.stdout.write(`${JSON.stringify(findings(checked), null, 2)}\n`)
-    else printText(checked, format, io)
-    return countOf(checked, 'error') > 0 ? 1 : 0
+    if (format === 'json') {
+      const stream = emit_ir && out === undefined ? io.stderr : io.stdout
+      stream.write(`${JSON.stringify(findings(checked), null, 2)}\n`)
+    } else printText(checked, format, io)
+    if (countOf(checked, 'error') > 0) return 1
+    const written = emit_ir ? await readOrTell(() => emitIr(checked, out, io), io) : true
+    return written === null ? 1 : 0
   }
 }
 
-/** What `read` gives; null after saying that a file could not be read. */
+function misuse(io: CommandIo, message: string): number {
+  io.stderr.write(io.json ? `${JSON.stringify({ error: { message } })}\n` : `error: ${message}\n`)
+  return 2
+}
+
+async function emitIr(checked: readonly CheckedFile[], out: string | undefined, io: CommandIo): Promise<true> {
+  // Most checks print no document, and do without the validator.
+  const { irDocument, printIr } = await import('./ir/document.ts')
+  for (const { file, parsed } of checked) {
+    const text = printIr(irDocument(parsed.module, file.text, new Date()))
+    if (out === undefined) io.stdout.write(text)
+    else await writeWhole(out, text)
+  }
+  return true
+}
+
+/** What `read` gives; null after saying why a file could not be read or written. */
 export async function readOrTell<A>(read: () => Promise<A>, io: CommandIo): Promise<A | null> {
   try {
     return await read()

@@ -1,11 +1,10 @@
-import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
 import { readOrTell, showsColour } from './check-command.ts'
 import type { FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
-import { compilerErrors } from './errors.ts'
 import type { SourceFile } from './source-file.ts'
+import { writeWhole } from './write-whole.ts'
 
 export const formatCommand: CommandDescriptor = {
   command: 'fmt',
@@ -48,7 +47,7 @@ async function formatAll(formatter: Formatter, files: readonly string[], check: 
     const formatted = await formatter.format(file)
     const { text } = formatted
     const changed = text !== null && text !== file.text
-    if (changed && !check) await replace(file.path, text)
+    if (changed && !check) await writeWhole(file.path, text)
     outcomes.push({ path: file.path, changed, formatted })
   }
   return outcomes
@@ -66,23 +65,5 @@ function printText(outcomes: readonly Outcome[], check: boolean, io: CommandIo):
     for (const each of formatted.diagnostics) {
       io.stderr.write(`${renderDiagnostic(each, formatted.file, showsColour(io.stderr))}\n\n`)
     }
-  }
-}
-
-/** Puts a new text in place of the old one at once: who reads the file sees either. A link goes on leading to it. */
-async function replace(path: string, text: string): Promise<void> {
-  const file = await realpath(path)
-  const temporary = `${file}.${process.pid}.tmp`
-  try {
-    await writeFile(temporary, text, { mode: (await stat(file)).mode, flag: 'wx' })
-    await rename(temporary, file)
-  } catch (cause) {
-    await rm(temporary, { force: true })
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${why}`, {
-      hint: 'make the file and its folder writable; nothing was changed',
-      at: { file: path },
-      cause
-    })
   }
 }

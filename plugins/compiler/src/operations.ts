@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { type IrDocument, irDocumentSchema } from '@svc/contracts'
 import { type Call, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import type { CheckedFile, FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
@@ -8,8 +9,14 @@ import { compilerErrors } from './errors.ts'
 import { SourceFile } from './source-file.ts'
 import { isInside, readSource } from './source-files.ts'
 
-const { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE } =
-  compilerErrors.specs
+const {
+  CMP_FILE_UNREADABLE,
+  CMP_INPUT_AMBIGUOUS,
+  CMP_PATH_OUTSIDE,
+  CMP_SOURCE_INVALID,
+  CMP_FORMAT_UNSAFE,
+  CMP_IR_INVALID
+} = compilerErrors.specs
 const INPUT_ERRORS = { CMP_FILE_UNREADABLE, CMP_INPUT_AMBIGUOUS, CMP_PATH_OUTSIDE }
 
 /** Name of a text that has no file. */
@@ -69,6 +76,19 @@ export const formatOperation = defineOperation({
   expose: { http: { method: 'POST', path: '/api/compiler/format' }, mcp: { name: 'svc_compiler_format' }, rpc: true }
 })
 
+export const irOperation = defineOperation({
+  id: 'compiler.ir',
+  summary: 'Gives the IR document of a text or of a file of the project that has no errors',
+  input: t.object({
+    ...source,
+    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+  }),
+  output: irDocumentSchema,
+  errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_IR_INVALID },
+  effect: 'read',
+  expose: { http: { method: 'POST', path: '/api/compiler/ir' }, mcp: { name: 'svc_compiler_ir' }, rpc: true }
+})
+
 export function checkHandler(
   projectRoot: string,
   check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
@@ -96,6 +116,26 @@ export function formatHandler(
     const [first] = diagnostics
     const place = first === undefined ? '' : `: ${first.message} (line ${file.position(first.span.start).line})`
     return call.fail('CMP_SOURCE_INVALID', `${file.path} cannot be formatted${place}`, { diagnostics: findings })
+  }
+}
+
+export function irHandler(
+  projectRoot: string,
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+): Handler<typeof irOperation> {
+  return async (input, call) => {
+    const file = await sourceOf(projectRoot, input, call)
+    const { parsed, diagnostics } = await check(file, input.script)
+    const errors = diagnostics.filter(({ severity }) => severity === 'error')
+    const [first] = errors
+    if (first !== undefined) {
+      const findings = errors.map(each => diagnosticJson(each, file))
+      const place = `${first.message} (line ${file.position(first.span.start).line})`
+      return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${place}`, { diagnostics: findings })
+    }
+    const { irDocument, printIr } = await import('./ir/document.ts')
+    // Ints of more than 53 bits are numbers in JSON, and no value that an operation can answer with.
+    return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date()))) as IrDocument
   }
 }
 

@@ -4,7 +4,7 @@ import { type CheckedFile, checkFile, type FormattedFile, formatFile } from './c
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { formatCommand, runFormat } from './format-command.ts'
 import { logTo } from './log-file.ts'
-import { checkHandler, checkOperation, formatHandler, formatOperation } from './operations.ts'
+import { checkHandler, checkOperation, formatHandler, formatOperation, irHandler, irOperation } from './operations.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
 import { readSources } from './source-files.ts'
@@ -13,7 +13,7 @@ export default definePlugin({
   name: 'compiler',
   summary: 'The compiler of the source language: checks and formats programs',
   config: settings,
-  operations: [checkOperation, formatOperation],
+  operations: [checkOperation, formatOperation, irOperation],
   commands: [checkCommand, formatCommand],
   activate(ctx) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
@@ -22,6 +22,7 @@ export default definePlugin({
     const format = formatter(ctx)
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
+    ctx.implement(irOperation, irHandler(ctx.projectRoot, check))
     ctx.command(checkCommand.command, runCheck({ read, check }))
     ctx.command(formatCommand.command, runFormat({ read, format }))
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { compilerErrors } from './errors.ts'
@@ -29,11 +30,12 @@ export async function readSources(paths: readonly string[], strict: boolean): Pr
 
 /** The file at `path`, called `shown`. */
 export async function readSource(path: string, shown: string): Promise<SourceFile> {
-  try {
-    return new SourceFile(shown, await readFile(path, 'utf8'))
-  } catch (cause) {
+  const bytes = await readFile(path).catch((cause: unknown) => {
     throw unreadable(shown, cause)
-  }
+  })
+  // Whatever stood in place of bytes that are no text would have spans and a hash of its own.
+  if (!isUtf8(bytes)) throw unreadable(shown, { code: 'no UTF-8' })
+  return new SourceFile(shown, bytes.toString('utf8'))
 }
 
 async function isFolder(path: string): Promise<boolean> {

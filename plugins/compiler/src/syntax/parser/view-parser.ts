@@ -2,13 +2,13 @@ import type { Attribute, Expression } from '../ast-expressions.ts'
 import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
 import { isNameKind } from './cursor.ts'
-import { ExpressionParser } from './expression-parser.ts'
+import { PrimaryParser } from './primary-parser.ts'
 
 /** Level of the operators that a bare child may have: `<` and `>` belong to the tags around it. */
 const CHILD_LEVEL = 9
 
 /** Elements of views, as JSX and as calls. */
-export abstract class ViewParser extends ExpressionParser {
+export abstract class ViewParser extends PrimaryParser {
   readonly #openTags: string[] = []
 
   protected markup(): Expression {

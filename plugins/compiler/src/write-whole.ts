@@ -1,0 +1,24 @@
+import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { compilerErrors } from './errors.ts'
+
+/**
+ * Puts a text in place of a file, or makes one, at once: who reads the file sees either. A link goes on leading to it.
+ * Throws `CMP_FILE_UNWRITABLE`.
+ */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const file = await realpath(path).catch(() => path)
+  const temporary = `${file}.${process.pid}.tmp`
+  const { mode } = await stat(file).catch(() => ({ mode: 0o666 }))
+  try {
+    await writeFile(temporary, text, { mode, flag: 'wx' })
+    await rename(temporary, file)
+  } catch (cause) {
+    await rm(temporary, { force: true })
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${path} cannot be written: ${why}`, {
+      hint: 'make the file and its folder writable; nothing was changed',
+      at: { file: path },
+      cause
+    })
+  }
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { irDocumentSchema } from '@svc/contracts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { lower } from '../../src/hir/lower.ts'
+import { irDocument, printIr } from '../../src/ir/document.ts'
+import { parse } from '../../src/syntax/parse.ts'
+import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
+
+const ARRAYS =
+  'imports rust_imports functions types routes actors workflows activities server_fns query_fns mutation_fns tables mcp_tools mcp_resources agents'
+
+const examples = new URL('../../../../examples/language/', import.meta.url)
+const documents = new URL('fixtures/', import.meta.url)
+const names = readdirSync(examples).filter(name => name.endsWith('.vox'))
+const published = JSON.parse(
+  readFileSync(new URL('../../../../contracts/ir/ir-document.schema.json', import.meta.url), 'utf8')
+)
+const validate = new Ajv2020().compile(published)
+
+const printed = (source: string, at = new Date(0)): string => printIr(irDocument(parse(source).module, source, at))
+
+t.test('the published schema of the document is the one that is used', t => {
+  const { $schema, title, description, ...rest } = published
+  t.equal($schema, 'https://json-schema.org/draft/2020-12/schema')
+  t.type(title, 'string')
+  t.type(description, 'string')
+  t.same(rest, JSON.parse(JSON.stringify(irDocumentSchema)))
+  t.end()
+})
+
+t.test('a document has version, metadata and the arrays in their order', t => {
+  const source = 'fn f() { "ü" }\n'
+  const document = JSON.parse(printed(source, new Date(Date.UTC(2026, 0, 2, 3, 4, 5, 678))))
+  t.same(Object.keys(document), ['version', 'metadata', 'module'])
+  t.equal(document.version, '2.0.0')
+  t.equal(document.metadata.generated_at, '2026-01-02T03:04:05.678+00:00')
+  t.equal(document.metadata.source_hash, createHash('sha3-256').update(Buffer.from(source)).digest('hex'))
+  t.match(document.metadata.compiler_version, /^\d+\.\d+\.\d+/)
+  t.equal(Object.keys(document.module).join(' '), `${ARRAYS} web_ir`)
+  t.equal(document.module.web_ir, null)
+  t.end()
+})
+
+t.test('two runs differ in the time alone', t => {
+  const source = readFileSync(new URL('tables.vox', examples), 'utf8')
+  t.equal(printed(source), printed(source))
+  const later = printed(source, new Date(1e12))
+  t.not(later, printed(source))
+  t.equal(later.replace(/"generated_at": "[^"]*"/, ''), printed(source).replace(/"generated_at": "[^"]*"/, ''))
+  t.end()
+})
+
+t.test('ints keep all of their digits', t => {
+  t.match(printed('fn f() { 9223372036854775807 }'), '{"IntLit": [9223372036854775807, {"start": 9, "end": 28}]}')
+  t.end()
+})
+
+for (const name of names) {
+  t.test(`${name} has the document that is kept beside the test`, t => {
+    const text = printed(readFileSync(new URL(name, examples), 'utf8'))
+    const file = new URL(name.replace('.vox', '.json'), documents)
+    // The version of the compiler changes without a change of what it does.
+    const kept = text.replace(/"compiler_version": "[^"]*"/, '"compiler_version": ""')
+    if (process.env.SVC_TEST_UPDATE === '1') writeFileSync(file, kept)
+    t.equal(kept, readFileSync(file, 'utf8'))
+    t.ok(validate(JSON.parse(text)), JSON.stringify(validate.errors))
+    t.end()
+  })
+}
+
+t.test('whatever the parser accepts has a document, and whatever it reads can be lowered', t => {
+  const random = randomFrom(1)
+  const programs = names.map(name => readFileSync(new URL(name, examples), 'utf8'))
+  let accepted = 0
+  for (let index = 0; index < 1_500; index++) {
+    const program = programs[Math.floor(random() * programs.length)] as string
+    const source = random() < 0.4 ? tokenSoup(random) : mutated(program, random)
+    const { module, diagnostics } = parse(source, { script: random() < 0.2 })
+    lower(module, source)
+    if (diagnostics.some(({ severity }) => severity === 'error')) continue
+    accepted++
+    const text = printIr(irDocument(module, source, new Date(0)))
+    if (!validate(JSON.parse(text))) t.fail(source)
+    if (!spansLieWithin(text, Buffer.byteLength(source))) t.fail(`a span lies outside of ${source}`)
+  }
+  t.ok(accepted > 50, `${accepted} were accepted`)
+  t.end()
+})
+
+t.test('programs as deep as the parser lets them be have a document', t => {
+  const deep = `fn f(a: int) { ${'('.repeat(200)}a${')'.repeat(200)} ${'+ 1 '.repeat(900)}}`
+  t.match(printed(deep), '"Add"')
+  const chain = `fn f(a: any) { a${'.x()'.repeat(450)} }`
+  t.match(printed(chain), '"MethodCall"')
+  t.end()
+})
+
+function spansLieWithin(text: string, bytes: number): boolean {
+  for (const [, start, end] of text.matchAll(/\{"start": (\d+), "end": (\d+)\}/g)) {
+    if (Number(start) > Number(end) || Number(end) > bytes) return false
+  }
+  return true
+}
