@@ -1,20 +1,11 @@
 import type { Param } from '../ast.ts'
-import type {
-  Argument,
-  Attribute,
-  Expression,
-  If,
-  Lambda,
-  MatchArm,
-  ObjectEntry,
-  StringLiteral
-} from '../ast-expressions.ts'
-import type { Block, Pattern, Statement } from '../ast-statements.ts'
+import type { Argument, Attribute, Expression, ObjectEntry, StringLiteral } from '../ast-expressions.ts'
+import type { Block, Statement } from '../ast-statements.ts'
 import type { Name } from '../node.ts'
-import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
+import { Kind } from '../token.ts'
 import { isViewTag } from '../view-tags.ts'
 import { isNameKind } from './cursor.ts'
-import { operatorOf, PREFIX_LEVEL } from './operators.ts'
+import { operatorOf } from './operators.ts'
 import { PatternParser } from './pattern-parser.ts'
 
 /** Operators, calls and members, and what else holds a list of expressions. */
