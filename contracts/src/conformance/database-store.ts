@@ -92,6 +92,8 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       const returned = await store.execute("DELETE FROM items WHERE name = 'a' RETURNING id, name")
       assert.deepEqual([returned.rows, returned.changes], [[[1, 'a']], 1])
       assert.equal((await store.execute('CREATE TABLE more (a)')).changes, 0)
+      await store.migrate('CREATE TRIGGER twice AFTER INSERT ON more BEGIN UPDATE items SET note = 2; END')
+      assert.equal((await store.execute('INSERT INTO more VALUES (1)')).changes, 1)
     }),
     each('gives back every value as it was stored', async store => {
       for (const [value, expected] of VALUES) {

@@ -21,9 +21,12 @@ export interface SqlResult {
   readonly columns: readonly string[]
   /** Rows as arrays, in the order of the columns; two columns may have one name. */
   readonly rows: readonly (readonly SqlValue[])[]
-  /** Rows that an insert, update or delete changed; 0 for everything else. */
+  /** Rows that an insert, update or delete changed, without those of triggers and cascades; 0 for everything else. */
   readonly changes: number
-  /** The row that an insert added last; null for everything else. */
+  /**
+   * The row that an insert added last; null for everything else. Where ON CONFLICT made an update of it, it means nothing:
+   * ask with RETURNING.
+   */
   readonly lastInsertId: number | bigint | null
 }
 

@@ -146,15 +146,14 @@ async function execute({ database, texts }: Stream, stmt: Stmt & { sql_id?: numb
     try {
       const statement = database.prepare(sql).safeIntegers(true)
       const values = (stmt.args ?? []).map(fromHrana)
-      const before = database.prepare('SELECT total_changes()').raw().all([])[0][0]
       const rows = statement.reader ? statement.raw(true).all(values) : []
       if (!statement.reader) statement.run(values)
       const cols = statement.reader ? statement.columns().map(({ name }: { name: string }) => ({ name })) : []
-      const [after, last] = database.prepare('SELECT total_changes(), last_insert_rowid()').raw().all([])[0]
+      const [changed, last] = database.prepare('SELECT changes(), last_insert_rowid()').raw().all([])[0]
       return {
         cols,
         rows: rows.map((row: unknown[]) => row.map(toHrana)),
-        affected_row_count: after - before,
+        affected_row_count: changed,
         last_insert_rowid: String(last)
       }
     } catch (error) {
