@@ -1,5 +1,6 @@
 import { appendFile } from 'node:fs/promises'
 import type { Logger } from '@svc/plugin-sdk'
+import type { HirModule } from './hir/hir.ts'
 
 export interface LogEntry {
   readonly action: 'check' | 'format'
@@ -8,11 +9,11 @@ export interface LogEntry {
   readonly errors: number
   readonly warnings: number
   readonly milliseconds: number
+  readonly hir?: HirModule
 }
 
 /** Adds a line of JSON to the file. One that cannot be written is told in the log, and keeps nobody from working. */
-export async function logTo(path: string | undefined, entry: LogEntry, log: Logger): Promise<void> {
-  if (path === undefined) return
+export async function logTo(path: string, entry: LogEntry, log: Logger): Promise<void> {
   try {
     await appendFile(path, `${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`)
   } catch (error) {

@@ -1,8 +1,11 @@
+import { resolve } from 'node:path'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { checkCommand, runCheck } from './check-command.ts'
-import { type CheckedFile, checkFile, type FormattedFile, formatFile } from './compile.ts'
+import { type CheckedFile, checkFile, type FormattedFile, formatFile, hasErrors } from './compile.ts'
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { formatCommand, runFormat } from './format-command.ts'
+import type { HirModule } from './hir/hir.ts'
+import { lower } from './hir/lower.ts'
 import { logTo } from './log-file.ts'
 import { checkHandler, checkOperation, formatHandler, formatOperation, irHandler, irOperation } from './operations.ts'
 import { type Settings, settings } from './settings.ts'
@@ -28,18 +31,20 @@ export default definePlugin({
   }
 })
 
-type Context = Pick<PluginContext<Settings>, 'config' | 'log'>
+type Context = Pick<PluginContext<Settings>, 'config' | 'log' | 'projectRoot'>
 
 function checker(ctx: Context): (file: SourceFile, script: boolean) => Promise<CheckedFile> {
   return async (file, script) => {
-    const { allow_legacy_component_fn, suppress_legacy_hook_lints } = ctx.config
+    const { allow_legacy_component_fn, suppress_legacy_hook_lints, hir_dump } = ctx.config
     const began = performance.now()
     const checked = checkFile(file, {
       script,
       allowComponentFunctions: allow_legacy_component_fn,
       suppressHookLints: suppress_legacy_hook_lints
     })
-    await note(ctx, 'check', file, checked.diagnostics, began)
+    const isRight = !hasErrors(checked.diagnostics)
+    const hir = hir_dump && isRight ? lower(checked.parsed.module, file.text) : undefined
+    await note(ctx, 'check', file, checked.diagnostics, began, hir)
     return checked
   }
 }
@@ -54,11 +59,12 @@ function formatter(ctx: Context): (file: SourceFile) => Promise<FormattedFile> {
 }
 
 async function note(
-  { config, log }: Context,
+  { config, log, projectRoot }: Context,
   action: 'check' | 'format',
   file: SourceFile,
   diagnostics: readonly Diagnostic[],
-  began: number
+  began: number,
+  hir?: HirModule
 ): Promise<void> {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length
   const entry = {
@@ -67,7 +73,9 @@ async function note(
     lines: file.position(file.text.length).line,
     errors,
     warnings: diagnostics.length - errors,
-    milliseconds: Math.round((performance.now() - began) * 1000) / 1000
+    milliseconds: Math.round((performance.now() - began) * 1000) / 1000,
+    ...(hir === undefined ? {} : { hir })
   }
-  await logTo(config.log_file, entry, log)
+  if (config.log_file !== undefined) await logTo(resolve(projectRoot, config.log_file), entry, log)
+  else if (hir !== undefined) log.info(`HIR of ${file.path}: ${JSON.stringify(hir)}`)
 }

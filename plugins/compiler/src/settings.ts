@@ -16,12 +16,16 @@ export const settings = t.object({
     'SVC_EXAMPLES_STRICT_PARSE',
     'Whether files with a line "// vox:skip" are checked as well when a folder is checked.'
   ),
+  hir_dump: flag(
+    'SVC_COMPILER_HIR_DUMP',
+    'Whether the HIR of each text that is checked and right is written down: to log_file, or to the log without one.'
+  ),
   log_file: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_COMPILER_LOG_FILE',
       'x-reload': 'live',
-      description: 'File to which a line of JSON is added for each text that is checked or formatted; default none.'
+      description: 'File, relative to the project, to which each text that is checked or formatted adds a line of JSON.'
     })
   )
 })

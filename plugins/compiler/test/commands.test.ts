@@ -159,6 +159,20 @@ t.test('settings decide what is allowed and where it is written down', async t =
   t.match(JSON.parse(readFileSync(log, 'utf8')), { action: 'check', path: 'source.vox', lines: 1 })
 })
 
+t.test('the HIR of a right program is written down where that is asked for', async t => {
+  const log = join(t.testdir(), 'compiler.log')
+  const kernel = await testPlugin(compiler, { settings: { log_file: log, hir_dump: true } })
+  t.teardown(() => kernel.close())
+  await kernel.callById('compiler.check', { source: GOOD })
+  await kernel.callById('compiler.check', { source: BAD })
+  const [good, bad] = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  t.match(good, { hir: { functions: [{ name: 'a' }] } })
+  t.notOk('hir' in bad)
+})
+
 t.test('a log file that cannot be written is told, and keeps nobody from working', async t => {
   const folder = t.testdir({ file: '' })
   writeFileSync(join(folder, 'file'), '')

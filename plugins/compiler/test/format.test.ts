@@ -212,6 +212,7 @@ t.test('every expression has a form that means the same', async t => {
   fn(x: int) to int x; x => x; (x, y) => { x: y }; () => {}
   spawn(A).b(c=1)?
   a |> f(b) with { retries: 1 }
+  2 .0; -3 .1.a
   <A.B x y="1" z={1} on:w={ a = 1 } u={{ a: 1 }} v={{ x }} />
   <a>"x" {{ y }} {for x in y <b/>} {z(1)} </a>
   card(attr_class="x", b=1) { text("x"), if a { b } }

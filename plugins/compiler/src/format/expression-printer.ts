@@ -243,7 +243,8 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
     links.reverse()
     const calls = links.filter((link, index) => link.kind === 'Call' && links[index - 1]?.kind === 'Member').length
-    const head: Doc[] = [this.expression(base)]
+    // `2 .0` is a member of a number; without the blank it is another number.
+    const head: Doc[] = [this.expression(base), base.kind === 'Int' && links[0]?.kind === 'TupleIndex' ? ' ' : '']
     const rest: Doc[] = []
     let seen = 0
     for (const [index, link] of links.entries()) {
