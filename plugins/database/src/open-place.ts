@@ -28,7 +28,8 @@ export async function openPlace(place: Place, options: OpenOptions): Promise<Dat
     const { url, token } = place
     try {
       await makeFolder(place.file)
-      return await patiently(() => openReplica({ ...place, busyTimeoutMs: options.busyTimeoutMs }), options)
+      const { busyTimeoutMs, remoteTimeoutMs: timeoutMs } = options
+      return await patiently(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
     } catch (error) {
       if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
       options.warn(`no copy of ${url} can be kept here, so that it is asked for everything`, error)

@@ -1,6 +1,7 @@
 import { databaseStoreSuite } from '@svc/contracts/conformance'
 import t from 'tap'
-import { openRemote } from '../src/remote/remote-store.ts'
+import { openRemote, openReplica } from '../src/remote/remote-store.ts'
+import './built-worker.ts'
 import { freshFile } from './files.ts'
 import { startHranaServer } from './hrana-server.ts'
 
@@ -70,4 +71,23 @@ t.test('with a server that has its faults', async t => {
     await gone.close()
     await t.rejects(openRemote({ url: gone.url, token: TOKEN, timeoutMs: 200 }), { code: 'DBS_UNREACHABLE' })
   })
+})
+
+t.test('a copy of a remote database cannot be opened while its server is not well, and says so in time', async t => {
+  const server = await startHranaServer(freshFile(), TOKEN)
+  t.teardown(() => server.close())
+  const open = () =>
+    openReplica({ file: freshFile(), url: server.url, token: TOKEN, busyTimeoutMs: 100, timeoutMs: 300 })
+  for (const fault of ['hang', 'drop', 'broken'] as const) {
+    server.fault = fault
+    await t.rejects(open(), { code: 'DBS_UNREACHABLE' }, fault)
+  }
+  server.fault = 'unauthorized'
+  await t.rejects(open(), { code: 'DBS_UNAUTHORIZED' })
+  server.fault = 'none'
+  await t.rejects(
+    open(),
+    { code: 'DBS_UNREACHABLE', message: /Handshake/ },
+    'this server answers, but hands out no copies'
+  )
 })

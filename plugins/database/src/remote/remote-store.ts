@@ -1,8 +1,7 @@
 import type { DatabaseStore } from '@svc/contracts'
 import { QueuedStore } from '../store/queued-store.ts'
-import { WorkerConnection } from '../store/worker-connection.ts'
-import type { WorkerPlace } from '../worker/protocol.ts'
 import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
+import { ReplicaConnection } from './replica-connection.ts'
 
 /** Throws `DBS_UNREACHABLE` or `DBS_UNAUTHORIZED`. */
 export async function openRemote(options: RemoteOptions): Promise<DatabaseStore> {
@@ -12,25 +11,20 @@ export async function openRemote(options: RemoteOptions): Promise<DatabaseStore>
   return new QueuedStore({ mode: 'remote', location: options.url, writer, reader })
 }
 
-export interface ReplicaOptions {
+export interface ReplicaOptions extends RemoteOptions {
   readonly file: string
-  readonly url: string
-  readonly token: string
   readonly busyTimeoutMs: number
 }
 
 /** A local copy that is read, of a remote database to which writes go. Opening brings it up to date. */
-export async function openReplica({ file, url, token, busyTimeoutMs }: ReplicaOptions): Promise<DatabaseStore> {
-  const place: WorkerPlace = {
-    engine: 'libsql',
-    file,
-    readOnly: false,
-    busyTimeoutMs,
-    synchronous: 'normal',
-    replicaOf: { url, token }
+export async function openReplica({ file, busyTimeoutMs, ...primary }: ReplicaOptions): Promise<DatabaseStore> {
+  const writer = new ReplicaConnection(file, busyTimeoutMs, primary)
+  try {
+    await writer.open()
+    await writer.sync()
+  } catch (error) {
+    await writer.close()
+    throw error
   }
-  const writer = new WorkerConnection(place, file)
-  await writer.open()
-  await writer.sync()
   return new QueuedStore({ mode: 'replica', location: file, writer, reader: null })
 }

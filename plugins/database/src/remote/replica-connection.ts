@@ -1,0 +1,60 @@
+import type { SqlResult } from '@svc/contracts'
+import { WorkerConnection } from '../store/worker-connection.ts'
+import type { BoundStatement, Facts, Outcome } from '../worker/protocol.ts'
+import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
+
+const SELECT_ONE: BoundStatement = { sql: 'SELECT 1', values: [], verb: 'SELECT' }
+
+/**
+ * A connection to the file of a copy. The binding waits for the primary without an end, and a thread that waits cannot
+ * even be ended; so the primary is asked, with a limit of time, before the binding turns to it.
+ */
+export class ReplicaConnection extends WorkerConnection {
+  readonly #primary: RemoteConnection
+
+  constructor(file: string, busyTimeoutMs: number, primary: RemoteOptions) {
+    const { url, token } = primary
+    const replicaOf = { url, token }
+    super({ engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous: 'normal', replicaOf }, file)
+    this.#primary = new RemoteConnection(primary)
+  }
+
+  override async open(): Promise<Facts> {
+    await this.#answers()
+    return super.open()
+  }
+
+  override async group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
+    await this.#answers()
+    return super.group(statements)
+  }
+
+  override async batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]> {
+    await this.#answers()
+    return super.batch(statements)
+  }
+
+  override async alone(statement: BoundStatement): Promise<SqlResult> {
+    await this.#answers()
+    return super.alone(statement)
+  }
+
+  override async begin(): Promise<void> {
+    await this.#answers()
+    return super.begin()
+  }
+
+  override async sync(): Promise<void> {
+    await this.#answers()
+    return super.sync()
+  }
+
+  override async close(): Promise<void> {
+    await this.#primary.close()
+    return super.close()
+  }
+
+  async #answers(): Promise<void> {
+    await this.#primary.query(SELECT_ONE)
+  }
+}
