@@ -43,7 +43,9 @@ export function placeOf(settings: Named, { project, state, data }: Folders): Pla
   const remote = remotePair(settings)
   if (remote !== null) {
     assertUrl(remote)
-    const { url, token } = remote
+    const { token } = remote
+    // Servers that speak over WebSocket do so over HTTP as well, where an answer can be given a limit of time.
+    const url = remote.url.replace(/^ws(s?):/, 'http$1:')
     return file === null ? { mode: 'remote', url, token } : { mode: 'replica', file, url, token }
   }
   if (file !== null) return { mode: 'file', file, fallback: null }

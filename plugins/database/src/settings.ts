@@ -6,7 +6,10 @@ const token = (description: string, variable: string) =>
   t.optional(t.secret({ minLength: 1, description, 'x-env': variable }))
 
 export const settings = t.object({
-  url: text('URL of a remote database: libsql:, https:, http:, wss: or ws:; file: names a local file.', 'SVC_DB_URL'),
+  url: text(
+    'URL of a remote database: libsql:, https: or http:, and wss: or ws: as other words for the latter two; file: names a local file.',
+    'SVC_DB_URL'
+  ),
   token: token('Token of the remote database; one without the other is not enough.', 'SVC_DB_TOKEN'),
   sql_url: t.optional(
     t.string({

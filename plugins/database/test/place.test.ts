@@ -28,6 +28,7 @@ t.test('a path is a file of the project, and no other takes its place', t => {
 
 t.test('a URL with its token is a remote database, and with a path a copy of it', t => {
   t.same(place(REMOTE), { mode: 'remote', ...REMOTE })
+  t.same(place({ url: 'wss://db.example', token: 'a' }), { mode: 'remote', url: 'https://db.example', token: 'a' })
   t.same(place({ ...REMOTE, path: 'a.db' }), { mode: 'replica', file: '/project/a.db', ...REMOTE })
   t.end()
 })

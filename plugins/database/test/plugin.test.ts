@@ -106,3 +106,10 @@ t.test('half of a remote database keeps the plugin from starting, and names the 
   const failed = testKernel([database], { settings: { database: { url: 'https://db.example' } } })
   await t.rejects(failed, { message: /plugins\.database\.url/ })
 })
+
+t.test('a switch that no engine has is not silently ignored', async t => {
+  const kernel = await testKernel([database], { settings: { database: { mvcc: true } } })
+  t.match(kernel.log.find(({ level }) => level === 'warn')?.message, /SVC_DB_MVCC/)
+  t.equal((await kernel.call(databaseStatus, {})).capabilities?.mvcc, false)
+  await kernel.close()
+})

@@ -16,7 +16,7 @@ export interface RemoteOptions {
   readonly timeoutMs: number
 }
 
-/** A database behind a URL, spoken to in Hrana: over HTTP, or over WebSocket where the URL says `ws:` or `wss:`. */
+/** A database behind a URL, spoken to in Hrana over HTTP. */
 export class RemoteConnection implements Connection {
   readonly #options: RemoteOptions
   #client: Promise<Client> | null = null
@@ -167,13 +167,13 @@ export class RemoteConnection implements Connection {
   }
 }
 
-/** Each way of speaking is a module of its own, and neither loads the native binding. */
+/** The module for HTTP alone, which does not load the native binding. */
 async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client> {
-  const config = { url, authToken: token, intMode: 'bigint' } as const
-  if (/^wss?:/.test(url)) return (await import('@libsql/client/ws')).createClient(config)
   const { createClient } = await import('@libsql/client/http')
   return createClient({
-    ...config,
+    url,
+    authToken: token,
+    intMode: 'bigint',
     fetch: (request: Request) => fetch(request, { signal: AbortSignal.timeout(timeoutMs) })
   })
 }
