@@ -44,6 +44,8 @@ export const diagnosticCodes = {
   'typecheck.activity.no_return_type': warning('typecheck', 'An activity does not say what it returns.'),
   'typecheck.activity.result_type': error('typecheck', 'An activity returns something that is no `Result`.'),
   'typecheck.actor.spawn_target': error('typecheck', 'Something is spawned that is no actor.'),
+  'typecheck.actor.unknown_handler': error('typecheck', 'An actor does not have a handler of that name.'),
+  'typecheck.arg_mismatch': error('typecheck', 'An argument has another type than its parameter.'),
   'typecheck.arity': error('typecheck', 'A call has too many arguments, or too few.'),
   'typecheck.db.deprecated_query': error('typecheck', '`db.query` is given a table.'),
   'typecheck.db.duplicate_select': error('typecheck', 'A column is selected twice.'),
@@ -58,6 +60,7 @@ export const diagnosticCodes = {
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
   'typecheck.immutable_assign': error('typecheck', 'Something is assigned to that does not change.'),
   'typecheck.import.alias_conflict': error('typecheck', 'Two imports give one name.'),
+  'typecheck.let_mismatch': error('typecheck', 'A value has another type than its variable.'),
   'typecheck.match.divergent_wildcard': warning(
     'typecheck',
     'An arm takes nothing, because the arms before it take every value.'
@@ -65,13 +68,23 @@ export const diagnosticCodes = {
   'typecheck.mcp.duplicate_resource_uri': error('hir_invariant', 'Two MCP resources have one URI.'),
   'typecheck.mcp.empty_uri': error('hir_invariant', 'The URI of an MCP resource is empty.'),
   'typecheck.mcp.resource_params': error('hir_invariant', 'A function that is an MCP resource has parameters.'),
+  'typecheck.not_a_function': error('typecheck', 'Something is called that is no function.'),
+  'typecheck.operands': error('typecheck', 'An operator does not take operands of these types.'),
+  'typecheck.reactive.derived': error('typecheck', 'A derived value has another type than it says.'),
+  'typecheck.reactive.state': error('typecheck', 'A state has another type than it says.'),
   'typecheck.reserved_name': error('typecheck', 'Something is called `db`, which is the database.'),
+  'typecheck.return_mismatch': error('typecheck', 'A function returns another type than it says.'),
   'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.'),
   'typecheck.rust_import.unpinned': warning(
     'typecheck',
     'A crate is imported without a version, a path or a repository.'
   ),
+  'typecheck.try_misuse': error(
+    'typecheck',
+    '`?` stands where nothing can fail, or where the failure cannot be returned.'
+  ),
   'typecheck.undefined': error('typecheck', 'Nothing has that name.'),
+  'typecheck.unknown_field': error('typecheck', 'A value has no field of that name.'),
   'typecheck.unknown_method': error('typecheck', 'A value has no method of that name.'),
   'typecheck.with.not_record': error('typecheck', 'The options behind `with` are no record that is written out.'),
   'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),

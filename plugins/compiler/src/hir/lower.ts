@@ -37,6 +37,7 @@ import type {
   HirSpan,
   HirStateField,
   HirTable,
+  HirType,
   HirTypeDeclaration
 } from './hir.ts'
 import { ExpressionLowering } from './lower-expressions.ts'
@@ -48,15 +49,19 @@ const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as co
  * Lowers a module: db chains become operations with a plan, decorators become fields, definitions get numbers in the
  * order of the source. Never throws; of a module with errors the result is whatever could be made of it.
  */
-export function lower(module: Module, source: string): HirModule {
-  return new ModuleLowering(module, source).run()
+export function lower(module: Module, source: string, results: ResultTypes = () => null): HirModule {
+  return new ModuleLowering(module, source, results).run()
 }
+
+/** What a function returns that does not say so; null where nobody knows. */
+export type ResultTypes = (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
 
 type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
 
 class ModuleLowering {
   readonly #module: Module
   readonly #bodies: ExpressionLowering
+  readonly #results: ResultTypes
   readonly #loose: ScriptStatement[] = []
   readonly #arrays: Arrays = {
     imports: [],
@@ -76,8 +81,9 @@ class ModuleLowering {
     agents: []
   }
 
-  constructor(module: Module, source: string) {
+  constructor(module: Module, source: string, results: ResultTypes) {
     this.#module = module
+    this.#results = results
     this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module))
   }
 
@@ -268,7 +274,7 @@ class ModuleLowering {
       id: this.#bodies.define(),
       name: item.name.text,
       params: this.#bodies.params(item.params),
-      return_type: item.result === null ? null : lowerType(item.result),
+      return_type: item.result === null ? this.#results(item) : lowerType(item.result),
       body: item.body === null ? [] : this.#bodies.block(item.body),
       span: this.#bodies.span(item)
     }
@@ -281,7 +287,7 @@ class ModuleLowering {
       path,
       route_contract: `${route.method.toUpperCase()} ${path}`,
       ...(route.params === null || route.params.length === 0 ? {} : { params: this.#bodies.params(route.params) }),
-      return_type: route.result === null ? null : lowerType(route.result),
+      return_type: route.result === null ? this.#results(route) : lowerType(route.result),
       body: this.#bodies.block(route.body),
       span: this.#bodies.span(route)
     }

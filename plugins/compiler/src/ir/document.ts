@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type IrDocument, irDocumentSchema } from '@svc/contracts'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import manifest from '../../package.json' with { type: 'json' }
+import { resultTypes } from '../check/types/hir-type.ts'
 import { compilerErrors } from '../errors.ts'
 import { lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
@@ -21,7 +22,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
       generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
       source_hash: createHash('sha3-256').update(source).digest('hex')
     },
-    module: { ...lower(module, source), web_ir: null }
+    module: { ...lower(module, source, resultTypes(module)), web_ir: null }
   }
   validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false }).compile(irDocumentSchema)
   if (validate(document)) return document

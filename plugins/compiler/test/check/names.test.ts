@@ -293,7 +293,7 @@ t.test('fixes turn a wrong program into a right one', t => {
     ['fn f() { helpr() } fn helper() { }', 'fn f() { helper() } fn helper() { }'],
     [body('db.query(Task)'), body('db.Task.all()')],
     [body('db.Task.all().order_by("titel")'), body('db.Task.all().order_by("title")')],
-    [query('db.Task.delete(1)'), query('db.Task.delete(1)').replace('@query', '@mutation')]
+    [query('db.Task.delete(1)\n 1'), query('db.Task.delete(1)\n 1').replace('@query', '@mutation')]
   ] as const) {
     const { module } = parse(wrong)
     const [fix] = check(module, { suppressHookLints: false }).flatMap(({ fixes }) => fixes)

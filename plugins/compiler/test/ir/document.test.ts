@@ -52,6 +52,23 @@ t.test('two runs differ in the time alone', t => {
   t.end()
 })
 
+t.test('results that nobody declared are filled in where they are known', t => {
+  const results = (source: string) => {
+    const { module } = JSON.parse(printed(source))
+    return [...module.query_fns, ...module.functions].map(({ return_type }) => return_type)
+  }
+  const table = '@table type A { b: int }\n'
+  t.same(results(`${table}@query fn q() { db.A.all() }`), [{ Generic: ['List', [{ Named: 'A' }]] }])
+  t.same(results('fn f() { g() } fn g() { [1] } fn h() { print(1) } fn i(x) { x } fn k() { Some(2dec) }'), [
+    { Generic: ['List', [{ Named: 'int' }]] },
+    { Generic: ['List', [{ Named: 'int' }]] },
+    'Unit',
+    null,
+    { Generic: ['Option', ['Decimal']] }
+  ])
+  t.end()
+})
+
 t.test('ints keep all of their digits', t => {
   t.match(printed('fn f() { 9223372036854775807 }'), '{"IntLit": [9223372036854775807, {"start": 9, "end": 28}]}')
   t.end()

@@ -1,0 +1,507 @@
+import type { DiagnosticCode } from '../../diagnostics/codes.ts'
+import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type DbChain, readDbChain } from '../../hir/db/chain.ts'
+import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Param } from '../../syntax/ast.ts'
+import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
+import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Span } from '../../syntax/node.ts'
+import { builtinResult, calledType, checkArguments } from './calls.ts'
+import { LocalTypes } from './local-types.ts'
+import { methodResult, methodsOf } from './methods.ts'
+import { operatorResult } from './operators.ts'
+import type { Signatures } from './signatures.ts'
+import {
+  ANY,
+  answer,
+  BOOL,
+  FLOAT,
+  fits,
+  generic,
+  INT,
+  join,
+  NEVER,
+  plain,
+  STR,
+  show,
+  UNIT,
+  type ValueType
+} from './type.ts'
+
+/** A function whose body is being read. */
+interface Frame {
+  /** What it says that it returns; null when it says nothing. */
+  readonly declared: ValueType | null
+  /** Types of what it returns before its end. */
+  readonly returns: ValueType[]
+}
+
+/** Types of what stands in one body. Nothing is said about what is not known for certain. */
+export class BodyTypes {
+  readonly #signatures: Signatures
+  readonly #locals = new LocalTypes()
+  #frame: Frame = { declared: null, returns: [] }
+
+  constructor(signatures: Signatures) {
+    this.#signatures = signatures
+  }
+
+  bind(name: string, type: ValueType): void {
+    this.#locals.bind(name, type)
+  }
+
+  within(body: () => void): void {
+    this.#locals.within(body)
+  }
+
+  params(params: readonly Param[]): ValueType[] {
+    return params.map(({ name, type, value }) => {
+      const read = this.#signatures.reader.read(type)
+      if (value !== null) this.infer(value)
+      this.bind(name.text, read)
+      return read
+    })
+  }
+
+  /** Reads the body of a function and gives what it returns. */
+  body(body: Expression, declared: ValueType | null): ValueType {
+    const outer = this.#frame
+    this.#frame = { declared, returns: [] }
+    // What the last expression gives is dropped where nothing is returned.
+    const tail = declared === null || isUnit(declared) ? null : declared
+    const last = this.infer(body, tail)
+    const result = this.#frame.returns.reduce(join, last)
+    this.#frame = outer
+    return declared ?? result
+  }
+
+  /** Compares a value with the type that its declaration gives it, and gives the one that counts. */
+  declared(value: Expression, type: Param['type'], code: DiagnosticCode, what: string): ValueType {
+    const found = this.infer(value)
+    if (type === null) return found
+    const wanted = this.#signatures.reader.read(type)
+    if (!fits(found, wanted))
+      this.#mismatch(code, `${what} is another type than its declaration says`, value, wanted, found)
+    return wanted
+  }
+
+  /** The type of an expression; with `tail`, the type that the function returns whose last expression this is. */
+  infer(expression: Expression, tail: ValueType | null = null): ValueType {
+    this.#signatures.depth++
+    const found = this.#infer(expression, tail)
+    this.#signatures.depth--
+    return found
+  }
+
+  #infer(expression: Expression, tail: ValueType | null): ValueType {
+    switch (expression.kind) {
+      case 'Paren':
+        return this.infer(expression.inner, tail)
+      case 'Block':
+        return this.#locals.within(() => this.#block(expression.statements, tail))
+      case 'If': {
+        this.infer(expression.condition)
+        const first = this.infer(expression.then, expression.else === null ? null : tail)
+        return expression.else === null ? UNIT : join(first, this.infer(expression.else, tail))
+      }
+      case 'Match': {
+        const subject = this.infer(expression.subject)
+        const types = expression.arms.map(arm => this.#locals.within(() => this.#arm(arm, subject, tail)))
+        return types.length === 0 ? ANY : types.reduce(join)
+      }
+      default: {
+        const found = this.#plain(expression)
+        if (tail !== null && !fits(found, tail)) this.#returned(expression, found, tail)
+        return found
+      }
+    }
+  }
+
+  #returned(expression: Expression, found: ValueType, wanted: ValueType): void {
+    this.#mismatch('typecheck.return_mismatch', 'the function returns another type', expression, wanted, found)
+  }
+
+  #block(statements: readonly Statement[], tail: ValueType | null): ValueType {
+    let last: ValueType = UNIT
+    for (const [index, statement] of statements.entries()) {
+      last = this.statement(statement, index === statements.length - 1 ? tail : null)
+    }
+    return last
+  }
+
+  statement(statement: Statement, tail: ValueType | null = null): ValueType {
+    switch (statement.kind) {
+      case 'ExpressionStatement':
+        return this.infer(statement.expression, tail)
+      case 'Let': {
+        const found = this.declared(statement.value, statement.type, 'typecheck.let_mismatch', 'the value')
+        this.#pattern(statement.pattern, statement.isMutable && statement.type === null ? settled(found) : found)
+        return UNIT
+      }
+      case 'Assign':
+        this.infer(statement.value)
+        this.infer(statement.target)
+        return UNIT
+      case 'Return': {
+        const { declared, returns } = this.#frame
+        const found = statement.value === null ? UNIT : this.infer(statement.value)
+        returns.push(found)
+        if (declared !== null && !isUnit(declared) && !fits(found, declared)) {
+          const { start, end } = statement.value ?? statement
+          this.#mismatch(
+            'typecheck.return_mismatch',
+            'the function returns another type',
+            { start, end },
+            declared,
+            found
+          )
+        }
+        return NEVER
+      }
+      case 'While':
+        this.infer(statement.condition)
+        this.infer(statement.body)
+        return UNIT
+      case 'Loop':
+        this.infer(statement.body)
+        // It ends by `return` or not at all, unless a `break` leaves it.
+        return ANY
+      default:
+        return NEVER
+    }
+  }
+
+  #arm({ patterns, guard, body }: MatchArm, subject: ValueType, tail: ValueType | null): ValueType {
+    for (const pattern of patterns) this.#pattern(pattern, subject)
+    if (guard !== null) this.infer(guard)
+    switch (body.kind) {
+      case 'Let':
+      case 'Assign':
+      case 'ExpressionStatement':
+      case 'Return':
+      case 'While':
+      case 'Loop':
+      case 'Break':
+      case 'Continue':
+        return this.statement(body)
+      default:
+        return this.infer(body, tail)
+    }
+  }
+
+  #pattern(pattern: Pattern, type: ValueType): void {
+    if (pattern.kind === 'BindingPattern') this.bind(pattern.name.text, type)
+    else if (pattern.kind === 'TuplePattern') {
+      const items = type.kind === 'tuple' ? type.items : []
+      for (const [index, item] of pattern.items.entries()) this.#pattern(item, items[index] ?? ANY)
+    } else if (pattern.kind === 'ConstructorPattern') {
+      for (const [index, arg] of (pattern.args ?? []).entries())
+        this.#pattern(arg, this.#part(pattern.name.text, index, type))
+    }
+  }
+
+  /** The type of a value that a variant holds. */
+  #part(name: string, index: number, type: ValueType): ValueType {
+    const entry = this.#signatures.names.get(name)
+    if (entry?.kind === 'constructor') return this.#signatures.reader.read(entry.signature?.params[index]?.type ?? null)
+    const isResult = name === 'Ok' || name === 'Error' || name === 'Err'
+    const subject = type.kind === 'answer' ? (isResult ? generic('Result', type.value, STR) : type.value) : type
+    if (subject.kind !== 'generic') return ANY
+    if (name === 'Some' && subject.name === 'Option') return subject.args[0] ?? ANY
+    if (!isResult || subject.name !== 'Result') return ANY
+    return subject.args[name === 'Ok' ? 0 : 1] ?? ANY
+  }
+
+  #plain(expression: Expression): ValueType {
+    switch (expression.kind) {
+      case 'Int':
+        return INT
+      case 'Float':
+        return FLOAT
+      case 'Decimal':
+        return plain('dec')
+      case 'String':
+        return STR
+      case 'Bool':
+        return BOOL
+      case 'Unit':
+        return UNIT
+      case 'Identifier':
+        return this.#name(expression.name)
+      case 'Tuple':
+        return { kind: 'tuple', items: expression.items.map(item => this.infer(item)) }
+      case 'List': {
+        const items = expression.items.map(item => this.infer(item))
+        return generic('List', items.length === 0 ? ANY : items.reduce(join))
+      }
+      case 'Object':
+        return { kind: 'record', fields: this.#fields(expression.entries) }
+      case 'Struct':
+        this.#fields(expression.entries)
+        return this.#signatures.reader.declared(expression.name.text) ?? ANY
+      case 'For': {
+        const over = this.infer(expression.iterable)
+        return this.#locals.within(() => {
+          this.#pattern(expression.binding, itemOf(over))
+          if (expression.index !== null) this.bind(expression.index.text, INT)
+          if (expression.key !== null) this.infer(expression.key)
+          return generic('List', this.infer(expression.body))
+        })
+      }
+      case 'Lambda':
+        return this.#locals.within(() => {
+          const params = this.params(expression.params)
+          const declared = expression.result === null ? null : this.#signatures.reader.read(expression.result)
+          return { kind: 'function', params, result: this.body(expression.body, declared) }
+        })
+      case 'Spawn':
+        return this.#spawned(expression.target)
+      case 'SideEffect':
+        return this.infer(expression.body)
+      case 'Unary':
+        return this.#unary(expression.operator, expression.operand, expression)
+      case 'Binary': {
+        const left = this.infer(expression.left)
+        const { operator, right } = expression
+        if (operator === '|>') return right.kind === 'Call' ? this.#call(right, left) : this.#piped(right)
+        const other = this.infer(right)
+        const result = operatorResult(operator, left, other)
+        if (result !== undefined) return result
+        const message = `\`${operator}\` takes no ${show(left)} and ${show(other)}`
+        this.#say('typecheck.operands', message, expression)
+        return ANY
+      }
+      case 'With':
+        this.infer(expression.options)
+        return this.infer(expression.operand)
+      case 'Call':
+        return this.#call(expression, null)
+      case 'Member':
+        return this.#member(expression)
+      case 'TupleIndex': {
+        const object = this.infer(expression.object)
+        return object.kind === 'tuple' ? (object.items[expression.index] ?? ANY) : ANY
+      }
+      case 'IndexAccess':
+        this.infer(expression.index)
+        return itemOf(this.infer(expression.object))
+      case 'Try':
+        return this.#try(expression.operand, expression)
+      case 'Element':
+        for (const { value } of expression.attributes) if (value !== null) this.infer(value)
+        for (const child of expression.children ?? []) this.infer(child)
+        return plain('Element')
+      case 'ElementFragment':
+        for (const child of expression.children) this.infer(child)
+        return plain('Element')
+      default:
+        return ANY
+    }
+  }
+
+  #fields(entries: readonly ObjectEntry[]): Map<string, ValueType> {
+    return new Map(entries.map(entry => [entryKey(entry), this.infer(entryValue(entry))]))
+  }
+
+  #name(name: string): ValueType {
+    const local = this.#locals.lookup(name)
+    if (local !== undefined) return local
+    const entry = this.#signatures.names.get(name)
+    if (entry === undefined) return name === 'None' ? generic('Option', ANY) : name === 'Unit' ? UNIT : ANY
+    if (entry.kind === 'constant') return this.#signatures.resultOf(entry.declaration)
+    if (entry.kind !== 'constructor' && entry.kind !== 'function') return ANY
+    const result = calledType(entry, this.#signatures)
+    const isValue = entry.kind === 'constructor' && entry.signature?.params.length === 0
+    return isValue ? result : { kind: 'function', params: null, result }
+  }
+
+  #spawned(target: Expression): ValueType {
+    const named = target.kind === 'Call' ? target.callee : target
+    if (target.kind === 'Call') for (const { value } of target.args) this.infer(value)
+    return named.kind === 'Identifier' ? (this.#signatures.reader.declared(named.name) ?? ANY) : ANY
+  }
+
+  #unary(operator: 'not' | '-', operand: Expression, at: Span): ValueType {
+    const found = this.infer(operand)
+    if (operator === 'not') return BOOL
+    const value = found.kind === 'answer' ? found.value : found
+    const isWrong = value.kind === 'plain' && !['int', 'float', 'dec'].includes(value.name)
+    if (isWrong) this.#say('typecheck.operands', `\`-\` takes no ${show(found)}`, at)
+    return isWrong ? ANY : value
+  }
+
+  #piped(right: Expression): ValueType {
+    const found = right.kind === 'Identifier' ? this.#callee(right.name, [ANY]) : this.infer(right)
+    return found.kind === 'function' ? found.result : found
+  }
+
+  #callee(name: string, given: readonly ValueType[]): ValueType {
+    const isBuiltin = this.#locals.lookup(name) === undefined && !this.#signatures.names.has(name)
+    return isBuiltin ? builtinResult(name, given) : this.#name(name)
+  }
+
+  #call(call: Call, piped: ValueType | null): ValueType {
+    const chain = readDbChain(call, this.#signatures.tables)
+    if (chain !== null) return this.#database(chain)
+    const { callee } = call
+    const isMethod = callee.kind === 'Member'
+    const object = isMethod ? this.infer(callee.object) : ANY
+    const given = call.args.map(({ value }) => this.infer(value))
+    if (isMethod) return this.#method(callee, object)
+    if (callee.kind !== 'Identifier') {
+      const found = this.infer(callee)
+      return found.kind === 'function' ? found.result : ANY
+    }
+    const { name } = callee
+    const local = this.#locals.lookup(name)
+    const entry = this.#signatures.names.get(name)
+    if (local === undefined && entry === undefined)
+      return builtinResult(name, piped === null ? given : [piped, ...given])
+    if (local === undefined && entry !== undefined && entry.kind !== 'constant') {
+      checkArguments(call, given, piped, entry, this.#signatures)
+      return calledType(entry, this.#signatures)
+    }
+    const found = local ?? this.#name(name)
+    if (found.kind === 'function') return found.result
+    if (found.kind === 'plain' || found.kind === 'record' || found.kind === 'row' || found.kind === 'tuple') {
+      this.#say('typecheck.not_a_function', `\`${name}\` is a ${show(found)} and no function`, callee)
+    }
+    return ANY
+  }
+
+  #method({ property }: Member, object: ValueType): ValueType {
+    if (object.kind === 'actor') return this.#handler(property, object)
+    const result = methodResult(object, property.text)
+    if (result !== undefined) return result
+    const near = nearName(property.text, methodsOf(object))
+    this.#say('typecheck.unknown_method', `${show(object)} has no method \`${property.text}\``, property, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+    })
+    return ANY
+  }
+
+  #handler(event: Member['property'], { declaration }: Extract<ValueType, { kind: 'actor' }>): ValueType {
+    const handlers = declaration.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
+    const handler = handlers.find(each => each.event.text === event.text)
+    if (handler !== undefined) return this.#signatures.reader.read(handler.result)
+    if (event.text === 'send') return ANY
+    const near = nearName(
+      event.text,
+      handlers.map(each => each.event.text)
+    )
+    const message = `the actor \`${declaration.name.text}\` has no handler \`${event.text}\``
+    this.#say('typecheck.actor.unknown_handler', message, event, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: event, replacement: near }] })
+    })
+    return ANY
+  }
+
+  #member({ object, property }: Member): ValueType {
+    const of = this.infer(object)
+    const fields = this.#fieldsOf(of)
+    if (fields === null) return ANY
+    const found = fields.get(property.text)
+    if (found !== undefined) return found
+    const near = nearName(property.text, [...fields.keys()])
+    this.#say('typecheck.unknown_field', `${show(of)} has no field \`${property.text}\``, property, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+    })
+    return ANY
+  }
+
+  /** Fields of a value; null where they are not known. */
+  #fieldsOf(type: ValueType): ReadonlyMap<string, ValueType> | null {
+    const { reader } = this.#signatures
+    if (type.kind === 'record') return type.fields
+    if (type.kind === 'row') {
+      return new Map([
+        ['_id', INT],
+        ...type.table.fields.map(({ name, type }) => [name.text, reader.read(type)] as const)
+      ])
+    }
+    if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return null
+    return new Map(type.declaration.definition.fields.map(({ name, type }) => [name.text, reader.read(type)]))
+  }
+
+  #database({ operation }: DbChain): ValueType {
+    const { op, args, limit, table } = operation
+    const row = this.#signatures.reader.declared(table) ?? ANY
+    const columns = this.#fieldsOf(row)
+    for (const { name, value } of args) {
+      const found = this.infer(value)
+      const column = name === null ? undefined : columns?.get(name)
+      // A list that is only known when the program runs belongs to `in`.
+      const isList = found.kind === 'generic' && found.name === 'List'
+      if (column !== undefined && !isList) this.#column(found, column, name ?? '', value)
+      const given = bare(value)
+      if ((op !== 'Insert' && op !== 'Update') || given.kind !== 'Object' || found.kind !== 'record') continue
+      for (const entry of given.entries) {
+        const wanted = columns?.get(entryKey(entry))
+        const type = found.fields.get(entryKey(entry))
+        if (wanted !== undefined && type !== undefined) this.#column(type, wanted, entryKey(entry), entryValue(entry))
+      }
+    }
+    if (limit !== null) this.infer(limit)
+    switch (op) {
+      case 'Insert':
+      case 'Count':
+        return answer(INT)
+      case 'Get':
+        return answer(generic('Option', row))
+      case 'Delete':
+      case 'Update':
+        return answer(UNIT)
+      default:
+        return answer(generic('List', row))
+    }
+  }
+
+  #column(found: ValueType, column: ValueType, name: string, at: Expression): void {
+    const inner = column.kind === 'generic' && column.name === 'Option' ? (column.args[0] ?? ANY) : column
+    if (fits(found, column) || fits(found, inner)) return
+    this.#mismatch('typecheck.db.type', `the column \`${name}\` is another type`, at, column, found)
+  }
+
+  #try(operand: Expression, at: Span): ValueType {
+    const found = this.infer(operand)
+    // A failure of the database is raised where nobody takes it.
+    if (found.kind === 'answer') return found.value
+    if (found.kind === 'any' || found.kind === 'never') return ANY
+    if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {
+      this.#say('typecheck.try_misuse', `\`?\` stands behind a Result or an Option, not behind a ${show(found)}`, at)
+      return ANY
+    }
+    const { declared } = this.#frame
+    const returned = declared?.kind === 'generic' ? declared.name : declared?.kind
+    if (declared !== null && returned !== 'any' && returned !== found.name) {
+      this.#say('typecheck.try_misuse', `\`?\` of a ${found.name} needs a function that returns a ${found.name}`, at, {
+        suggestions: [`write \`to ${found.name}[${show(declared)}]\`, or take both cases with \`match\``]
+      })
+    }
+    return found.args[0] ?? ANY
+  }
+
+  #mismatch(code: DiagnosticCode, message: string, at: Span, wanted: ValueType, found: ValueType): void {
+    this.#say(code, message, at, { expectedType: show(wanted), foundType: show(found) })
+  }
+
+  #say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {
+    this.#signatures.report(diagnostic(code, message, at, details))
+  }
+}
+
+function isUnit(type: ValueType): boolean {
+  return type.kind === 'plain' && type.name === 'Unit'
+}
+
+function itemOf(type: ValueType): ValueType {
+  if (type.kind === 'answer') return itemOf(type.value)
+  if (type.kind !== 'generic') return ANY
+  return (type.name === 'Map' ? type.args[1] : type.name === 'List' ? type.args[0] : undefined) ?? ANY
+}
+
+/** The type of a variable that may get other values: what its first one is made of says little. */
+function settled(type: ValueType): ValueType {
+  return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'answer' ? ANY : type
+}

@@ -1,0 +1,79 @@
+import { diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Call } from '../../syntax/ast-expressions.ts'
+import { BUILTIN_FUNCTIONS } from '../names/builtins.ts'
+import type { ModuleName } from '../names/module-names.ts'
+import type { Signatures } from './signatures.ts'
+import { ANY, BOOL, FLOAT, fits, generic, INT, NEVER, STR, show, UNIT, type ValueType } from './type.ts'
+
+type Given = readonly (ValueType | undefined)[]
+
+const arg = (given: Given): ValueType => {
+  const [first = ANY] = given
+  return first
+}
+
+const BUILTIN: Readonly<Record<string, (given: Given) => ValueType>> = {
+  Ok: given => generic('Result', given.length === 0 ? UNIT : arg(given), ANY),
+  Error: () => generic('Result', ANY, ANY),
+  Err: () => generic('Result', ANY, ANY),
+  Some: given => generic('Option', arg(given)),
+  len: () => INT,
+  str: () => STR,
+  to_string: () => STR,
+  type_of: () => STR,
+  print: () => UNIT,
+  assert: () => UNIT,
+  panic: () => NEVER,
+  int: () => INT,
+  float: () => FLOAT,
+  bool: () => BOOL,
+  range: () => generic('List', INT)
+}
+
+/** What a function gives that every program has. */
+export function builtinResult(name: string, given: Given): ValueType {
+  return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
+}
+
+/** The type of what a name of the module stands for when it is called. */
+export function calledType({ kind, declaration }: ModuleName, signatures: Signatures): ValueType {
+  if (kind === 'constructor' && declaration.kind === 'Type') {
+    return signatures.reader.declared(declaration.name.text) ?? ANY
+  }
+  return kind === 'function' ? signatures.resultOf(declaration) : ANY
+}
+
+/** Compares arguments with the parameters that they go to; `piped` stands before them. How many there are is checked elsewhere. */
+export function checkArguments(
+  call: Call,
+  given: readonly ValueType[],
+  piped: ValueType | null,
+  { name, signature, declaration }: ModuleName,
+  { reader, report }: Signatures
+): void {
+  if (signature === null) return
+  const generics = 'generics' in declaration ? declaration.generics.map(({ text }) => text) : []
+  let place = piped === null ? 0 : 1
+  for (const [index, argument] of call.args.entries()) {
+    const named = argument.name?.text
+    const param =
+      named === undefined ? signature.params[place++] : signature.params.find(each => each.name.text === named)
+    const type = given[index]
+    if (param === undefined || type === undefined || param.type === null) continue
+    if (generics.length > 0) continue
+    const wanted = reader.read(param.type)
+    if (fits(type, wanted)) continue
+    report(
+      diagnostic(
+        'typecheck.arg_mismatch',
+        `\`${param.name.text}\` of \`${name.text}\` is another type`,
+        argument.value,
+        {
+          expectedType: show(wanted),
+          foundType: show(type),
+          related: [{ span: param, message: 'declared here' }]
+        }
+      )
+    )
+  }
+}

@@ -1,0 +1,49 @@
+import { tablesOf } from '../../hir/db/db-tables.ts'
+import type { HirType } from '../../hir/hir.ts'
+import type { ResultTypes } from '../../hir/lower.ts'
+import type { Module } from '../../syntax/ast.ts'
+import { moduleNames } from '../names/module-names.ts'
+import { ModuleTypes } from './module-types.ts'
+import type { ValueType } from './type.ts'
+
+/** Types of results that the author left out, as far as they are known for certain. */
+export function resultTypes(module: Module): ResultTypes {
+  const types = new ModuleTypes(module, moduleNames(module), tablesOf(module))
+  return declaration => hirType(types.resultOf(declaration))
+}
+
+/** A type as the document prints it; null where a part of it is not known. */
+function hirType(type: ValueType): HirType | null {
+  switch (type.kind) {
+    case 'plain':
+      if (type.name === 'Unit') return 'Unit'
+      return type.name === 'dec' ? 'Decimal' : { Named: type.name }
+    case 'generic': {
+      const isPlainResult = type.name === 'Result' && type.args[1]?.kind === 'any'
+      const args = all(isPlainResult ? type.args.slice(0, 1) : type.args)
+      return args === null ? null : { Generic: [type.name, args] }
+    }
+    case 'tuple': {
+      const items = all(type.items)
+      return items === null ? null : { Tuple: items }
+    }
+    case 'function': {
+      const params = all(type.params ?? [])
+      const result = hirType(type.result)
+      return type.params === null || params === null || result === null ? null : { Function: [params, result] }
+    }
+    case 'declared':
+      return { Named: type.declaration.name.text }
+    case 'row':
+      return { Named: type.table.name.text }
+    case 'answer':
+      return hirType(type.value)
+    default:
+      return null
+  }
+}
+
+function all(types: readonly ValueType[]): HirType[] | null {
+  const read = types.map(hirType)
+  return read.every(each => each !== null) ? read : null
+}

@@ -1,0 +1,80 @@
+import { ANY, BOOL, FLOAT, generic, INT, STR, type ValueType } from './type.ts'
+
+type Result = (self: readonly ValueType[]) => ValueType
+
+const always =
+  (type: ValueType): Result =>
+  () =>
+    type
+const itself: Result = self => generic('List', self[0] ?? ANY)
+const optionalItem: Result = self => generic('Option', self[0] ?? ANY)
+
+function table(entries: readonly (readonly [names: string, result: Result])[]): ReadonlyMap<string, Result> {
+  return new Map(entries.flatMap(([names, result]) => names.split(' ').map(name => [name, result] as const)))
+}
+
+const TEXT = always(STR)
+const NUMBER = always(INT)
+const TRUTH = always(BOOL)
+
+/** Methods of the types of the language, by the name of the type. */
+const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
+  str: table([
+    ['len chars_count', NUMBER],
+    ['is_empty contains starts_with ends_with', TRUTH],
+    [
+      'to_upper to_uppercase to_lower to_lowercase trim trim_start trim_end replace repeat slice to_str to_string',
+      TEXT
+    ],
+    ['split', always(generic('List', STR))],
+    ['char_at', always(generic('Option', STR))],
+    ['index_of', always(generic('Option', INT))]
+  ]),
+  int: table([
+    ['to_str to_string', TEXT],
+    ['abs min max', NUMBER]
+  ]),
+  float: table([
+    ['to_str to_string', TEXT],
+    ['abs floor ceil round sqrt', always(FLOAT)]
+  ]),
+  bool: table([['to_str to_string', TEXT]]),
+  List: table([
+    ['len length', NUMBER],
+    ['is_empty contains', TRUTH],
+    ['push append reverse filter', itself],
+    ['pop', always(ANY)],
+    ['get first last', optionalItem],
+    ['at', self => generic('Result', self[0] ?? ANY, ANY)],
+    ['join to_string', TEXT],
+    ['map', always(generic('List', ANY))]
+  ]),
+  Option: table([
+    ['is_some is_none', TRUTH],
+    ['unwrap unwrap_or', self => self[0] ?? ANY]
+  ]),
+  Result: table([
+    ['is_ok is_err', TRUTH],
+    ['unwrap unwrap_or', self => self[0] ?? ANY]
+  ])
+}
+
+/**
+ * What a method gives; undefined when the type has no such method, and any type where it is not known which methods it
+ * has.
+ */
+export function methodResult(object: ValueType, method: string): ValueType | undefined {
+  if (object.kind === 'answer') {
+    return methodResult(generic('Result', object.value, ANY), method) ?? methodResult(object.value, method)
+  }
+  if (object.kind !== 'plain' && object.kind !== 'generic') return ANY
+  if (!Object.hasOwn(METHODS, object.name)) return ANY
+  const result = METHODS[object.name]?.get(method)
+  return result?.(object.kind === 'generic' ? object.args : [])
+}
+
+/** Names of the methods that a type has, for messages. */
+export function methodsOf(object: ValueType): string[] {
+  if (object.kind === 'answer') return [...methodsOf(generic('Result', ANY)), ...methodsOf(object.value)]
+  return 'name' in object && Object.hasOwn(METHODS, object.name) ? [...(METHODS[object.name]?.keys() ?? [])] : []
+}
