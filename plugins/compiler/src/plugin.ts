@@ -1,6 +1,8 @@
 import { resolve } from 'node:path'
+import { languageCompiler } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { checkCommand, runCheck } from './check-command.ts'
+import { compilation } from './compilation.ts'
 import { type CheckedFile, checkFile, type FormattedFile, formatFile, hasErrors } from './compile.ts'
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { formatCommand, runFormat } from './format-command.ts'
@@ -16,6 +18,7 @@ export default definePlugin({
   name: 'compiler',
   summary: 'The compiler of the source language: checks and formats programs',
   config: settings,
+  provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation],
   commands: [checkCommand, formatCommand],
   activate(ctx) {
@@ -26,6 +29,7 @@ export default definePlugin({
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
     ctx.implement(irOperation, irHandler(ctx.projectRoot, check))
+    ctx.provide(languageCompiler, { compile: compilation(check), read })
     ctx.command(checkCommand.command, runCheck({ read, check }))
     ctx.command(formatCommand.command, runFormat({ read, format }))
   }

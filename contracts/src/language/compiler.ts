@@ -1,0 +1,66 @@
+import { service } from '@svc/plugin-sdk'
+import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
+
+/** Reads source texts, for whoever runs them. */
+export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
+
+export interface LanguageCompiler {
+  /**
+   * Parses, checks and lowers a text. What is wrong with it is part of the result. `script` allows loose statements
+   * beside declarations; they become the function `main`.
+   */
+  compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
+  /**
+   * Reads files, and all source files of folders but those with a line `// vox:skip`. Paths are absolute or relative to
+   * the current folder. Throws `CMP_FILE_UNREADABLE`.
+   */
+  read(paths: readonly string[]): Promise<readonly ProgramText[]>
+}
+
+export interface ProgramText {
+  /** As people gave it. */
+  readonly path: string
+  readonly text: string
+}
+
+export type CompileResult =
+  | { readonly ok: true; readonly program: Program; readonly warnings: string }
+  | {
+      readonly ok: false
+      /** For people: each finding with an excerpt of the source. */
+      readonly report: string
+      /** For programs, as `svc check --format json` prints them. */
+      readonly diagnostics: readonly object[]
+    }
+
+/** A program without errors, and what the arrays of its module have no place for. */
+export interface Program extends ProgramText {
+  readonly module: HirModule
+  /** Functions with `@test` and `@forall`. */
+  readonly tests: readonly ProgramTest[]
+  /** `const`, and `let` outside of functions, in the order of the source. */
+  readonly constants: HirBlock
+  /** What must hold before and after a function, from `@require`, `@ensure` and `@invariant`. */
+  readonly conditions: readonly ProgramCondition[]
+  /** Defaults of the members of structs. */
+  readonly defaults: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+}
+
+export interface ProgramTest {
+  readonly name: string
+  /** What the decorator says; null where it says nothing. */
+  readonly title: string | null
+  readonly kind: 'test' | 'forall'
+  readonly params: readonly HirParam[]
+  readonly body: HirBlock
+  readonly span: HirSpan
+}
+
+export interface ProgramCondition {
+  /** Name of the function. */
+  readonly of: string
+  readonly kind: 'require' | 'ensure' | 'invariant'
+  readonly condition: HirExpression
+  /** What to say when it does not hold; null where the program says nothing. */
+  readonly message: string | null
+}

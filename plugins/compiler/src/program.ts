@@ -1,0 +1,56 @@
+import type { HirBlock, Program, ProgramCondition, ProgramTest } from '@svc/contracts'
+import { ByteOffsets } from './hir/byte-offsets.ts'
+import { tablesOf } from './hir/db/db-tables.ts'
+import { lower } from './hir/lower.ts'
+import { ExpressionLowering } from './hir/lower-expressions.ts'
+import type { SourceFile } from './source-file.ts'
+import type { Declaration, FunctionDeclaration, Module } from './syntax/ast.ts'
+
+const CONDITIONS = ['require', 'ensure', 'invariant'] as const
+
+/** What a module without errors means to whoever runs it. */
+export function programOf(module: Module, { path, text }: SourceFile): Program {
+  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module))
+  const functions = module.items.filter(item => item.kind === 'Function')
+  return {
+    path,
+    text,
+    module: lower(module, text),
+    tests: functions.flatMap(fn => testOf(fn, bodies)),
+    constants: module.items.flatMap((item): HirBlock => {
+      return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
+    }),
+    conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
+    defaults: module.items.flatMap(item => defaultsOf(item, bodies))
+  }
+}
+
+function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramTest[] {
+  const { role, roleDecorator } = fn
+  if (fn.body === null || (role !== 'test' && role !== 'forall' && role !== 'fuzz')) return []
+  const [given] = roleDecorator?.args ?? []
+  const title = given?.value.kind === 'String' ? given.value.value : (roleDecorator?.strings[0]?.value ?? null)
+  const kind = role === 'test' ? 'test' : 'forall'
+  const params = bodies.params(fn.params)
+  return [{ name: fn.name.text, title, kind, params, body: bodies.block(fn.body), span: bodies.span(fn) }]
+}
+
+function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramCondition[] {
+  return CONDITIONS.flatMap(kind =>
+    fn.decorators
+      .filter(({ name }) => name.text === kind)
+      .flatMap(({ args, strings }) => {
+        const [condition, other] = args ?? []
+        if (condition === undefined) return []
+        const message = other?.value.kind === 'String' ? other.value.value : (strings[0]?.value ?? null)
+        return [{ of: fn.name.text, kind, condition: bodies.expression(condition.value), message }]
+      })
+  )
+}
+
+function defaultsOf(item: Declaration, bodies: ExpressionLowering): Program['defaults'] {
+  if (item.kind !== 'Type' || item.definition.form !== 'struct') return []
+  return item.definition.fields.flatMap(({ name, value }) =>
+    value === null ? [] : [{ type: item.name.text, field: name.text, value: bodies.expression(value) }]
+  )
+}
