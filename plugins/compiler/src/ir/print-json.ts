@@ -1,48 +1,63 @@
 /** Characters that a line may have before what stands on it is broken into several. */
 const WIDTH = 120
 
+/** Levels that are broken into lines. What is deeper stands on one line: its indentation would be most of the document. */
+const BROKEN_LEVELS = 50
+
+const ON_ONE_LINE = -1
+
 /**
  * A value as JSON that people can read: what fits on a line stands on one. Ints beyond 2^53 are bigints and are printed
- * with all of their digits. Keys without a value are left out.
+ * with all of their digits. Keys without a value are left out. Time is linear in the size of the value.
  */
 export function printJson(value: unknown): string {
-  return print(value, 0, 0)
+  const printer = new Printer()
+  printer.print(value, 0, 0)
+  return printer.parts.join('')
 }
 
-/** `before` is what stands on the line already. */
-function print(value: unknown, depth: number, before: number): string {
-  if (typeof value === 'bigint') return String(value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  return Array.isArray(value) ? printArray(value, depth, before) : printObject(value, depth, before)
-}
+class Printer {
+  readonly parts: string[] = []
+  /** How long objects and arrays are on one line. */
+  readonly #lengths = new Map<object, number>()
 
-function printArray(items: readonly unknown[], depth: number, before: number): string {
-  const parts = items.map(item => print(item, depth + 1, 2 * (depth + 1)))
-  return join('[', parts, ']', depth, before)
-}
-
-function printObject(value: object, depth: number, before: number): string {
-  const parts: string[] = []
-  for (const [key, inner] of Object.entries(value)) {
-    if (inner === undefined) continue
-    const name = `${JSON.stringify(key)}: `
-    parts.push(name + print(inner, depth + 1, 2 * (depth + 1) + name.length))
+  /** `before` is how much stands on the line already; in what is printed on one line it does not matter. */
+  print(value: unknown, depth: number, before: number): void {
+    if (typeof value !== 'object' || value === null) {
+      this.parts.push(scalar(value))
+      return
+    }
+    const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+    const isBroken = before !== ON_ONE_LINE && depth < BROKEN_LEVELS && before + this.#length(value) > WIDTH
+    const indent = isBroken ? '  '.repeat(depth + 1) : ''
+    let separator = isBroken ? `\n${indent}` : ''
+    this.parts.push(open)
+    for (const [key, inner] of entries(value)) {
+      this.parts.push(separator, key)
+      this.print(inner, depth + 1, isBroken ? indent.length + key.length : ON_ONE_LINE)
+      separator = isBroken ? `,\n${indent}` : ', '
+    }
+    this.parts.push(isBroken ? `\n${'  '.repeat(depth)}${close}` : close)
   }
-  return join('{', parts, '}', depth, before)
-}
 
-function join(open: string, parts: readonly string[], close: string, depth: number, before: number): string {
-  if (parts.length === 0) return open + close
-  if (fits(parts, before)) return `${open}${parts.join(', ')}${close}`
-  const indent = '  '.repeat(depth + 1)
-  return `${open}\n${indent}${parts.join(`,\n${indent}`)}\n${'  '.repeat(depth)}${close}`
-}
-
-function fits(parts: readonly string[], before: number): boolean {
-  let width = before + 2 * parts.length
-  for (const part of parts) {
-    width += part.length
-    if (width > WIDTH || part.includes('\n')) return false
+  #length(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return scalar(value).length
+    const known = this.#lengths.get(value)
+    if (known !== undefined) return known
+    const length = entries(value).reduce((sum, [key, inner]) => sum + 2 + key.length + this.#length(inner), 0)
+    this.#lengths.set(value, length)
+    return length
   }
-  return true
+}
+
+/** What stands in an object or an array, with what is printed before it. */
+function entries(value: object): [key: string, inner: unknown][] {
+  if (Array.isArray(value)) return value.map(inner => ['', inner])
+  return Object.entries(value).flatMap(([key, inner]) =>
+    inner === undefined ? [] : [[`${JSON.stringify(key)}: `, inner] as [string, unknown]]
+  )
+}
+
+function scalar(value: unknown): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value)
 }

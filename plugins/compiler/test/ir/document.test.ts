@@ -114,6 +114,12 @@ t.test('programs as deep as the parser lets them be have a document', t => {
   t.end()
 })
 
+t.test('the document of a deep program is not much more than that of many flat ones', t => {
+  const chain = (calls: number): number => printed(`fn f(a: any) { a${'.x()'.repeat(calls)} }`).length
+  t.ok(chain(400) < 5 * chain(100), `${chain(400)} is more than five times ${chain(100)}`)
+  t.end()
+})
+
 function spansLieWithin(text: string, bytes: number): boolean {
   for (const [, start, end] of text.matchAll(/\{"start": (\d+), "end": (\d+)\}/g)) {
     if (Number(start) > Number(end) || Number(end) > bytes) return false

@@ -17,6 +17,8 @@ type Head =
   | { readonly kind: 'constructor'; readonly name: string; readonly args: readonly Pattern[] }
   | { readonly kind: 'literal' }
 
+type Row = readonly Pattern[]
+
 const ANY: Pattern = { kind: 'WildcardPattern', start: 0, end: 0 }
 const BOOLEANS: readonly Constructor[] = [
   { name: 'true', arity: 0 },
@@ -40,35 +42,33 @@ export class PatternMatrix {
     const rows = patterns.map(pattern => [pattern])
     const constructors = this.#constructorsOf(rows)
     if (constructors === undefined) return []
+    const columns = new FirstColumn(rows)
     return constructors.flatMap(each => {
-      const rest = specialised(rows, each)
-      const witness = this.#uncovered(rest, each.arity)
+      const witness = this.#uncovered(columns.under(each), each.arity)
       return witness === undefined ? [] : [written(each, witness)]
     })
   }
 
   /** A row of values that no row of patterns matches; undefined when there is none. */
-  #uncovered(rows: readonly (readonly Pattern[])[], width: number): string[] | undefined {
+  #uncovered(rows: readonly Row[], width: number): string[] | undefined {
     if (++this.#steps > MAX_STEPS) return undefined
     if (width === 0) return rows.length === 0 ? [] : undefined
     const constructors = this.#constructorsOf(rows)
+    const column = new FirstColumn(rows)
     if (constructors !== undefined) {
       for (const each of constructors) {
-        const found = this.#uncovered(specialised(rows, each), each.arity + width - 1)
+        const found = this.#uncovered(column.under(each), each.arity + width - 1)
         if (found === undefined) continue
         return [written(each, found.slice(0, each.arity)), ...found.slice(each.arity)]
       }
       return undefined
     }
-    const others = rows
-      .filter(([first]) => first !== undefined && headOf(first).kind === 'any')
-      .map(row => row.slice(1))
-    const found = this.#uncovered(others, width - 1)
+    const found = this.#uncovered(column.open, width - 1)
     return found === undefined ? undefined : ['_', ...found]
   }
 
   /** Constructors of the type that the first column has; undefined where they cannot be told or counted. */
-  #constructorsOf(rows: readonly (readonly Pattern[])[]): readonly Constructor[] | undefined {
+  #constructorsOf(rows: readonly Row[]): readonly Constructor[] | undefined {
     for (const [first] of rows) {
       if (first === undefined) continue
       const head = headOf(first)
@@ -81,16 +81,32 @@ export class PatternMatrix {
   }
 }
 
-/** Rows that match a value built so, with the patterns of its parts in place of the first. */
-function specialised(rows: readonly (readonly Pattern[])[], { name, arity }: Constructor): Pattern[][] {
-  return rows.flatMap(([first, ...rest]) => {
-    if (first === undefined) return []
-    const head = headOf(first)
+/** Rows by what stands first in them. Their order does not matter: a row matches a value or does not. */
+class FirstColumn {
+  /** What is left of the rows whose first pattern takes everything. */
+  readonly open: Row[] = []
+  readonly #byName = new Map<string, { readonly args: readonly Pattern[]; readonly rest: Row }[]>()
+
+  constructor(rows: readonly Row[]) {
+    for (const [first, ...rest] of rows) {
+      const head = first === undefined ? undefined : headOf(first)
+      if (head?.kind === 'any') this.open.push(rest)
+      if (head?.kind !== 'constructor') continue
+      const known = this.#byName.get(head.name)
+      if (known === undefined) this.#byName.set(head.name, [{ args: head.args, rest }])
+      else known.push({ args: head.args, rest })
+    }
+  }
+
+  /** Rows that match a value built so, with the patterns of its parts in place of the first. */
+  under({ name, arity }: Constructor): Row[] {
     const parts = Array.from({ length: arity }, () => ANY)
-    if (head.kind === 'any') return [[...parts, ...rest]]
-    if (head.kind === 'literal' || head.name !== name) return []
-    return [[...parts.map((any, index) => head.args[index] ?? any), ...rest]]
-  })
+    const named = this.#byName.get(name) ?? []
+    return [
+      ...named.map(({ args, rest }) => [...parts.map((any, index) => args[index] ?? any), ...rest]),
+      ...this.open.map(rest => [...parts, ...rest])
+    ]
+  }
 }
 
 function headOf(pattern: Pattern): Head {

@@ -3,6 +3,9 @@ import type { Spawn } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
+/** Findings for which a name that is alike is looked for. */
+const COMPARED = 100
+
 /** What is spawned must be an actor. */
 export class ActorsRule implements BodyRule {
   readonly found: Diagnostic[] = []
@@ -12,8 +15,7 @@ export class ActorsRule implements BodyRule {
     const named = target.kind === 'Call' ? target.callee : target
     const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
     if (meaning?.kind === 'module' && (meaning.entry.kind === 'actor' || meaning.entry.kind === 'import')) return
-    const actors = [...place.names].flatMap(([name, { kind }]) => (kind === 'actor' ? [name] : []))
-    const near = named.kind === 'Identifier' ? nearName(named.name, actors) : undefined
+    const near = named.kind === 'Identifier' && this.found.length < COMPARED ? nearActor(named.name, place) : undefined
     const shown = named.kind === 'Identifier' ? `\`${named.name}\` is no actor` : 'only an actor can be spawned'
     this.found.push(
       diagnostic('typecheck.actor.spawn_target', shown, named, {
@@ -22,4 +24,11 @@ export class ActorsRule implements BodyRule {
       })
     )
   }
+}
+
+function nearActor(name: string, { names }: Place): string | undefined {
+  return nearName(
+    name,
+    [...names].flatMap(([known, { kind }]) => (kind === 'actor' ? [known] : []))
+  )
 }

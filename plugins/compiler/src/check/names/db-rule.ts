@@ -9,6 +9,9 @@ import type { BodyRule, Meaning, Place } from './body-rule.ts'
 /** Modifiers whose arguments may be bare names of columns. */
 const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 
+/** Findings for which a name that is alike is looked for. */
+const COMPARED = 100
+
 /** What is done with `db`: tables, columns, chains, and SQL that is written by hand. */
 export class DbRule implements BodyRule {
   readonly found: Diagnostic[] = []
@@ -67,8 +70,7 @@ export class DbRule implements BodyRule {
     this.#read.add(expression)
     const table = tableOf(expression)
     if (table === null || this.#tables.has(table.text)) return true
-    const known = [...this.#tables.keys()]
-    const near = nearName(table.text, known) ?? known.find(name => name.toLowerCase() === table.text.toLowerCase())
+    const near = this.found.length < COMPARED ? this.#nearTable(table.text) : undefined
     this.found.push(
       diagnostic('typecheck.db.unknown_table', `there is no table \`${table.text}\``, table, {
         suggestions: [`declare it: \`@table type ${table.text} { … }\``],
@@ -76,6 +78,11 @@ export class DbRule implements BodyRule {
       })
     )
     return false
+  }
+
+  #nearTable(table: string): string | undefined {
+    const known = [...this.#tables.keys()]
+    return nearName(table, known) ?? known.find(name => name.toLowerCase() === table.toLowerCase())
   }
 
   #unknownMethod(object: Member, { property }: Member): void {

@@ -399,7 +399,7 @@ export class BodyTypes {
 
   #member({ object, property }: Member): ValueType {
     const of = this.infer(object)
-    const fields = this.#fieldsOf(of)
+    const fields = this.#signatures.reader.fieldsOf(of)
     if (fields === null) return ANY
     const found = fields.get(property.text)
     if (found !== undefined) return found
@@ -410,24 +410,10 @@ export class BodyTypes {
     return ANY
   }
 
-  /** Fields of a value; null where they are not known. */
-  #fieldsOf(type: ValueType): ReadonlyMap<string, ValueType> | null {
-    const { reader } = this.#signatures
-    if (type.kind === 'record') return type.fields
-    if (type.kind === 'row') {
-      return new Map([
-        ['_id', INT],
-        ...type.table.fields.map(({ name, type }) => [name.text, reader.read(type)] as const)
-      ])
-    }
-    if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return null
-    return new Map(type.declaration.definition.fields.map(({ name, type }) => [name.text, reader.read(type)]))
-  }
-
   #database({ operation }: DbChain): ValueType {
     const { op, args, limit, table } = operation
     const row = this.#signatures.reader.declared(table) ?? ANY
-    const columns = this.#fieldsOf(row)
+    const columns = this.#signatures.reader.fieldsOf(row)
     for (const { name, value } of args) {
       const found = this.infer(value)
       const column = name === null ? undefined : columns?.get(name)

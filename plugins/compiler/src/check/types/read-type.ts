@@ -1,4 +1,4 @@
-import type { Module, Type } from '../../syntax/ast.ts'
+import type { Field, Module, Type } from '../../syntax/ast.ts'
 import { ANY, type GenericName, generic, type PlainName, plain, UNIT, type ValueType } from './type.ts'
 
 const PLAIN: Readonly<Record<string, PlainName>> = {
@@ -26,6 +26,7 @@ const GENERIC: Readonly<Record<string, readonly [GenericName, arity: number]>> =
 /** What types mean in one module. */
 export class TypeReader {
   readonly #declared = new Map<string, ValueType>()
+  readonly #fields = new Map<object, ReadonlyMap<string, ValueType>>()
 
   constructor({ items }: Module) {
     for (const item of items) {
@@ -42,6 +43,28 @@ export class TypeReader {
 
   #declare(name: string, type: ValueType): void {
     if (!this.#declared.has(name)) this.#declared.set(name, type)
+  }
+
+  /** Fields of a value; null where they are not known. */
+  fieldsOf(type: ValueType): ReadonlyMap<string, ValueType> | null {
+    if (type.kind === 'record') return type.fields
+    if (type.kind === 'row') {
+      const { table } = type
+      return this.#cached(table, () => [['_id', plain('int')], ...this.#read(table.fields)])
+    }
+    if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return null
+    const { fields } = type.declaration.definition
+    return this.#cached(type.declaration, () => this.#read(fields))
+  }
+
+  #read(fields: readonly Field[]): [string, ValueType][] {
+    return fields.map(({ name, type }) => [name.text, this.read(type)])
+  }
+
+  #cached(of: object, fields: () => [string, ValueType][]): ReadonlyMap<string, ValueType> {
+    const known = this.#fields.get(of) ?? new Map(fields())
+    this.#fields.set(of, known)
+    return known
   }
 
   declared(name: string): ValueType | undefined {

@@ -3,6 +3,9 @@ import type { Table } from '../../syntax/ast.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 
+/** Columns that a message lists at most. */
+const SHOWN_COLUMNS = 20
+
 /** Of one table, its columns in the order of their declaration. */
 export class Columns {
   readonly table: string
@@ -20,13 +23,19 @@ export class Columns {
     return column === '_id' ? -1 : this.#indexes.get(column)
   }
 
+  #shown(): string {
+    const names = ['_id', ...this.names]
+    const shown = names.slice(0, SHOWN_COLUMNS).map(name => `\`${name}\``)
+    return [...shown, ...(names.length > shown.length ? ['…'] : [])].join(', ')
+  }
+
   /** What to say of a name that is no column; undefined when it is one. */
   unknown(column: string, span: Span): Diagnostic | undefined {
     if (this.indexOf(column) !== undefined) return undefined
     const near = nearName(column, [...this.names, '_id'])
     const isText = span.end - span.start > column.length
     return diagnostic('typecheck.db.unknown_field', `the table \`${this.table}\` has no column \`${column}\``, span, {
-      suggestions: [`its columns are ${['_id', ...this.names].map(name => `\`${name}\``).join(', ')}`],
+      suggestions: [`its columns are ${this.#shown()}`],
       ...(near === undefined
         ? {}
         : { fixes: [{ label: `write ${near}`, span, replacement: isText ? JSON.stringify(near) : near }] })
