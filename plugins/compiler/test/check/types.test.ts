@@ -106,7 +106,10 @@ t.test('what fits, or is not known, is left alone', t => {
     'http post "/x" to Result[int] { db.Task.insert(request.json()) }',
     'import std.fs\nfn f() to Result[str] { std.fs.read("a") }',
     'fn f() to List[int] { for x in [1, 2] { x * 2 } }',
-    'fn f() to Element { <p>"a"</p> }'
+    'fn f() to Element { <p>"a"</p> }',
+    'fn f(m: Map[str, int]) to int { for (k, v) in m { len(k) + v }\n 1 }',
+    'http get "/x/:size" to int { size + 1 }',
+    'component C() { derived d: str = risky + "a"\n state risky = "x"\n view: <p>{d}</p> }'
   ]) {
     t.same(said(source), [], source)
   }

@@ -24,7 +24,7 @@ export class MatchesRule implements BodyRule {
     const matrix = new PatternMatrix(name => siblings(name, names))
     const catching = arms.find(takesAll)
     const certain = arms.filter(arm => arm.guard === null && arm !== catching).flatMap(({ patterns }) => patterns)
-    if (!certain.concat(arms.flatMap(({ patterns }) => patterns)).some(isTold)) return
+    if (!arms.flatMap(({ patterns }) => patterns).some(isTold)) return
     const missing = this.#missing(matrix, certain, arms)
     if (catching !== undefined) {
       if (missing.length === 0 && certain.some(isTold)) this.#divergent(catching)

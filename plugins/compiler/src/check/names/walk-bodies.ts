@@ -15,6 +15,7 @@ import type { Name } from '../../syntax/node.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
 import { BUILTINS } from './builtins.ts'
 import { boundNames, type ModuleNames, moduleNames } from './module-names.ts'
+import { pathParameters } from './path-parameters.ts'
 import { type LocalName, Scopes } from './scopes.ts'
 
 /** Decorators whose arguments are expressions over the parameters. */
@@ -125,9 +126,7 @@ class BodyWalker implements Place {
   /** `request` and the parameters of the path are known without being declared. */
   #route({ path, params, body }: HttpRoute): void {
     this.#bind(implicit('request'))
-    for (const [, colon, braces] of path.value.matchAll(/:([a-z_]\w*)|\{([a-z_]\w*)\}/gi)) {
-      this.#bind(implicit(colon ?? braces ?? ''))
-    }
+    for (const name of pathParameters(path.value)) this.#bind(implicit(name))
     this.#params(params ?? [])
     this.#expression(body)
   }

@@ -243,7 +243,8 @@ export class BodyTypes {
       case 'For': {
         const over = this.infer(expression.iterable)
         return this.#locals.within(() => {
-          this.#pattern(expression.binding, itemOf(over))
+          // Maps give pairs, and strings characters.
+          this.#pattern(expression.binding, isList(over) ? itemOf(over) : ANY)
           if (expression.index !== null) this.bind(expression.index.text, INT)
           if (expression.key !== null) this.infer(expression.key)
           return generic('List', this.infer(expression.body))
@@ -479,6 +480,10 @@ export class BodyTypes {
 
 function isUnit(type: ValueType): boolean {
   return type.kind === 'plain' && type.name === 'Unit'
+}
+
+function isList(type: ValueType): boolean {
+  return type.kind === 'answer' ? isList(type.value) : type.kind === 'generic' && type.name === 'List'
 }
 
 function itemOf(type: ValueType): ValueType {

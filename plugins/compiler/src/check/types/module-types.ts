@@ -4,6 +4,7 @@ import type { Component, Declaration, Module, Param } from '../../syntax/ast.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Type } from '../../syntax/ast-types.ts'
 import type { ModuleNames } from '../names/module-names.ts'
+import { pathParameters } from '../names/path-parameters.ts'
 import { BodyTypes } from './body-types.ts'
 import { TypeReader } from './read-type.ts'
 import type { Signatures } from './signatures.ts'
@@ -59,6 +60,7 @@ export class ModuleTypes implements Signatures {
         return this.#function(item.params, item.result, item.body)
       case 'HttpRoute': {
         const body = new BodyTypes(this)
+        for (const name of pathParameters(item.path.value)) body.bind(name, ANY)
         body.params(item.params ?? [])
         // A route may answer with a Result instead, whose error becomes a status.
         return body.body(item.body, item.result === null ? null : answer(this.reader.read(item.result)))
@@ -105,6 +107,11 @@ export class ModuleTypes implements Signatures {
   #component({ params, members }: Component): void {
     const types = new BodyTypes(this)
     types.params(params)
+    // Members may use what is declared behind them.
+    for (const member of members) {
+      const isValue = member.kind === 'State' || member.kind === 'Derived'
+      if (isValue) types.bind(member.name.text, this.reader.read(member.type))
+    }
     for (const member of members) {
       switch (member.kind) {
         case 'State':
