@@ -1,33 +1,20 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
 import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type DbChain, readDbChain } from '../../hir/db/chain.ts'
-import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import { readDbChain } from '../../hir/db/chain.ts'
+import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 import { builtinResult, calledType, checkArguments } from './calls.ts'
+import { databaseAnswer } from './database-answer.ts'
 import { LocalTypes } from './local-types.ts'
 import { methodResult, methodsOf } from './methods.ts'
 import { operatorResult } from './operators.ts'
+import { patternTypes } from './pattern-types.ts'
 import type { Signatures } from './signatures.ts'
-import {
-  ANY,
-  answer,
-  BOOL,
-  FLOAT,
-  fits,
-  generic,
-  INT,
-  join,
-  NEVER,
-  plain,
-  STR,
-  show,
-  UNIT,
-  type ValueType
-} from './type.ts'
+import { ANY, BOOL, FLOAT, fits, generic, INT, join, NEVER, plain, STR, show, UNIT, type ValueType } from './type.ts'
 
 /** A function whose body is being read. */
 interface Frame {
@@ -191,26 +178,7 @@ export class BodyTypes {
   }
 
   #pattern(pattern: Pattern, type: ValueType): void {
-    if (pattern.kind === 'BindingPattern') this.bind(pattern.name.text, type)
-    else if (pattern.kind === 'TuplePattern') {
-      const items = type.kind === 'tuple' ? type.items : []
-      for (const [index, item] of pattern.items.entries()) this.#pattern(item, items[index] ?? ANY)
-    } else if (pattern.kind === 'ConstructorPattern') {
-      for (const [index, arg] of (pattern.args ?? []).entries())
-        this.#pattern(arg, this.#part(pattern.name.text, index, type))
-    }
-  }
-
-  /** The type of a value that a variant holds. */
-  #part(name: string, index: number, type: ValueType): ValueType {
-    const entry = this.#signatures.names.get(name)
-    if (entry?.kind === 'constructor') return this.#signatures.reader.read(entry.signature?.params[index]?.type ?? null)
-    const isResult = name === 'Ok' || name === 'Error' || name === 'Err'
-    const subject = type.kind === 'answer' ? (isResult ? generic('Result', type.value, STR) : type.value) : type
-    if (subject.kind !== 'generic') return ANY
-    if (name === 'Some' && subject.name === 'Option') return subject.args[0] ?? ANY
-    if (!isResult || subject.name !== 'Result') return ANY
-    return subject.args[name === 'Ok' ? 0 : 1] ?? ANY
+    for (const [name, found] of patternTypes(pattern, type, this.#signatures)) this.bind(name, found)
   }
 
   #plain(expression: Expression): ValueType {
@@ -344,7 +312,7 @@ export class BodyTypes {
 
   #call(call: Call, piped: ValueType | null): ValueType {
     const chain = readDbChain(call, this.#signatures.tables)
-    if (chain !== null) return this.#database(chain)
+    if (chain !== null) return databaseAnswer(chain, value => this.infer(value), this.#signatures)
     const { callee } = call
     const isMethod = callee.kind === 'Member'
     const object = isMethod ? this.infer(callee.object) : ANY
@@ -409,45 +377,6 @@ export class BodyTypes {
       ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
     })
     return ANY
-  }
-
-  #database({ operation }: DbChain): ValueType {
-    const { op, args, limit, table } = operation
-    const row = this.#signatures.reader.declared(table) ?? ANY
-    const columns = this.#signatures.reader.fieldsOf(row)
-    for (const { name, value } of args) {
-      const found = this.infer(value)
-      const column = name === null ? undefined : columns?.get(name)
-      // A list that is only known when the program runs belongs to `in`.
-      const isList = found.kind === 'generic' && found.name === 'List'
-      if (column !== undefined && !isList) this.#column(found, column, name ?? '', value)
-      const given = bare(value)
-      if ((op !== 'Insert' && op !== 'Update') || given.kind !== 'Object' || found.kind !== 'record') continue
-      for (const entry of given.entries) {
-        const wanted = columns?.get(entryKey(entry))
-        const type = found.fields.get(entryKey(entry))
-        if (wanted !== undefined && type !== undefined) this.#column(type, wanted, entryKey(entry), entryValue(entry))
-      }
-    }
-    if (limit !== null) this.infer(limit)
-    switch (op) {
-      case 'Insert':
-      case 'Count':
-        return answer(INT)
-      case 'Get':
-        return answer(generic('Option', row))
-      case 'Delete':
-      case 'Update':
-        return answer(UNIT)
-      default:
-        return answer(generic('List', row))
-    }
-  }
-
-  #column(found: ValueType, column: ValueType, name: string, at: Expression): void {
-    const inner = column.kind === 'generic' && column.name === 'Option' ? (column.args[0] ?? ANY) : column
-    if (fits(found, column) || fits(found, inner)) return
-    this.#mismatch('typecheck.db.type', `the column \`${name}\` is another type`, at, column, found)
   }
 
   #try(operand: Expression, at: Span): ValueType {

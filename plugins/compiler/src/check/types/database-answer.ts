@@ -1,0 +1,54 @@
+import { diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { DbChain } from '../../hir/db/chain.ts'
+import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Signatures } from './signatures.ts'
+import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
+
+/** What an operation on a table answers. Values that it is given are compared with their columns. */
+export function databaseAnswer(
+  { operation }: DbChain,
+  infer: (expression: Expression) => ValueType,
+  signatures: Signatures
+): ValueType {
+  const { op, args, limit, table } = operation
+  const row = signatures.reader.declared(table) ?? ANY
+  const columns = signatures.reader.fieldsOf(row)
+  const compare = (name: string, found: ValueType | undefined, at: Expression): void => {
+    const column = columns?.get(name)
+    if (column !== undefined && found !== undefined) checkColumn(name, column, found, at, signatures)
+  }
+  for (const { name, value } of args) {
+    const found = infer(value)
+    // A list that is only known when the program runs belongs to `in`.
+    const isList = found.kind === 'generic' && found.name === 'List'
+    if (name !== null && !isList) compare(name, found, value)
+    const record = bare(value)
+    if ((op !== 'Insert' && op !== 'Update') || record.kind !== 'Object' || found.kind !== 'record') continue
+    for (const entry of record.entries) compare(entryKey(entry), found.fields.get(entryKey(entry)), entryValue(entry))
+  }
+  if (limit !== null) infer(limit)
+  switch (op) {
+    case 'Insert':
+    case 'Count':
+      return answer(INT)
+    case 'Get':
+      return answer(generic('Option', row))
+    case 'Delete':
+    case 'Update':
+      return answer(UNIT)
+    default:
+      return answer(generic('List', row))
+  }
+}
+
+function checkColumn(name: string, column: ValueType, found: ValueType, at: Expression, { report }: Signatures): void {
+  const inner = column.kind === 'generic' && column.name === 'Option' ? (column.args[0] ?? ANY) : column
+  if (fits(found, column) || fits(found, inner)) return
+  report(
+    diagnostic('typecheck.db.type', `the column \`${name}\` is another type`, at, {
+      expectedType: show(column),
+      foundType: show(found)
+    })
+  )
+}
