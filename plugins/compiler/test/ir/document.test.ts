@@ -52,6 +52,12 @@ t.test('two runs differ in the time alone', t => {
   t.end()
 })
 
+t.test('a float is a number in the document, or an error of the syntax', t => {
+  t.match(printed('fn f() { 1.5 }'), '{"FloatLit": [1.5, {"start": 9, "end": 12}]}')
+  t.match(parse(`fn f() { ${'9'.repeat(400)}.5 }`).diagnostics, [{ code: 'E0001' }])
+  t.end()
+})
+
 t.test('results that nobody declared are filled in where they are known', t => {
   const results = (source: string) => {
     const { module } = JSON.parse(printed(source))

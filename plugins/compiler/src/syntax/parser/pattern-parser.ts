@@ -66,6 +66,11 @@ export abstract class PatternParser extends TypeParser {
     const { text } = this
     const end = this.tokens.end(this.position)
     if (kind === Kind.Int) this.#checkRange(text, isNegative)
+    if (kind === Kind.Float && !Number.isFinite(Number(text))) {
+      this.note('E0001', 'this number is greater than every float', this.here(), {
+        suggestions: ['write a dec for more digits']
+      })
+    }
     this.advance()
     if (kind === Kind.Int) return { kind: 'Int', start, end, digits: text }
     if (kind === Kind.Float) return { kind: 'Float', start, end, digits: text }
