@@ -20,8 +20,8 @@ export interface SchedulerOptions {
  * Decides what is computed next: continuous batching.
  *
  * Each round reads at most one chunk of one prompt, those who read taking turns, and computes one token of each sequence
- * that has read its prompt, all of them in one run. Jobs come and go between rounds. While a run is under way the event
- * loop is free; tokens are sampled between runs.
+ * that has read its prompt, all of them in one run. Jobs come and go between rounds. Tokens are sampled between runs, and
+ * handed on while the next one is under way: what consumers do with them costs a stream no time.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -116,10 +116,7 @@ export class Scheduler {
   }
 
   async #turn(): Promise<void> {
-    while (this.#busy) {
-      await this.#round()
-      await consumersHaveRun()
-    }
+    while (this.#busy) await this.#round()
     this.#turning = false
     this.#stopped?.()
   }
@@ -213,12 +210,4 @@ export class Scheduler {
 function end({ job, cancel }: Running, outcome: Outcome): void {
   job.signal.removeEventListener('abort', cancel)
   job.end(outcome)
-}
-
-/**
- * Settles after everything that waits for promises alone. What consumers do with a token comes before the next run in
- * this way, and does not take a processor from it.
- */
-function consumersHaveRun(): Promise<void> {
-  return new Promise(resolve => process.nextTick(resolve))
 }
