@@ -30,6 +30,7 @@ const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: 
 const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
 const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
 const modelServer = await runBenchmark<ModelServerResult>('model-server')
+const { results: compiler } = await runBenchmark<{ results: Record<string, number> }>('compiler')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
 const rows: Row[] = [
@@ -117,7 +118,8 @@ const lines = [
   '- Q4_0 is the file that `llama-quantize` makes of this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
   '  Decoding is behind a prompt of 512 tokens.',
   '- Clients send prompts of 64 tokens at once and get 128 back. llama.cpp computes eight sequences in one batch through',
-  '  node-llama-cpp, behind a bare node:http server; the same client asks both.',
+  '  node-llama-cpp, behind a bare node:http server; the same client asks both. Much of that time is spent around the batch, so',
+  '  it says less of llama.cpp itself.',
   '- Streams and chats are measured in 8 bits. With the engine on two threads, client, server and engine share two cores; on',
   '  one, the client has a core of its own.',
   '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
@@ -126,6 +128,12 @@ const lines = [
   '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
   '',
   'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.',
+  '',
+  '## Compiler',
+  '',
+  `Checking ${compiler.lines} lines of declarations, functions and queries as a process takes ${compiler.check_over_tsc} of what \`tsc --noEmit\``,
+  `takes for ${compiler.typescript_lines} lines of TypeScript that say the same; warm, ${Math.round((compiler.parse_lines_per_second ?? 0) / 1000)} thousand lines a second are parsed`,
+  '(`bench/compiler.ts`).',
   ''
 ]
 const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
