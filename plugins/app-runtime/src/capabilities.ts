@@ -1,0 +1,26 @@
+import { runErrors } from './errors.ts'
+import { CAPABILITIES, type Capability } from './interpreter/host.ts'
+
+/** A line that says what the program takes of what it may have. */
+const LINE = /^[ \t]*(?:\/\/|#)[ \t]*vox:caps\b(.*)$/gm
+
+/**
+ * What a program is granted: what its lines `// vox:caps` name and `allowed` has. Without such a line all of `allowed` but
+ * secrets. Throws `RUN_CAPABILITY_DENIED` for a name that is no capability.
+ */
+export function grantedTo(
+  { path, text }: { readonly path: string; readonly text: string },
+  allowed: readonly Capability[]
+): Capability[] {
+  const lines = [...text.matchAll(LINE)]
+  if (lines.length === 0) return allowed.filter(each => each !== 'secrets')
+  const wanted = lines.flatMap(([, names = '']) => names.split(/[\s,]+/).filter(name => name !== ''))
+  const unknown = wanted.find(name => !CAPABILITIES.some(each => each === name))
+  if (unknown !== undefined) {
+    throw runErrors.create('RUN_CAPABILITY_DENIED', `${path}: there is no capability ${unknown}`, {
+      hint: `capabilities are ${CAPABILITIES.join(', ')}`,
+      at: { file: path }
+    })
+  }
+  return allowed.filter(each => wanted.includes(each))
+}

@@ -1,0 +1,12 @@
+/** Numbers of at least 0, below 1, that a seed repeats: splitmix32. */
+export function chance(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x9e3779b9) | 0
+    let mixed = state ^ (state >>> 16)
+    mixed = Math.imul(mixed, 0x21f0aaad)
+    mixed ^= mixed >>> 15
+    mixed = Math.imul(mixed, 0x735a2d97)
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32
+  }
+}

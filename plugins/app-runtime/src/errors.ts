@@ -1,0 +1,25 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** Why a program ended, or could not begin. */
+export const runErrors = errorTable({
+  RUN_ARGUMENTS: { message: 'A function was called with arguments that it does not take.', status: 400 },
+  RUN_ASSERTION: { message: 'An assertion or a condition of a function does not hold.', status: 422 },
+  RUN_CANCELLED: { message: 'A program was stopped by whoever ran it.', status: 499 },
+  RUN_CAPABILITY_DENIED: { message: 'A program used what it was not granted.', status: 403 },
+  RUN_CRASHED: { message: 'The thread of a program ended without an answer.', status: 500 },
+  RUN_DIVISION_BY_ZERO: { message: 'A number was divided by zero.', status: 422 },
+  RUN_INDEX: { message: 'A list, a text or a record does not have what was asked of it.', status: 422 },
+  RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
+  RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },
+  RUN_NO_MATCH: { message: 'No arm of a match takes the value.', status: 422 },
+  RUN_OVERFLOW: { message: 'The result of a calculation has no room in 64 bits.', status: 422 },
+  RUN_PANIC: { message: 'A program gave up.', status: 422 },
+  RUN_STACK_LIMIT: { message: 'Functions call each other deeper than they may.', status: 422 },
+  RUN_STEP_LIMIT: { message: 'A program took more steps than it may.', status: 413 },
+  RUN_TIME_LIMIT: { message: 'A program ran longer than it may.', status: 504 },
+  RUN_TYPE: { message: 'A value does not have the type that it is used with.', status: 422 },
+  RUN_UNDEFINED: { message: 'Nothing has the name that a program uses.', status: 422 },
+  RUN_UNSUPPORTED: { message: 'A program uses something that cannot be run here.', status: 501 }
+})
+
+export type RunErrorCode = keyof typeof runErrors.specs

@@ -1,0 +1,161 @@
+import type { HirBlock, HirExpression } from '@svc/contracts'
+import { fail } from '../failure.ts'
+import { type Eval, JUMP, type Machine } from '../machine.ts'
+import type { Value } from '../value.ts'
+import type { ProgramNames } from './program-names.ts'
+import { Cell, FunctionScope, type Local } from './scope.ts'
+
+/** How each form of the language is compiled. */
+export interface Forms {
+  /** What a statement could be may return {@link JUMP}; `isDiscarded` says that nobody wants the value. */
+  expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
+  /** Statements one after the other; the value is that of the last one where it is an expression. */
+  sequence(body: BodyCompiler, statements: HirBlock): Eval
+}
+
+/** Compiles the body of one function, each node once, into closures over the slots of its frame. */
+export class BodyCompiler {
+  readonly machine: Machine
+  readonly names: ProgramNames
+  readonly scope: FunctionScope
+  /** Nodes of the stretch that is being compiled: it is charged when the stretch is entered. */
+  weight = 0
+  /** Whether what was compiled may return {@link JUMP}. */
+  jumps = false
+  /** Whether what was compiled may throw {@link JUMP}, out of the middle of an expression. */
+  throwsJump = false
+  readonly forms: Forms
+  readonly #cells: Set<object>
+
+  constructor(
+    machine: Machine,
+    names: ProgramNames,
+    forms: Forms,
+    cells: Set<object>,
+    parent: FunctionScope | null = null
+  ) {
+    this.forms = forms
+    this.machine = machine
+    this.names = names
+    this.scope = new FunctionScope(parent, cells)
+    this.#cells = cells
+  }
+
+  /** For a closure inside of this body. */
+  inner(): BodyCompiler {
+    return new BodyCompiler(this.machine, this.names, this.forms, this.#cells, this.scope)
+  }
+
+  /**
+   * Compiles what is only sometimes evaluated: its steps are counted when that happens. `at` is the place to tell when they
+   * are too many.
+   */
+  stretch(compile: () => Eval, at = -1): Eval {
+    const before = this.weight
+    this.weight = 1
+    const run = compile()
+    const { weight, machine } = this
+    this.weight = before
+    return frame => {
+      machine.fuel -= weight
+      if (machine.fuel < 0) machine.refuel(at)
+      return run(frame)
+    }
+  }
+
+  /** Compiles and tells whether that alone may return {@link JUMP}. */
+  observed(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
+    const before = this.jumps
+    this.jumps = false
+    const run = compile()
+    const { jumps } = this
+    this.jumps = before || jumps
+    return [run, jumps]
+  }
+
+  /** Turns a {@link JUMP} that is thrown in what is compiled into one that is returned: for bodies of loops and functions. */
+  caught(compile: () => Eval): Eval {
+    const before = this.throwsJump
+    this.throwsJump = false
+    const run = compile()
+    const throws = this.throwsJump
+    this.throwsJump = before
+    if (!throws) return run
+    this.jumps = true
+    return frame => {
+      try {
+        return run(frame)
+      } catch (thrown) {
+        if (thrown === JUMP) return JUMP
+        throw thrown
+      }
+    }
+  }
+
+  /** For operands: never returns {@link JUMP}, but throws it. */
+  value(expression: HirExpression): Eval {
+    const before = this.jumps
+    this.jumps = false
+    const run = this.statement(expression)
+    const { jumps } = this
+    this.jumps = before
+    if (!jumps) return run
+    this.throwsJump = true
+    return frame => {
+      const value = run(frame)
+      if (value === JUMP) throw JUMP
+      return value
+    }
+  }
+
+  /** For what stands where a statement may: may return {@link JUMP}. */
+  statement(expression: HirExpression, isDiscarded = false): Eval {
+    this.weight++
+    return this.forms.expression(this, expression, isDiscarded)
+  }
+
+  /** A block with names of its own. */
+  block(statements: HirBlock): Eval {
+    this.scope.enter()
+    const run = this.stretch(() => this.forms.sequence(this, statements))
+    this.scope.leave()
+    return run
+  }
+}
+
+export function constant(value: Value): Eval {
+  return () => value
+}
+
+export function readLocal({ slot, isCell }: Local): Eval {
+  if (isCell) return frame => (frame[slot] as unknown as Cell).value as Value
+  return frame => frame[slot] as Value
+}
+
+export function writeLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
+  if (!isCell) {
+    return (frame, value) => {
+      frame[slot] = value
+    }
+  }
+  return (frame, value) => {
+    ;(frame[slot] as unknown as Cell).value = value
+  }
+}
+
+/** The first value of a variable; a shared one gets a cell of its own each time. */
+export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
+  if (!isCell) {
+    return (frame, value) => {
+      frame[slot] = value
+    }
+  }
+  return (frame, value) => {
+    frame[slot] = new Cell(value) as unknown as Value
+  }
+}
+
+/** Throws when it is met: what stands beside it runs. */
+export function unsupported(what: string, at: number): Eval {
+  return () => fail('RUN_UNSUPPORTED', `${what} cannot be run here`, at)
+}

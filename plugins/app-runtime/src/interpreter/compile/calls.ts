@@ -1,0 +1,188 @@
+import type { HirArgument, HirExpression, HirSpan } from '@svc/contracts'
+import { Failure, fail } from '../failure.ts'
+import type { Eval, Frame } from '../machine.ts'
+import { callMethod } from '../methods/call-method.ts'
+import { callNative, type Native } from '../native.ts'
+import { typeName } from '../type-name.ts'
+import { Callable, type Value } from '../value.ts'
+import { type BodyCompiler, unsupported } from './body-compiler.ts'
+import { type FunctionUnit, invoke } from './functions.ts'
+import { pathOf, rootOf } from './paths.ts'
+
+export function compileCall(
+  body: BodyCompiler,
+  [callee, args, , { start: at }]: readonly [HirExpression, readonly HirArgument[], boolean, HirSpan]
+): Eval {
+  const { machine, names } = body
+  if ('Ident' in callee && body.scope.lookup(callee.Ident[0]) === undefined) {
+    const [name] = callee.Ident
+    const unit = names.function(name)
+    if (unit !== undefined) return callOfUnit(body, unit, args, at)
+    const host = names.constructorNames(name) === null ? names.native(name) : undefined
+    if (host !== undefined) return callOfNative(body, name, host, args, at)
+  }
+  const target = body.value(callee)
+  const values = args.map(({ value }) => body.value(value))
+  const named = args.find(({ name }) => name !== null)
+  return frame => {
+    const called = target(frame)
+    if (!(called instanceof Callable)) fail('RUN_TYPE', `${typeName(called)} cannot be called`, at)
+    if (named !== undefined) {
+      return called.call(
+        inOrder(
+          called,
+          args,
+          values.map(value => value(frame)),
+          at
+        ),
+        at
+      )
+    }
+    machine.charge(1)
+    return called.call(
+      values.map(value => value(frame)),
+      at
+    )
+  }
+}
+
+/** Arguments with names, in the order of the parameters of a value that is called. */
+function inOrder(
+  { name, params }: Callable,
+  args: readonly HirArgument[],
+  values: readonly Value[],
+  at: number
+): Value[] {
+  const ordered: Value[] = []
+  for (const [index, argument] of args.entries()) {
+    const position = argument.name === null ? index : (params?.indexOf(argument.name) ?? -1)
+    if (position < 0) fail('RUN_ARGUMENTS', `${name} has no parameter ${argument.name}`, at)
+    ordered[position] = values[index] as Value
+  }
+  for (let index = 0; index < ordered.length; index++) {
+    if (ordered[index] === undefined) fail('RUN_ARGUMENTS', `${name} needs an argument ${params?.[index] ?? index}`, at)
+  }
+  return ordered
+}
+
+function callOfUnit(body: BodyCompiler, unit: FunctionUnit, args: readonly HirArgument[], at: number): Eval {
+  const { machine } = body
+  const values = args.map(({ value }) => body.value(value))
+  const slots = args.map(({ name }, index) => (name === null ? index : unit.params.indexOf(name)))
+  const unknown = slots.findIndex(
+    (slot, index) => slot < 0 || slot >= unit.params.length || slots.indexOf(slot) < index
+  )
+  if (unknown >= 0) {
+    const name = args[unknown]?.name
+    const count = unit.params.length
+    const takes = `takes ${count} ${count === 1 ? 'argument' : 'arguments'}, got ${args.length}`
+    return () =>
+      fail('RUN_ARGUMENTS', `${unit.name} ${name === null ? takes : `has no parameter ${name} that is free`}`, at)
+  }
+  const isInOrder = slots.every((slot, index) => slot === index)
+  if (!isInOrder || values.length < unit.params.length) return callWithDefaults(body, unit, values, slots, at)
+  const [first, second] = values
+  if (values.length === 1 && first !== undefined) {
+    return frame => {
+      const own: Frame = new Array(unit.size)
+      own[0] = first(frame)
+      return invoke(machine, unit, own, at)
+    }
+  }
+  if (values.length === 2 && first !== undefined && second !== undefined) {
+    return frame => {
+      const own: Frame = new Array(unit.size)
+      own[0] = first(frame)
+      own[1] = second(frame)
+      return invoke(machine, unit, own, at)
+    }
+  }
+  return frame => {
+    const own: Frame = new Array(unit.size)
+    for (let index = 0; index < values.length; index++) own[index] = (values[index] as Eval)(frame)
+    return invoke(machine, unit, own, at)
+  }
+}
+
+function callWithDefaults(
+  { machine }: BodyCompiler,
+  unit: FunctionUnit,
+  values: readonly Eval[],
+  slots: readonly number[],
+  at: number
+): Eval {
+  const left = unit.params.map((_, slot) => slot).filter(slot => !slots.includes(slot))
+  return frame => {
+    const own: Frame = new Array(unit.size)
+    for (let index = 0; index < values.length; index++) own[slots[index] as number] = (values[index] as Eval)(frame)
+    for (const slot of left) {
+      const value = unit.defaults[slot]
+      if (value === null || value === undefined) {
+        fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[slot]}`, at)
+      }
+      own[slot] = value(own)
+    }
+    return invoke(machine, unit, own, at)
+  }
+}
+
+function callOfNative(body: BodyCompiler, name: string, host: Native, args: readonly HirArgument[], at: number): Eval {
+  const { machine } = body
+  const named = args.find(argument => argument.name !== null)
+  if (named !== undefined) return () => fail('RUN_ARGUMENTS', `${name} has no parameter ${named.name}`, at)
+  const values = args.map(({ value }) => body.value(value))
+  return frame => {
+    const given = values.map(value => value(frame))
+    return placed(at, () => callNative(machine, name, host, given))
+  }
+}
+
+/** Says where it happened, if the host did not know. */
+export function placed<A>(at: number, run: () => A): A {
+  try {
+    return run()
+  } catch (thrown) {
+    if (thrown instanceof Failure && thrown.at < 0) thrown.at = at
+    throw thrown
+  }
+}
+
+export function compileMethodCall(
+  body: BodyCompiler,
+  [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan]
+): Eval {
+  const path = pathOf(object)
+  if (path !== null && body.names.isHost(body, rootOf(path))) {
+    const name = `${path}.${method}`
+    const host = body.names.native(name)
+    return host === undefined ? unsupported(name, at) : callOfNative(body, name, host, args, at)
+  }
+  const receiver = body.value(object)
+  const values = args.map(({ value }) => body.value(value))
+  const named = args.find(({ name }) => name !== null)
+  if (named !== undefined) return () => fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
+  const { machine } = body
+  return frame => {
+    const self = receiver(frame)
+    const given = values.map(value => value(frame))
+    return placed(at, () => callMethod(machine, self, method, given, at))
+  }
+}
+
+/** `a |> f(b)` is `f(a, b)`. */
+export function compilePipe(
+  body: BodyCompiler,
+  [left, right, span]: readonly [HirExpression, HirExpression, HirSpan]
+): Eval {
+  const first: HirArgument = { name: null, value: left }
+  if ('Call' in right) return compileCall(body, [right.Call[0], [first, ...right.Call[1]], false, right.Call[3]])
+  if ('MethodCall' in right) {
+    const [object, method, args, at] = right.MethodCall
+    return compileMethodCall(body, [object, method, [first, ...args], at])
+  }
+  if ('FieldAccess' in right) {
+    const [object, field, at] = right.FieldAccess
+    return compileMethodCall(body, [object, field, [first], at])
+  }
+  return compileCall(body, [right, [first], false, span])
+}

@@ -1,0 +1,159 @@
+import type { HirExpression, HirParam, ProgramCondition } from '@svc/contracts'
+import { Failure, fail } from '../failure.ts'
+import { type Eval, type Frame, JUMP, type Machine } from '../machine.ts'
+import { truth } from '../operators.ts'
+import { Callable, type Value } from '../value.ts'
+import { type BodyCompiler, bindLocal } from './body-compiler.ts'
+import type { Cell } from './scope.ts'
+
+/** A function that can be called: its parameters are the first slots of its frame. */
+export interface FunctionUnit {
+  readonly name: string
+  readonly params: readonly string[]
+  /** Byte of the source. */
+  readonly at: number
+  /** What a parameter gets that is left out; null for one that must be given. */
+  defaults: readonly (Eval | null)[]
+  size: number
+  run: Eval
+}
+
+/** Compiles parameters and a body into a unit. `conditions` hold before and after it. */
+export function compileFunction(
+  body: BodyCompiler,
+  unit: FunctionUnit,
+  params: readonly HirParam[],
+  compileBody: () => Eval,
+  conditions: readonly ProgramCondition[] = []
+): void {
+  const { scope } = body
+  for (const param of params) scope.declare(param.name, param)
+  const defaults = params.map(param => (param.default === null ? null : body.value(param.default)))
+  const before = conditions.filter(({ kind }) => kind !== 'ensure').map(each => compileCondition(body, unit, each))
+  let run = body.caught(() => body.stretch(compileBody, unit.at))
+  const ends = conditions.filter(({ kind }) => kind !== 'require')
+  if (before.length > 0 || ends.length > 0) {
+    const inner = run
+    const bind = bindLocal(scope.declare('result', ends))
+    const after = ends.map(each => compileCondition(body, unit, each))
+    const { machine } = body
+    run = frame => {
+      for (const check of before) check(frame)
+      const value = inner(frame)
+      const result = value === JUMP ? machine.returned : value
+      bind(frame, result)
+      for (const check of after) check(frame)
+      return result
+    }
+  }
+  unit.defaults = defaults
+  unit.size = scope.size
+  unit.run = run
+}
+
+function compileCondition(
+  body: BodyCompiler,
+  { name }: FunctionUnit,
+  { kind, condition, message }: ProgramCondition
+): Eval {
+  const test = body.value(condition)
+  const at = startOf(condition)
+  return frame => {
+    if (!truth(test(frame), at)) {
+      fail('RUN_ASSERTION', `${message ?? `@${kind} of ${name} does not hold`}`, at)
+    }
+    return null
+  }
+}
+
+function startOf(expression: HirExpression): number {
+  if ('Binary' in expression) return expression.Binary[3].start
+  if ('Call' in expression) return expression.Call[3].start
+  if ('MethodCall' in expression) return expression.MethodCall[3].start
+  if ('Ident' in expression) return expression.Ident[1].start
+  return 'Unary' in expression ? expression.Unary[2].start : -1
+}
+
+/** Runs a function whose arguments stand in its frame. */
+export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: number): Value {
+  if (++machine.depth > machine.mostDepth) {
+    fail('RUN_STACK_LIMIT', `calls are nested deeper than ${machine.mostDepth}`, at)
+  }
+  try {
+    const value = unit.run(frame)
+    machine.depth--
+    return value === JUMP ? machine.returned : value
+  } catch (thrown) {
+    throw traced(thrown, unit.name, at)
+  }
+}
+
+function traced(thrown: unknown, name: string, at: number): unknown {
+  if (thrown instanceof Failure) {
+    thrown.addCall(name, at)
+    return thrown
+  }
+  // The stack of the interpreter itself, by an expression that is nested deep in each call.
+  if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
+    return new Failure('RUN_STACK_LIMIT', 'calls and what they calculate are nested too deep', at)
+  }
+  if (thrown instanceof RangeError)
+    return new Failure('RUN_MEMORY_LIMIT', `a value is too large: ${thrown.message}`, at)
+  return thrown
+}
+
+/** A function as a value. */
+export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (frame: Frame) => void): Callable {
+  return new Callable(unit.name, unit.params, (args, at) => {
+    if (args.length > unit.params.length) {
+      const [takes, got] = [unit.params.length, args.length]
+      fail('RUN_ARGUMENTS', `${unit.name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`, at)
+    }
+    const frame: Frame = new Array(unit.size)
+    for (let index = 0; index < args.length; index++) frame[index] = args[index] as Value
+    prepare?.(frame)
+    fillDefaults(unit, frame, args.length, at)
+    return invoke(machine, unit, frame, at)
+  })
+}
+
+export function fillDefaults(unit: FunctionUnit, frame: Frame, given: number, at: number): void {
+  for (let index = given; index < unit.params.length; index++) {
+    const value = unit.defaults[index]
+    if (value === null || value === undefined) {
+      fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[index]}`, at)
+    }
+    frame[index] = value(frame)
+  }
+}
+
+type LambdaParts = readonly [
+  params: readonly HirParam[],
+  result: unknown,
+  body: HirExpression,
+  span: { readonly start: number }
+]
+
+/** A closure: what it takes from outside is copied when it is made; variables that change are shared cells. */
+export function compileLambda(body: BodyCompiler, [params, , expression, span]: LambdaParts): Eval {
+  const inner = body.inner()
+  const unit: FunctionUnit = {
+    name: 'fn',
+    params: params.map(({ name }) => name),
+    at: span.start,
+    defaults: [],
+    size: 0,
+    run: () => null
+  }
+  compileFunction(inner, unit, params, () => inner.statement(expression))
+  const copies = inner.scope.captures.map(({ from, to }) => [from.slot, to.slot] as const)
+  const { machine } = body
+  return frame => {
+    const captured = copies.map(([slot]) => frame[slot] as Value | Cell)
+    return callableOf(machine, unit, own => {
+      for (let index = 0; index < copies.length; index++) {
+        own[(copies[index] as readonly [number, number])[1]] = captured[index] as Value
+      }
+    })
+  }
+}

@@ -1,0 +1,180 @@
+import type { HirBlock, HirExpression, HirFunction, HirParam, Program } from '@svc/contracts'
+import { fail } from '../failure.ts'
+import type { Eval, Frame, Machine } from '../machine.ts'
+import { callNative, type Native } from '../native.ts'
+import { BUILTINS, HOST_NAMESPACES, NATIVES } from '../natives.ts'
+import { Callable, NONE, Tagged, type Value } from '../value.ts'
+import { BodyCompiler, constant, readLocal, unsupported } from './body-compiler.ts'
+import { placed } from './calls.ts'
+import { sequence } from './control.ts'
+import { FORMS } from './expressions.ts'
+import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
+import { rootOf } from './paths.ts'
+import { compilePattern } from './patterns.ts'
+import type { ProgramNames } from './program-names.ts'
+
+interface Declared {
+  readonly unit: FunctionUnit
+  readonly params: readonly HirParam[]
+  readonly body: HirBlock
+}
+
+/** Compiles all functions of a program; its constants are evaluated in their order by `begin`. */
+export class ProgramCompiler implements ProgramNames {
+  readonly #program: Program
+  readonly #machine: Machine
+  readonly #functions = new Map<string, Declared>()
+  readonly #tests = new Map<string, Declared>()
+  readonly #constructors = new Map<string, readonly string[]>()
+  readonly #constants = new Map<string, { value: Value | undefined }>()
+  readonly #elsewhere = new Map<string, string>()
+  readonly #begin: (() => void)[] = []
+
+  constructor(program: Program, machine: Machine) {
+    this.#program = program
+    this.#machine = machine
+    this.#declare()
+    for (const declared of [...this.#functions.values(), ...this.#tests.values()]) this.#compile(declared)
+  }
+
+  test(name: string): FunctionUnit | undefined {
+    return this.#tests.get(name)?.unit
+  }
+
+  /** Evaluates the constants. */
+  begin(): void {
+    for (const each of this.#constants.values()) each.value = undefined
+    for (const begin of this.#begin) begin()
+  }
+
+  function(name: string): FunctionUnit | undefined {
+    return this.#functions.get(name)?.unit
+  }
+
+  constructorNames(name: string): readonly string[] | null {
+    return this.#constructors.get(name) ?? null
+  }
+
+  defaultsOf(type: string): readonly (readonly [string, HirExpression])[] {
+    return this.#program.defaults.filter(each => each.type === type).map(({ field, value }) => [field, value])
+  }
+
+  native(path: string): Native | undefined {
+    return NATIVES.get(path) ?? NATIVES.get(`std.${path}`)
+  }
+
+  elsewhere(name: string): string | undefined {
+    return this.#elsewhere.get(name)
+  }
+
+  isHost(body: BodyCompiler, root: string): boolean {
+    if (body.scope.lookup(root) !== undefined || this.#functions.has(root) || this.#constants.has(root)) return false
+    return HOST_NAMESPACES.has(root)
+  }
+
+  hostValue(body: BodyCompiler, path: string, at: number): Eval | null {
+    if (!this.isHost(body, rootOf(path))) return null
+    const host = this.native(path)
+    return host === undefined ? unsupported(path, at) : this.#nativeValue(path, host)
+  }
+
+  read(name: string, at: number): Eval {
+    const constantCell = this.#constants.get(name)
+    if (constantCell !== undefined) {
+      return () => this.#early(constantCell.value, name, at)
+    }
+    const unit = this.#functions.get(name)?.unit
+    if (unit !== undefined) return constant(callableOf(this.#machine, unit))
+    const fields = this.#constructors.get(name)
+    if (fields !== undefined) return constant(constructorValue(name, fields))
+    if (BUILTINS.has(name)) return constant(BUILTINS.get(name) as Value)
+    const host = NATIVES.get(name)
+    if (host !== undefined) return this.#nativeValue(name, host)
+    const elsewhere = this.#elsewhere.get(name)
+    if (elsewhere !== undefined) return unsupported(elsewhere, at)
+    if (HOST_NAMESPACES.has(name)) return unsupported(`${name} as a value`, at)
+    return () => fail('RUN_UNDEFINED', `nothing is called ${name}`, at)
+  }
+
+  #early(value: Value | undefined, name: string, at: number): Value {
+    return value === undefined ? fail('RUN_UNDEFINED', `${name} is used before it has a value`, at) : value
+  }
+
+  #nativeValue(name: string, host: Native): Eval {
+    const machine = this.#machine
+    return constant(new Callable(name, null, (args, at) => placed(at, () => callNative(machine, name, host, args))))
+  }
+
+  #declare(): void {
+    const { module, tests, constants } = this.#program
+    for (const { variants } of module.types) {
+      for (const { name, fields } of variants)
+        this.#constructors.set(
+          name,
+          fields.map(([field]) => field)
+        )
+    }
+    const tools = [...module.mcp_tools, ...module.mcp_resources].map(({ func }) => func)
+    const endpoints = [...module.query_fns, ...module.mutation_fns, ...module.server_fns]
+    for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
+    for (const fn of tests) this.#tests.set(fn.name, declared(fn))
+    for (const { name } of module.actors) this.#elsewhere.set(name, `the actor ${name}`)
+    for (const { name } of module.workflows) this.#elsewhere.set(name, `the workflow ${name}`)
+    for (const { name } of module.activities) this.#elsewhere.set(name, `the activity ${name}`)
+    for (const { item } of module.imports) this.#elsewhere.set(item, `the import ${item}`)
+    for (const { alias } of module.rust_imports) this.#elsewhere.set(alias, `the import ${alias}`)
+    this.#elsewhere.set('db', 'the database')
+    for (const statement of constants) this.#constant(statement)
+  }
+
+  #constant(statement: HirBlock[number]): void {
+    if (!('Let' in statement)) return
+    const { pattern, value } = statement.Let
+    const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
+    const bind = compilePattern(body, pattern, false)
+    const locals = [...body.scope.locals()].map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
+    // Compiled when all names are declared.
+    let run: Eval | null = null
+    this.#begin.push(() => {
+      const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
+      run ??= own.stretch(() => own.value(value))
+      const frame: Frame = []
+      bind(frame, run(new Array(own.scope.size)))
+      for (const { read, cell } of locals) cell.value = read(frame)
+    })
+  }
+
+  #cellOf(name: string): { value: Value | undefined } {
+    const cell: { value: Value | undefined } = { value: undefined }
+    this.#constants.set(name, cell)
+    return cell
+  }
+
+  #compile({ unit, params, body: statements }: Declared): void {
+    const conditions = this.#program.conditions.filter(each => each.of === unit.name)
+    const cells = new Set<object>()
+    const once = (): void => {
+      const body = new BodyCompiler(this.#machine, this, FORMS, cells)
+      compileFunction(body, unit, params, () => sequence(body, statements), conditions)
+    }
+    once()
+    // Which variables closures share is known at the end, and then told from the beginning.
+    if (cells.size > 0) once()
+  }
+}
+
+type DeclaredFunction = Pick<HirFunction, 'name' | 'params' | 'body' | 'span'>
+
+function declared({ name, params, body, span }: DeclaredFunction): Declared {
+  const names = params.map(param => param.name)
+  return { unit: { name, params: names, at: span.start, defaults: [], size: 0, run: () => null }, params, body }
+}
+
+function constructorValue(name: string, fields: readonly string[]): Value {
+  if (fields.length === 0) return name === 'None' ? NONE : new Tagged(name, [])
+  return new Callable(name, fields, (args, at) => {
+    if (args.length === fields.length) return new Tagged(name, args, fields)
+    const takes = fields.length === 1 ? '1 argument' : `${fields.length} arguments`
+    return fail('RUN_ARGUMENTS', `${name} takes ${takes}, got ${args.length}`, at)
+  })
+}

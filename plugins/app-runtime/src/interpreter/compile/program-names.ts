@@ -1,0 +1,24 @@
+import type { HirExpression } from '@svc/contracts'
+import type { Eval } from '../machine.ts'
+import type { Native } from '../native.ts'
+import type { BodyCompiler } from './body-compiler.ts'
+import type { FunctionUnit } from './functions.ts'
+
+/** What names mean that are no variables of a function. */
+export interface ProgramNames {
+  function(name: string): FunctionUnit | undefined
+  /** Names of the fields of a constructor; null where there is none of that name. */
+  constructorNames(name: string): readonly string[] | null
+  /** Of the members of a struct. */
+  defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
+  /** A function of the language or of the host, by name or path. */
+  native(path: string): Native | undefined
+  /** What is declared and cannot be run here: `the actor Counter`. */
+  elsewhere(name: string): string | undefined
+  /** The value of a name. */
+  read(name: string, at: number): Eval
+  /** A function or namespace of the host as a value; null where a path does not lead there. */
+  hostValue(body: BodyCompiler, path: string, at: number): Eval | null
+  /** Whether paths that begin with this name lead to the host. */
+  isHost(body: BodyCompiler, root: string): boolean
+}

@@ -1,0 +1,73 @@
+/** A variable of a function. */
+export interface Local {
+  readonly name: string
+  readonly slot: number
+  /** Whether the slot holds a cell, since a closure shares a variable that changes. */
+  readonly isCell: boolean
+  readonly isMutable: boolean
+  /** What declares it, to find it again when the function is compiled once more. */
+  readonly declaration: object
+}
+
+/** The names of a function or a closure, and the slots of its frame. */
+export class FunctionScope {
+  readonly parent: FunctionScope | null
+  /** Variables of outer functions, with the slot here that they are copied to. */
+  readonly captures: { readonly from: Local; readonly to: Local }[] = []
+  size = 0
+  readonly #cells: Set<object>
+  readonly #blocks: Map<string, Local>[] = [new Map()]
+
+  /** `cells` holds the declarations of variables that change and are shared; what is missing in it is added. */
+  constructor(parent: FunctionScope | null, cells: Set<object>) {
+    this.parent = parent
+    this.#cells = cells
+  }
+
+  enter(): void {
+    this.#blocks.push(new Map())
+  }
+
+  leave(): void {
+    this.#blocks.pop()
+  }
+
+  declare(name: string, declaration: object, isMutable = false): Local {
+    const local = { name, slot: this.size++, isCell: this.#cells.has(declaration), isMutable, declaration }
+    this.#blocks.at(-1)?.set(name, local)
+    return local
+  }
+
+  /** A slot without a name. */
+  temporary(): number {
+    return this.size++
+  }
+
+  lookup(name: string): Local | undefined {
+    for (let at = this.#blocks.length - 1; at >= 0; at--) {
+      const local = this.#blocks[at]?.get(name)
+      if (local !== undefined) return local
+    }
+    const outer = this.parent?.lookup(name)
+    if (outer === undefined) return undefined
+    if (outer.isMutable) this.#cells.add(outer.declaration)
+    const to = { ...outer, slot: this.size++ }
+    this.#blocks[0]?.set(name, to)
+    this.captures.push({ from: outer, to })
+    return to
+  }
+
+  /** Names of the innermost block. */
+  locals(): Iterable<Local> {
+    return this.#blocks.at(-1)?.values() ?? []
+  }
+}
+
+/** The content of a variable that closures share. */
+export class Cell {
+  value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}

@@ -1,0 +1,113 @@
+import { fail } from './failure.ts'
+
+/** Digits behind the point that a quotient keeps at most. */
+const QUOTIENT_SCALE = 28
+
+/** Digits that a decimal has at most, so that a product in a loop cannot grow without end. */
+const MOST_DIGITS = 10_000
+
+/** A number in base ten: `digits` / 10^`scale`. `1.50` and `1.5` are equal, and are printed as they were made. */
+export class Decimal {
+  readonly digits: bigint
+  readonly scale: number
+
+  constructor(digits: bigint, scale: number) {
+    this.digits = digits
+    this.scale = scale
+  }
+
+  /** Reads `-12.50`; undefined where the text is no decimal. */
+  static parse(text: string): Decimal | undefined {
+    const match = /^([+-]?)(\d+)(?:\.(\d+))?$/.exec(text)
+    if (match === null) return undefined
+    const [, sign, whole = '', fraction = ''] = match
+    const digits = BigInt(whole + fraction)
+    return new Decimal(sign === '-' ? -digits : digits, fraction.length)
+  }
+
+  plus(other: Decimal): Decimal {
+    const scale = Math.max(this.scale, other.scale)
+    return new Decimal(this.#at(scale) + other.#at(scale), scale)
+  }
+
+  minus(other: Decimal): Decimal {
+    return this.plus(other.negated())
+  }
+
+  times(other: Decimal): Decimal {
+    const scale = this.scale + other.scale
+    if (scale > MOST_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} digits behind the point`)
+    return new Decimal(this.digits * other.digits, scale)
+  }
+
+  /** Rounded half to even behind 28 digits, without zeros at the end beyond the scale of the operands. */
+  dividedBy(other: Decimal, at: number): Decimal {
+    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} was divided by zero`, at)
+    const least = Math.max(0, this.scale - other.scale)
+    const scale = Math.max(QUOTIENT_SCALE, least)
+    const dividend = this.digits * 10n ** BigInt(scale + other.scale - this.scale)
+    let digits = roundedQuotient(dividend, other.digits)
+    let kept = scale
+    while (kept > least && digits % 10n === 0n) {
+      digits /= 10n
+      kept--
+    }
+    return new Decimal(digits, kept)
+  }
+
+  remainder(other: Decimal, at: number): Decimal {
+    if (other.digits === 0n) fail('RUN_DIVISION_BY_ZERO', `${this} was divided by zero`, at)
+    const scale = Math.max(this.scale, other.scale)
+    return new Decimal(this.#at(scale) % other.#at(scale), scale)
+  }
+
+  /** Half to even. */
+  rounded(scale: number): Decimal {
+    if (scale >= this.scale) return new Decimal(this.#at(scale), scale)
+    return new Decimal(roundedQuotient(this.digits, 10n ** BigInt(this.scale - scale)), scale)
+  }
+
+  negated(): Decimal {
+    return new Decimal(-this.digits, this.scale)
+  }
+
+  /** Below zero, zero or above it, as `this` is less, equal or greater. */
+  compare(other: Decimal): number {
+    const scale = Math.max(this.scale, other.scale)
+    const difference = this.#at(scale) - other.#at(scale)
+    return difference < 0n ? -1 : difference > 0n ? 1 : 0
+  }
+
+  toNumber(): number {
+    return Number(this.toString())
+  }
+
+  /** The whole number towards zero. */
+  truncated(): bigint {
+    return this.digits / 10n ** BigInt(this.scale)
+  }
+
+  toString(): string {
+    const sign = this.digits < 0n ? '-' : ''
+    const text = (this.digits < 0n ? -this.digits : this.digits).toString().padStart(this.scale + 1, '0')
+    const point = text.length - this.scale
+    return this.scale === 0 ? sign + text : `${sign}${text.slice(0, point)}.${text.slice(point)}`
+  }
+
+  #at(scale: number): bigint {
+    return this.digits * 10n ** BigInt(scale - this.scale)
+  }
+}
+
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  const isNegative = dividend < 0n !== divisor < 0n
+  const [above, below] = [magnitude(dividend), magnitude(divisor)]
+  let quotient = above / below
+  const twice = (above % below) * 2n
+  if (twice > below || (twice === below && quotient % 2n === 1n)) quotient++
+  return isNegative ? -quotient : quotient
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value
+}

@@ -1,0 +1,40 @@
+import type { RunErrorCode } from '../errors.ts'
+
+/** A function that was being run, and where it was called: bytes of the source. */
+export interface Call {
+  readonly name: string
+  readonly at: number
+}
+
+/** What ends a program. The place is filled in by the innermost node that has one. */
+export class Failure extends Error {
+  readonly code: RunErrorCode
+  /** Byte of the source; -1 while unknown. */
+  at: number
+  /** Innermost first; after the limit, only counted. */
+  readonly calls: Call[] = []
+  omittedCalls = 0
+
+  constructor(code: RunErrorCode, message: string, at = -1) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+    this.at = at
+  }
+
+  addCall(name: string, at: number): void {
+    if (this.calls.length < MOST_CALLS) this.calls.push({ name, at })
+    else this.omittedCalls++
+  }
+}
+
+const MOST_CALLS = 10
+
+export function fail(code: RunErrorCode, message: string, at = -1): never {
+  // The stack of the interpreter says nothing about the program, and costs the most.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const failure = new Failure(code, message, at)
+  Error.stackTraceLimit = stackTraceLimit
+  throw failure
+}

@@ -1,0 +1,91 @@
+import type { Program } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import { callableOf } from './compile/functions.ts'
+import { ProgramCompiler } from './compile/program-compiler.ts'
+import { Failure, fail } from './failure.ts'
+import type { Host } from './host.ts'
+import { type Limits, Machine } from './machine.ts'
+import { SourcePlaces } from './source-places.ts'
+import type { Value } from './value.ts'
+
+/**
+ * A program that was compiled into closures, once. It runs in the thread of its caller, and has nothing but what its host
+ * gives it. Whatever ends it early is an error with a code of `runErrors`, the place and the calls that led there.
+ */
+export class Interpreter {
+  readonly #machine: Machine
+  readonly #compiled: ProgramCompiler
+  readonly #places: SourcePlaces
+
+  constructor(program: Program, host: Host) {
+    this.#machine = new Machine(host)
+    this.#places = new SourcePlaces(program.path, program.text)
+    this.#compiled = this.#told(() => new ProgramCompiler(program, this.#machine))
+  }
+
+  has(name: string): boolean {
+    return this.#compiled.function(name) !== undefined
+  }
+
+  /** Calls a function of the program. Throws `RUN_NO_MAIN` where there is no main. */
+  call(name: string, args: readonly Value[], limits: Limits): Value {
+    return this.#run(limits, () => {
+      const unit = this.#compiled.function(name)
+      if (unit === undefined)
+        return fail(name === 'main' ? 'RUN_NO_MAIN' : 'RUN_UNDEFINED', `there is no function ${name}`)
+      return callableOf(this.#machine, unit).call([...args], unit.at)
+    })
+  }
+
+  /** Calls a test of the program. */
+  test(name: string, args: readonly Value[], limits: Limits): Value {
+    return this.#run(limits, () => {
+      const unit = this.#compiled.test(name)
+      if (unit === undefined) return fail('RUN_UNDEFINED', `there is no test ${name}`)
+      return callableOf(this.#machine, unit).call([...args], unit.at)
+    })
+  }
+
+  #run(limits: Limits, run: () => Value): Value {
+    return this.#told(() => {
+      this.#machine.begin(limits)
+      this.#compiled.begin()
+      return run()
+    })
+  }
+
+  #told<A>(run: () => A): A {
+    try {
+      return run()
+    } catch (thrown) {
+      if (thrown instanceof Failure) throw this.#errorOf(thrown)
+      if (thrown instanceof RangeError) {
+        const isStack = /call stack/.test(thrown.message)
+        throw this.#errorOf(new Failure(isStack ? 'RUN_STACK_LIMIT' : 'RUN_MEMORY_LIMIT', thrown.message))
+      }
+      throw thrown
+    }
+  }
+
+  #errorOf({ code, message, at, calls, omittedCalls }: Failure): Error {
+    const place = at < 0 ? (calls[0]?.at ?? -1) : at
+    const lines = calls.map(call => `  in ${call.name}, called at ${this.#places.text(call.at)}`)
+    if (omittedCalls > 0) lines.push(`  and ${omittedCalls} more`)
+    const where = place < 0 ? this.#places.path : this.#places.text(place)
+    return runErrors.create(code, `${where}: ${message}`, {
+      at: place < 0 ? { file: this.#places.path } : this.#places.place(place),
+      data: { message, calls: lines.map(line => line.trim()) },
+      hint: HINTS[code] ?? 'the place is the one in the program'
+    })
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  RUN_CAPABILITY_DENIED: 'name it in a line "// vox:caps" of the file, and in the setting capabilities',
+  RUN_MEMORY_LIMIT: 'raise the setting memory_mb, or hold less at a time',
+  RUN_NO_MAIN: 'write a function main, or run the file with --script',
+  RUN_STACK_LIMIT: 'raise the setting call_depth, or write a loop',
+  RUN_STEP_LIMIT: 'raise the setting steps or test_steps, or look for a loop without an end',
+  RUN_TIME_LIMIT: 'raise the setting time_limit_ms',
+  RUN_UNSUPPORTED: 'see the README of app-runtime for what programs have'
+}

@@ -1,0 +1,88 @@
+import { getHeapStatistics } from 'node:v8'
+import { fail } from './failure.ts'
+import type { Host } from './host.ts'
+import type { Value } from './value.ts'
+
+export interface Limits {
+  /** Nodes of the program that are evaluated. */
+  readonly steps: number
+  readonly milliseconds: number
+  /** Of the heap, and of one value. */
+  readonly bytes: number
+  /** Functions that wait for each other. */
+  readonly depth: number
+}
+
+/** Steps between two looks at the clock. */
+const STRETCH = 20_000
+
+/** A share of the limit that is allocated between two looks at the heap. */
+const SHARE = 8
+
+/** What leaves a statement in place of a value; which way is in `Machine.jump`. */
+export const JUMP = Object.freeze({ jump: true }) as unknown as Value
+
+/** Locals of a call, by slot. */
+export type Frame = Value[]
+
+/** What a node became. Returns {@link JUMP} where a statement leaves its place, and only to who asked for it. */
+export type Eval = (frame: Frame) => Value
+
+/** The state of a program that runs: how far it may go on, and which way it leaves a statement. */
+export class Machine {
+  /** Steps until the next look at the limits. */
+  fuel = 0
+  jump: 'return' | 'break' | 'continue' = 'return'
+  /** What the return that is under way returns. */
+  returned: Value = null
+  depth = 0
+  mostDepth = 0
+  readonly host: Host
+  #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
+  #stepsLeft = 0
+  #deadline = 0
+  #allocated = 0
+
+  constructor(host: Host) {
+    this.host = host
+  }
+
+  begin(limits: Limits): void {
+    this.#limits = limits
+    this.#stepsLeft = limits.steps
+    this.#deadline = performance.now() + limits.milliseconds
+    this.#allocated = 0
+    this.depth = 0
+    this.mostDepth = limits.depth
+    this.fuel = 0
+  }
+
+  /** Called when the fuel has run out; gives the next stretch, or ends the program. */
+  refuel(at = -1): void {
+    const needed = -this.fuel
+    if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program took more than ${this.#limits.steps} steps`, at)
+    if (performance.now() > this.#deadline) {
+      fail('RUN_TIME_LIMIT', `the program ran longer than ${this.#limits.milliseconds} ms`, at)
+    }
+    const given = Math.min(needed + STRETCH, this.#stepsLeft)
+    this.#stepsLeft -= given
+    this.fuel += given
+  }
+
+  /** Counts steps of the host on behalf of the program: the elements of a list that is sorted, and the like. */
+  charge(steps: number): void {
+    this.fuel -= steps
+    if (this.fuel < 0) this.refuel()
+  }
+
+  /** Called before something of that size is made. */
+  allocate(bytes: number, at = -1): void {
+    this.#allocated += bytes
+    const limit = this.#limits.bytes
+    if (bytes > limit) fail('RUN_MEMORY_LIMIT', `a value of ${bytes} bytes is larger than ${limit} bytes`, at)
+    if (this.#allocated * SHARE < limit) return
+    this.#allocated = 0
+    const used = getHeapStatistics().used_heap_size
+    if (used > limit) fail('RUN_MEMORY_LIMIT', `the program holds ${used} bytes, and may have ${limit}`, at)
+  }
+}

@@ -1,0 +1,82 @@
+import { Decimal } from '../decimal.ts'
+import { display } from '../display.ts'
+import { fail } from '../failure.ts'
+import { isObject } from '../json.ts'
+import type { Machine } from '../machine.ts'
+import { typeName } from '../type-name.ts'
+import { Callable, Float, isInt, isList, isRecord, Json, Opaque, Tagged, Tuple, type Value } from '../value.ts'
+import { LIST_METHODS } from './list-methods.ts'
+import type { Method } from './method.ts'
+import {
+  CHOICE_METHODS,
+  DECIMAL_METHODS,
+  FLOAT_METHODS,
+  INT_METHODS,
+  JSON_METHODS,
+  RECORD_METHODS
+} from './other-methods.ts'
+import { characterCount, TEXT_METHODS } from './text-methods.ts'
+
+type Table = Readonly<Record<string, Method<never>>>
+const NO_METHODS: Table = {}
+
+/** Calls a method by the type of the value. Throws `RUN_UNSUPPORTED` where that has no such method. */
+export function callMethod(machine: Machine, self: Value, name: string, args: Value[], at: number): Value {
+  if (self instanceof Opaque) {
+    const run = Object.hasOwn(self.methods, name) ? self.methods[name] : undefined
+    return run === undefined ? missing(self, name, Object.keys(self.methods), at) : run(args)
+  }
+  const table = tableOf(self)
+  const method = Object.hasOwn(table, name) ? table[name] : undefined
+  if (method !== undefined) {
+    const { least, most } = method
+    if (args.length < least || args.length > most) {
+      const takes = least === most ? `${least}` : `${least} to ${most}`
+      fail(
+        'RUN_ARGUMENTS',
+        `${name} takes ${takes} ${takes === '1' ? 'argument' : 'arguments'}, got ${args.length}`,
+        at
+      )
+    }
+    return method.run(self as never, args, machine, at)
+  }
+  if (isRecord(self)) {
+    const field = self.get(name)
+    if (field instanceof Callable) return field.call(args, at)
+  }
+  if ((name === 'to_str' || name === 'to_string') && args.length === 0) return display(self)
+  return missing(self, name, Object.keys(table), at)
+}
+
+function missing(self: Value, name: string, known: readonly string[], at: number): never {
+  const has = known.length === 0 ? '' : `; it has ${known.join(', ')}`
+  return fail('RUN_UNSUPPORTED', `${typeName(self)} has no method ${name}${has}`, at)
+}
+
+function tableOf(self: Value): Table {
+  if (typeof self === 'string') return TEXT_METHODS
+  if (self === null || typeof self === 'boolean') return NO_METHODS
+  if (isInt(self)) return INT_METHODS
+  if (isList(self)) return LIST_METHODS
+  if (isRecord(self)) return RECORD_METHODS
+  if (self instanceof Tagged) {
+    return ['Some', 'None', 'Ok', 'Error'].includes(self.tag) ? CHOICE_METHODS : NO_METHODS
+  }
+  if (self instanceof Float) return FLOAT_METHODS
+  if (self instanceof Decimal) return DECIMAL_METHODS
+  return self instanceof Json ? JSON_METHODS : NO_METHODS
+}
+
+/** What `len` says: elements, characters, entries. */
+export function elementCount(value: Value): number {
+  if (typeof value === 'string') return characterCount(value)
+  if (isList(value)) return value.length
+  if (isRecord(value)) return value.size
+  if (value instanceof Tuple) return value.items.length
+  if (value instanceof Json) {
+    const { data } = value
+    if (Array.isArray(data)) return data.length
+    if (isObject(data)) return Object.keys(data).length
+  }
+  return fail('RUN_TYPE', `${typeName(value)} has no length`)
+}

@@ -1,0 +1,73 @@
+import { display } from '../display.ts'
+import { isEqual } from '../equality.ts'
+import type { Machine } from '../machine.ts'
+import { functionArg, intArg, textArg } from '../native.ts'
+import { truth } from '../operators.ts'
+import { error, NONE, ok, some, type Value } from '../value.ts'
+import { type Method, type Methods, method } from './method.ts'
+
+type List = readonly Value[]
+
+/** Every method gives another list; none changes the one that it is called on. */
+export const LIST_METHODS: Methods<List> = {
+  len: method(0, 0, list => list.length),
+  length: method(0, 0, list => list.length),
+  is_empty: method(0, 0, list => list.length === 0),
+  push: method(1, 1, appended),
+  append: method(1, 1, appended),
+  pop: method(0, 0, (list, _, machine) => copied(machine, list).slice(0, -1)),
+  get: method(1, 1, (list, args) => optional(list[fromEnd(list, intArg(args, 0))])),
+  at: method(1, 1, (list, args) => {
+    const value = list[fromEnd(list, intArg(args, 0))]
+    return value === undefined ? error(`there is no element ${args[0]}: the length is ${list.length}`) : ok(value)
+  }),
+  first: method(0, 0, list => optional(list[0])),
+  last: method(0, 0, list => optional(list.at(-1))),
+  contains: method(1, 1, (list, args, machine) => {
+    machine.charge(Math.ceil(list.length / 8))
+    return list.some(each => isEqual(each, args[0] as Value))
+  }),
+  join: method(1, 1, (list, args, machine) => {
+    const text = list.map(display).join(textArg(args, 0))
+    machine.allocate(2 * text.length)
+    return text
+  }),
+  reverse: method(0, 0, (list, _, machine) => copied(machine, list).toReversed()),
+  slice: method(2, 2, (list, args, machine) => {
+    const from = Math.max(0, intArg(args, 0))
+    return copied(machine, list).slice(from, Math.max(from, intArg(args, 1)))
+  }),
+  map: overEach((list, call) => list.map(call)),
+  filter: overEach((list, call, at) => list.filter(each => truth(call(each), at))),
+  find: overEach((list, call, at) => optional(list.find(each => truth(call(each), at)))),
+  any: overEach((list, call, at) => list.some(each => truth(call(each), at))),
+  all: overEach((list, call, at) => list.every(each => truth(call(each), at)))
+}
+
+function overEach(run: (list: List, call: (value: Value) => Value, at: number) => Value): Method<List> {
+  return method(1, 1, (list, args, machine, at) => {
+    const { call } = functionArg(args, 0)
+    machine.allocate(16 + 8 * list.length)
+    machine.charge(list.length)
+    return run(list, value => call([value], at), at)
+  })
+}
+
+function appended(list: List, args: readonly Value[], machine: Machine): Value {
+  return [...copied(machine, list), args[0] as Value]
+}
+
+/** Counts the room and the time that a copy takes. */
+function copied(machine: Machine, list: List): List {
+  machine.allocate(16 + 8 * list.length)
+  machine.charge(list.length >> 6)
+  return list
+}
+
+function fromEnd(list: List, index: number): number {
+  return index < 0 ? list.length + index : index
+}
+
+function optional(value: Value | undefined): Value {
+  return value === undefined ? NONE : some(value)
+}

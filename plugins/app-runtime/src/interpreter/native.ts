@@ -1,0 +1,67 @@
+import { fail } from './failure.ts'
+import type { Capability } from './host.ts'
+import type { Machine } from './machine.ts'
+import { typeName } from './type-name.ts'
+import { Callable, Float, isInt, isList, type Value } from './value.ts'
+
+/** A function that the host has. It may throw without a place: whoever calls it knows the place. */
+export interface Native {
+  readonly least: number
+  readonly most: number
+  readonly capability?: Capability
+  readonly run: (args: readonly Value[], machine: Machine) => Value
+}
+
+export function native(least: number, most: number, run: Native['run'], capability?: Capability): Native {
+  return { least, most, run, ...(capability === undefined ? {} : { capability }) }
+}
+
+/** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and what the function throws. */
+export function callNative(
+  machine: Machine,
+  name: string,
+  { least, most, capability, run }: Native,
+  args: Value[]
+): Value {
+  if (args.length < least || args.length > most) {
+    const takes =
+      least === most ? `${least}` : most === Number.POSITIVE_INFINITY ? `${least} or more` : `${least} to ${most}`
+    fail('RUN_ARGUMENTS', `${name} takes ${takes} ${takes === '1' ? 'argument' : 'arguments'}, got ${args.length}`)
+  }
+  if (capability !== undefined && !machine.host.capabilities.has(capability)) {
+    fail('RUN_CAPABILITY_DENIED', `${name} needs the capability ${capability}, which the program was not granted`)
+  }
+  return run(args, machine)
+}
+
+export function textArg(args: readonly Value[], index: number): string {
+  const value = args[index]
+  return typeof value === 'string' ? value : wrong('a str', value)
+}
+
+/** An int that is exact as a number. */
+export function intArg(args: readonly Value[], index: number): number {
+  const value = args[index]
+  return typeof value === 'number' ? value : wrong('an int', value)
+}
+
+/** An int or a float. */
+export function numberArg(args: readonly Value[], index: number): number {
+  const value = args[index]
+  if (value instanceof Float) return value.value
+  return value !== undefined && isInt(value) ? Number(value) : wrong('a number', value)
+}
+
+export function listArg(args: readonly Value[], index: number): readonly Value[] {
+  const value = args[index]
+  return value !== undefined && isList(value) ? value : wrong('a List', value)
+}
+
+export function functionArg(args: readonly Value[], index: number): Callable {
+  const value = args[index]
+  return value instanceof Callable ? value : wrong('a function', value)
+}
+
+function wrong(expected: string, value: Value | undefined): never {
+  return fail('RUN_TYPE', `expected ${expected}, found ${value === undefined ? 'nothing' : typeName(value)}`)
+}

@@ -1,0 +1,185 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { basename, dirname, extname, join } from 'node:path'
+import { Decimal } from './decimal.ts'
+import { display } from './display.ts'
+import { fail } from './failure.ts'
+import { CAPABILITIES } from './host.ts'
+import { elementCount } from './methods/call-method.ts'
+import { functionArg, intArg, listArg, type Native, native, textArg } from './native.ts'
+import { intOf } from './operators.ts'
+import { FILES } from './std/files.ts'
+import { JSON_FUNCTIONS } from './std/json.ts'
+import { MATHEMATICS } from './std/math.ts'
+import { PROCESSES } from './std/processes.ts'
+import { REGULAR_EXPRESSIONS } from './std/regex.ts'
+import { typeName } from './type-name.ts'
+import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } from './value.ts'
+
+const ANY = Number.POSITIVE_INFINITY
+
+/** Values that every program has. */
+export const BUILTINS: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ['None', NONE],
+  ['Unit', null],
+  ['null', null]
+])
+
+/** Where paths to functions of the host begin. */
+export const HOST_NAMESPACES: ReadonlySet<string> = new Set(
+  'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP'.split(
+    ' '
+  )
+)
+
+const FUNCTIONS: Readonly<Record<string, Native>> = {
+  Ok: native(0, 1, ([value = null]) => ok(value)),
+  Error: native(1, 1, ([message = null]) => error(message)),
+  Err: native(1, 1, ([message = null]) => error(message)),
+  Some: native(1, 1, ([value = null]) => some(value)),
+  len: native(1, 1, ([value = null]) => elementCount(value)),
+  str: native(1, 1, ([value = null]) => display(value)),
+  to_string: native(1, 1, ([value = null]) => display(value)),
+  print: native(0, ANY, (args, { host }) => {
+    host.print(args.map(display).join(' '))
+    return null
+  }),
+  assert: native(1, 2, ([condition = null, message]) => {
+    if (condition === true) return null
+    if (condition !== false) return fail('RUN_TYPE', `assert takes true or false, found ${typeName(condition)}`)
+    return fail('RUN_ASSERTION', message === undefined ? 'the assertion does not hold' : display(message))
+  }),
+  panic: native(0, 1, ([message = '']) => fail('RUN_PANIC', display(message) || 'the program gave up')),
+  has_capability: native(1, 1, (args, { host }) => {
+    const name = textArg(args, 0)
+    return CAPABILITIES.some(each => each === name && host.capabilities.has(each))
+  }),
+  int: native(1, 1, ([value = null]) => toInt(value)),
+  float: native(1, 1, ([value = null]) => toFloat(value)),
+  bool: native(1, 1, ([value = null]) => toBool(value)),
+  range: native(1, 2, (args, machine) => {
+    const [from, until] = args.length === 1 ? [0, intArg(args, 0)] : [intArg(args, 0), intArg(args, 1)]
+    const length = Math.max(0, until - from)
+    machine.allocate(8 * length)
+    machine.charge(Math.ceil(length / 16))
+    return Array.from({ length }, (_, index) => from + index)
+  }),
+  type_of: native(1, 1, ([value = null]) => typeName(value)),
+  sleep: native(1, 1, (args, { host }) => {
+    host.sleep(durationOf(args[0] ?? null))
+    return null
+  }),
+  'std.time.now_ms': native(0, 0, (_, { host }) => host.now()),
+  'std.now_ms': native(0, 0, (_, { host }) => host.now()),
+  'std.random.float': native(0, 0, (_, { host }) => new Float(host.random())),
+  'std.random.int': native(2, 2, (args, { host }) => {
+    const [low, high] = [intArg(args, 0), intArg(args, 1)]
+    if (high <= low) fail('RUN_ARGUMENTS', `between ${low} and ${high} there is no int`)
+    return low + Math.floor(host.random() * (high - low))
+  }),
+  'std.random.choice': native(1, 1, (args, { host }) => {
+    const list = listArg(args, 0)
+    return list.length === 0 ? NONE : some(list[Math.floor(host.random() * list.length)] as Value)
+  }),
+  'std.crypto.uuid': native(0, 0, () => randomUUID()),
+  'std.crypto.hash_fast': native(1, 1, args => digest('sha1', textArg(args, 0)).slice(0, 16)),
+  'std.crypto.hash_secure': native(1, 1, args => digest('sha256', textArg(args, 0))),
+  'std.path.join': native(2, 2, args => join(textArg(args, 0), textArg(args, 1))),
+  'std.path.join_many': native(1, 1, args => join(...listArg(args, 0).map((_, at) => textArg(listArg(args, 0), at)))),
+  'std.path.basename': native(1, 1, args => basename(textArg(args, 0))),
+  'std.path.dirname': native(1, 1, args => dirname(textArg(args, 0))),
+  'std.path.extension': native(1, 1, args => extname(textArg(args, 0)).slice(1)),
+  ...logging('debug'),
+  ...logging('info'),
+  ...logging('warn'),
+  ...logging('error'),
+  'std.list.sort': native(1, 1, (args, machine) => {
+    const list = listArg(args, 0)
+    machine.allocate(8 * list.length)
+    machine.charge(list.length)
+    return sorted(list)
+  }),
+  'std.list.reduce': native(3, 3, args => {
+    const fn = functionArg(args, 2)
+    return listArg(args, 0).reduce<Value>((total, each) => fn.call([total, each], -1), args[1] ?? null)
+  })
+}
+
+export const NATIVES: ReadonlyMap<string, Native> = new Map(
+  Object.entries({
+    ...FUNCTIONS,
+    'std.hash_fast': FUNCTIONS['std.crypto.hash_fast'] as Native,
+    'std.hash_secure': FUNCTIONS['std.crypto.hash_secure'] as Native,
+    'std.uuid': FUNCTIONS['std.crypto.uuid'] as Native,
+    ...MATHEMATICS,
+    ...JSON_FUNCTIONS,
+    ...REGULAR_EXPRESSIONS,
+    ...FILES,
+    ...PROCESSES
+  })
+)
+
+function logging(level: 'debug' | 'info' | 'warn' | 'error'): Record<string, Native> {
+  return {
+    [`std.log.${level}`]: native(1, 1, ([text = null], { host }) => {
+      host.log(level, display(text))
+      return null
+    })
+  }
+}
+
+function digest(algorithm: string, text: string): string {
+  return createHash(algorithm).update(text).digest('hex')
+}
+
+/** Numbers, or texts, in rising order; what has none is an error. */
+function sorted(list: readonly Value[]): Value {
+  if (list.every(isInt)) return list.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  if (list.every(each => typeof each === 'string')) return list.toSorted()
+  if (list.every(each => each instanceof Float)) return list.toSorted((a, b) => (a as Float).value - (b as Float).value)
+  return fail('RUN_TYPE', 'only ints, floats or texts alone can be sorted')
+}
+
+function toInt(value: Value): Value {
+  if (isInt(value)) return value
+  if (typeof value === 'boolean') return value ? 1 : 0
+  if (value instanceof Decimal) return intOf(value.truncated(), -1)
+  if (value instanceof Float) {
+    if (!Number.isFinite(value.value)) return fail('RUN_OVERFLOW', `${value.value} is no int`)
+    return intOf(BigInt(Math.trunc(value.value)), -1)
+  }
+  const text = typeof value === 'string' ? value.trim() : ''
+  return /^[+-]?\d+$/.test(text) ? intOf(BigInt(text.replace(/^\+/, '')), -1) : 0
+}
+
+function toFloat(value: Value): Value {
+  if (value instanceof Float) return value
+  if (isInt(value)) return new Float(Number(value))
+  if (value instanceof Decimal) return new Float(value.toNumber())
+  if (typeof value === 'boolean') return new Float(value ? 1 : 0)
+  const text = typeof value === 'string' ? value.trim() : ''
+  return new Float(/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : 0)
+}
+
+/** Whether it is anything: not zero, not empty, not nothing. */
+function toBool(value: Value): boolean {
+  if (typeof value === 'boolean') return value
+  if (isInt(value)) return value !== 0
+  if (value instanceof Float) return value.value !== 0
+  if (value instanceof Decimal) return value.digits !== 0n
+  if (typeof value === 'string' || isList(value)) return value.length > 0
+  if (isRecord(value)) return value.size > 0
+  return value !== null && value !== NONE
+}
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds: an int, or a text such as `500ms` or `2s`. */
+function durationOf(value: Value): number {
+  if (typeof value === 'number' && value >= 0) return value
+  const match = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null
+  const unit = UNITS[match?.[2] ?? '']
+  if (match === null || unit === undefined) {
+    return fail('RUN_TYPE', `a duration is an int of milliseconds or a text such as "2s", found ${display(value)}`)
+  }
+  return Number(match[1]) * unit
+}

@@ -1,0 +1,111 @@
+import { Decimal } from './decimal.ts'
+import { display } from './display.ts'
+import { fail } from './failure.ts'
+import { typeName } from './type-name.ts'
+import { Float, isInt, isList, type Value } from './value.ts'
+
+const LEAST = -(1n << 63n)
+const MOST = (1n << 63n) - 1n
+
+/** An int in its one form. Throws `RUN_OVERFLOW` beyond 64 bits. */
+export function intOf(value: bigint, at: number): number | bigint {
+  if (value < LEAST || value > MOST) fail('RUN_OVERFLOW', `${value} has no room in an int of 64 bits`, at)
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
+}
+
+/** `a + b`: numbers of one kind, an int and a float, texts with anything, lists. */
+export function add(a: Value, b: Value, at: number): Value {
+  if (typeof a === 'string' || typeof b === 'string') return display(a) + display(b)
+  if (isList(a) && isList(b)) return [...a, ...b]
+  return arithmetic('+', a, b, at)
+}
+
+type Operator = '+' | '-' | '*' | '/' | '%'
+
+/** What the quick paths of the interpreter leave over. */
+export function arithmetic(operator: Operator, a: Value, b: Value, at: number): Value {
+  if (isInt(a) && isInt(b)) return ofInts(operator, a, b, at)
+  if (a instanceof Decimal && b instanceof Decimal) return ofDecimals(operator, a, b, at)
+  const left = floatOf(a)
+  const right = floatOf(b)
+  if (left === undefined || right === undefined) {
+    return fail('RUN_TYPE', `${operator} cannot take ${typeName(a)} and ${typeName(b)}`, at)
+  }
+  return new Float(ofFloats(operator, left, right))
+}
+
+function ofInts(operator: Operator, a: number | bigint, b: number | bigint, at: number): number | bigint {
+  const left = BigInt(a)
+  const right = BigInt(b)
+  switch (operator) {
+    case '+':
+      return intOf(left + right, at)
+    case '-':
+      return intOf(left - right, at)
+    case '*':
+      return intOf(left * right, at)
+  }
+  if (right === 0n) return fail('RUN_DIVISION_BY_ZERO', `${left} was divided by zero`, at)
+  return intOf(operator === '/' ? left / right : left % right, at)
+}
+
+function ofDecimals(operator: Operator, a: Decimal, b: Decimal, at: number): Decimal {
+  switch (operator) {
+    case '+':
+      return a.plus(b)
+    case '-':
+      return a.minus(b)
+    case '*':
+      return a.times(b)
+    case '/':
+      return a.dividedBy(b, at)
+    case '%':
+      return a.remainder(b, at)
+  }
+}
+
+function ofFloats(operator: Operator, a: number, b: number): number {
+  switch (operator) {
+    case '+':
+      return a + b
+    case '-':
+      return a - b
+    case '*':
+      return a * b
+    case '/':
+      return a / b
+    case '%':
+      return a % b
+  }
+}
+
+function floatOf(value: Value): number | undefined {
+  if (value instanceof Float) return value.value
+  return isInt(value) ? Number(value) : undefined
+}
+
+/** Below zero, zero, above it; NaN beside a float that is no number. Throws `RUN_TYPE` for what has no order. */
+export function compare(a: Value, b: Value, at: number): number {
+  if (isInt(a) && isInt(b)) return a < b ? -1 : a > b ? 1 : 0
+  if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0
+  if (a instanceof Decimal && b instanceof Decimal) return a.compare(b)
+  const left = floatOf(a)
+  const right = floatOf(b)
+  if (left === undefined || right === undefined) {
+    return fail('RUN_TYPE', `${typeName(a)} and ${typeName(b)} have no order`, at)
+  }
+  return left < right ? -1 : left > right ? 1 : left === right ? 0 : Number.NaN
+}
+
+export function negate(value: Value, at: number): Value {
+  if (isInt(value)) return intOf(-BigInt(value), at)
+  if (value instanceof Float) return new Float(-value.value)
+  if (value instanceof Decimal) return value.negated()
+  return fail('RUN_TYPE', `- cannot take ${typeName(value)}`, at)
+}
+
+export function truth(value: Value, at: number): boolean {
+  if (typeof value === 'boolean') return value
+  return fail('RUN_TYPE', `a condition is true or false, found ${typeName(value)}`, at)
+}

@@ -1,0 +1,63 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs'
+import { type Native, native, textArg } from '../native.ts'
+import { error, ok, type Value } from '../value.ts'
+
+const file = (least: number, run: (path: string, other: string) => Value): Native =>
+  native(
+    least,
+    least,
+    args => {
+      const [path, other] = [textArg(args, 0), least === 2 ? textArg(args, 1) : '']
+      try {
+        return run(path, other)
+      } catch (cause) {
+        return error((cause as Error).message)
+      }
+    },
+    'fs'
+  )
+
+const done =
+  (act: (path: string, other: string) => unknown) =>
+  (path: string, other: string): Value => {
+    act(path, other)
+    return ok(null)
+  }
+
+/** Files, for programs that were granted them. Relative paths are relative to the current folder. */
+export const FILES: Readonly<Record<string, Native>> = {
+  'std.fs.read': file(1, path => ok(readFileSync(path, 'utf8'))),
+  'std.fs.write': file(2, done(writeFileSync)),
+  'std.fs.exists': file(1, path => existsSync(path)),
+  'std.fs.is_file': file(1, path => existsSync(path) && statSync(path).isFile()),
+  'std.fs.is_dir': file(1, path => existsSync(path) && statSync(path).isDirectory()),
+  'std.fs.mkdir': file(
+    1,
+    done(path => mkdirSync(path, { recursive: true }))
+  ),
+  'std.fs.list_dir': file(1, path => ok(readdirSync(path).sort())),
+  'std.fs.remove': file(
+    1,
+    done(path => unlinkSync(path))
+  ),
+  'std.fs.remove_dir_all': file(
+    1,
+    done(path => rmSync(path, { recursive: true }))
+  ),
+  'std.fs.copy': file(
+    2,
+    done((from, to) => copyFileSync(from, to))
+  ),
+  'std.fs.canonicalize': file(1, path => ok(realpathSync(path)))
+}

@@ -1,0 +1,104 @@
+import type { Decimal } from './decimal.ts'
+
+/**
+ * A value of the language. An int is a number where that is exact, |n| < 2^53, and else a bigint; each int has one form.
+ * Floats are boxed, so that `1.0` and `1` differ. Nothing is changed after it was made but the cells of variables.
+ */
+export type Value =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Float
+  | Decimal
+  | readonly Value[]
+  | Tuple
+  | RecordValue
+  | Tagged
+  | Callable
+  | Json
+  | Opaque
+
+export class Float {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+}
+
+export class Tuple {
+  readonly items: readonly Value[]
+
+  constructor(items: readonly Value[]) {
+    this.items = items
+  }
+}
+
+/** A record or a map: keys are texts, in the order in which they came. */
+export type RecordValue = ReadonlyMap<string, Value>
+
+/** A constructor with what it was given: `Some(1)`, `Error("no")`, and those of the program. */
+export class Tagged {
+  readonly tag: string
+  readonly fields: readonly Value[]
+  /** Names of the fields; empty where they have none. */
+  readonly names: readonly string[]
+
+  constructor(tag: string, fields: readonly Value[], names: readonly string[] = []) {
+    this.tag = tag
+    this.fields = fields
+    this.names = names
+  }
+}
+
+export class Callable {
+  readonly name: string
+  /** Names of what it takes; null where the number is free. */
+  readonly params: readonly string[] | null
+  readonly call: (args: Value[], at: number) => Value
+
+  constructor(name: string, params: readonly string[] | null, call: (args: Value[], at: number) => Value) {
+    this.name = name
+    this.params = params
+    this.call = call
+  }
+}
+
+/** What a JSON text meant. */
+export class Json {
+  readonly data: unknown
+
+  constructor(data: unknown) {
+    this.data = data
+  }
+}
+
+/** Something of the host, with methods of its own: a regular expression, a match of one. */
+export class Opaque {
+  readonly type: string
+  readonly methods: Readonly<Record<string, (args: Value[]) => Value>>
+
+  constructor(type: string, methods: Readonly<Record<string, (args: Value[]) => Value>>) {
+    this.type = type
+    this.methods = methods
+  }
+}
+
+export const NONE = new Tagged('None', [])
+export const some = (value: Value): Tagged => new Tagged('Some', [value])
+export const ok = (value: Value): Tagged => new Tagged('Ok', [value])
+export const error = (message: Value): Tagged => new Tagged('Error', [message])
+
+export function isList(value: Value): value is readonly Value[] {
+  return Array.isArray(value)
+}
+
+export function isRecord(value: Value): value is RecordValue {
+  return value instanceof Map
+}
+
+export function isInt(value: Value): value is number | bigint {
+  return typeof value === 'number' || typeof value === 'bigint'
+}

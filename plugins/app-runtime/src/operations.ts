@@ -1,0 +1,77 @@
+import type { LanguageCompiler } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import type { Limits } from './interpreter/machine.ts'
+import { runInThread } from './worker/run-in-thread.ts'
+
+/** Characters of output that an answer holds. */
+const MOST_OUTPUT = 1_000_000
+
+/** Programs that come over the network get nothing of the machine, and end by themselves. */
+const MOST_MILLISECONDS = 10_000
+
+export const evaluateOperation = defineOperation({
+  id: 'language.run',
+  summary: 'Runs main of a text without any capability, and gives what it printed and how it ended',
+  input: t.object({
+    source: t.string({ maxLength: 1_000_000, description: 'The text of the program.' }),
+    args: t.array(t.string({ maxLength: 10_000 }), {
+      default: [],
+      maxItems: 100,
+      description: 'What main is called with.'
+    }),
+    script: t.boolean({ default: false, description: 'Whether loose statements take the place of main.' })
+  }),
+  output: t.object({
+    ok: t.boolean({ description: 'Whether it ran to its end, and did not return an Error.' }),
+    output: t.array(t.string(), { description: 'Lines.' }),
+    cut: t.boolean({ description: `Whether lines behind the first ${MOST_OUTPUT} characters are left out.` }),
+    error: t.nullable(t.object({ code: t.nullable(t.string()), message: t.string(), calls: t.array(t.string()) }))
+  }),
+  errors: {},
+  effect: 'read',
+  expose: { http: { method: 'POST', path: '/api/language/run' }, mcp: { name: 'svc_language_run' }, rpc: true }
+})
+
+export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits): Handler<typeof evaluateOperation> {
+  return async ({ source, args, script }, call) => {
+    const result = await compiler.compile({ path: 'source.vox', text: source }, { script })
+    if (!result.ok) {
+      return { ok: false, output: [], cut: false, error: { code: null, message: result.report.trimEnd(), calls: [] } }
+    }
+    const output: string[] = []
+    let length = 0
+    let cut = false
+    const { milliseconds, ...others } = limits()
+    const ending = await runInThread(
+      {
+        program: result.program,
+        limits: { ...others, milliseconds: Math.min(milliseconds, MOST_MILLISECONDS) },
+        capabilities: [],
+        seed: null,
+        args,
+        work: { kind: 'run' }
+      },
+      {
+        print(line) {
+          length += line.length + 1
+          if (length > MOST_OUTPUT) cut = true
+          else output.push(line)
+        },
+        // Lines of its log are of no use to who asked.
+        report: () => undefined
+      },
+      call.signal
+    )
+    if (!ending.ok) {
+      const { code, message, calls } = ending.failure
+      return { ok: false, output, cut, error: { code, message, calls: [...calls] } }
+    }
+    const { refused } = ending.outcome
+    return {
+      ok: refused === null,
+      output,
+      cut,
+      error: refused === null ? null : { code: null, message: refused, calls: [] }
+    }
+  }
+}

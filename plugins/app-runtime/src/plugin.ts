@@ -1,0 +1,46 @@
+import { languageCompiler } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { grantedTo } from './capabilities.ts'
+import { evaluateHandler, evaluateOperation } from './operations.ts'
+import { type Runner, runCommand, runProgram } from './run-command.ts'
+import { type Settings, settings } from './settings.ts'
+import { runTestFiles, testCommand } from './test-command.ts'
+import { failureOf } from './worker/perform.ts'
+import { runInThread } from './worker/run-in-thread.ts'
+
+export default definePlugin({
+  name: 'app-runtime',
+  summary: 'Runs programs of the source language and their tests',
+  config: settings,
+  requires: { compiler: languageCompiler },
+  operations: [evaluateOperation],
+  commands: [runCommand, testCommand],
+  activate(ctx, { compiler }) {
+    const runner: Runner = {
+      compiler,
+      run: async (program, job, listener, signal) => {
+        const { config } = ctx
+        try {
+          const capabilities = grantedTo(program, config.capabilities)
+          const limits = limitsOf(config, job.work.kind === 'run' ? config.steps : config.test_steps)
+          return await runInThread({ program, ...job, limits, capabilities }, listener, signal)
+        } catch (error) {
+          return { ok: false, failure: failureOf(error) }
+        }
+      }
+    }
+    ctx.implement(
+      evaluateOperation,
+      evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
+    )
+    ctx.command(runCommand.command, runProgram(runner))
+    ctx.command(
+      testCommand.command,
+      runTestFiles(runner, () => ctx.config.forall_iterations)
+    )
+  }
+})
+
+function limitsOf({ time_limit_ms, heap_mb, call_depth }: Settings, steps: number) {
+  return { steps, milliseconds: time_limit_ms, bytes: heap_mb * 2 ** 20, depth: call_depth }
+}

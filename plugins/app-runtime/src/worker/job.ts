@@ -1,0 +1,54 @@
+import type { Program } from '@svc/contracts'
+import type { ErrorPlace } from '@svc/plugin-sdk'
+import type { RunErrorCode } from '../errors.ts'
+import type { Capability } from '../interpreter/host.ts'
+import type { Limits } from '../interpreter/machine.ts'
+import type { TestResult } from '../testing/run-tests.ts'
+
+/** What the thread of a program is given. */
+export interface Job {
+  readonly program: Program
+  readonly limits: Limits
+  readonly capabilities: readonly Capability[]
+  /** null for a source of chance that nobody can repeat. */
+  readonly seed: number | null
+  readonly args: readonly string[]
+  readonly work: RunWork | TestWork
+  /** Lines that were sent and not written yet, as one int: a program that prints faster than they are written waits. */
+  readonly unwritten: SharedArrayBuffer
+}
+
+export interface RunWork {
+  readonly kind: 'run'
+}
+
+export interface TestWork {
+  readonly kind: 'test'
+  readonly names: readonly string[]
+  readonly iterations: number
+  readonly seed: number
+}
+
+/** What the thread says. */
+export type Report =
+  | { readonly kind: 'print'; readonly line: string }
+  | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
+  | { readonly kind: 'test'; readonly result: TestResult }
+  | { readonly kind: 'done'; readonly outcome: Outcome }
+  | { readonly kind: 'failed'; readonly failure: RunFailure }
+
+/** `refused` is what was in the Error that main returned. */
+export interface Outcome {
+  readonly refused: string | null
+}
+
+export interface RunFailure {
+  readonly code: RunErrorCode
+  readonly message: string
+  readonly hint?: string
+  readonly at?: ErrorPlace
+  readonly calls: readonly string[]
+}
+
+/** Lines that may be on their way. */
+export const MOST_UNWRITTEN = 1000

@@ -1,0 +1,13 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Job, Report } from './job.ts'
+import { failureOf, perform } from './perform.ts'
+
+const port = parentPort
+if (port !== null) {
+  const report = (message: Report): void => port.postMessage(message)
+  try {
+    report({ kind: 'done', outcome: perform(workerData as Job, report) })
+  } catch (error) {
+    report({ kind: 'failed', failure: failureOf(error) })
+  }
+}

@@ -1,0 +1,57 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import { chance } from '../chance.ts'
+import type { RunErrorCode } from '../errors.ts'
+import { display } from '../interpreter/display.ts'
+import type { Host } from '../interpreter/host.ts'
+import { Interpreter } from '../interpreter/interpreter.ts'
+import { Tagged } from '../interpreter/value.ts'
+import { mainArguments } from '../main-arguments.ts'
+import { runTests } from '../testing/run-tests.ts'
+import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
+
+/** Does the work of a job in this thread. Throws what ended the program. */
+export function perform(job: Job, report: (message: Report) => void): Outcome {
+  const { program, limits, work } = job
+  const interpreter = new Interpreter(program, hostOf(job, report))
+  if (work.kind === 'test') {
+    runTests(interpreter, program, { ...work, limits }, result => report({ kind: 'test', result }))
+    return { refused: null }
+  }
+  const result = interpreter.call('main', mainArguments(program, job.args), limits)
+  const isRefusal = result instanceof Tagged && result.tag === 'Error'
+  return { refused: isRefusal ? display(result.fields[0] ?? null) : null }
+}
+
+function hostOf(job: Job, report: (message: Report) => void): Host {
+  const unwritten = new Int32Array(job.unwritten)
+  const idle = new Int32Array(new SharedArrayBuffer(4))
+  return {
+    print(line) {
+      report({ kind: 'print', line })
+      const sent = Atomics.add(unwritten, 0, 1) + 1
+      if (sent >= MOST_UNWRITTEN) Atomics.wait(unwritten, 0, sent)
+    },
+    log: (level, text) => report({ kind: 'log', level, text }),
+    now: Date.now,
+    random: job.seed === null ? Math.random : chance(job.seed),
+    args: job.args,
+    capabilities: new Set(job.capabilities),
+    sleep: duration => {
+      Atomics.wait(idle, 0, 0, duration)
+    }
+  }
+}
+
+/** An error as it leaves the thread. */
+export function failureOf(error: unknown): RunFailure {
+  if (!isSvcError(error)) throw error
+  const { code, message, hint, at, data } = error
+  const { calls = [] } = (data ?? {}) as { readonly calls?: readonly string[] }
+  return {
+    code: code as RunErrorCode,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    ...(at === undefined ? {} : { at }),
+    calls
+  }
+}

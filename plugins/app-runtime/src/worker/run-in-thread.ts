@@ -1,0 +1,94 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
+
+/** The script lies beside the compiled plugin; threads take no sources. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/program-worker.cjs' : './program-worker.cjs',
+  import.meta.url
+)
+
+/** Milliseconds after its limit at which a program is stopped that does not look at the clock. */
+const GRACE_MS = 500
+
+const STACK_MB = 64
+
+export interface Listener {
+  /** Resolves when the line was taken. */
+  print(line: string): void | Promise<void>
+  report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
+}
+
+export type Ending =
+  | { readonly ok: true; readonly outcome: Outcome }
+  | { readonly ok: false; readonly failure: RunFailure }
+
+/** Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. */
+export async function runInThread(
+  job: Omit<Job, 'unwritten'>,
+  listener: Listener,
+  signal: AbortSignal
+): Promise<Ending> {
+  const { path } = job.program
+  if (signal.aborted) return failed('RUN_CANCELLED', `${path}: the program was stopped`)
+  const unwritten = new SharedArrayBuffer(4)
+  const counter = new Int32Array(unwritten)
+  const megabytes = Math.ceil(job.limits.bytes / 2 ** 20)
+  const worker = new Worker(SCRIPT, {
+    workerData: { ...job, unwritten } satisfies Job,
+    // Without the loaders and flags that the process was started with.
+    execArgv: [],
+    env: job.capabilities.some(each => each === 'env' || each === 'process') ? process.env : {},
+    // The program looks at its heap itself, and says where it was; the thread's limit is for what gets past that.
+    resourceLimits: { maxOldGenerationSizeMb: 2 * megabytes + 64, stackSizeMb: STACK_MB }
+  })
+  let ending: Ending | undefined
+  let written: Promise<void> = Promise.resolve()
+  const stop = (failure: Ending): void => {
+    ending ??= failure
+    void worker.terminate()
+  }
+  const cancel = (): void => stop(failed('RUN_CANCELLED', `${path}: the program was stopped`))
+  const { milliseconds } = job.limits
+  const alarm = setTimeout(() => {
+    stop(
+      failed(
+        'RUN_TIME_LIMIT',
+        `${path}: the program ran longer than ${milliseconds} ms`,
+        'raise the setting time_limit_ms'
+      )
+    )
+  }, milliseconds + GRACE_MS)
+  signal.addEventListener('abort', cancel, { once: true })
+  worker.on('message', (message: Report) => {
+    if (message.kind === 'done') ending ??= { ok: true, outcome: message.outcome }
+    else if (message.kind === 'failed') ending ??= { ok: false, failure: message.failure }
+    else if (message.kind !== 'print') listener.report(message)
+    else {
+      written = written
+        .then(() => listener.print(message.line))
+        .finally(() => {
+          if (Atomics.sub(counter, 0, 1) <= MOST_UNWRITTEN / 2 + 1) Atomics.notify(counter, 0)
+        })
+    }
+  })
+  worker.on('error', (error: Error & { readonly code?: string }) => {
+    ending ??=
+      error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? failed(
+            'RUN_MEMORY_LIMIT',
+            `${path}: the program holds more than ${megabytes} MB`,
+            'raise the setting heap_mb'
+          )
+        : failed('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
+  })
+  await once(worker, 'exit')
+  clearTimeout(alarm)
+  signal.removeEventListener('abort', cancel)
+  await written
+  return ending ?? failed('RUN_CRASHED', `${path}: the thread of the program ended without an answer`)
+}
+
+function failed(code: RunFailure['code'], message: string, hint?: string): Ending {
+  return { ok: false, failure: { code, message, calls: [], ...(hint === undefined ? {} : { hint }) } }
+}

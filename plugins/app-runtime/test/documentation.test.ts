@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { runErrors } from '../src/errors.ts'
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+t.test('the README has every error', t => {
+  const rows = [...readme.matchAll(/^\| `(RUN_\w+)` \| (\d{3}) \| (.+) \|$/gm)].map(([, ...row]) => row)
+  t.same(
+    rows,
+    Object.entries(runErrors.specs).map(([code, { status, message }]) => [code, String(status), message])
+  )
+  t.end()
+})

@@ -1,0 +1,63 @@
+import type { Program } from '@svc/contracts'
+import { checkFile } from '../../compiler/src/compile.ts'
+import { programOf } from '../../compiler/src/program.ts'
+import { SourceFile } from '../../compiler/src/source-file.ts'
+import { CAPABILITIES, type Capability, type Host } from '../src/interpreter/host.ts'
+import { Interpreter } from '../src/interpreter/interpreter.ts'
+import type { Limits } from '../src/interpreter/machine.ts'
+
+export const LIMITS: Limits = { steps: 10_000_000, milliseconds: 20_000, bytes: 2 ** 31, depth: 500 }
+
+/** A program of a text without errors. */
+export function programFrom(text: string, script = false, path = 'program.vox'): Program {
+  const file = new SourceFile(path, text)
+  const options = { script, allowComponentFunctions: false, suppressHookLints: false }
+  const { parsed, diagnostics } = checkFile(file, options)
+  const wrong = diagnostics.filter(({ severity }) => severity === 'error')
+  if (wrong.length > 0) throw new Error(wrong.map(({ code, message }) => `${code}: ${message}`).join('\n'))
+  return programOf(parsed.module, file)
+}
+
+export interface Ran {
+  readonly lines: readonly string[]
+  /** Code of the error that ended it. */
+  readonly code: string | null
+  readonly error: (Error & { readonly data?: { readonly calls: readonly string[] } }) | null
+}
+
+export interface Surroundings {
+  readonly script?: boolean
+  readonly limits?: Partial<Limits>
+  readonly capabilities?: readonly Capability[]
+}
+
+export function hostOf(lines: string[], capabilities: readonly Capability[] = CAPABILITIES): Host {
+  return {
+    print: line => lines.push(line),
+    log: (level, text) => lines.push(`${level}: ${text}`),
+    now: () => 1_700_000_000_000,
+    random: () => 0.5,
+    args: [],
+    capabilities: new Set(capabilities),
+    sleep: () => undefined
+  }
+}
+
+/** Runs `main` and tells what it printed and how it ended. */
+export function run(text: string, { script = false, limits = {}, capabilities }: Surroundings = {}): Ran {
+  const lines: string[] = []
+  try {
+    new Interpreter(programFrom(text, script), hostOf(lines, capabilities)).call('main', [], { ...LIMITS, ...limits })
+    return { lines, code: null, error: null }
+  } catch (error) {
+    const { code } = error as { readonly code?: string }
+    if (code === undefined) throw error
+    return { lines, code, error: error as Error }
+  }
+}
+
+/** What an expression prints, or the code of its error. */
+export function shown(expression: string, declarations = ''): string {
+  const { lines, code } = run(`${declarations}\nfn main() {\n    print(${expression})\n}\n`)
+  return code ?? lines.join('\n')
+}
