@@ -1,6 +1,6 @@
 import type { Program } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
-import { callableOf } from './compile/functions.ts'
+import { callableOf, isStackOverflow } from './compile/functions.ts'
 import { ProgramCompiler } from './compile/program-compiler.ts'
 import { Failure, fail } from './failure.ts'
 import type { Host } from './host.ts'
@@ -60,8 +60,9 @@ export class Interpreter {
     } catch (thrown) {
       if (thrown instanceof Failure) throw this.#errorOf(thrown)
       if (thrown instanceof RangeError) {
-        const isStack = /call stack/.test(thrown.message)
-        throw this.#errorOf(new Failure(isStack ? 'RUN_STACK_LIMIT' : 'RUN_MEMORY_LIMIT', thrown.message))
+        throw this.#errorOf(
+          new Failure(isStackOverflow(thrown) ? 'RUN_STACK_LIMIT' : 'RUN_MEMORY_LIMIT', thrown.message)
+        )
       }
       throw thrown
     }

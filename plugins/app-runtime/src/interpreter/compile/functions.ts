@@ -88,13 +88,18 @@ export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: n
   }
 }
 
+/** Compares as plainly as it can: there may be no room left on the stack. */
+export function isStackOverflow(thrown: unknown): boolean {
+  return thrown instanceof RangeError && thrown.message === 'Maximum call stack size exceeded'
+}
+
 function traced(thrown: unknown, name: string, at: number): unknown {
   if (thrown instanceof Failure) {
     thrown.addCall(name, at)
     return thrown
   }
   // The stack of the interpreter itself, by an expression that is nested deep in each call.
-  if (thrown instanceof RangeError && /call stack/.test(thrown.message)) {
+  if (isStackOverflow(thrown)) {
     return new Failure('RUN_STACK_LIMIT', 'calls and what they calculate are nested too deep', at)
   }
   if (thrown instanceof RangeError)

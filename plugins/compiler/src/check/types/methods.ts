@@ -32,29 +32,33 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
   ]),
   int: table([
     ['to_str to_string', TEXT],
-    ['abs min max', NUMBER]
+    ['abs min max', NUMBER],
+    ['to_float', always(FLOAT)]
   ]),
   float: table([
     ['to_str to_string', TEXT],
-    ['abs floor ceil round sqrt', always(FLOAT)]
+    ['abs floor ceil round sqrt min max', always(FLOAT)],
+    ['to_int', NUMBER]
   ]),
   bool: table([['to_str to_string', TEXT]]),
   List: table([
     ['len length', NUMBER],
-    ['is_empty contains', TRUTH],
-    ['push append reverse filter', itself],
+    ['is_empty contains any all', TRUTH],
+    ['push append reverse filter slice', itself],
     ['pop', always(ANY)],
-    ['get first last', optionalItem],
+    ['get first last find', optionalItem],
     ['at', self => generic('Result', self[0] ?? ANY, ANY)],
     ['join to_string', TEXT],
     ['map', always(generic('List', ANY))]
   ]),
   Option: table([
     ['is_some is_none', TRUTH],
+    ['map', always(generic('Option', ANY))],
     ['unwrap unwrap_or', self => self[0] ?? ANY]
   ]),
   Result: table([
     ['is_ok is_err', TRUTH],
+    ['map', self => generic('Result', ANY, self[1] ?? ANY)],
     ['unwrap unwrap_or', self => self[0] ?? ANY]
   ])
 }
