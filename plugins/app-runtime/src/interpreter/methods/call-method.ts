@@ -13,6 +13,7 @@ import {
   FLOAT_METHODS,
   INT_METHODS,
   JSON_METHODS,
+  OPTION_METHODS,
   RECORD_METHODS
 } from './other-methods.ts'
 import { characterCount, TEXT_METHODS } from './text-methods.ts'
@@ -60,7 +61,8 @@ function tableOf(self: Value): Table {
   if (isList(self)) return LIST_METHODS
   if (isRecord(self)) return RECORD_METHODS
   if (self instanceof Tagged) {
-    return ['Some', 'None', 'Ok', 'Error'].includes(self.tag) ? CHOICE_METHODS : NO_METHODS
+    if (self.tag === 'Ok' || self.tag === 'Error') return CHOICE_METHODS
+    return self.tag === 'Some' || self.tag === 'None' ? OPTION_METHODS : NO_METHODS
   }
   if (self instanceof Float) return FLOAT_METHODS
   if (self instanceof Decimal) return DECIMAL_METHODS

@@ -41,7 +41,7 @@ export const DECIMAL_METHODS: Methods<Decimal> = {
   })
 }
 
-/** Of Option and Result. */
+/** Of Result, and of Option as well. */
 export const CHOICE_METHODS: Methods<Tagged> = {
   is_some: method(0, 0, ({ tag }) => tag === 'Some'),
   is_none: method(0, 0, ({ tag }) => tag === 'None'),
@@ -50,12 +50,15 @@ export const CHOICE_METHODS: Methods<Tagged> = {
   unwrap: method(0, 0, (choice, _, __, at) => {
     return holds(choice) ? content(choice) : fail('RUN_PANIC', `unwrap of ${display(choice)}`, at)
   }),
-  unwrap_or: method(1, 1, (choice, args) => (holds(choice) ? content(choice) : (args[0] as Value))),
+  unwrap_or: method(1, 1, (choice, args) => (holds(choice) ? content(choice) : (args[0] as Value)))
+}
+
+/** A Result has no `map`: what the database answers is a Result, and what it is taken for has one. */
+export const OPTION_METHODS: Methods<Tagged> = {
+  ...CHOICE_METHODS,
   map: method(1, 1, (choice, args, _, at) => {
     const fn = functionArg(args, 0)
-    if (!holds(choice)) return choice
-    const value = fn.call([content(choice)], at)
-    return choice.tag === 'Some' ? some(value) : ok(value)
+    return holds(choice) ? some(fn.call([content(choice)], at)) : choice
   })
 }
 

@@ -58,7 +58,6 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
   ]),
   Result: table([
     ['is_ok is_err', TRUTH],
-    ['map', self => generic('Result', ANY, self[1] ?? ANY)],
     ['unwrap unwrap_or', self => self[0] ?? ANY]
   ])
 }

@@ -1,0 +1,121 @@
+/**
+ * How fast programs run: fib(27) and a loop of a million turns in the interpreter, against the same in JavaScript on QuickJS
+ * compiled to WebAssembly, in one process. The two take turns; of each the quickest counts. Above 1.0 the interpreter is the
+ * quicker one.
+ *
+ *   node --import tsx --conditions=svc-source bench/interpreter.ts [--json] [--rounds 9]
+ */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { Interpreter } from '../plugins/app-runtime/src/interpreter/interpreter.ts'
+import { checkFile } from '../plugins/compiler/src/compile.ts'
+import { programOf } from '../plugins/compiler/src/program.ts'
+import { SourceFile } from '../plugins/compiler/src/source-file.ts'
+
+const PEER = 'quickjs-emscripten@0.31.0'
+/** In a folder that is not in version control; the peer is no dependency. */
+const scratch = join(import.meta.dirname, '..', '.vox', 'bench', 'quickjs')
+const LIMITS = { steps: 1e12, milliseconds: 1e9, bytes: 2 ** 31, depth: 1000 }
+
+const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '9' } } })
+const rounds = Number(values.rounds)
+
+const TASKS = [
+  {
+    task: 'fib(27)',
+    source: `fn fib(n: int) to int {
+    if n < 2 { n } else { fib(n - 1) + fib(n - 2) }
+}
+fn main() to int { fib(27) }
+`,
+    script: 'function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) }\nfib(27)'
+  },
+  {
+    task: 'loop of 1,000,000 turns',
+    source: `fn main() to int {
+    let mut i = 0
+    let mut sum = 0
+    while i < 1000000 {
+        sum += i
+        i += 1
+    }
+    sum
+}
+`,
+    script: '(() => { let i = 0, sum = 0; while (i < 1000000) { sum += i; i += 1 } return sum })()'
+  }
+] as const
+
+interface QuickJs {
+  newContext(): {
+    evalCode(code: string): { value?: unknown; error?: unknown }
+    unwrapResult(result: unknown): Handle
+    getNumber(handle: Handle): number
+  }
+}
+
+interface Handle {
+  dispose(): void
+}
+
+async function quickJs(): Promise<QuickJs> {
+  if (!existsSync(join(scratch, 'node_modules', 'quickjs-emscripten'))) {
+    await mkdir(scratch, { recursive: true })
+    await writeFile(join(scratch, 'package.json'), '{"private":true}')
+    await promisify(execFile)('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', PEER], { cwd: scratch })
+  }
+  const { getQuickJS } = createRequire(join(scratch, 'package.json'))('quickjs-emscripten')
+  return getQuickJS()
+}
+
+function milliseconds(run: () => void): number {
+  const began = performance.now()
+  run()
+  return performance.now() - began
+}
+
+const context = (await quickJs()).newContext()
+const host = {
+  print: () => undefined,
+  log: () => undefined,
+  now: Date.now,
+  random: Math.random,
+  args: [],
+  capabilities: new Set<never>(),
+  sleep: () => undefined
+}
+
+const results = TASKS.map(({ task, source, script }) => {
+  const file = new SourceFile('bench.vox', source)
+  const checked = checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false })
+  const interpreter = new Interpreter(programOf(checked.parsed.module, file), host)
+  let [own, peer] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const answers: unknown[] = []
+  for (let round = 0; round < rounds; round++) {
+    own = Math.min(
+      own,
+      milliseconds(() => answers.push(interpreter.call('main', [], LIMITS)))
+    )
+    peer = Math.min(
+      peer,
+      milliseconds(() => {
+        const handle = context.unwrapResult(context.evalCode(script))
+        answers.push(context.getNumber(handle))
+        handle.dispose()
+      })
+    )
+  }
+  if (new Set(answers).size !== 1) throw new Error(`${task}: the answers differ: ${[...new Set(answers)].join(', ')}`)
+  return { task, own_ms: own, quickjs_ms: peer, ratio: peer / own }
+})
+
+if (values.json) console.log(JSON.stringify({ peer: PEER, rounds, results }))
+else {
+  for (const { task, own_ms, quickjs_ms, ratio } of results) {
+    console.log(`${task}: ${own_ms.toFixed(1)} ms, QuickJS ${quickjs_ms.toFixed(1)} ms, ${ratio.toFixed(2)}x`)
+  }
+}

@@ -1,0 +1,219 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+import { compilation } from '../../compiler/src/compilation.ts'
+import { checkFile } from '../../compiler/src/compile.ts'
+import type { SourceFile } from '../../compiler/src/source-file.ts'
+import { readSources } from '../../compiler/src/source-files.ts'
+import { grantedTo } from '../src/capabilities.ts'
+import type { Capability } from '../src/interpreter/host.ts'
+import { evaluateHandler } from '../src/operations.ts'
+import { type Runner, runProgram } from '../src/run-command.ts'
+import { runTestFiles } from '../src/test-command.ts'
+import { runInThread } from '../src/worker/run-in-thread.ts'
+import { LIMITS } from './run-program.ts'
+
+const options = { allowComponentFunctions: false, suppressHookLints: false }
+const compiler = {
+  compile: compilation(async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script })),
+  read: (paths: readonly string[]) => readSources(paths, false)
+}
+
+function runnerOf(limits: Partial<typeof LIMITS> = {}, allowed: readonly Capability[] = ['fs', 'env']): Runner {
+  return {
+    compiler,
+    run: async (program, job, listener, signal) => {
+      const capabilities = grantedTo(program, allowed)
+      return runInThread({ program, ...job, limits: { ...LIMITS, ...limits }, capabilities }, listener, signal)
+    }
+  }
+}
+
+async function execute(
+  command: CommandHandler,
+  input: Record<string, unknown>,
+  { json = false, signal = new AbortController().signal } = {}
+) {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const io: CommandIo = { stdin, stdout, stderr, json, signal }
+  const output = Promise.all([text(stdout), text(stderr)])
+  const code = await command(input, io)
+  stdout.end()
+  stderr.end()
+  const [out, err] = await output
+  return { code, out, err }
+}
+
+const run = runProgram(runnerOf())
+const test = runTestFiles(runnerOf(), () => 200)
+
+function file(t: Test, source: string): string {
+  return join(t.testdir({ 'program.vox': source }), 'program.vox')
+}
+
+t.test('main is run in a thread of its own, with its arguments', async t => {
+  const path = file(t, 'fn main(n: int, who: str = "you") {\n    print(n + 1, who)\n}\n')
+  t.same(await execute(run, { file: path, args: ['41'] }), { code: 0, out: '42 you\n', err: '' })
+  t.same(await execute(run, { file: path, args: ['1', 'me'] }), { code: 0, out: '2 me\n', err: '' })
+  const wrong = await execute(run, { file: path, args: ['x'] })
+  t.equal(wrong.code, 1)
+  t.match(wrong.err, 'error[RUN_ARGUMENTS]')
+  t.match(wrong.err, 'x is no int for the parameter n of main')
+})
+
+t.test('a main with one list takes all arguments', async t => {
+  const path = file(t, 'fn main(args: List[str]) {\n    print(args)\n}\n')
+  t.equal((await execute(run, { file: path, args: ['a', 'b'] })).out, '[a, b]\n')
+})
+
+t.test('an Error that main returns, and one that ends it, give 1', async t => {
+  const path = file(t, 'fn main() to Result[int] {\n    print("before")\n    Error("it did not work")\n}\n')
+  t.same(await execute(run, { file: path }), { code: 1, out: 'before\n', err: 'error: it did not work\n' })
+  const failing = file(t, 'fn main() {\n    print([1][2])\n}\n')
+  const { code, err } = await execute(run, { file: failing })
+  t.equal(code, 1)
+  t.match(err, `error[RUN_INDEX]: ${failing}:2:11: there is no element 2`)
+  const { err: json } = await execute(run, { file: failing }, { json: true })
+  t.match(JSON.parse(json), { error: { code: 'RUN_INDEX', at: { line: 2, column: 11 } } })
+})
+
+t.test('a file with errors, and one that is not there, are not run', async t => {
+  const { code, err } = await execute(run, { file: file(t, 'fn main() {\n    print(nothing)\n}\n') })
+  t.equal(code, 1)
+  t.match(err, 'typecheck.undefined')
+  t.match((await execute(run, { file: '/nowhere.vox' })).err, 'CMP_FILE_UNREADABLE')
+})
+
+t.test('loose statements are run with --script', async t => {
+  t.equal((await execute(run, { file: file(t, 'print(1 + 1)\n'), script: true })).out, '2\n')
+})
+
+t.test('Ctrl-C ends a program that does nothing else', async t => {
+  const path = file(t, 'fn main() {\n    print("begun")\n    loop { }\n}\n')
+  const controller = new AbortController()
+  const stdout = new PassThrough()
+  const io = { stdin: new PassThrough(), stdout, stderr: new PassThrough(), json: false, signal: controller.signal }
+  const ended = runProgram(runnerOf({ steps: 1e15, milliseconds: 1e6 }))({ file: path }, io)
+  const [begun] = await once(stdout, 'data')
+  t.equal(String(begun), 'begun\n')
+  controller.abort()
+  t.equal(await ended, 130)
+})
+
+t.test('a program that does not look at the clock is ended by the time', async t => {
+  const path = file(t, 'fn main() {\n    sleep("1h")\n}\n')
+  const { code, err } = await execute(runProgram(runnerOf({ milliseconds: 20 })), { file: path })
+  t.equal(code, 1)
+  t.match(err, 'RUN_TIME_LIMIT')
+})
+
+t.test('a program that prints faster than anybody reads waits, and loses nothing', async t => {
+  const path = file(t, 'fn main() {\n    for i in range(20000) { print(i) }\n}\n')
+  const { out } = await execute(run, { file: path })
+  t.equal(out.trimEnd().split('\n').length, 20_000)
+  t.ok(out.endsWith('\n19999\n'))
+})
+
+t.test('the line of capabilities takes away, and never gives', async t => {
+  const read = 'fn main() {\n    print(std.fs.exists("/"))\n}\n'
+  t.equal((await execute(run, { file: file(t, read) })).out, 'true\n')
+  t.match((await execute(run, { file: file(t, `// vox:caps env\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
+  const none = runProgram(runnerOf({}, ['env']))
+  t.match((await execute(none, { file: file(t, `// vox:caps fs\n${read}`) })).err, 'RUN_CAPABILITY_DENIED')
+})
+
+t.test('a capability that there is none of is told', async t => {
+  t.throws(() => grantedTo({ path: 'a.vox', text: '// vox:caps fs files\n' }, ['fs']), {
+    code: 'RUN_CAPABILITY_DENIED'
+  })
+  t.same(grantedTo({ path: 'a.vox', text: '' }, ['fs', 'secrets']), ['fs'])
+  t.same(grantedTo({ path: 'a.vox', text: '# vox:caps secrets, fs\n' }, ['fs', 'secrets']), ['fs', 'secrets'])
+})
+
+t.test('the seed repeats chance', async t => {
+  const path = file(t, 'fn main() {\n    print(std.random.int(0, 1000000), std.random.float())\n}\n')
+  const [first, second] = [await execute(run, { file: path, seed: 7 }), await execute(run, { file: path, seed: 7 })]
+  t.equal(first.out, second.out)
+  t.not((await execute(run, { file: path, seed: 8 })).out, first.out)
+})
+
+const TESTS = `
+type Shape =
+    | Circle(r: int)
+    | Empty
+
+@test("one and one")
+fn adds() { assert(1 + 1 is 2) }
+
+@test
+fn fails() { assert(1 is 2, "they differ") }
+
+@forall
+fn small(n: int, words: List[str]) { assert(n < 50 or len(words) < 2) }
+
+@forall
+fn any_shape(s: Shape, o: Option[dec], p: (bool, float)) {
+    assert(match s { Circle(_) => true, Empty => true })
+}
+`
+
+t.test('tests are run, and failures told with the simplest values and the seed', async t => {
+  const path = file(t, TESTS)
+  const { code, out } = await execute(test, { files: [path], seed: 5, forall_iterations: 1000 })
+  t.equal(code, 1)
+  t.match(out, /^ok {6}adds: one and one/m)
+  t.match(out, `FAILED  fails\n        ${path}:10:14: they differ [RUN_ASSERTION]`)
+  t.match(out, '          n = 50\n          words = ["", ""]\n')
+  t.match(out, /^ok {6}any_shape \(\d+ ms, 1000 values\)/m)
+  t.match(out, '2 passed, 2 failed; the same values again: --seed 5\n')
+  const again = await execute(test, { files: [path], seed: 5, filter: 'small' }, { json: true })
+  t.match(JSON.parse(again.out), { passed: 0, failed: 1, seed: 5, tests: [{ name: 'small', file: path, ok: false }] })
+})
+
+t.test('tests that pass give 0, and no tests 1', async t => {
+  const path = file(t, TESTS)
+  t.equal((await execute(test, { files: [path], filter: 'one and one' })).code, 0)
+  t.same(await execute(test, { files: [path], filter: 'nothing' }), { code: 1, out: 'no tests\n', err: '' })
+})
+
+t.test('a test that does not end costs that test alone', async t => {
+  const path = file(t, '@test\nfn a() { loop { } }\n@test\nfn b() { assert(true) }\n')
+  const { out } = await execute(
+    runTestFiles(runnerOf({ steps: 1000 }), () => 1),
+    { files: [path] }
+  )
+  t.match(out, 'RUN_STEP_LIMIT')
+  t.match(out, '1 passed, 1 failed')
+})
+
+t.test('a text that comes as an operation has no capability', async t => {
+  const handler = evaluateHandler(compiler, () => LIMITS)
+  const call = { signal: new AbortController().signal } as Parameters<typeof handler>[1]
+  const answer = (source: string) => handler({ source, args: [], script: false }, call)
+  t.same(await answer('fn main() {\n    print(6 * 7)\n}\n'), { ok: true, output: ['42'], cut: false, error: null })
+  t.match(await answer('fn main() {\n    print(std.fs.exists("/"))\n}\n'), { error: { code: 'RUN_CAPABILITY_DENIED' } })
+  t.match(await answer('fn main() {\n    print(x)\n}\n'), { ok: false, error: { code: null } })
+})
+
+/** Examples with a main, and what they print; the README of the plugin says why the others have to wait. */
+const PRINTED: Readonly<Record<string, string>> = { 'hello.vox': 'Hello, world!\n0: 6\n1: 2\n2: 4\n' }
+const examples = join(import.meta.dirname, '..', '..', '..', 'examples', 'language')
+
+t.test('each example runs, or says what it would need', async t => {
+  for (const name of readdirSync(examples).filter(name => name.endsWith('.vox'))) {
+    const path = join(examples, name)
+    const { code, out, err } = await execute(run, { file: path })
+    if (name in PRINTED) t.same({ code, out, err }, { code: 0, out: PRINTED[name], err: '' }, name)
+    else t.match(err, name === 'actor.vox' ? 'spawn of Counter cannot be run here' : 'RUN_NO_MAIN', name)
+  }
+  const { code, out } = await execute(test, { files: [join(examples, 'tests.vox')] })
+  t.equal(code, 0)
+  t.equal(
+    out.match(/^ok /gm)?.length,
+    readFileSync(join(examples, 'tests.vox'), 'utf8').match(/^@(test|forall)/gm)?.length
+  )
+})
