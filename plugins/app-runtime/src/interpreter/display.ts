@@ -19,6 +19,14 @@ export function display(value: Value): string {
   return `<${value.type}>`
 }
 
+/** For messages. */
+export function excerpt(value: Value): string {
+  const text = display(value)
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}…`
+}
+
+const MOST_SHOWN = 200
+
 /** All digits, without an exponent: what can be read again as a literal. */
 function displayFloat(value: number): string {
   const text = String(value)

@@ -83,7 +83,7 @@ export class Interpreter {
 
 const HINTS: Readonly<Record<string, string>> = {
   RUN_CAPABILITY_DENIED: 'name it in a line "// vox:caps" of the file, and in the setting capabilities',
-  RUN_MEMORY_LIMIT: 'raise the setting memory_mb, or hold less at a time',
+  RUN_MEMORY_LIMIT: 'raise the setting heap_mb, or hold less at a time',
   RUN_NO_MAIN: 'write a function main, or run the file with --script',
   RUN_STACK_LIMIT: 'raise the setting call_depth, or write a loop',
   RUN_STEP_LIMIT: 'raise the setting steps or test_steps, or look for a loop without an end',

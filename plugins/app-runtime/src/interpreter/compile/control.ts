@@ -1,5 +1,5 @@
 import type { HirBlock, HirExpression, HirMatchArm, HirSpan, HirStatement } from '@svc/contracts'
-import { display } from '../display.ts'
+import { excerpt } from '../display.ts'
 import { fail } from '../failure.ts'
 import { type Eval, JUMP } from '../machine.ts'
 import { truth } from '../operators.ts'
@@ -81,7 +81,7 @@ function compileLet(body: BodyCompiler, { pattern, value, mutable, span }: LetSt
   return frame => {
     const bound = run(frame)
     if (jumps && bound === JUMP) return JUMP
-    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not take ${display(bound)}`, span.start)
+    if (!bind(frame, bound)) fail('RUN_NO_MATCH', `the pattern does not take ${excerpt(bound)}`, span.start)
     return null
   }
 }
@@ -128,7 +128,7 @@ export function compileMatch(
       const arm = compiled[index] as (typeof compiled)[number]
       if (arm.bind(frame, matched) && (arm.guard === null || truth(arm.guard(frame), arm.at))) return arm.run(frame)
     }
-    return fail('RUN_NO_MATCH', `no arm takes ${display(matched)}`, at)
+    return fail('RUN_NO_MATCH', `no arm takes ${excerpt(matched)}`, at)
   }
 }
 

@@ -82,10 +82,15 @@ export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: n
   try {
     const value = unit.run(frame)
     machine.depth--
-    return value === JUMP ? machine.returned : value
+    return value === JUMP ? returnedBy(machine, unit, at) : value
   } catch (thrown) {
     throw traced(thrown, unit.name, at)
   }
+}
+
+function returnedBy(machine: Machine, { name }: FunctionUnit, at: number): Value {
+  if (machine.jump === 'return') return machine.returned
+  return fail('RUN_UNSUPPORTED', `${machine.jump} leaves ${name}, which is not the loop around it`, at)
 }
 
 /** Compares as plainly as it can: there may be no room left on the stack. */

@@ -1,5 +1,5 @@
 import type { HirBlock, HirExpression, HirPattern, HirSpan } from '@svc/contracts'
-import { display } from '../display.ts'
+import { excerpt } from '../display.ts'
 import { fail } from '../failure.ts'
 import { type Eval, type Frame, JUMP } from '../machine.ts'
 import { truth } from '../operators.ts'
@@ -80,7 +80,7 @@ export function compileForEach(body: BodyCompiler, each: ForEachExpression, isDi
     each.body,
     start,
     (frame, value, index) => {
-      if (!bind(frame, value)) fail('RUN_NO_MATCH', `the pattern does not take ${display(value)}`, start)
+      if (!bind(frame, value)) fail('RUN_NO_MATCH', `the pattern does not take ${excerpt(value)}`, start)
       bindIndex?.(frame, index)
     },
     isDiscarded

@@ -1,5 +1,5 @@
 import type { Decimal } from '../decimal.ts'
-import { display } from '../display.ts'
+import { excerpt } from '../display.ts'
 import { fail } from '../failure.ts'
 import { isObject, jsonValue } from '../json.ts'
 import { functionArg, intArg, numberArg, textArg } from '../native.ts'
@@ -48,7 +48,7 @@ export const CHOICE_METHODS: Methods<Tagged> = {
   is_ok: method(0, 0, ({ tag }) => tag === 'Ok'),
   is_err: method(0, 0, ({ tag }) => tag === 'Error'),
   unwrap: method(0, 0, (choice, _, __, at) => {
-    return holds(choice) ? content(choice) : fail('RUN_PANIC', `unwrap of ${display(choice)}`, at)
+    return holds(choice) ? content(choice) : fail('RUN_PANIC', `unwrap of ${excerpt(choice)}`, at)
   }),
   unwrap_or: method(1, 1, (choice, args) => (holds(choice) ? content(choice) : (args[0] as Value)))
 }
