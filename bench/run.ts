@@ -1,11 +1,14 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench
+ *   npm run bench [-- --rounds N]
+ *
+ * N is that of `bench/model-server.ts`, which takes the most time.
  */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
 import type { ModelServerResult } from './model-server.ts'
@@ -24,12 +27,14 @@ interface Row {
   readonly unit: string
 }
 
+const { values } = parseArgs({ options: { rounds: { type: 'string' } } })
+const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
 const http = await runBenchmark<{ results: HttpCase[] }>('http')
 const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
 const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
 const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
 const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
-const modelServer = await runBenchmark<ModelServerResult>('model-server')
+const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
 const { results: compiler } = await runBenchmark<{ results: Record<string, number> }>('compiler')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))

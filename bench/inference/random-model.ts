@@ -1,4 +1,4 @@
-import { cp, mkdir, open, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Shape of a Qwen2 model. */
@@ -30,7 +30,8 @@ export const halfBillionShape: RandomShape = { ...smallShape, layers: 24, vocabu
 
 /**
  * Writes a run directory with random weights, F32 or BF16. Every tensor is different, since ONNX Runtime keeps equal ones
- * once, which would make a model look smaller than it is.
+ * once, which would make a model look smaller than it is. Every token has a text, so that servers have something to send for
+ * it, and none ends an answer, so that all answers are as long as they may be.
  */
 export async function writeRandomModel(
   folder: string,
@@ -39,8 +40,7 @@ export async function writeRandomModel(
   dtype: 'F32' | 'BF16' = 'F32'
 ): Promise<void> {
   await mkdir(folder, { recursive: true })
-  for (const name of ['tokenizer.json', 'tokenizer_config.json'])
-    await cp(join(tokenizerFolder, name), join(folder, name))
+  await writeTokenizer(folder, tokenizerFolder, shape.vocabulary)
   await writeFile(
     join(folder, 'config.json'),
     JSON.stringify({
@@ -60,6 +60,25 @@ export async function writeRandomModel(
     })
   )
   await writeWeights(join(folder, 'model.safetensors'), tensors(shape), dtype)
+}
+
+async function writeTokenizer(folder: string, source: string, vocabulary: number): Promise<void> {
+  for (const name of ['tokenizer.json', 'tokenizer_config.json']) {
+    const text = (await readFile(join(source, name), 'utf8')).replaceAll('<|im_end|>', '<|turn|>')
+    const content = JSON.parse(text)
+    if (name === 'tokenizer.json') {
+      const known = Object.keys(content.model.vocab).length
+      for (let id = known; id < vocabulary; id++) content.model.vocab[word(id)] = id
+      // Else words would have to be merged from their letters.
+      content.model.ignore_merges = true
+    } else content.eos_token = null
+    await writeFile(join(folder, name), JSON.stringify(content))
+  }
+}
+
+/** A space, which is written Ġ, and letters; a text of such words is read as the tokens that it was written from. */
+function word(id: number): string {
+  return `Ġq${String(id).replaceAll(/\d/g, digit => 'abcdefghij'.charAt(Number(digit)))}`
 }
 
 function tensors(shape: RandomShape): Map<string, readonly number[]> {
