@@ -54,7 +54,8 @@ t.test(
     const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS + STREAMS })
     t.teardown(() => agent.destroy())
 
-    const streams = Array.from({ length: STREAMS }, () => readStream(`${server.url}/swap/ticks?count=150`, agent))
+    const begin = () => open(`${server.url}/swap/ticks?count=150`, agent, { accept: 'text/event-stream' })
+    const streams = (await Promise.all(Array.from({ length: STREAMS }, begin))).map(readEvents)
     const failures: string[] = []
     const seen = new Set<number>()
     let answered = 0
@@ -100,8 +101,7 @@ async function readRevision(url: string, agent: Agent): Promise<number> {
 }
 
 /** The events of a stream, each as its lines joined. */
-async function readStream(url: string, agent: Agent): Promise<string[]> {
-  const response = await open(url, agent, { accept: 'text/event-stream' })
+async function readEvents(response: IncomingMessage): Promise<string[]> {
   let text = ''
   for await (const chunk of response) text += String(chunk)
   return text
