@@ -14,6 +14,7 @@ import type {
   Unary
 } from '../syntax/ast-expressions.ts'
 import type { Block, LiteralPattern, Pattern, Statement } from '../syntax/ast-statements.ts'
+import { isStatement } from '../syntax/is-statement.ts'
 import type { Span } from '../syntax/node.ts'
 import type { ByteOffsets } from './byte-offsets.ts'
 import { type DbChain, readDbChain } from './db/chain.ts'
@@ -253,19 +254,7 @@ export class ExpressionLowering {
   }
 
   #armBody(body: MatchArm['body']): HirExpression {
-    switch (body.kind) {
-      case 'Let':
-      case 'Assign':
-      case 'ExpressionStatement':
-      case 'Return':
-      case 'While':
-      case 'Loop':
-      case 'Break':
-      case 'Continue':
-        return { Block: [[this.statement(body)], this.span(body)] }
-      default:
-        return this.expression(body)
-    }
+    return isStatement(body) ? { Block: [[this.statement(body)], this.span(body)] } : this.expression(body)
   }
 
   #for({ binding, index, iterable, key, body }: For, span: HirSpan): HirExpression {

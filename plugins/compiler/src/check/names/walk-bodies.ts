@@ -11,6 +11,7 @@ import type {
 } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm } from '../../syntax/ast-expressions.ts'
 import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import { isStatement } from '../../syntax/is-statement.ts'
 import type { Name } from '../../syntax/node.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
 import { BUILTINS } from './builtins.ts'
@@ -343,20 +344,8 @@ class BodyWalker implements Place {
     // Each of several patterns binds the same names.
     for (const pattern of patterns) this.#pattern(pattern)
     this.#optional(guard)
-    switch (body.kind) {
-      case 'Let':
-      case 'Assign':
-      case 'ExpressionStatement':
-      case 'Return':
-      case 'While':
-      case 'Loop':
-      case 'Break':
-      case 'Continue':
-        this.#statement(body)
-        return
-      default:
-        this.#expression(body)
-    }
+    if (isStatement(body)) this.#statement(body)
+    else this.#expression(body)
   }
 }
 

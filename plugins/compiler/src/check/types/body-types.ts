@@ -5,6 +5,7 @@ import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import { isStatement } from '../../syntax/is-statement.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 import { builtinResult, calledType, checkArguments } from './calls.ts'
@@ -162,19 +163,7 @@ export class BodyTypes {
   #arm({ patterns, guard, body }: MatchArm, subject: ValueType, tail: ValueType | null): ValueType {
     for (const pattern of patterns) this.#pattern(pattern, subject)
     if (guard !== null) this.infer(guard)
-    switch (body.kind) {
-      case 'Let':
-      case 'Assign':
-      case 'ExpressionStatement':
-      case 'Return':
-      case 'While':
-      case 'Loop':
-      case 'Break':
-      case 'Continue':
-        return this.statement(body)
-      default:
-        return this.infer(body, tail)
-    }
+    return isStatement(body) ? this.statement(body) : this.infer(body, tail)
   }
 
   #pattern(pattern: Pattern, type: ValueType): void {
