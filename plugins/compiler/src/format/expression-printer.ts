@@ -16,6 +16,7 @@ import type {
   TupleIndex
 } from '../syntax/ast-expressions.ts'
 import type { Block, Pattern, Statement } from '../syntax/ast-statements.ts'
+import { isStatement } from '../syntax/is-statement.ts'
 import { BINARY } from '../syntax/parser/operators.ts'
 import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from './doc.ts'
 import { TypePrinter } from './type-printer.ts'
@@ -193,7 +194,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
       guard === null ? '' : [' if ', this.expression(guard)],
       ' => '
     ]
-    return [head, isExpression(body) ? this.expression(body) : this.statement(body)]
+    return [head, isStatement(body) ? this.statement(body) : this.expression(body)]
   }
 
   #for({ binding, index, iterable, key, body }: For): Doc {
@@ -284,21 +285,6 @@ export abstract class ExpressionPrinter extends TypePrinter {
     }
     return ['(', join(', ', printed), ')']
   }
-}
-
-const STATEMENTS: ReadonlySet<string> = new Set([
-  'Let',
-  'Assign',
-  'ExpressionStatement',
-  'Return',
-  'While',
-  'Loop',
-  'Break',
-  'Continue'
-] satisfies Statement['kind'][])
-
-function isExpression(node: Expression | Statement): node is Expression {
-  return !STATEMENTS.has(node.kind)
 }
 
 function isPostfix(node: Expression): node is Postfix {
