@@ -126,7 +126,20 @@ export interface CommandIo {
 export type CommandHandler = (
   input: Readonly<Record<string, unknown>>,
   io: CommandIo
-) => number | void | Promise<number | void>
+) => number | ServeInstead | void | Promise<number | ServeInstead | void>
+
+/**
+ * What a command returns that turns out to be a server: its project is closed, and the process serves as `svc serve` does,
+ * until it is interrupted.
+ */
+export interface ServeInstead {
+  /** Plugins that serve, with whatever they need. */
+  readonly only: readonly string[]
+  /** Settings by their keys, `plugins.http.port`, as if each had been given with `--set`. */
+  readonly set: Readonly<Record<string, unknown>>
+  /** Whether sources of plugins are watched, as with `svc serve --watch`. */
+  readonly watch?: boolean
+}
 
 export interface PluginDefinition<C, CI, R extends Dependencies, O extends Dependencies> {
   readonly name: string

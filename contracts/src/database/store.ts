@@ -1,4 +1,5 @@
 import { service } from '@svc/plugin-sdk'
+import type { ThreadAccess } from './thread.ts'
 import type { SqlParameters, SqlResult, SqlStatement } from './values.ts'
 
 /**
@@ -101,6 +102,11 @@ export interface DatabaseStore {
    * Throws `DBS_UNSUPPORTED` and `DBS_BACKUP_FAILED`.
    */
   backup(file: string): Promise<void>
+  /**
+   * How threads get connections of their own, for whoever cannot wait for promises; null where the database is not a file
+   * that several connections can share.
+   */
+  threadAccess(): Promise<ThreadAccess | null>
   /** Lets what has begun end, and refuses the rest with `DBS_CLOSED`. Closing twice is nothing. */
   close(): Promise<void>
 }

@@ -1,11 +1,12 @@
 import { type Invocation, reservedStdout } from '@svc/contracts'
-import type { CliView, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+import type { CliView, OperationDescriptor, PluginManifest, ServeInstead } from '@svc/plugin-sdk'
 import { kernelErrors } from '../errors.ts'
 import type { Project } from '../project.ts'
 import { closest } from '../suggest.ts'
 import type { Session } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { EXIT } from './exit-codes.ts'
+import type { GlobalFlags } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 import { readJson } from './json-input.ts'
 import { withoutServers, withProject } from './one-shot.ts'
@@ -49,14 +50,26 @@ export async function runPluginCommand(
   // Plugins may print while they are activated, before the command gets to speak its protocol.
   const stdout = whole ? reservedStdout() : process.stdout
   const options = { activate: whole ? withoutServers(session.catalog, plugin) : [plugin], lasting: whole }
-  return interruptible(signal =>
+  let instead: ServeInstead | undefined
+  const code = await interruptible(signal =>
     withProject(session, options, async project => {
       const entry = project.kernel.current.commands.get(descriptor.command)
       if (entry === undefined) throw inactive(project, plugin)
       const { stdin, stderr } = process
-      return (await entry.run(input, { stdin, stdout, stderr, json: session.flags.json, signal })) ?? EXIT.ok
+      const result = await entry.run(input, { stdin, stdout, stderr, json: session.flags.json, signal })
+      if (typeof result !== 'object') return result ?? EXIT.ok
+      instead = result
+      return EXIT.ok
     })
   )
+  return instead === undefined || code !== EXIT.ok ? code : serveInstead(session.flags, instead)
+}
+
+async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInstead): Promise<number> {
+  const { serve } = await import('./serve.ts')
+  const overrides = Object.entries(set).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+  const input = { only: only.join(','), ...(watch === undefined ? {} : { watch }) }
+  return serve({ ...flags, set: [...flags.set, ...overrides] }, input)
 }
 
 /** `svc call ID JSON`. */

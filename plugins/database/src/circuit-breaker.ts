@@ -99,6 +99,7 @@ export function withBreaker(store: DatabaseStore, breaker: CircuitBreaker): Data
     migrate: (sql: string, options?: DatabaseCallOptions) => breaker.call(() => store.migrate(sql, options)),
     sync: () => store.sync(),
     backup: (file: string) => store.backup(file),
+    threadAccess: () => store.threadAccess(),
     close: () => store.close()
   }
 }

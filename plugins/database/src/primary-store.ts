@@ -11,7 +11,8 @@ import {
   type PrimaryDatabase,
   type SqlParameters,
   type SqlResult,
-  type SqlStatement
+  type SqlStatement,
+  type ThreadAccess
 } from '@svc/contracts'
 import { applyBaseline, readSchema, schemaProblems } from './baseline/apply.ts'
 import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
@@ -73,6 +74,10 @@ export class PrimaryStore implements PrimaryDatabase {
 
   async sync(): Promise<void> {
     return (await this.#store()).sync()
+  }
+
+  async threadAccess(): Promise<ThreadAccess | null> {
+    return (await this.#store()).threadAccess()
   }
 
   async backup(file: string): Promise<void> {

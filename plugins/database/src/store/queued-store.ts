@@ -10,7 +10,8 @@ import {
   databaseErrors,
   type SqlParameters,
   type SqlResult,
-  type SqlStatement
+  type SqlStatement,
+  type ThreadAccess
 } from '@svc/contracts'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
 import { type AdmittedStatement, admit, splitScript } from '../sql/admit.ts'
@@ -161,6 +162,10 @@ export class QueuedStore implements DatabaseStore {
   async sync(): Promise<void> {
     this.#assertUsable()
     await this.#queue.turn(() => this.#writer.sync(), undefined)
+  }
+
+  async threadAccess(): Promise<ThreadAccess | null> {
+    return null
   }
 
   async backup(file: string): Promise<void> {

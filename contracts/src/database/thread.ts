@@ -1,0 +1,35 @@
+import type { SqlParameters, SqlResult } from './values.ts'
+
+/**
+ * How a thread opens a connection of its own to the database: `module` is the path of a CommonJS module that exports
+ * {@link ConnectThread} as `connect`, and `options`, which survive a structured clone, are what it is called with.
+ */
+export interface ThreadAccess {
+  readonly module: string
+  readonly options: unknown
+}
+
+/** Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. */
+export type ConnectThread = (options: unknown) => ThreadConnection
+
+/**
+ * A database as one thread has it: each call holds the thread until it is done. Other connections, in this process and in
+ * others, see what is committed. Errors, parameters and results are those of `DatabaseStore`; a writer waits for its turn,
+ * and throws `DBS_BUSY` when that takes too long.
+ */
+export interface ThreadConnection {
+  /** Reads, in the transaction that is open, or else by itself. Throws `DBS_READ_ONLY` for what would write. */
+  query(sql: string, parameters?: SqlParameters): SqlResult
+  /** Writes, in the transaction that is open, or else in one of its own that is committed when it returns. */
+  execute(sql: string, parameters?: SqlParameters): SqlResult
+  /**
+   * `read` sees one state of the database until it ends; `write` takes the turn of the writer at once.
+   * Throws `DBS_NESTED` where one is open.
+   */
+  begin(kind: 'read' | 'write'): void
+  commit(): void
+  /** Nothing where none is open. */
+  rollback(): void
+  readonly inTransaction: boolean
+  close(): void
+}
