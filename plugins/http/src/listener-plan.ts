@@ -1,9 +1,11 @@
 import {
   type Contribution,
   type GenerationView,
+  type HttpHandlers,
   type HttpListener,
   type HttpRoutes,
   type HttpUpgrade,
+  httpHandlers,
   httpListeners,
   httpRoutes,
   httpUpgrades,
@@ -22,6 +24,7 @@ export interface ListenerPlan {
   readonly operations: OperationEntry[]
   /** By unit, since a unit's raw routes share an instance. */
   readonly raw: Map<UnitView, Contribution<HttpRoutes>[]>
+  readonly handlers: Contribution<HttpHandlers>[]
   readonly upgrades: Map<string, Contribution<HttpUpgrade>>
   /** Route to the plugin that claims it. */
   readonly owners: Map<string, string>
@@ -45,6 +48,7 @@ export function planListeners(generation: GenerationView, settings: Settings): L
     open(plans, { guard: 'shared', ...item }, unit.name)
   }
   for (const contribution of generation.items(httpRoutes)) addRaw(plans, contribution, settings)
+  for (const contribution of generation.items(httpHandlers)) addHandlers(plans, contribution, settings)
   for (const contribution of generation.items(httpUpgrades)) addUpgrade(plans, contribution, settings)
   const main = plans.get('main')
   if (main !== undefined) {
@@ -62,7 +66,15 @@ export function planListeners(generation: GenerationView, settings: Settings): L
 const RESERVED = ['/health', '/ready', '/metrics', '/openapi.json', '/docs', '/docs/page.mjs', '/docs/page.css']
 
 function open(plans: Map<string, ListenerPlan>, listener: Required<HttpListener>, owner: string): void {
-  plans.set(listener.name, { listener, owner, operations: [], raw: new Map(), upgrades: new Map(), owners: new Map() })
+  plans.set(listener.name, {
+    listener,
+    owner,
+    operations: [],
+    raw: new Map(),
+    handlers: [],
+    upgrades: new Map(),
+    owners: new Map()
+  })
 }
 
 function addRaw(plans: Map<string, ListenerPlan>, contribution: Contribution<HttpRoutes>, settings: Settings): void {
@@ -73,6 +85,18 @@ function addRaw(plans: Map<string, ListenerPlan>, contribution: Contribution<Htt
   const items = plan.raw.get(unit)
   if (items === undefined) plan.raw.set(unit, [contribution])
   else items.push(contribution)
+}
+
+function addHandlers(
+  plans: Map<string, ListenerPlan>,
+  contribution: Contribution<HttpHandlers>,
+  settings: Settings
+): void {
+  const { item, unit } = contribution
+  const plan = planOf(plans, item.listener, unit.name, settings)
+  if (plan === null) return
+  for (const { method, path } of item.routes) claim(plan, routeKey(method, path), unit.name)
+  plan.handlers.push(contribution)
 }
 
 function addUpgrade(

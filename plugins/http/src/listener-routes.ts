@@ -2,6 +2,7 @@ import type { UnitView } from '@svc/contracts'
 import type { Report } from './answer-errors.ts'
 import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
 import type { Exchange } from './exchange.ts'
+import { handlerServer } from './handler-routes.ts'
 import type { ListenerPlan } from './listener-plan.ts'
 import { planInput } from './operation-input.ts'
 import type { RawRoutes } from './raw-routes.ts'
@@ -15,14 +16,20 @@ export interface RouteParts {
   readonly builtIns: readonly BuiltIn[]
   readonly counts: RequestCounts
   readonly report: Report
+  readonly bodyLimit: number
   /** Serves every operation. */
   readonly operations: Route['serve']
   rawOf(unit: UnitView): RawRoutes
 }
 
-/** Every route of one listener: operations, raw routes, and this plugin's own where no plugin has taken them over. */
+/** Every route of one listener: operations, routes of plugins in either form, and this plugin's own where no plugin has taken them over. */
 export function listenerRoutes(plan: ListenerPlan, parts: RouteParts): Route[] {
-  return [...operationRoutes(plan, parts), ...rawRoutes(plan, parts), ...builtInRoutes(plan, parts)]
+  return [
+    ...operationRoutes(plan, parts),
+    ...rawRoutes(plan, parts),
+    ...handlerRoutes(plan, parts),
+    ...builtInRoutes(plan, parts)
+  ]
 }
 
 function* operationRoutes(plan: ListenerPlan, { counts, operations }: RouteParts): Iterable<Route> {
@@ -57,6 +64,25 @@ function* rawRoutes(plan: ListenerPlan, { counts, rawOf }: RouteParts): Iterable
         raw,
         operation: null,
         serve: exchange => raw.serve(exchange)
+      }
+    }
+  }
+}
+
+function* handlerRoutes(plan: ListenerPlan, { counts, bodyLimit, report }: RouteParts): Iterable<Route> {
+  for (const { item, unit } of plan.handlers) {
+    for (const route of item.routes) {
+      const { method, path } = route
+      yield {
+        method,
+        path,
+        owner: unit.name,
+        unit,
+        open: false,
+        series: seriesOf(counts, unit.name, method, path),
+        raw: null,
+        operation: null,
+        serve: handlerServer(route, { bodyLimit, report })
       }
     }
   }

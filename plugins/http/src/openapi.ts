@@ -1,4 +1,4 @@
-import { type GenerationView, httpRoutes, routeKey } from '@svc/contracts'
+import { type GenerationView, type HttpHandlerRoute, httpHandlers, httpRoutes, routeKey } from '@svc/contracts'
 import type { HttpExposure, JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import { SchemaBook } from './openapi-schemas.ts'
 
@@ -34,11 +34,12 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
     if (http !== undefined)
       add(http.method, http.path, unit.name, names => describeOperation(descriptor, http, names, book))
   }
-  for (const { item, unit } of generation.items(httpRoutes)) {
+  for (const { item, unit } of [...generation.items(httpRoutes), ...generation.items(httpHandlers)]) {
     if ((item.listener ?? 'main') !== 'main') continue
-    for (const { method, path, summary } of item.routes) {
+    for (const route of item.routes) {
+      const { method, path, summary, openapi }: Described = route
       // Wildcards and patterns have no counterpart in OpenAPI.
-      if (!/[*()]/.test(path)) add(method, path, unit.name, names => describeRaw(names, summary))
+      if (!/[*()]/.test(path)) add(method, path, unit.name, names => openapi ?? describeRaw(names, summary))
     }
   }
   return {
@@ -54,6 +55,8 @@ export function describeApi(generation: GenerationView, { version, secured }: Ap
     ...(secured ? { security: [{ bearer: [] }] } : {})
   }
 }
+
+type Described = Pick<HttpHandlerRoute, 'method' | 'path' | 'summary' | 'openapi'>
 
 const PARAMETER = /:([A-Za-z0-9_]+)/g
 

@@ -16,14 +16,29 @@ export function readJsonBody(
   limit: number,
   done: (error: unknown, body?: unknown) => void
 ): void {
-  const { headers } = request
-  const type = headers['content-type']
+  const type = request.headers['content-type']
   if (type !== 'application/json' && !(type !== undefined && JSON_MEDIA_TYPE.test(type))) {
     const given = type === undefined ? 'no content type' : `the content type "${type}"`
     throw httpErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
       hint: 'send it with content-type: application/json'
     })
   }
+  readBody(request, limit, outcome => {
+    let body: unknown
+    try {
+      if (outcome instanceof Error) throw outcome
+      body = readJson(outcome)
+    } catch (invalid) {
+      done(invalid)
+      return
+    }
+    done(null, body)
+  })
+}
+
+/** Reads a body as it is, with the errors of {@link readJsonBody} that are not about its content. */
+export function readBody(request: IncomingMessage, limit: number, done: (outcome: Buffer | Error) => void): void {
+  const { headers } = request
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
     throw httpErrors.create('HTTP_MEDIA_TYPE', `the body is encoded with ${encoding}; this route reads it plain`)
@@ -43,14 +58,7 @@ export function readJsonBody(
     done(tooLarge(limit, request))
   }
   const onEnd = (): void => {
-    let body: unknown
-    try {
-      body = readJson(join(chunks, length))
-    } catch (error) {
-      done(error)
-      return
-    }
-    done(null, body)
+    done(join(chunks, length))
   }
   request.on('data', onData)
   request.on('end', onEnd)

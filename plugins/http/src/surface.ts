@@ -134,6 +134,7 @@ export class HttpSurface implements Surface, HttpServer {
       builtIns,
       counts,
       report,
+      bodyLimit: settings.body_limit_bytes,
       operations,
       rawOf: unit => raw.get(rawKey(plan, unit.instance)) as RawRoutes
     })
