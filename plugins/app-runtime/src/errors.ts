@@ -8,6 +8,7 @@ export const runErrors = errorTable({
   RUN_CAPABILITY_DENIED: { message: 'A program used what it was not granted.', status: 403 },
   RUN_CRASHED: { message: 'The thread of a program ended without an answer.', status: 500 },
   RUN_DIVISION_BY_ZERO: { message: 'A number was divided by zero.', status: 422 },
+  RUN_HOST_FAILED: { message: 'What a program asked of its host failed there.', status: 500 },
   RUN_INDEX: { message: 'A list, a text or a record does not have what was asked of it.', status: 422 },
   RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
   RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },

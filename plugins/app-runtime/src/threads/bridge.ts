@@ -1,0 +1,140 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+
+/** How what is synchronous in a thread gets something from the main thread. */
+export interface Bridge {
+  /**
+   * Holds the thread until the main thread has answered. The payload is copied. Throws what the answer threw, with its
+   * code, message, hint and data, and `RUN_TIME_LIMIT` when `milliseconds` have passed without an answer.
+   */
+  ask(kind: string, payload: unknown, milliseconds?: number): unknown
+}
+
+/** Who asked, for an answer of the main thread. */
+export interface BridgeCall {
+  /** Aborted when the thread no longer waits: it ended, or its time was over. */
+  readonly signal: AbortSignal
+}
+
+export type BridgeAnswers = Readonly<Record<string, (payload: never, call: BridgeCall) => unknown>>
+
+/** What a thread is given of its bridge. The port is to be named in the transfer list. */
+export interface BridgeEnd {
+  readonly port: MessagePort
+  /** Counts answers: one int. */
+  readonly answered: SharedArrayBuffer
+}
+
+type Question = { readonly id: number; readonly kind: string; readonly payload: unknown } | { readonly over: number }
+
+type Answer =
+  | { readonly id: number; readonly ok: true; readonly value: unknown }
+  | { readonly id: number; readonly ok: false; readonly error: SentError }
+
+interface SentError {
+  readonly code: string
+  readonly message: string
+  readonly status: number
+  readonly hint?: string
+  readonly data?: unknown
+}
+
+/** The thread's side. */
+export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
+  const count = new Int32Array(answered)
+  let last = 0
+  return {
+    ask(kind, payload, milliseconds) {
+      const id = ++last
+      const until = performance.now() + (milliseconds ?? Number.POSITIVE_INFINITY)
+      port.postMessage({ id, kind, payload } satisfies Question)
+      for (;;) {
+        const seen = Atomics.load(count, 0)
+        const received = receiveMessageOnPort(port) as { readonly message: Answer } | undefined
+        if (received === undefined) {
+          if (Atomics.wait(count, 0, seen, until - performance.now()) !== 'timed-out') continue
+          port.postMessage({ over: id } satisfies Question)
+          throw runErrors.create('RUN_TIME_LIMIT', `${kind} did not answer within ${milliseconds} ms`)
+        }
+        const { message } = received
+        // An answer that nobody waits for any more may still come.
+        if (message.id !== id) continue
+        if (message.ok) return message.value
+        const { code, message: text, ...details } = message.error
+        throw new SvcError(code, text, details)
+      }
+    }
+  }
+}
+
+/**
+ * The main thread's side: answers until the signal is aborted or the thread has ended. Several questions of one thread never
+ * come at once. An error without a code reaches the thread as `RUN_HOST_FAILED`, and whole whoever is given by `report`.
+ */
+export function answerBridge(
+  { port, answered }: BridgeEnd,
+  signal: AbortSignal,
+  answers: BridgeAnswers,
+  report: (error: unknown, kind: string) => void
+): void {
+  const count = new Int32Array(answered)
+  let running: { readonly id: number; readonly abort: AbortController } | null = null
+  const send = (answer: Answer): void => {
+    port.postMessage(answer)
+    Atomics.add(count, 0, 1)
+    Atomics.notify(count, 0)
+  }
+  const answer = async (id: number, kind: string, payload: unknown): Promise<void> => {
+    const abort = new AbortController()
+    running = { id, abort }
+    let sent: Answer
+    try {
+      const handler = Object.hasOwn(answers, kind) ? answers[kind] : undefined
+      if (handler === undefined) throw runErrors.create('RUN_UNSUPPORTED', `there is no ${kind} here`)
+      sent = { id, ok: true, value: await handler(payload as never, { signal: abort.signal }) }
+    } catch (error) {
+      if (!isSvcError(error)) report(error, kind)
+      sent = { id, ok: false, error: sentError(error, kind) }
+    }
+    if (running?.id === id) running = null
+    try {
+      send(sent)
+    } catch (error) {
+      // What cannot be copied must not leave the thread waiting.
+      report(error, kind)
+      send({ id, ok: false, error: sentError(error, kind) })
+    }
+  }
+  const end = (): void => {
+    running?.abort.abort()
+    port.close()
+  }
+  port.on('message', (question: Question) => {
+    if ('id' in question) void answer(question.id, question.kind, question.payload)
+    else if (running?.id === question.over) running.abort.abort()
+  })
+  port.on('close', () => {
+    running?.abort.abort()
+    signal.removeEventListener('abort', end)
+  })
+  // A thread that is idle holds nothing up.
+  port.unref()
+  if (signal.aborted) end()
+  else signal.addEventListener('abort', end, { once: true })
+}
+
+function sentError(error: unknown, kind: string): SentError {
+  if (!isSvcError(error)) {
+    const { code, message, status } = runErrors.create('RUN_HOST_FAILED', `${kind} failed in the host of the program`)
+    return { code, message, status }
+  }
+  const { code, message, status, hint, data } = error
+  return {
+    code,
+    message,
+    status,
+    ...(hint === undefined ? {} : { hint }),
+    ...(data === undefined ? {} : { data })
+  }
+}
