@@ -1,10 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
-import { check } from '../src/check/check.ts'
-import { format } from '../src/format/format.ts'
-import { parse } from '../src/syntax/parse.ts'
-import { sameSyntax } from '../src/syntax/same-syntax.ts'
-import { walk } from '../src/syntax/walk.ts'
+import { flaw } from './flaw.ts'
 import { mutated, type Random, randomFrom, tokenSoup } from './mutated-source.ts'
 
 /** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
@@ -18,28 +14,6 @@ const programs = readdirSync(examples)
 function nextSource(random: Random): string {
   const program = programs[Math.floor(random() * programs.length)] as string
   return random() < 0.4 ? tokenSoup(random) : mutated(program, random)
-}
-
-/** What is wrong with how `source` was treated; null for nothing. */
-function flaw(source: string, script: boolean): string | null {
-  const parsed = parse(source, { script })
-  const outside = parsed.diagnostics.find(
-    ({ span }) => span.start < 0 || span.start > span.end || span.end > source.length
-  )
-  if (outside !== undefined) return `the place of "${outside.message}" lies outside`
-  let crooked: string | null = null
-  walk(parsed.module, node => {
-    if (node.start > node.end || node.end > source.length) crooked = node.kind
-    return true
-  })
-  if (crooked !== null) return `the place of a ${crooked} lies outside`
-  if (parsed.diagnostics.some(({ severity }) => severity === 'error')) return null
-  check(parsed.module, { suppressHookLints: false })
-  const text = format(parsed)
-  const again = parse(text, { script })
-  if (!sameSyntax(parsed.module.items, again.module.items)) return `formatted it means something else:\n${text}`
-  if (parsed.tokens.comments.length !== again.tokens.comments.length) return `a comment is lost:\n${text}`
-  return format(again) === text ? null : `formatted again it is another text:\n${text}`
 }
 
 t.test('no text breaks lexer, parser, checks or formatter', async t => {

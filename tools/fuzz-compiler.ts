@@ -1,0 +1,129 @@
+// Throws generated texts at lexer, parser, checks and formatter, and keeps what breaks them.
+//
+//   node --import tsx --conditions=svc-source tools/fuzz-compiler.ts [--inputs 1000000] [--seed 1] [--out FOLDER]
+//
+// Each input follows from the seed and its number, so that a slice can be repeated: `--seed 1 --first 400000 --inputs 1`.
+// An input that takes longer than ten seconds counts as a hang and ends its slice. Exits with 1 when something was found.
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { flaw } from '../plugins/compiler/test/flaw.ts'
+import { mutated, type Random, randomFrom, tokenSoup } from '../plugins/compiler/test/mutated-source.ts'
+
+interface Slice {
+  readonly seed: number
+  readonly first: number
+  readonly inputs: number
+  /** Holds the number of the input that is being tried. */
+  readonly progress: Int32Array
+}
+
+interface Found {
+  readonly number: number
+  readonly message: string
+  readonly source: string
+}
+
+const HANG_MILLISECONDS = 10_000
+/** Node 20 does not give its module hooks to threads. */
+const LOADER = `import('tsx/esm/api').then(tsx => { tsx.register(); return import(${JSON.stringify(import.meta.url)}) })`
+const SORTS = ['mutated', 'spliced', 'tokens', 'bytes'] as const
+
+function programs(folder = fileURLToPath(new URL('../examples/', import.meta.url))): string[] {
+  return readdirSync(folder)
+    .sort()
+    .flatMap(name => {
+      const path = join(folder, name)
+      if (statSync(path).isDirectory()) return name === 'node_modules' ? [] : programs(path)
+      return name.endsWith('.vox') ? [readFileSync(path, 'utf8')] : []
+    })
+}
+
+function pick<A>(from: readonly A[], random: Random): A {
+  return from[Math.floor(random() * from.length)] as A
+}
+
+function bytes(random: Random): string {
+  const made = Uint8Array.from({ length: 1 + Math.floor(random() * 80) }, () => Math.floor(random() * 256))
+  return Buffer.from(made).toString(random() < 0.5 ? 'utf8' : 'latin1')
+}
+
+/** The beginning of one program, and the end of another. */
+function spliced(sources: readonly string[], random: Random): string {
+  const [head, tail] = [pick(sources, random), pick(sources, random)]
+  return head.slice(0, Math.floor(random() * head.length)) + tail.slice(Math.floor(random() * tail.length))
+}
+
+function inputOf(seed: number, number: number, sources: readonly string[]): { source: string; script: boolean } {
+  const random = randomFrom(Math.imul(seed, 0x9e3779b1) + number)
+  // Whole programs are the slowest, and the likeliest to get behind the parser.
+  const sort = random() < 0.4 ? 'mutated' : pick(SORTS, random)
+  const script = random() < 0.2
+  if (sort === 'tokens') return { source: tokenSoup(random), script }
+  if (sort === 'bytes') return { source: bytes(random), script }
+  return { source: sort === 'mutated' ? mutated(pick(sources, random), random) : spliced(sources, random), script }
+}
+
+function work({ seed, first, inputs, progress }: Slice): void {
+  const sources = programs()
+  for (let number = first; number < first + inputs; number++) {
+    Atomics.store(progress, 0, number)
+    const { source, script } = inputOf(seed, number, sources)
+    let message: string | null
+    try {
+      message = flaw(source, script)
+    } catch (error) {
+      message = `it threw ${error instanceof Error ? error.stack : String(error)}`
+    }
+    if (message !== null) parentPort?.postMessage({ number, message, source } satisfies Found)
+  }
+  Atomics.store(progress, 0, first + inputs)
+}
+
+/** Number of findings. */
+async function supervise({ seed, first, inputs }: Omit<Slice, 'progress'>, out: string): Promise<number> {
+  const progress = new Int32Array(new SharedArrayBuffer(4))
+  progress[0] = first
+  let found = 0
+  const keep = ({ number, message, source }: Found): void => {
+    found++
+    mkdirSync(out, { recursive: true })
+    writeFileSync(join(out, `${seed}-${number}.vox`), source)
+    writeFileSync(join(out, `${seed}-${number}.txt`), `${message}\n`)
+    console.log(`input ${number}: ${message.split('\n')[0]}`)
+  }
+  const began = performance.now()
+  const worker = new Worker(LOADER, { eval: true, workerData: { seed, first, inputs, progress } })
+  let [seen, since] = [-1, began]
+  const watch = setInterval(() => {
+    const at = Atomics.load(progress, 0)
+    if (at !== seen) [seen, since] = [at, performance.now()]
+    else if (at < first + inputs && performance.now() - since > HANG_MILLISECONDS) {
+      keep({ number: at, message: 'it takes too long', source: inputOf(seed, at, programs()).source })
+      void worker.terminate()
+    }
+  }, 500)
+  worker.on('message', keep)
+  await new Promise<void>((done, fail) => worker.on('exit', () => done()).on('error', fail))
+  clearInterval(watch)
+  const tried = Atomics.load(progress, 0) - first
+  const seconds = (performance.now() - began) / 1000
+  console.log(`${tried} inputs of seed ${seed} from ${first} in ${seconds.toFixed(0)} s: ${found} findings`)
+  return found
+}
+
+if (isMainThread) {
+  const { values } = parseArgs({
+    options: {
+      inputs: { type: 'string', default: '1000000' },
+      seed: { type: 'string', default: '1' },
+      first: { type: 'string', default: '0' },
+      out: { type: 'string', default: 'fuzz-findings' }
+    }
+  })
+  const { inputs, seed, first, out } = values
+  const found = await supervise({ seed: Number(seed), first: Number(first), inputs: Number(inputs) }, out)
+  process.exitCode = found === 0 ? 0 : 1
+} else work(workerData as Slice)
