@@ -42,6 +42,8 @@ export interface Program extends ProgramText {
   readonly constants: HirBlock
   /** What must hold before and after a function, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
+  /** In the order of the source. */
+  readonly indexes: readonly ProgramIndex[]
   /** Defaults of the members of structs. */
   readonly defaults: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
 }
@@ -53,6 +55,18 @@ export interface ProgramTest {
   readonly kind: 'test' | 'forall'
   readonly params: readonly HirParam[]
   readonly body: HirBlock
+  readonly span: HirSpan
+}
+
+export interface ProgramIndex {
+  /** `search` is for full-text search, `vector` for the nearest of a column `Tensor[N]`. */
+  readonly kind: 'btree' | 'search' | 'vector'
+  /** Name of the declaration. */
+  readonly table: string
+  readonly name: string
+  readonly columns: readonly string[]
+  /** `tokenize` of a search index, `metric` of a vector index; null where the program leaves it to whoever runs it. */
+  readonly option: string | null
   readonly span: HirSpan
 }
 

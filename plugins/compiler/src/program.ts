@@ -1,10 +1,11 @@
-import type { HirBlock, Program, ProgramCondition, ProgramTest } from '@svc/contracts'
+import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
 import { tablesOf } from './hir/db/db-tables.ts'
+import { indexOptions } from './hir/db/index-options.ts'
 import { lower } from './hir/lower.ts'
 import { ExpressionLowering } from './hir/lower-expressions.ts'
 import type { SourceFile } from './source-file.ts'
-import type { Declaration, FunctionDeclaration, Module } from './syntax/ast.ts'
+import type { Declaration, FunctionDeclaration, Index, Module } from './syntax/ast.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
@@ -21,6 +22,7 @@ export function programOf(module: Module, { path, text }: SourceFile): Program {
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
     }),
     conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
+    indexes: module.items.flatMap(item => (item.kind === 'Index' ? [indexOf(item, bodies)] : [])),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies))
   }
 }
@@ -33,6 +35,18 @@ function testOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramTes
   const kind = role === 'test' ? 'test' : 'forall'
   const params = bodies.params(fn.params)
   return [{ name: fn.name.text, title, kind, params, body: bodies.block(fn.body), span: bodies.span(fn) }]
+}
+
+function indexOf(index: Index, bodies: ExpressionLowering): ProgramIndex {
+  const { variant, table, name, columns } = index
+  return {
+    kind: variant,
+    table: table.text,
+    name: name.text,
+    columns: columns.map(({ text }) => text),
+    option: indexOptions(index).find(({ problem }) => problem === null)?.value ?? null,
+    span: bodies.span(index)
+  }
 }
 
 function conditionsOf(fn: FunctionDeclaration, bodies: ExpressionLowering): ProgramCondition[] {

@@ -36,7 +36,7 @@ const cases: readonly (readonly [code: string, places: readonly string[], wrong:
     'lint.search_index_unknown_table',
     ['T'],
     '@vector_index T.i on (a)',
-    '@table type T { a: str }\n@vector_index T.i on (a)'
+    '@table type T { a: Tensor[2] }\n@vector_index T.i on (a)'
   ],
   [
     'lint.search_index_unknown_field',
@@ -49,6 +49,36 @@ const cases: readonly (readonly [code: string, places: readonly string[], wrong:
     ['a'],
     '@table type T { a: int }\n@search_index T.i on (a)',
     '@table type T { a: str? }\n@search_index T.i on (a)'
+  ],
+  [
+    'lint.search_index_field_type',
+    ['a'],
+    '@table type T { a: str }\n@vector_index T.i on (a)',
+    '@table type T { a: Tensor[3]? }\n@vector_index T.i on (a)'
+  ],
+  [
+    'lint.search_index_field_type',
+    ['b'],
+    '@table type T { a: Tensor[3]\nb: Tensor[3] }\n@vector_index T.i on (a, b)',
+    '@table type T { a: Option[Tensor[3]] }\n@vector_index T.i on (a)'
+  ],
+  [
+    'typecheck.with.unknown_option',
+    ['weight'],
+    '@table type T { a: str }\n@search_index T.i on (a) with { weight: 2 }',
+    '@table type T { a: str }\n@search_index T.i on (a) with { tokenize: "porter" }'
+  ],
+  [
+    'typecheck.with.option_type',
+    ['"dot"'],
+    '@table type T { a: Tensor[2] }\n@vector_index T.i on (a) with { metric: "dot" }',
+    '@table type T { a: Tensor[2] }\n@vector_index T.i on (a) with { metric: "l2" }'
+  ],
+  [
+    'typecheck.with.not_record',
+    ['2'],
+    '@table type T { a: str }\n@search_index T.i on (a) with 2',
+    '@table type T { a: str }\n@search_index T.i on (a)'
   ],
   [
     'typecheck.route.duplicate',

@@ -1,6 +1,8 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { INDEX_OPTIONS, indexOptions } from '../hir/db/index-options.ts'
 import type { Index, Module, Table, Type } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
+import type { Name } from '../syntax/node.ts'
 
 export function checkTables(module: Module): Diagnostic[] {
   return tablesOf(module).flatMap(({ name: table, fields }) =>
@@ -20,7 +22,8 @@ export function checkIndexes(module: Module): Diagnostic[] {
   const indexes = module.items.filter(item => item.kind === 'Index')
   return indexes.flatMap(index => {
     const table = tables.get(index.table.text)
-    return table === undefined ? [unknownTable(index, tables, types)] : checkColumns(index, table)
+    const columns = table === undefined ? [unknownTable(index, tables, types)] : checkColumns(index, table)
+    return [...columns, ...checkOptions(index)]
   })
 }
 
@@ -48,18 +51,17 @@ function unknownTable(
   })
 }
 
-function checkColumns({ variant, columns }: Index, { name: table, fields }: Table): Diagnostic[] {
-  return columns.flatMap(column => {
+function checkColumns(index: Index, { name: table, fields }: Table): Diagnostic[] {
+  const { variant, columns } = index
+  const [, second] = columns
+  const surplus =
+    variant === 'vector' && second !== undefined
+      ? [diagnostic('lint.search_index_field_type', 'a vector index has one column', second)]
+      : []
+  const unfit = columns.flatMap(column => {
     const field = fields.find(({ name }) => name.text === column.text)
-    if (field !== undefined) {
-      if (variant !== 'search' || isText(field.type)) return []
-      return diagnostic(
-        'lint.search_index_field_type',
-        `\`${table.text}.${column.text}\` holds no text to search`,
-        column
-      )
-    }
-    if (column.text === '_id') return []
+    if (field !== undefined) return unfitColumn(variant, field.type, `${table.text}.${column.text}`, column)
+    if (column.text === '_id') return variant === 'btree' ? [] : unfitColumn(variant, null, `${table.text}._id`, column)
     const names = fields.map(({ name }) => name.text)
     const near = nearName(column.text, names)
     const code = variant === 'btree' ? 'lint.index_unknown_column' : 'lint.search_index_unknown_field'
@@ -67,6 +69,36 @@ function checkColumns({ variant, columns }: Index, { name: table, fields }: Tabl
       suggestions: [`its columns are ${names.map(name => `\`${name}\``).join(', ')}`],
       ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: column, replacement: near }] })
     })
+  })
+  return [...unfit, ...surplus]
+}
+
+/** `type` is null for the number of a row, which neither kind of search takes. */
+function unfitColumn(variant: Index['variant'], type: Type | null, what: string, column: Name): Diagnostic[] {
+  if (variant === 'btree' || (type !== null && (variant === 'search' ? isText(type) : isVector(type)))) return []
+  const [lack, suggestions] =
+    variant === 'search'
+      ? ['holds no text to search', ['search indexes take columns that are `str` or `Option[str]`']]
+      : ['holds no vector', ['vector indexes take a column that is a `Tensor` of a certain length: `Tensor[384]`']]
+  return [diagnostic('lint.search_index_field_type', `\`${what}\` ${lack}`, column, { suggestions })]
+}
+
+function checkOptions(index: Index): Diagnostic[] {
+  const known = INDEX_OPTIONS[index.variant]
+  if (known === null) return []
+  const example = `write \`with { ${known.name}: "${known.values[0]}" }\``
+  return indexOptions(index).flatMap(({ at, key, problem }): Diagnostic[] => {
+    if (problem === 'unknown') {
+      const what = `a ${index.variant} index has no option \`${key}\``
+      return [diagnostic('typecheck.with.unknown_option', what, at, { suggestions: [example] })]
+    }
+    if (problem === 'value') {
+      const what = `\`${key}\` is one of ${known.values.map(value => `"${value}"`).join(', ')}`
+      return [diagnostic('typecheck.with.option_type', what, at)]
+    }
+    if (problem === null) return []
+    const what = 'options are a record that is written out'
+    return [diagnostic('typecheck.with.not_record', what, at, { suggestions: [example] })]
   })
 }
 
@@ -76,4 +108,14 @@ function isText(type: Type): boolean {
   const name = type.path.at(-1)?.text
   const [arg] = type.args
   return name === 'str' || (name === 'Option' && arg !== undefined && isText(arg))
+}
+
+/** Of a length that is known: `Tensor[3]`. */
+function isVector(type: Type): boolean {
+  if (type.kind === 'OptionalType') return isVector(type.inner)
+  if (type.kind !== 'NamedType') return false
+  const name = type.path.at(-1)?.text
+  const [arg] = type.args
+  if (name === 'Option') return arg !== undefined && isVector(arg)
+  return name === 'Tensor' && type.args.length === 1 && arg?.kind === 'SizeType' && arg.size > 0
 }

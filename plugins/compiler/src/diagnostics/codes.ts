@@ -30,7 +30,10 @@ export const diagnosticCodes = {
   'lint.retired_hook_fn': error('lint', '`@hook` is no longer part of the language.'),
   'lint.retired_page_decl': error('lint', '`@page` is no longer part of the language.'),
   'lint.retired_provider_fn': error('lint', '`@provider` is no longer part of the language.'),
-  'lint.search_index_field_type': error('lint', 'A search index names a column that holds no text.'),
+  'lint.search_index_field_type': error(
+    'lint',
+    'A search index names a column that holds no text, or a vector index one that holds no `Tensor` of a certain length.'
+  ),
   'lint.search_index_not_table': error('lint', 'A search or vector index belongs to a type that is no table.'),
   'lint.search_index_unknown_field': error(
     'lint',
