@@ -1,4 +1,4 @@
-import type { SqlParameters, SqlResult } from './values.ts'
+import type { SqlParameters, SqlResult, SqlValue } from './values.ts'
 
 /**
  * How a thread opens a connection of its own to the database: `module` is the path of a CommonJS module that exports
@@ -20,6 +20,10 @@ export type ConnectThread = (options: unknown) => ThreadConnection
 export interface ThreadConnection {
   /** Reads, in the transaction that is open, or else by itself. Throws `DBS_READ_ONLY` for what would write. */
   query(sql: string, parameters?: SqlParameters): SqlResult
+  /** The rows of a query for who knows its columns: quicker. */
+  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[]
+  /** The first row of a query, null where it has none; the quickest. */
+  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null
   /** Writes, in the transaction that is open, or else in one of its own that is committed when it returns. */
   execute(sql: string, parameters?: SqlParameters): SqlResult
   /**
@@ -31,5 +35,7 @@ export interface ThreadConnection {
   /** Nothing where none is open. */
   rollback(): void
   readonly inTransaction: boolean
+  /** Brings a replica up to date; nothing for every other database. Throws `DBS_NESTED` within a transaction. */
+  sync(): void
   close(): void
 }

@@ -1,24 +1,26 @@
-// Compiles the worker that the stores start: tests run from the sources, threads from what is built.
+// Compiles what threads load: tests run from the sources, threads from what is built.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 
 const root = join(import.meta.dirname, '..')
-const file = join(root, 'dist', 'store-worker.cjs')
+const scripts = { 'store-worker': 'src/worker/main.ts', 'thread-connection': 'src/thread/main.ts' }
 
-const { outputFiles } = await build({
-  entryPoints: [join(root, 'src/worker/main.ts')],
-  bundle: true,
-  write: false,
-  packages: 'external',
-  platform: 'node',
-  format: 'cjs',
-  target: 'node20',
-  define: { 'import.meta.url': '__svc_url' },
-  banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
-})
-const text = outputFiles[0]?.text ?? ''
-if ((await readFile(file, 'utf8').catch(() => null)) !== text) {
+for (const [name, source] of Object.entries(scripts)) {
+  const file = join(root, 'dist', `${name}.cjs`)
+  const { outputFiles } = await build({
+    entryPoints: [join(root, source)],
+    bundle: true,
+    write: false,
+    packages: 'external',
+    platform: 'node',
+    format: 'cjs',
+    target: 'node20',
+    define: { 'import.meta.url': '__svc_url' },
+    banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
+  })
+  const text = outputFiles[0]?.text ?? ''
+  if ((await readFile(file, 'utf8').catch(() => null)) === text) continue
   await mkdir(dirname(file), { recursive: true })
   // Several tests may do this at once.
   await writeFile(`${file}.${process.pid}`, text)

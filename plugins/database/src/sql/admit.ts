@@ -70,6 +70,15 @@ export function admit(sql: string, parameters: SqlParameters | undefined, reads:
   return { sql, values: bindParameters(sql, found, parameters), verb, alone: keyword === 'VACUUM' }
 }
 
+/** For inside of a transaction. Throws `DBS_STATEMENT_REFUSED`. */
+export function withoutAlone(statement: AdmittedStatement): AdmittedStatement {
+  if (!statement.alone) return statement
+  throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
+    hint: 'give it to execute()',
+    data: { sql: statement.sql }
+  })
+}
+
 /** Connections are set up by the store, alike for all of them. */
 function checkPragma(sql: string, { words, assigns }: ScannedStatement, reads: boolean): void {
   const name = (SCHEMAS.has(words[1] ?? '') ? words[2] : words[1]) ?? ''

@@ -19,7 +19,9 @@ export function bindParameters(
     if (parameters.length !== positions)
       throw mismatch(sql, `the statement takes ${count(positions)} and was given ${parameters.length}`)
     // Not map, which passes over the holes of an array.
-    return Array.from(parameters, (value, at) => bindValue(value, String(at + 1), sql))
+    const values: BoundValue[] = []
+    for (let at = 0; at < parameters.length; at += 1) values.push(bindValue(parameters[at], at + 1, sql))
+    return values
   }
   if (typeof parameters !== 'object' || parameters === null)
     throw mismatch(sql, `parameters are an array or an object, not ${kindOf(parameters)}`)
@@ -41,7 +43,8 @@ function isList(parameters: SqlParameters): parameters is readonly SqlParameter[
   return Array.isArray(parameters)
 }
 
-function bindValue(value: unknown, name: string, sql: string): BoundValue {
+function bindValue(value: unknown, name: string | number, sql: string): BoundValue {
+  if (typeof value === 'string' && isPlain(value)) return value
   const refuse = (what: string) => mismatch(sql, `the parameter ${name} is ${what}, which no column holds`)
   if (value === null) return null
   if (typeof value === 'boolean') return value ? 1n : 0n
@@ -53,18 +56,15 @@ function bindValue(value: unknown, name: string, sql: string): BoundValue {
     if (value < MIN_INTEGER || value > MAX_INTEGER) throw refuse('an integer of more than 64 bits')
     return value
   }
-  if (typeof value === 'string') {
-    if (value.includes('\0')) throw refuse('text with U+0000')
-    if (!isWellFormed(value)) throw refuse('text with half of a surrogate pair')
-    return value
-  }
+  if (typeof value === 'string')
+    throw refuse(value.includes('\0') ? 'text with U+0000' : 'text with half of a surrogate pair')
   // Its own memory: a view of a shared pool would travel with the pool.
   if (value instanceof Uint8Array) return new Uint8Array(value)
   throw refuse(kindOf(value))
 }
 
-function isWellFormed(text: string): boolean {
-  return !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)
+function isPlain(text: string): boolean {
+  return !text.includes('\0') && !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)
 }
 
 function kindOf(value: unknown): string {

@@ -1,8 +1,18 @@
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { DatabaseStore } from '@svc/contracts'
+import type { ThreadPlace } from '../thread/file-connection.ts'
 import type { WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
 import { WorkerConnection } from './worker-connection.ts'
+
+/** Beside the compiled plugin, for threads of any plugin. */
+const MODULE = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/thread-connection.cjs' : './thread-connection.cjs',
+    import.meta.url
+  )
+)
 
 export interface LocalOptions {
   readonly busyTimeoutMs: number
@@ -17,7 +27,8 @@ export async function openFile(file: string, { busyTimeoutMs, synchronous }: Loc
   await writer.open()
   const reader = new WorkerConnection({ ...place, readOnly: true }, location)
   const copier = () => new WorkerConnection(place, location)
-  return new QueuedStore({ mode: 'file', location, writer, reader, copier })
+  const options: ThreadPlace = { file: location, busyTimeoutMs, synchronous }
+  return new QueuedStore({ mode: 'file', location, writer, reader, copier, threads: { module: MODULE, options } })
 }
 
 /** An empty database that is gone when it is closed. */

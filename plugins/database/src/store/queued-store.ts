@@ -14,7 +14,7 @@ import {
   type ThreadAccess
 } from '@svc/contracts'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
-import { type AdmittedStatement, admit, splitScript } from '../sql/admit.ts'
+import { type AdmittedStatement, admit, splitScript, withoutAlone } from '../sql/admit.ts'
 import { placeIn } from '../sql/scan.ts'
 import type { Facts } from '../worker/protocol.ts'
 import type { Connection } from './connection.ts'
@@ -32,6 +32,8 @@ export interface QueuedStoreOptions {
   readonly reader: Connection | null
   /** A connection for one copy; null takes the writer's, undefined where copies cannot be made. */
   readonly copier?: (() => Connection) | null
+  /** How threads connect by themselves, where they can. */
+  readonly threads?: ThreadAccess
 }
 
 /** Any store: checks statements, gives writers their turns, and keeps a transaction to itself. */
@@ -41,18 +43,20 @@ export class QueuedStore implements DatabaseStore {
   readonly #writer: Connection
   readonly #reader: Connection | null
   readonly #copier: (() => Connection) | null | undefined
+  readonly #threads: ThreadAccess | null
   readonly #queue: WriterQueue
   /** The transaction that the running code is in. */
   readonly #inside = new AsyncLocalStorage<{ open: boolean }>()
   readonly #copies = new Set<Promise<unknown>>()
   #closing: Promise<void> | null = null
 
-  constructor({ mode, location, writer, reader, copier }: QueuedStoreOptions) {
+  constructor({ mode, location, writer, reader, copier, threads }: QueuedStoreOptions) {
     this.mode = mode
     this.location = location
     this.#writer = writer
     this.#reader = reader
     this.#copier = copier
+    this.#threads = threads ?? null
     this.#queue = new WriterQueue(
       statements => writer.group(statements),
       (failure, statement) => storeError(failure, location, statement)
@@ -165,7 +169,8 @@ export class QueuedStore implements DatabaseStore {
   }
 
   async threadAccess(): Promise<ThreadAccess | null> {
-    return null
+    this.#assertUsable()
+    return this.#threads
   }
 
   async backup(file: string): Promise<void> {
@@ -231,14 +236,6 @@ async function using(connection: Connection, run: (connection: Connection) => Pr
   } finally {
     await connection.close()
   }
-}
-
-function withoutAlone(statement: AdmittedStatement): AdmittedStatement {
-  if (!statement.alone) return statement
-  throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
-    hint: 'give it to execute()',
-    data: { sql: statement.sql }
-  })
 }
 
 function numbered<A>(statement: number, run: () => A): A {

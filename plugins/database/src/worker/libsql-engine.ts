@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { SqlResult } from '@svc/contracts'
+import type { SqlResult, SqlValue } from '@svc/contracts'
 import { readValue } from '../sql/engine-values.ts'
 import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
 import { locate } from './locate.ts'
@@ -12,15 +12,22 @@ interface NativeStatement {
   raw(on: boolean): this
   safeIntegers(on: boolean): this
   columns(): { readonly name: string }[]
-  all(values: readonly unknown[]): (bigint | number | string | Buffer | null)[][]
+  all(values: readonly unknown[]): NativeRow[]
+  get(values: readonly unknown[]): NativeRow | undefined
   run(values: readonly unknown[]): { readonly changes: number; readonly lastInsertRowid: number }
 }
+type NativeRow = (bigint | number | string | Buffer | null)[]
 interface NativeDatabase {
   readonly inTransaction: boolean
   prepare(sql: string): NativeStatement
   exec(sql: string): void
   sync(): void
   close(): void
+}
+/** Asking a statement what it is costs as much as running it. */
+interface Prepared {
+  readonly native: NativeStatement
+  readonly reader: boolean
 }
 type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
 
@@ -31,7 +38,7 @@ const REPLICA_STATEMENTS = 0
 export class LibsqlEngine implements Engine {
   readonly #database: NativeDatabase
   readonly #url: string | undefined
-  readonly #statements: StatementCache<NativeStatement>
+  readonly #statements: StatementCache<Prepared>
 
   /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
   constructor({ file, replicaOf }: WorkerPlace) {
@@ -51,18 +58,37 @@ export class LibsqlEngine implements Engine {
   }
 
   run({ sql, values, verb }: BoundStatement): SqlResult {
-    const statement = this.#statements.take(sql, () => this.#prepare(sql))
+    const { native, reader } = this.#take(sql)
     try {
       // Always an array: a single value of another kind would end the process.
-      if (!statement.reader) return this.#changed(verb, [], [], statement.run(values))
-      const rows = statement.all(values).map(row => row.map(readNative))
+      if (!reader) return this.#changed(verb, [], [], native.run(values))
+      const rows = readRows(native.all(values))
       // Asked only now: after a change of schema the statement was compiled again by its first step.
-      const columns = statement.columns().map(({ name }) => name)
+      const columns = native.columns().map(({ name }) => name)
       return this.#changed(verb, columns, rows, null)
     } catch (error) {
-      // One that failed to get a lock is not reset, and what follows it would be acknowledged without being committed.
-      this.#statements.drop(sql)
-      throw nativeFailure(error)
+      throw this.#failed(sql, error)
+    }
+  }
+
+  /** The rows alone: asking for the names of their columns takes about as long as reading one. */
+  rows({ sql, values }: BoundStatement): readonly (readonly SqlValue[])[] {
+    const { native, reader } = this.#take(sql)
+    try {
+      return reader ? readRows(native.all(values)) : []
+    } catch (error) {
+      throw this.#failed(sql, error)
+    }
+  }
+
+  /** The first row; null where there is none. */
+  row({ sql, values }: BoundStatement): readonly SqlValue[] | null {
+    const { native, reader } = this.#take(sql)
+    try {
+      const row = reader ? native.get(values) : undefined
+      return row === undefined ? null : readRow(row)
+    } catch (error) {
+      throw this.#failed(sql, error)
     }
   }
 
@@ -99,14 +125,25 @@ export class LibsqlEngine implements Engine {
     this.#database.close()
   }
 
-  #prepare(sql: string): NativeStatement {
+  #take(sql: string): Prepared {
+    return this.#statements.take(sql, () => this.#prepare(sql))
+  }
+
+  #prepare(sql: string): Prepared {
     try {
-      const statement = this.#database.prepare(sql).safeIntegers(true)
-      return statement.reader ? statement.raw(true) : statement
+      const native = this.#database.prepare(sql).safeIntegers(true)
+      const { reader } = native
+      return { native: reader ? native.raw(true) : native, reader }
     } catch (error) {
       const failure = nativeFailure(error)
       throw new EngineFailure(failure.message, failure.code, true, this.#locate(sql, failure.message))
     }
+  }
+
+  /** One that failed to get a lock is not reset, and what follows it would be acknowledged without being committed. */
+  #failed(sql: string, error: unknown): EngineFailure {
+    this.#statements.drop(sql)
+    return nativeFailure(error)
   }
 
   #locate(sql: string, message: string): number | null {
@@ -136,8 +173,7 @@ export class LibsqlEngine implements Engine {
 
   #counts(): [number, number | bigint] {
     const sql = 'SELECT changes(), last_insert_rowid()'
-    const [row = []] = this.#statements.take(sql, () => this.#prepare(sql)).all([])
-    return row.map(readNative) as [number, number | bigint]
+    return this.row({ sql, values: [], verb: 'SELECT' }) as [number, number | bigint]
   }
 }
 
@@ -149,9 +185,19 @@ function loadBinding(): NativeConstructor {
   }
 }
 
-/** Buffers of the binding may share memory with others. */
-function readNative(value: bigint | number | string | Buffer | null) {
-  return readValue(value instanceof Uint8Array ? new Uint8Array(value) : value)
+/** In place: the binding made the arrays for this call. Its buffers may share memory with others. */
+function readRow(row: NativeRow): SqlValue[] {
+  for (let at = 0; at < row.length; at += 1) {
+    const value = row[at] as NativeRow[number]
+    if (typeof value !== 'string')
+      row[at] = readValue(value instanceof Uint8Array ? new Uint8Array(value) : value) as never
+  }
+  return row
+}
+
+function readRows(rows: NativeRow[]): SqlValue[][] {
+  for (const row of rows) readRow(row)
+  return rows
 }
 
 function attempt<A>(run: () => A): A {

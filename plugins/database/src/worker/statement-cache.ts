@@ -12,6 +12,8 @@ export class StatementCache<S> {
   take(sql: string, prepare: () => S): S {
     const known = this.#statements.get(sql)
     if (known !== undefined) {
+      // Nobody has to make room soon.
+      if (this.#statements.size * 2 < this.#capacity) return known
       this.#statements.delete(sql)
       this.#statements.set(sql, known)
       return known

@@ -1,0 +1,192 @@
+import {
+  databaseErrors,
+  type SqlParameters,
+  type SqlResult,
+  type SqlValue,
+  type ThreadConnection
+} from '@svc/contracts'
+import { type AdmittedStatement, admit, withoutAlone } from '../sql/admit.ts'
+import { storeError } from '../store/failures.ts'
+import { failureOf } from '../worker/engine.ts'
+import { LibsqlEngine } from '../worker/libsql-engine.ts'
+import type { BoundStatement } from '../worker/protocol.ts'
+import { patiently } from './wait.ts'
+
+/** A file, and how the store that it belongs to treats it. */
+export interface ThreadPlace {
+  /** Absolute. */
+  readonly file: string
+  readonly busyTimeoutMs: number
+  readonly synchronous: 'normal' | 'full'
+}
+
+/** Kibibytes of pages that each of the two connections keeps: there may be many threads. */
+const PAGE_CACHE_KIB = 16_384
+
+/** Two connections of one thread to a file: one that cannot write, and one that is opened at the first write. */
+export class FileConnection implements ThreadConnection {
+  readonly #place: ThreadPlace
+  readonly #reader: LibsqlEngine
+  #writer: LibsqlEngine | null = null
+  #open: 'read' | 'write' | null = null
+  #isClosed = false
+
+  /** Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
+  constructor(place: ThreadPlace) {
+    this.#place = place
+    this.#reader = this.#connect()
+    this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
+  }
+
+  get inTransaction(): boolean {
+    return this.#open !== null
+  }
+
+  query(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#read(sql, parameters, (engine, statement) => engine.run(statement))
+  }
+
+  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
+    return this.#read(sql, parameters, (engine, statement) => engine.rows(statement))
+  }
+
+  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
+    return this.#read(sql, parameters, (engine, statement) => engine.row(statement))
+  }
+
+  execute(sql: string, parameters?: SqlParameters): SqlResult {
+    this.#assertUsable()
+    const statement = admit(sql, parameters, false)
+    if (this.#open === 'read') {
+      throw databaseErrors.create('DBS_READ_ONLY', `${this.#place.file}: the transaction that is open only reads`, {
+        data: { sql }
+      })
+    }
+    if (this.#open === 'write') return this.#inside(this.#write, statement)
+    if (statement.alone) {
+      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.run(statement)), statement)
+    }
+    this.begin('write')
+    let result: SqlResult
+    try {
+      result = this.#inside(this.#write, statement)
+    } catch (error) {
+      this.rollback()
+      throw error
+    }
+    this.commit()
+    return result
+  }
+
+  begin(kind: 'read' | 'write'): void {
+    this.#assertUsable()
+    if (this.#open !== null) {
+      throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: a transaction of this thread is open already`)
+    }
+    // The lock is taken first: nothing later in the transaction can fail for want of it.
+    if (kind === 'read') this.#told(() => this.#reader.exec('BEGIN'))
+    else this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
+    this.#open = kind
+  }
+
+  commit(): void {
+    const engine = this.#engine()
+    try {
+      this.#assertBegun(engine)
+      this.#told(() => patiently(this.#place.busyTimeoutMs, () => engine.exec('COMMIT')))
+    } catch (error) {
+      this.rollback()
+      throw error
+    }
+    this.#open = null
+  }
+
+  rollback(): void {
+    if (this.#open === null) return
+    const engine = this.#engine()
+    this.#open = null
+    if (engine.inTransaction) this.#told(() => engine.exec('ROLLBACK'))
+  }
+
+  sync(): void {
+    if (this.#open !== null) throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: a transaction is open`)
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.rollback()
+    this.#isClosed = true
+    this.#reader.close()
+    this.#writer?.close()
+  }
+
+  #read<A>(
+    sql: string,
+    parameters: SqlParameters | undefined,
+    run: (engine: LibsqlEngine, statement: BoundStatement) => A
+  ): A {
+    this.#assertUsable()
+    const statement = admit(sql, parameters, true)
+    const engine = this.#engine()
+    if (this.#open !== null) this.#assertBegun(engine)
+    return this.#told(
+      () => patiently(this.#open === null ? this.#place.busyTimeoutMs : 0, () => run(engine, statement)),
+      statement
+    )
+  }
+
+  get #write(): LibsqlEngine {
+    this.#writer ??= this.#connect()
+    return this.#writer
+  }
+
+  #engine(): LibsqlEngine {
+    return this.#open === 'write' ? this.#write : this.#reader
+  }
+
+  /** In the transaction for writing. */
+  #inside(engine: LibsqlEngine, statement: AdmittedStatement): SqlResult {
+    this.#assertBegun(engine)
+    withoutAlone(statement)
+    return this.#told(() => engine.run(statement), statement)
+  }
+
+  /** Some failures end the transaction: what came after one would be committed for itself. */
+  #assertBegun(engine: LibsqlEngine): void {
+    if (this.#open !== null && engine.inTransaction) return
+    const why = this.#open === null ? 'none is open' : 'an earlier failure has rolled it back'
+    throw databaseErrors.create('DBS_TRANSACTION_ENDED', `${this.#place.file}: a transaction cannot be used: ${why}`)
+  }
+
+  #connect(): LibsqlEngine {
+    const { file, busyTimeoutMs, synchronous } = this.#place
+    return this.#told(() => {
+      const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous })
+      try {
+        patiently(busyTimeoutMs, () => engine.exec('PRAGMA journal_mode = WAL'))
+        engine.exec(
+          `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
+        )
+        // Says at once whether the file is a database.
+        const sql = 'SELECT count(*) FROM sqlite_master'
+        patiently(busyTimeoutMs, () => engine.run({ sql, values: [], verb: 'SELECT' }))
+        return engine
+      } catch (error) {
+        engine.close()
+        throw error
+      }
+    })
+  }
+
+  #assertUsable(): void {
+    if (this.#isClosed) throw databaseErrors.create('DBS_CLOSED', `${this.#place.file} is closed`)
+  }
+
+  #told<A>(run: () => A, statement?: BoundStatement): A {
+    try {
+      return run()
+    } catch (error) {
+      throw storeError(failureOf(error), this.#place.file, statement)
+    }
+  }
+}

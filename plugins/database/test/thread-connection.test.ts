@@ -1,0 +1,140 @@
+import './built-worker.ts'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { ThreadAccess } from '@svc/contracts'
+import t from 'tap'
+import { openFile, openMemory } from '../src/store/local-store.ts'
+import { FileConnection } from '../src/thread/file-connection.ts'
+import { freshFile } from './files.ts'
+
+const options = { busyTimeoutMs: 2000, synchronous: 'normal' } as const
+
+function connect(file: string, busyTimeoutMs = 2000): FileConnection {
+  return new FileConnection({ ...options, file, busyTimeoutMs })
+}
+
+function table(connection: FileConnection): FileConnection {
+  connection.execute('CREATE TABLE t (_id INTEGER PRIMARY KEY, a, b)')
+  return connection
+}
+
+/** Runs a function of a connection and of the port to this thread, in a thread. */
+function inThread({ module, options }: ThreadAccess, run: string): Worker {
+  const code = `
+    const { parentPort, workerData: { module, options } } = require('node:worker_threads')
+    ;(${run})(require(module).connect(options), parentPort)`
+  return new Worker(code, { eval: true, execArgv: [], workerData: { module, options } })
+}
+
+t.test('values come back as they went in, and rows without names are the same rows', async t => {
+  const connection = table(connect(freshFile()))
+  t.teardown(() => connection.close())
+  const values = [null, 1, -0.5, 2n ** 62n, 'a "quoted" \u{1F600}', new Uint8Array([0, 255]), 1e300]
+  for (const value of values) {
+    const { lastInsertId, changes } = connection.execute('INSERT INTO t (a) VALUES (?)', [value])
+    t.equal(changes, 1)
+    t.same(connection.row('SELECT a FROM t WHERE _id = ?', [lastInsertId as number]), [value])
+  }
+  const result = connection.query('SELECT _id, a FROM t ORDER BY _id')
+  t.same(result.columns, ['_id', 'a'])
+  t.same(connection.rows('SELECT _id, a FROM t ORDER BY _id'), result.rows)
+  t.equal(connection.row('SELECT a FROM t WHERE _id = 1000'), null)
+})
+
+t.test('reads refuse to write, and the connection that reads cannot', async t => {
+  const connection = table(connect(freshFile()))
+  t.teardown(() => connection.close())
+  t.throws(() => connection.query('DELETE FROM t'), { code: 'DBS_READ_ONLY' })
+  connection.begin('read')
+  t.throws(() => connection.execute('DELETE FROM t'), { code: 'DBS_READ_ONLY' })
+  t.throws(() => connection.begin('read'), { code: 'DBS_NESTED' })
+  connection.rollback()
+  t.equal(connection.inTransaction, false)
+  connection.rollback()
+})
+
+t.test('a reading transaction sees one state, a writing one its own changes, others what is committed', async t => {
+  const file = freshFile()
+  const [one, two] = [table(connect(file)), connect(file)]
+  t.teardown(() => [one, two].map(each => each.close()))
+  const count = (connection: FileConnection) => connection.row('SELECT count(*) FROM t')?.[0]
+  two.begin('read')
+  t.equal(count(two), 0)
+  one.begin('write')
+  one.execute('INSERT INTO t (a) VALUES (1)')
+  t.equal(count(one), 1)
+  one.commit()
+  t.equal(count(two), 0, 'the state of its first look')
+  two.commit()
+  t.equal(count(two), 1)
+  one.begin('write')
+  one.execute('INSERT INTO t (a) VALUES (2)')
+  t.equal(count(two), 1)
+  one.rollback()
+  t.equal(count(one), 1)
+})
+
+t.test('a statement that fails undoes itself alone; what ends a transaction ends it for good', async t => {
+  const connection = connect(freshFile())
+  t.teardown(() => connection.close())
+  connection.execute('CREATE TABLE u (a UNIQUE)')
+  connection.begin('write')
+  connection.execute('INSERT INTO u VALUES (1)')
+  t.throws(() => connection.execute('INSERT INTO u VALUES (1)'), { code: 'DBS_CONSTRAINT' })
+  connection.execute('INSERT INTO u VALUES (2)')
+  t.throws(() => connection.execute('INSERT OR ROLLBACK INTO u VALUES (2)'), { code: 'DBS_CONSTRAINT' })
+  t.throws(() => connection.execute('INSERT INTO u VALUES (3)'), { code: 'DBS_TRANSACTION_ENDED' })
+  t.throws(() => connection.commit(), { code: 'DBS_TRANSACTION_ENDED' })
+  t.same(connection.rows('SELECT a FROM u'), [])
+})
+
+t.test('a writer waits for its turn, and says so when that takes too long', async t => {
+  const file = freshFile()
+  const holder = table(connect(file))
+  const waiting = connect(file, 30)
+  t.teardown(() => [holder, waiting].map(each => each.close()))
+  holder.begin('write')
+  t.throws(() => waiting.execute('INSERT INTO t (a) VALUES (1)'), { code: 'DBS_BUSY' })
+  holder.rollback()
+  // What was refused leaves nothing behind: what follows is committed.
+  waiting.execute('INSERT INTO t (a) VALUES (2)')
+  t.same(holder.rows('SELECT a FROM t'), [[2]])
+})
+
+t.test('a store gives threads connections of their own, which write in turns with it', async t => {
+  const store = await openFile(freshFile(), options)
+  t.teardown(() => store.close())
+  await store.execute('CREATE TABLE t (_id INTEGER PRIMARY KEY, a)')
+  const access = (await store.threadAccess()) as ThreadAccess
+  const write = "connection => { for (let i = 0; i < 50; i++) connection.execute('INSERT INTO t (a) VALUES (?)', [i]) }"
+  const threads = [inThread(access, write), inThread(access, write)]
+  const ends = threads.map(worker => once(worker, 'exit'))
+  for (let i = 0; i < 50; i++) await store.execute('INSERT INTO t (a) VALUES (?)', [i])
+  await Promise.all(ends)
+  t.same((await store.query('SELECT count(*) FROM t')).rows, [[150]])
+})
+
+t.test('a thread that is ended in the midst of a transaction gives the lock back', async t => {
+  const store = await openFile(freshFile(), options)
+  t.teardown(() => store.close())
+  await store.execute('CREATE TABLE t (_id INTEGER PRIMARY KEY, a)')
+  const worker = inThread(
+    (await store.threadAccess()) as ThreadAccess,
+    `(connection, port) => {
+      connection.begin('write')
+      connection.execute('INSERT INTO t (a) VALUES (1)')
+      port.postMessage('writes')
+      for (;;) connection.row('SELECT 1')
+    }`
+  )
+  await once(worker, 'message')
+  await worker.terminate()
+  await store.execute('INSERT INTO t (a) VALUES (2)')
+  t.same((await store.query('SELECT a FROM t')).rows, [[2]])
+})
+
+t.test('memory has no connections for threads', async t => {
+  const store = await openMemory()
+  t.teardown(() => store.close())
+  t.equal(await store.threadAccess(), null)
+})
