@@ -15,6 +15,7 @@ export const runErrors = errorTable({
   RUN_NO_MATCH: { message: 'No arm of a match takes the value.', status: 422 },
   RUN_OVERFLOW: { message: 'The result of a calculation has no room in 64 bits.', status: 422 },
   RUN_PANIC: { message: 'A program gave up.', status: 422 },
+  RUN_RESULT: { message: 'What a function gave is not of the type that it promises.', status: 500 },
   RUN_STACK_LIMIT: { message: 'Functions call each other deeper than they may.', status: 422 },
   RUN_STEP_LIMIT: { message: 'A program took more steps than it may.', status: 413 },
   RUN_TIME_LIMIT: { message: 'A program ran longer than it may.', status: 504 },

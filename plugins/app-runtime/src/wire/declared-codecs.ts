@@ -1,0 +1,132 @@
+import { isObject } from '../interpreter/json.ts'
+import { isRecord, Tagged, type Value } from '../interpreter/value.ts'
+import type { Codec } from './codec.ts'
+import { inPart, mismatch, shownJson } from './mismatch.ts'
+import { wrong } from './plain-codecs.ts'
+
+export interface Member {
+  readonly name: string
+  readonly codec: Codec
+  /** What it is where it is left out; null for one that must be there, unless its codec says otherwise. */
+  readonly fallback: (() => Value) | null
+}
+
+export interface RecordOptions {
+  /** Whether values may lack members: rows of a query that selects some columns. */
+  readonly isPartial: boolean
+}
+
+/** A record whose members are declared. What a value has beyond them is not written. */
+export function recordCodec(name: string, members: () => readonly Member[], { isPartial }: RecordOptions): Codec {
+  let known: readonly Member[] | null = null
+  let names: ReadonlySet<string> = new Set()
+  const declared = (): readonly Member[] => {
+    if (known === null) {
+      known = members()
+      names = new Set(known.map(each => each.name))
+    }
+    return known
+  }
+  return {
+    name,
+    isOptional: false,
+    decode(json) {
+      if (!isObject(json)) return mismatch(name, shownJson(json))
+      const record = decodeMembers(json, declared())
+      for (const member of Object.keys(json)) if (!names.has(member)) refuseMember(name, member, json[member])
+      return record
+    },
+    encode(value) {
+      if (!isRecord(value)) return wrong(name, value)
+      const object: Record<string, unknown> = {}
+      for (const { name: member, codec } of declared()) {
+        const each = value.get(member)
+        if (each === undefined && (isPartial || codec.isOptional)) continue
+        try {
+          object[member] = each === undefined ? mismatch(codec.name, 'nothing') : codec.encode(each)
+        } catch (thrown) {
+          throw inPart(thrown, member)
+        }
+      }
+      return object
+    }
+  }
+}
+
+export interface Variant {
+  readonly name: string
+  readonly members: readonly Member[]
+}
+
+/** One of several constructors: `{"_tag": "Circle", "radius": 1}`. */
+export function choiceCodec(name: string, variants: () => readonly Variant[]): Codec {
+  let known: ReadonlyMap<string, Variant> | null = null
+  const declared = (): ReadonlyMap<string, Variant> => {
+    known ??= new Map(variants().map(each => [each.name, each]))
+    return known
+  }
+  const expected = (): string => `${name} as {"_tag": ${[...declared().keys()].map(tag => `"${tag}"`).join(' or ')}, …}`
+  return {
+    name,
+    isOptional: false,
+    decode(json) {
+      const variant = isObject(json) && typeof json._tag === 'string' ? declared().get(json._tag) : undefined
+      if (variant === undefined) {
+        const tag = isObject(json) && typeof json._tag === 'string' ? ` with the _tag "${json._tag.slice(0, 60)}"` : ''
+        return mismatch(expected(), `${shownJson(json)}${tag}`)
+      }
+      const object = json as Record<string, unknown>
+      const { members } = variant
+      const record = decodeMembers(object, members)
+      for (const member of Object.keys(object)) {
+        if (member !== '_tag' && !record.has(member)) refuseMember(variant.name, member, object[member])
+      }
+      const names = members.map(each => each.name)
+      return new Tagged(
+        variant.name,
+        names.map(each => record.get(each) as Value),
+        names
+      )
+    },
+    encode(value) {
+      const variant = value instanceof Tagged ? declared().get(value.tag) : undefined
+      if (variant === undefined) return wrong(name, value)
+      const { fields } = value as Tagged
+      const object: Record<string, unknown> = { _tag: variant.name }
+      for (const [index, { name: member, codec }] of variant.members.entries()) {
+        try {
+          object[member] = codec.encode(fields[index] ?? null)
+        } catch (thrown) {
+          throw inPart(thrown, member)
+        }
+      }
+      return object
+    }
+  }
+}
+
+function decodeMembers(json: Record<string, unknown>, members: readonly Member[]): Map<string, Value> {
+  const record = new Map<string, Value>()
+  for (const { name, codec, fallback } of members) {
+    const given = Object.hasOwn(json, name) ? json[name] : undefined
+    if (given === undefined && fallback !== null) {
+      record.set(name, fallback())
+      continue
+    }
+    try {
+      if (given === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
+      record.set(name, codec.decode(given))
+    } catch (thrown) {
+      throw inPart(thrown, name)
+    }
+  }
+  return record
+}
+
+function refuseMember(of: string, member: string, json: unknown): never {
+  try {
+    return mismatch(`no such member of ${of}`, shownJson(json))
+  } catch (thrown) {
+    throw inPart(thrown, member)
+  }
+}

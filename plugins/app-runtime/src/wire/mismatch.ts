@@ -1,0 +1,55 @@
+/** JSON, or a value, that does not have the type it should have. The path is filled in on the way out. */
+export class Mismatch extends Error {
+  readonly expected: string
+  readonly found: string
+  readonly path: (string | number)[] = []
+
+  constructor(expected: string, found: string) {
+    super()
+    this.name = 'Mismatch'
+    this.expected = expected
+    this.found = found
+  }
+
+  /** `note.tags[2]`; empty for the whole. */
+  get place(): string {
+    const parts = this.path.map((part, index) => {
+      if (typeof part === 'number') return `[${part}]`
+      return /^\w+$/.test(part) ? `${index === 0 ? '' : '.'}${part}` : `[${JSON.stringify(part)}]`
+    })
+    return parts.join('')
+  }
+
+  /** One sentence. */
+  get reason(): string {
+    const { place, expected, found } = this
+    return `${place === '' ? 'the value' : place}: expected ${expected}, found ${found}`
+  }
+}
+
+/** Throws without looking at the stack, which says nothing about the JSON. */
+export function mismatch(expected: string, found: string): never {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  const error = new Mismatch(expected, found)
+  Error.stackTraceLimit = stackTraceLimit
+  throw error
+}
+
+/** For what a part of something threw: says which part it was. */
+export function inPart(thrown: unknown, part: string | number): unknown {
+  if (thrown instanceof Mismatch) thrown.path.unshift(part)
+  return thrown
+}
+
+const MOST_SHOWN = 60
+
+/** How messages show JSON. */
+export function shownJson(json: unknown): string {
+  if (json === undefined) return 'nothing'
+  if (json === null) return 'null'
+  if (Array.isArray(json)) return `an array of ${json.length}`
+  if (typeof json === 'object') return 'an object'
+  const text = typeof json === 'bigint' ? String(json) : JSON.stringify(json)
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}…`
+}

@@ -1,0 +1,154 @@
+import type { HirExpression, HirNamedField, HirType } from '@svc/contracts'
+import type { JsonSchema } from '@svc/plugin-sdk'
+import type { TypeNames } from './type-names.ts'
+
+type Defaults = readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+
+/** JSON Schemas of types. Types with a name are described once and referred to, since they may contain themselves. */
+export class TypeSchemas {
+  /** Descriptions of the types that were referred to so far, by the last part of their reference. */
+  readonly definitions = new Map<string, JsonSchema>()
+  readonly #names: TypeNames
+  readonly #defaults: Defaults
+  readonly #base: string
+
+  /** References begin with `base`. */
+  constructor(names: TypeNames, defaults: Defaults, base = '#/$defs/') {
+    this.#names = names
+    this.#defaults = defaults
+    this.#base = base
+  }
+
+  /** A schema by itself, with what it refers to. */
+  whole(type: HirType | null): JsonSchema {
+    const own = new TypeSchemas(this.#names, this.#defaults, this.#base)
+    const schema = own.of(type)
+    return own.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(own.definitions) }
+  }
+
+  /** A schema that refers to {@link definitions}. */
+  of(type: HirType | null): JsonSchema {
+    if (type === null) return {}
+    if (type === 'Unit') return { type: 'null' }
+    if (type === 'Decimal') return DECIMAL
+    if ('Function' in type) return {}
+    if ('Tuple' in type) {
+      const { length } = type.Tuple
+      const items = type.Tuple.map(each => this.of(each))
+      return { type: 'array', prefixItems: items, items: false, minItems: length, maxItems: length }
+    }
+    const [name, args] = 'Named' in type ? [type.Named, []] : type.Generic
+    return this.#declared(name, args) ?? this.#builtIn(name, args)
+  }
+
+  #declared(name: string, args: readonly HirType[]): JsonSchema | undefined {
+    const declared = this.#names.resolve(name, args)
+    if (declared === undefined) return undefined
+    if (declared.kind === 'alias') return this.of(declared.type)
+    const key = args.length === 0 ? name : `${name}_${args.map(typeText).join('_')}`.replace(/\W+/g, '_')
+    if (!this.definitions.has(key)) {
+      // Before its members are described, which may refer to it.
+      this.definitions.set(key, {})
+      this.definitions.set(key, this.#described(name, declared))
+    }
+    return { $ref: `${this.#base}${key}` }
+  }
+
+  #described(name: string, declared: NonNullable<ReturnType<TypeNames['resolve']>>): JsonSchema {
+    switch (declared.kind) {
+      case 'alias':
+        return this.of(declared.type)
+      case 'struct':
+        return this.#record(name, declared.fields)
+      case 'row': {
+        const { properties, ...schema } = this.#record(name, declared.fields)
+        const id = { type: 'integer', description: 'Number of the row.' }
+        return { ...schema, properties: { _id: id, ...(properties as object) } }
+      }
+      case 'choice':
+        return { oneOf: declared.variants.map(variant => this.#record(null, variant.fields, variant.name)) }
+    }
+  }
+
+  #record(of: string | null, fields: readonly HirNamedField[], tag?: string): JsonSchema {
+    const properties = Object.fromEntries(fields.map(([name, type]) => [name, this.of(type)]))
+    const isRequired = ([name, type]: HirNamedField): boolean =>
+      !isOptional(type) && !this.#defaults.some(each => each.type === of && each.field === name)
+    const required = fields.filter(isRequired).map(([name]) => name)
+    return {
+      type: 'object',
+      properties: { ...(tag === undefined ? {} : { _tag: { const: tag } }), ...properties },
+      required: [...(tag === undefined ? [] : ['_tag']), ...required],
+      additionalProperties: false
+    }
+  }
+
+  #builtIn(name: string, args: readonly HirType[]): JsonSchema {
+    const [first = null, second = null] = args
+    switch (name) {
+      case 'int':
+      case 'Id':
+        return { type: 'integer' }
+      case 'float':
+        return { type: 'number' }
+      case 'str':
+        return { type: 'string' }
+      case 'char':
+        return { type: 'string', minLength: 1, maxLength: 2 }
+      case 'bool':
+        return { type: 'boolean' }
+      case 'dec':
+        return DECIMAL
+      case 'unit':
+        return { type: 'null' }
+      case 'List':
+      case 'list':
+      case 'Set':
+        return { type: 'array', items: this.of(first) }
+      case 'Tensor':
+        return { type: 'array', items: { type: 'number' }, ...sizeOf(first) }
+      case 'Option':
+        return { anyOf: [this.of(first), { type: 'null' }] }
+      case 'Result':
+        return {
+          oneOf: [
+            { type: 'object', properties: { _tag: { const: 'Ok' }, value: this.of(first) }, required: ['_tag'] },
+            {
+              type: 'object',
+              properties: { _tag: { const: 'Err' }, value: second === null ? { type: 'string' } : this.of(second) },
+              required: ['_tag', 'value']
+            }
+          ]
+        }
+      case 'Map':
+      case 'map':
+        return { type: 'object', additionalProperties: this.of(second) }
+      default:
+        return {}
+    }
+  }
+}
+
+const DECIMAL: JsonSchema = { type: 'string', pattern: '^[+-]?\\d+(\\.\\d+)?$', description: 'A decimal number.' }
+
+/** Whether a member of that type may be left out. */
+export function isOptional(type: HirType | null): boolean {
+  if (type === 'Unit') return true
+  return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
+}
+
+function sizeOf(size: HirType | null): JsonSchema {
+  const length = typeof size === 'object' && size !== null && 'Named' in size ? Number(size.Named) : Number.NaN
+  return Number.isInteger(length) ? { minItems: length, maxItems: length } : {}
+}
+
+/** A type as people write it. */
+export function typeText(type: HirType | null): string {
+  if (type === null) return 'any'
+  if (type === 'Decimal') return 'dec'
+  if (typeof type === 'string') return type
+  if ('Named' in type) return type.Named
+  if ('Generic' in type) return `${type.Generic[0]}[${type.Generic[1].map(typeText).join(', ')}]`
+  if ('Tuple' in type) return `(${type.Tuple.map(typeText).join(', ')})`
+  return `fn(${type.Function[0].map(typeText).join(', ')}) to ${typeText(type.Function[1])}`
+}

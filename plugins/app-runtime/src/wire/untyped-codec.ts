@@ -1,0 +1,85 @@
+import { Decimal } from '../interpreter/decimal.ts'
+import {
+  Callable,
+  error,
+  Float,
+  isInt,
+  isList,
+  isRecord,
+  Json,
+  ok,
+  Tagged,
+  Tuple,
+  type Value
+} from '../interpreter/value.ts'
+import type { Codec } from './codec.ts'
+import { written } from './compound-codecs.ts'
+import { inPart, mismatch } from './mismatch.ts'
+import { DEC, FLOAT, wrong } from './plain-codecs.ts'
+
+/**
+ * Values of a type that is not known: written as what they are, and read as what JSON says. Objects become records, unless
+ * `constructor` knows their `_tag`.
+ */
+export function untypedCodec(constructorOf: (tag: string) => Codec | undefined): Codec {
+  const codec: Codec = {
+    name: 'any',
+    isOptional: false,
+    decode(json) {
+      if (json === undefined) return mismatch('a value', 'nothing')
+      if (json === null) return null
+      if (typeof json === 'string' || typeof json === 'boolean') return json
+      if (typeof json === 'bigint') return BigInt.asIntN(64, json) === json ? json : new Float(Number(json))
+      if (typeof json === 'number') return Number.isSafeInteger(json) ? json : new Float(json)
+      if (Array.isArray(json)) return json.map(codec.decode)
+      return objectValue(json as Record<string, unknown>, codec, constructorOf)
+    },
+    encode(value) {
+      if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+      if (isInt(value)) return value
+      if (value instanceof Float) return FLOAT.encode(value)
+      if (value instanceof Decimal) return DEC.encode(value)
+      if (value instanceof Json) return value.data
+      if (isList(value)) return listJson(value, codec)
+      if (value instanceof Tuple) return listJson(value.items, codec)
+      if (isRecord(value)) return written(value, () => codec)
+      if (value instanceof Tagged) return taggedJson(value, codec)
+      return wrong(value instanceof Callable ? 'a value that JSON can hold' : 'a value', value)
+    }
+  }
+  return codec
+}
+
+function listJson(list: readonly Value[], codec: Codec): unknown[] {
+  return list.map((each, index) => {
+    try {
+      return codec.encode(each)
+    } catch (thrown) {
+      throw inPart(thrown, index)
+    }
+  })
+}
+
+function objectValue(
+  json: Record<string, unknown>,
+  codec: Codec,
+  constructorOf: (tag: string) => Codec | undefined
+): Value {
+  const { _tag: tag } = json
+  if (typeof tag === 'string' && Object.hasOwn(json, '_tag')) {
+    if (tag === 'Ok' || tag === 'Err') return (tag === 'Ok' ? ok : error)(codec.decode(json.value))
+    const known = constructorOf(tag)
+    if (known !== undefined) return known.decode(json)
+  }
+  return new Map(Object.entries(json).map(([key, each]) => [key, codec.decode(each)]))
+}
+
+function taggedJson({ tag, fields, names }: Tagged, codec: Codec): unknown {
+  const [first = null] = fields
+  if (tag === 'None') return null
+  if (tag === 'Some') return codec.encode(first)
+  if (tag === 'Ok') return { _tag: 'Ok', value: codec.encode(first) }
+  if (tag === 'Error') return { _tag: 'Err', value: codec.encode(first) }
+  const members = fields.map((each, index) => [names[index] ?? String(index), codec.encode(each)] as const)
+  return { _tag: tag, ...Object.fromEntries(members) }
+}

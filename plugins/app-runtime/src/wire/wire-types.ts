@@ -1,0 +1,199 @@
+import type { HirExpression, HirModule, HirNamedField, HirType } from '@svc/contracts'
+import type { JsonSchema } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { Value } from '../interpreter/value.ts'
+import type { Codec } from './codec.ts'
+import { listCodec, mapCodec, optionCodec, resultCodec, tupleCodec } from './compound-codecs.ts'
+import { choiceCodec, type Member, recordCodec } from './declared-codecs.ts'
+import { Mismatch, mismatch } from './mismatch.ts'
+import { BOOL, CHAR, DEC, FLOAT, INT, JSON_VALUE, STR, UNIT } from './plain-codecs.ts'
+import { TypeNames } from './type-names.ts'
+import { TypeSchemas } from './type-schemas.ts'
+import { untypedCodec } from './untyped-codec.ts'
+
+export interface WireOptions {
+  /** What members of structs are where they are left out. */
+  readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+  /** What an expression outside of functions is. Without it nothing that has a default may be left out. */
+  readonly evaluate?: (expression: HirExpression) => Value
+}
+
+/**
+ * How values of the types of a program are written as JSON: structs and rows as objects, alternatives as
+ * `{"_tag": "Name", …}`, an Option as its value or null, a Result as `{"_tag": "Ok", "value": …}` or `{"_tag": "Err", …}`,
+ * decimals as texts, Unit as null. Ints keep all digits: JSON is read by `parseJson` and written by `printJson`.
+ */
+export class WireTypes {
+  readonly #names: TypeNames
+  readonly #options: WireOptions
+  readonly #codecs = new Map<string, Codec>()
+  readonly #untyped: Codec
+  #schemas: TypeSchemas | null = null
+
+  constructor(module: HirModule, options: WireOptions = {}) {
+    this.#names = new TypeNames(module)
+    this.#options = options
+    this.#untyped = untypedCodec(tag => {
+      const type = this.#names.typeOfConstructor(tag)
+      return type === undefined ? undefined : this.codec(type)
+    })
+  }
+
+  /**
+   * JSON with bigints for a value. Throws `RUN_RESULT` when it is not of the type. null stands for a type that is not known:
+   * everything but functions can then be written.
+   */
+  encode(value: Value, type: HirType | null): unknown {
+    return told('RUN_RESULT', () => this.codec(type).encode(value))
+  }
+
+  /**
+   * The value that JSON stands for. Throws `RUN_ARGUMENTS` with the path, and what was expected and found, which are its data
+   * as well. undefined is what was not given.
+   */
+  decode(json: unknown, type: HirType | null): Value {
+    return told('RUN_ARGUMENTS', () => {
+      const codec = this.codec(type)
+      if (json === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
+      return codec.decode(json)
+    })
+  }
+
+  /** JSON Schema 2020-12 of what `decode` takes, with the types that it refers to in `$defs`. */
+  schemaOf(type: HirType | null): JsonSchema {
+    this.#schemas ??= new TypeSchemas(this.#names, this.#options.defaults ?? [])
+    return this.#schemas.whole(type)
+  }
+
+  /** For whoever reads or writes many values of one type; it throws a {@link Mismatch} that has no code. */
+  codec(type: HirType | null): Codec {
+    if (type === null) return this.#untyped
+    const key = JSON.stringify(type)
+    const known = this.#codecs.get(key)
+    if (known !== undefined) return known
+    const codec = this.#compile(type)
+    this.#codecs.set(key, codec)
+    return codec
+  }
+
+  #compile(type: HirType): Codec {
+    if (type === 'Unit') return UNIT
+    if (type === 'Decimal') return DEC
+    if ('Tuple' in type) return tupleCodec(type.Tuple.map(each => this.codec(each)))
+    if ('Function' in type) return this.#untyped
+    const [name, args] = 'Named' in type ? [type.Named, []] : type.Generic
+    return this.#declared(name, args) ?? this.#builtIn(name, args)
+  }
+
+  #declared(name: string, args: readonly HirType[]): Codec | undefined {
+    const declared = this.#names.resolve(name, args)
+    switch (declared?.kind) {
+      case 'alias':
+        return this.codec(declared.type)
+      case 'row':
+        return recordCodec(name, () => this.#rowMembers(name, declared.fields), { isPartial: true })
+      case 'struct':
+        return recordCodec(name, () => this.#members(name, declared.fields), { isPartial: false })
+      case 'choice':
+        return choiceCodec(name, () =>
+          declared.variants.map(variant => ({ name: variant.name, members: this.#members(null, variant.fields) }))
+        )
+      case undefined:
+        return undefined
+    }
+  }
+
+  #builtIn(name: string, args: readonly HirType[]): Codec {
+    const [first = null, second = null] = args
+    switch (name) {
+      case 'int':
+      case 'Id':
+        return INT
+      case 'float':
+        return FLOAT
+      case 'str':
+        return STR
+      case 'char':
+        return CHAR
+      case 'bool':
+        return BOOL
+      case 'dec':
+        return DEC
+      case 'unit':
+        return UNIT
+      case 'Json':
+      case 'JsonBody':
+        return JSON_VALUE
+      case 'List':
+      case 'list':
+      case 'Set':
+        return listCodec(this.codec(first), `${name}[${this.codec(first).name}]`)
+      case 'Tensor':
+        return tensorCodec(first)
+      case 'Option':
+        return optionCodec(this.codec(first))
+      case 'Result':
+        return resultCodec(this.codec(first), second === null ? STR : this.codec(second))
+      case 'Map':
+      case 'map':
+        return mapCodec(first === null ? STR : this.codec(first), this.codec(second))
+      default:
+        return this.#untyped
+    }
+  }
+
+  #rowMembers(table: string, fields: readonly HirNamedField[]): Member[] {
+    // A row that is given need not exist yet.
+    return [{ name: '_id', codec: optionalId(), fallback: null }, ...this.#members(table, fields)]
+  }
+
+  #members(of: string | null, fields: readonly HirNamedField[]): Member[] {
+    const { defaults = [], evaluate } = this.#options
+    return fields.map(([name, type]) => {
+      const given = of === null ? undefined : defaults.find(each => each.type === of && each.field === name)
+      const fallback = given === undefined || evaluate === undefined ? null : () => evaluate(given.value)
+      return { name, codec: this.codec(type), fallback }
+    })
+  }
+}
+
+/** How many numbers a vector has is part of its type. */
+function tensorCodec(size: HirType | null): Codec {
+  const length = typeof size === 'object' && size !== null && 'Named' in size ? Number(size.Named) : Number.NaN
+  return listCodec(
+    FLOAT,
+    `Tensor[${Number.isInteger(length) ? length : '_'}]`,
+    Number.isInteger(length) ? length : null
+  )
+}
+
+function optionalId(): Codec {
+  return {
+    name: 'int',
+    isOptional: true,
+    decode: json => (json === undefined || json === null ? null : INT.decode(json)),
+    encode: value => (value === null ? null : INT.encode(value))
+  }
+}
+
+function told<A>(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', run: () => A): A {
+  try {
+    return run()
+  } catch (thrown) {
+    throw codedMismatch(code, thrown)
+  }
+}
+
+/** A mismatch as an error with a code; anything else as it is. */
+export function codedMismatch(code: 'RUN_ARGUMENTS' | 'RUN_RESULT', thrown: unknown): unknown {
+  if (thrown instanceof Mismatch) {
+    const { reason, place: path, expected, found } = thrown
+    return runErrors.create(code, reason, {
+      data: { path, expected, found },
+      hint: code === 'RUN_ARGUMENTS' ? 'the types of the program say what it takes' : 'correct the program'
+    })
+  }
+  // Of types, or JSON, that are nested without end.
+  if (!(thrown instanceof RangeError)) return thrown
+  return runErrors.create(code, 'the value is nested too deep')
+}
