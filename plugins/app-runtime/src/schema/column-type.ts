@@ -1,0 +1,99 @@
+import type { HirModule, HirType } from '@svc/contracts'
+
+/**
+ * How the values of a column are stored: `id` and `bool` as integers, `char` and `dec` as text, `json` as the text of a JSON
+ * document, and a `vector` as 32-bit floats, of which `size` are one value.
+ */
+export type ColumnKind = 'int' | 'bool' | 'id' | 'float' | 'str' | 'char' | 'dec' | 'json' | 'vector'
+
+export interface ColumnType {
+  readonly kind: ColumnKind
+  /** As SQL declares it: `INTEGER`, `REAL`, `TEXT` or `F32_BLOB(3)`. */
+  readonly sql: string
+  readonly nullable: boolean
+  /** As the program declares it, without `Option` and with its aliases resolved. */
+  readonly declared: string
+}
+
+const NAMED: Readonly<Record<string, ColumnKind>> = {
+  int: 'int',
+  bool: 'bool',
+  float: 'float',
+  str: 'str',
+  char: 'char',
+  dec: 'dec'
+}
+
+const SQL: Readonly<Record<Exclude<ColumnKind, 'vector'>, string>> = {
+  int: 'INTEGER',
+  bool: 'INTEGER',
+  id: 'INTEGER',
+  float: 'REAL',
+  str: 'TEXT',
+  char: 'TEXT',
+  dec: 'TEXT',
+  json: 'TEXT'
+}
+
+/** How a column of a declared type is stored in a database. */
+export function columnType(type: HirType, module: Pick<HirModule, 'types'>): ColumnType {
+  const resolved = resolveAlias(type, module)
+  const optional = optionOf(resolved)
+  if (optional !== null) return { ...plainType(resolveAlias(optional, module)), nullable: true }
+  return { ...plainType(resolved), nullable: false }
+}
+
+function plainType(type: HirType): Omit<ColumnType, 'nullable'> {
+  const declared = typeText(type)
+  const size = vectorSize(type)
+  if (size !== null) return { kind: 'vector', sql: `F32_BLOB(${size})`, declared }
+  const kind = kindOf(type)
+  return { kind, sql: SQL[kind], declared }
+}
+
+function kindOf(type: HirType): Exclude<ColumnKind, 'vector'> {
+  if (type === 'Decimal') return 'dec'
+  if (typeof type === 'string') return 'json'
+  if ('Generic' in type) return type.Generic[0] === 'Id' ? 'id' : 'json'
+  const kind = 'Named' in type && Object.hasOwn(NAMED, type.Named) ? NAMED[type.Named] : undefined
+  return kind === undefined || kind === 'vector' ? 'json' : kind
+}
+
+/** Numbers of one value of a `Tensor` whose length is known; null for every other type. */
+function vectorSize(type: HirType): number | null {
+  if (typeof type === 'string' || !('Generic' in type)) return null
+  const [name, args] = type.Generic
+  const [size] = args
+  if (name !== 'Tensor' || args.length !== 1 || typeof size !== 'object' || !('Named' in size)) return null
+  const length = Number(size.Named)
+  return Number.isInteger(length) && length > 0 ? length : null
+}
+
+/** What an alias of the program, and an alias of that, stands for. */
+function resolveAlias(type: HirType, { types }: Pick<HirModule, 'types'>): HirType {
+  let resolved = type
+  // An alias of itself stands for nothing.
+  for (let depth = 0; depth <= types.length; depth += 1) {
+    if (typeof resolved === 'string' || !('Named' in resolved)) return resolved
+    const { Named } = resolved
+    const alias = types.find(({ name }) => name === Named)?.alias
+    if (alias === undefined) return resolved
+    resolved = alias
+  }
+  return resolved
+}
+
+function optionOf(type: HirType): HirType | null {
+  if (typeof type === 'string' || !('Generic' in type) || type.Generic[0] !== 'Option') return null
+  return type.Generic[1][0] ?? null
+}
+
+function typeText(type: HirType): string {
+  if (type === 'Unit') return 'Unit'
+  if (type === 'Decimal') return 'dec'
+  if ('Named' in type) return type.Named
+  if ('Generic' in type) return `${type.Generic[0]}[${type.Generic[1].map(typeText).join(', ')}]`
+  if ('Tuple' in type) return `(${type.Tuple.map(typeText).join(', ')})`
+  const [params, result] = type.Function
+  return `fn(${params.map(typeText).join(', ')}) to ${typeText(result)}`
+}

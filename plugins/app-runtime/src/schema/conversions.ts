@@ -1,0 +1,97 @@
+import type { ColumnKind, ColumnType } from './column-type.ts'
+
+/** How values of one kind become values of another. `column` is quoted; everything is SQL. */
+export interface Conversion {
+  value(column: string): string
+  /** Whether a value that is not NULL can be had at all. */
+  possible(column: string): string
+  /** Whether what comes out says all that went in. */
+  exact(column: string): string
+}
+
+const always = (): string => '1'
+const keep: Conversion = { value: column => column, possible: always, exact: always }
+/** Values stay, and are read as something else: nobody can say here what of it can be read. */
+const keepBlindly: Conversion = { ...keep, exact: () => '0' }
+
+const isWhole = (column: string): string => `CAST(CAST(${column} AS INTEGER) AS TEXT) = ${column}`
+const isReal = (column: string): string => `CAST(CAST(${column} AS REAL) AS TEXT) = ${column}`
+/** Digits with one point among them. */
+const isFixed = (column: string): string =>
+  `${column} GLOB '*[0-9].[0-9]*' AND ltrim(${column}, '-') NOT GLOB '*[^0-9.]*' ` +
+  `AND length(${column}) - length(replace(${column}, '.', '')) = 1 AND length(${column}) - length(ltrim(${column}, '-')) <= 1`
+/** Whole numbers that a float holds. */
+const LARGEST_EXACT = '9007199254740992'
+
+const toReal: Conversion = {
+  value: column => `CAST(${column} AS REAL)`,
+  possible: always,
+  exact: column => `${column} BETWEEN -${LARGEST_EXACT} AND ${LARGEST_EXACT}`
+}
+const toText: Conversion = { value: column => `CAST(${column} AS TEXT)`, possible: always, exact: always }
+const textToWhole: Conversion = { value: column => `CAST(${column} AS INTEGER)`, possible: isWhole, exact: isWhole }
+const toTruth: Conversion = {
+  value: column => `${column} <> 0`,
+  possible: always,
+  exact: column => `${column} IN (0, 1)`
+}
+
+const CONVERSIONS: Partial<Record<ColumnKind, Partial<Record<ColumnKind, Conversion>>>> = {
+  int: { id: keep, bool: toTruth, float: toReal, str: toText, dec: toText },
+  id: { int: keep, float: toReal, str: toText, dec: toText },
+  bool: {
+    int: keep,
+    float: toReal,
+    str: { ...toText, value: column => `CASE ${column} WHEN 0 THEN 'false' ELSE 'true' END` }
+  },
+  float: {
+    int: {
+      value: column => `CAST(${column} AS INTEGER)`,
+      possible: column => `abs(${column}) < 9.2e18`,
+      exact: column => `CAST(${column} AS INTEGER) = ${column}`
+    },
+    str: { ...toText, exact: column => `CAST(CAST(${column} AS TEXT) AS REAL) = ${column}` },
+    dec: {
+      ...toText,
+      possible: column => isFixed(`CAST(${column} AS TEXT)`),
+      exact: column => `CAST(CAST(${column} AS TEXT) AS REAL) = ${column}`
+    }
+  },
+  str: {
+    char: { ...keep, possible: column => `length(${column}) = 1`, exact: column => `length(${column}) = 1` },
+    int: textToWhole,
+    id: textToWhole,
+    float: {
+      value: column => `CAST(${column} AS REAL)`,
+      possible: column => `(${isWhole(column)} OR ${isReal(column)})`,
+      exact: column => `(${isWhole(column)} OR ${isReal(column)})`
+    },
+    dec: {
+      ...keep,
+      possible: column => `(${isWhole(column)} OR (${isFixed(column)}))`,
+      exact: always
+    },
+    bool: {
+      value: column => `${column} = 'true'`,
+      possible: column => `${column} IN ('true', 'false')`,
+      exact: always
+    }
+  },
+  char: { str: keep, int: textToWhole },
+  dec: {
+    str: keep,
+    int: textToWhole,
+    float: {
+      value: column => `CAST(${column} AS REAL)`,
+      possible: always,
+      exact: column => `(${isWhole(column)} OR ${isReal(column)})`
+    }
+  },
+  json: { str: keep, json: keepBlindly }
+}
+
+/** Null where no value of the one kind makes one of the other. */
+export function conversion(from: Pick<ColumnType, 'kind' | 'declared'>, to: ColumnType): Conversion | null {
+  if (from.declared === to.declared) return keep
+  return CONVERSIONS[from.kind]?.[to.kind] ?? null
+}

@@ -1,0 +1,164 @@
+import type { DatabaseCapabilities, HirTable, Program, ProgramIndex } from '@svc/contracts'
+import { type ColumnType, columnType } from './column-type.ts'
+import { databaseUses } from './database-uses.ts'
+import { defaultLiteral } from './default-literal.ts'
+import { liveTables } from './live-tables.ts'
+import { indexName, quoted, searchTableName, tableName, textLiteral, vectorIndexName } from './names.ts'
+import { liveTriggers, searchTriggers } from './triggers.ts'
+
+export interface DesiredColumn extends ColumnType {
+  readonly name: string
+  /** As SQL; null for none. */
+  readonly default: string | null
+}
+
+/** Something that belongs to a table and can be made anew from it. */
+export interface DesiredObject {
+  readonly type: 'index' | 'trigger'
+  readonly name: string
+  readonly sql: string
+}
+
+export interface DesiredTable {
+  /** As the database has it. */
+  readonly name: string
+  /** As the program declares it. */
+  readonly declared: string
+  /** Without `_id`. */
+  readonly columns: readonly DesiredColumn[]
+  readonly objects: readonly DesiredObject[]
+  /** The full-text table over it. */
+  readonly search: { readonly name: string; readonly columns: readonly string[]; readonly sql: string } | null
+}
+
+export interface DesiredSchema {
+  readonly tables: readonly DesiredTable[]
+  /** Whether changes of some table are written down. */
+  readonly isLive: boolean
+  /** What no database can have: one sentence for each. */
+  readonly problems: readonly string[]
+  /** What this database cannot have, and the program is run without. */
+  readonly notes: readonly string[]
+}
+
+/** Beginnings of names that the engine, or the service, keeps for itself. */
+const RESERVED = ['sqlite_', 'libsql_', 'program_']
+
+/** The tables that a program declares, for a database that can do what `capabilities` says. */
+export function desiredSchema(
+  program: Program,
+  { fts, vector }: Pick<DatabaseCapabilities, 'fts' | 'vector'>
+): DesiredSchema {
+  const { tables } = program.module
+  const live = liveTables(program).tables
+  const searched = searchedTables(program)
+  const notes: string[] = []
+  const desired = tables.map((table): DesiredTable => {
+    const name = tableName(table.name)
+    const columns = table.fields.map((field): DesiredColumn => {
+      const type = columnType(field.type_ann, program.module)
+      return { name: field.name, ...type, default: defaultLiteral(field.default, type) }
+    })
+    const indexes = program.indexes.filter(index => index.table === table.name)
+    const objects: DesiredObject[] = []
+    for (const index of indexes) {
+      if (index.kind === 'btree') objects.push(btreeIndex(name, index))
+      else if (index.kind === 'vector') {
+        if (vector) objects.push(vectorIndex(name, index))
+        else notes.push(`${table.name}.${index.name}: this database has no vector indexes`)
+      }
+    }
+    const search = searchTable(name, table, columns, indexes, searched)
+    if (search !== null && fts) objects.push(...searchTriggers(name, search.columns))
+    if (search !== null && !fts) notes.push(`${table.name}: this database has no full-text search`)
+    if (live.has(name)) objects.push(...liveTriggers(name))
+    return { name, declared: table.name, columns, objects, search: fts ? search : null }
+  })
+  return { tables: desired, isLive: live.size > 0, problems: problemsOf(desired), notes }
+}
+
+/** The number of the row first; AUTOINCREMENT never gives a number twice. */
+export function createTable(name: string, columns: readonly DesiredColumn[]): string {
+  const lines = ['"_id" INTEGER PRIMARY KEY AUTOINCREMENT', ...columns.map(columnDefinition)]
+  return `CREATE TABLE ${quoted(name)} (\n  ${lines.join(',\n  ')}\n)`
+}
+
+export function columnDefinition({ name, sql, nullable, default: standard }: DesiredColumn): string {
+  return `${quoted(name)} ${sql}${nullable ? '' : ' NOT NULL'}${standard === null ? '' : ` DEFAULT ${standard}`}`
+}
+
+/** Fills a full-text table from the table that it is over. */
+export function fillSearchTable(name: string): string {
+  return `INSERT INTO ${quoted(name)} (${quoted(name)}) VALUES ('rebuild')`
+}
+
+function btreeIndex(table: string, { name, columns }: ProgramIndex): DesiredObject {
+  const index = indexName(table, name)
+  const list = columns.map(quoted).join(', ')
+  return { type: 'index', name: index, sql: `CREATE INDEX ${quoted(index)} ON ${quoted(table)} (${list})` }
+}
+
+function vectorIndex(table: string, { name, columns, option }: ProgramIndex): DesiredObject {
+  const index = vectorIndexName(table, name)
+  const over = `libsql_vector_idx(${quoted(columns[0] ?? '')}, ${textLiteral(`metric=${option ?? 'cosine'}`)})`
+  return { type: 'index', name: index, sql: `CREATE INDEX ${quoted(index)} ON ${quoted(table)} (${over})` }
+}
+
+/** Over the columns of its search indexes; over all texts where the program searches it without one. */
+function searchTable(
+  name: string,
+  table: HirTable,
+  columns: readonly DesiredColumn[],
+  indexes: readonly ProgramIndex[],
+  searched: ReadonlySet<string>
+): DesiredTable['search'] {
+  const search = indexes.filter(({ kind }) => kind === 'search')
+  const named = new Set(search.flatMap(index => index.columns))
+  const isTaken = (column: DesiredColumn): boolean => {
+    return search.length > 0 ? named.has(column.name) : searched.has(table.name) && column.kind === 'str'
+  }
+  const taken = columns.filter(isTaken).map(column => column.name)
+  if (taken.length === 0) return null
+  const tokenizer = search.find(({ option }) => option !== null)?.option
+  const fts = searchTableName(name)
+  const parts = [
+    ...taken.map(quoted),
+    `content = ${textLiteral(name)}`,
+    "content_rowid = '_id'",
+    ...(tokenizer === undefined || tokenizer === null ? [] : [`tokenize = ${textLiteral(tokenizer)}`])
+  ]
+  return { name: fts, columns: taken, sql: `CREATE VIRTUAL TABLE ${quoted(fts)} USING fts5 (${parts.join(', ')})` }
+}
+
+/** Tables, as they are declared, that the program looks through for words. */
+function searchedTables(program: Program): Set<string> {
+  const { operations } = databaseUses([program.module, program.constants])
+  return new Set(
+    operations
+      .filter(({ plan }) => plan.capabilities.retrieval_mode === 'Fts' || plan.capabilities.retrieval_mode === 'Hybrid')
+      .map(({ table }) => table)
+  )
+}
+
+function problemsOf(tables: readonly DesiredTable[]): string[] {
+  const problems: string[] = []
+  const names = new Map<string, string>()
+  for (const { name, declared, columns, objects, search } of tables) {
+    const begin = RESERVED.find(each => name.startsWith(each))
+    if (begin !== undefined) problems.push(`${declared}: names of tables that begin with ${begin} are not for programs`)
+    for (const each of [name, ...(search === null ? [] : [search.name]), ...objects.map(object => object.name)]) {
+      const other = names.get(each.toLowerCase())
+      if (other !== undefined)
+        problems.push(`${declared} and ${other}: both need the name ${each}, since names do not tell case apart`)
+      names.set(each.toLowerCase(), declared)
+    }
+    const columnNames = new Set(['_id'])
+    for (const { name: column } of columns) {
+      if (column.toLowerCase() === '_id') problems.push(`${declared}._id: every table has that column by itself`)
+      else if (columnNames.has(column.toLowerCase()))
+        problems.push(`${declared}.${column}: another column has that name, since names do not tell case apart`)
+      columnNames.add(column.toLowerCase())
+    }
+  }
+  return problems
+}

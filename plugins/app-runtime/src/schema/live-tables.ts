@@ -1,0 +1,34 @@
+import type { Program } from '@svc/contracts'
+import { databaseUses, usesThroughCalls } from './database-uses.ts'
+import { tableName } from './names.ts'
+
+/** What of a program can be listened to. */
+export interface LiveTables {
+  /** Tables whose changes are written down. */
+  readonly tables: ReadonlySet<string>
+  /** Tables by the topics that announce them: those of `.live("…")`, and the name of each table itself. */
+  readonly topics: ReadonlyMap<string, ReadonlySet<string>>
+  /** Tables that the queries with `.live` read, by the names of the queries. */
+  readonly queries: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+export function liveTables(program: Program): LiveTables {
+  const topics = new Map<string, Set<string>>()
+  const add = (topic: string, table: string): void => {
+    topics.set(topic, (topics.get(topic) ?? new Set()).add(table))
+  }
+  for (const { table, plan } of databaseUses([program.module, program.constants]).operations) {
+    const { emits_change_log, live_topic } = plan.capabilities
+    if (live_topic !== null) add(live_topic, tableName(table))
+    if (emits_change_log) add(tableName(table), tableName(table))
+  }
+  const queries = new Map<string, ReadonlySet<string>>()
+  for (const { name } of program.module.query_fns) {
+    const operations = usesThroughCalls(program, name)
+    if (!operations.some(({ plan }) => plan.capabilities.emits_change_log)) continue
+    const tables = new Set(operations.map(({ table }) => tableName(table)))
+    for (const table of tables) add(table, table)
+    queries.set(name, tables)
+  }
+  return { tables: new Set([...topics.values()].flatMap(tables => [...tables])), topics, queries }
+}

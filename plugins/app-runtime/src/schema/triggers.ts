@@ -1,0 +1,58 @@
+import type { DesiredObject } from './desired-schema.ts'
+import { quoted, searchTableName, textLiteral } from './names.ts'
+
+/** The table in which changes are written down for whoever listens. */
+export const CHANGES_TABLE = 'program_changes'
+/** Changes that are kept. */
+export const KEPT_CHANGES = 100_000
+/** How often, in changes, the oldest ones are removed. */
+const TRIM_INTERVAL = 1_000
+
+/** Numbers rise in the order of the commits, since writers take turns, and are never given twice. */
+export const changesStatements: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS ${CHANGES_TABLE} (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  table_name TEXT NOT NULL,
+  op TEXT NOT NULL,
+  row_id INTEGER NOT NULL,
+  at INTEGER NOT NULL
+)`,
+  `CREATE TRIGGER IF NOT EXISTS ${CHANGES_TABLE}_trim AFTER INSERT ON ${CHANGES_TABLE}
+WHEN NEW.id % ${TRIM_INTERVAL} = 0 BEGIN
+  DELETE FROM ${CHANGES_TABLE} WHERE id <= NEW.id - ${KEPT_CHANGES};
+END`
+]
+
+const OPERATIONS = ['insert', 'update', 'delete'] as const
+
+/** Write each change of a row down, in the transaction that makes it. */
+export function liveTriggers(table: string): DesiredObject[] {
+  return OPERATIONS.map(operation => {
+    const row = operation === 'delete' ? 'OLD' : 'NEW'
+    const values = `${textLiteral(table)}, '${operation}', ${row}."_id", CAST(unixepoch('subsec') * 1000 AS INTEGER)`
+    const body = `INSERT INTO ${CHANGES_TABLE} (table_name, op, row_id, at) VALUES (${values});`
+    return trigger(table, `${table}_live_${operation}`, operation, body)
+  })
+}
+
+/** Keep the full-text table over a table up to date. */
+export function searchTriggers(table: string, columns: readonly string[]): DesiredObject[] {
+  const search = quoted(searchTableName(table))
+  const list = columns.map(quoted).join(', ')
+  const values = (row: 'OLD' | 'NEW'): string =>
+    [`${row}."_id"`, ...columns.map(name => `${row}.${quoted(name)}`)].join(', ')
+  // A table over another one is told what a removed row held.
+  const remove = `INSERT INTO ${search} (${search}, rowid, ${list}) VALUES ('delete', ${values('OLD')});`
+  const add = `INSERT INTO ${search} (rowid, ${list}) VALUES (${values('NEW')});`
+  return [
+    trigger(table, `${table}_fts_on_insert`, 'insert', add),
+    trigger(table, `${table}_fts_on_update`, `update of ${list}`, `${remove}\n  ${add}`),
+    trigger(table, `${table}_fts_on_delete`, 'delete', remove)
+  ]
+}
+
+/** `event` as SQL has it: `insert`, `update of "title"`. */
+function trigger(table: string, name: string, event: string, body: string): DesiredObject {
+  const sql = `CREATE TRIGGER ${quoted(name)} AFTER ${event} ON ${quoted(table)} BEGIN\n  ${body}\nEND`
+  return { type: 'trigger', name, sql }
+}
