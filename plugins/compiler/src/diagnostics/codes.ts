@@ -92,7 +92,12 @@ export const diagnosticCodes = {
   'typecheck.with.not_record': error('typecheck', 'The options behind `with` are no record that is written out.'),
   'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),
   'typecheck.with.option_type': warning('typecheck', 'An option behind `with` has another type.'),
-  'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.')
+  'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.'),
+  'web.route.missing_parameter': error('runtime_contract', 'A loader needs what the path of its page does not have.'),
+  'web.route.missing_property': error('runtime_contract', 'A page needs what neither its path nor its loader gives.'),
+  'web.route.unknown_component': error('runtime_contract', 'A page names a component that is not declared.'),
+  'web.route.unknown_loader': error('runtime_contract', 'The loader of a page is no query.'),
+  'web.route.unknown_option': error('runtime_contract', 'There is no option of that name for a page.')
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof diagnosticCodes

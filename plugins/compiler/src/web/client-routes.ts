@@ -1,0 +1,168 @@
+import { pathParameters } from '../check/names/path-parameters.ts'
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { HirParam } from '../hir/hir.ts'
+import type { Name, RouteEntry } from '../syntax/ast.ts'
+import { answerOf, isOptional } from './endpoints.ts'
+import { isOption, TypeImports } from './typescript-types.ts'
+import { componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
+
+/** A page of the browser, with all that it names found. */
+export interface ClientRoute {
+  /** From the root, with parameters as `:id`. */
+  readonly path: string
+  readonly component: string
+  /** What the component is given, by the name of the property. */
+  readonly properties: readonly RouteProperty[]
+  readonly loader: RouteLoader | null
+  readonly pending: string | null
+  readonly error: RouteFallback | null
+  readonly children: readonly ClientRoute[]
+}
+
+/** `data` is the answer of the loader, `param` a part of the path or of what follows `?`. */
+export interface RouteProperty extends Property {
+  readonly from: 'data' | 'param'
+}
+
+export interface RouteLoader {
+  readonly query: string
+  readonly params: readonly HirParam[]
+}
+
+/** A component that is shown instead, and the property that takes the message, if it has one. */
+export interface RouteFallback {
+  readonly component: string
+  readonly property: string | null
+}
+
+export interface ClientRoutes {
+  readonly routes: readonly ClientRoute[]
+  readonly notFound: RouteFallback | null
+  readonly error: RouteFallback | null
+}
+
+/** The pages of a program; null for one without `routes`. */
+export function clientRoutes(web: WebModule): { routes: ClientRoutes | null; diagnostics: Diagnostic[] } {
+  const reader = new RouteReader(web)
+  const entries = itemsOf(web.module, 'Routes').flatMap(block => block.entries)
+  const routes = entries.flatMap(entry => (entry.kind === 'RouteEntry' ? [reader.route(entry, '')] : []))
+  const fallback = (moment: 'not_found' | 'error'): RouteFallback | null => {
+    const found = entries.find(entry => entry.kind === 'RouteFallback' && entry.moment === moment)
+    return found === undefined ? null : reader.fallback(found.component)
+  }
+  const found = { routes, notFound: fallback('not_found'), error: fallback('error') }
+  return { routes: entries.length === 0 ? null : found, diagnostics: reader.diagnostics }
+}
+
+const OPTIONS = ['loader', 'pending', 'error']
+
+class RouteReader {
+  readonly diagnostics: Diagnostic[] = []
+  readonly #web: WebModule
+  readonly #components: ReadonlyMap<string, readonly Property[]>
+  readonly #imported: ReadonlySet<string>
+
+  constructor(web: WebModule) {
+    this.#web = web
+    this.#components = componentsOf(web.module)
+    this.#imported = new Set(web.hir.imports.map(({ item }) => item))
+  }
+
+  route(entry: RouteEntry, base: string): ClientRoute {
+    const path = joined(base, entry.path.value)
+    const given = (key: string): Name | null => entry.options.find(option => option.key.text === key)?.value ?? null
+    for (const { key } of entry.options) {
+      if (OPTIONS.includes(key.text)) continue
+      const message = `a route has no \`${key.text}\`; it may have ${OPTIONS.map(each => `\`${each}\``).join(', ')}`
+      this.diagnostics.push(diagnostic('web.route.unknown_option', message, key))
+    }
+    const [loaderName, pending, error] = [given('loader'), given('pending'), given('error')]
+    const loader = loaderName === null ? null : this.#loader(loaderName, path)
+    return {
+      path,
+      component: entry.component.text,
+      properties: this.#properties(entry.component, path, loader),
+      loader,
+      pending: pending === null ? null : (this.#component(pending), pending.text),
+      error: error === null ? null : this.fallback(error),
+      children: entry.children.map(child => this.route(child, path))
+    }
+  }
+
+  fallback(name: Name): RouteFallback {
+    const [first] = this.#component(name) ?? []
+    return { component: name.text, property: first?.name ?? null }
+  }
+
+  /** Its properties; null where they are not known. */
+  #component(name: Name): readonly Property[] | null {
+    const known = this.#components.get(name.text)
+    if (known !== undefined) return known
+    if (!this.#imported.has(name.text)) {
+      const names = [...this.#components.keys()]
+      const message = `no component is called \`${name.text}\``
+      const suggestions =
+        names.length === 0 ? [] : [`the components are ${names.map(each => `\`${each}\``).join(', ')}`]
+      this.diagnostics.push(diagnostic('web.route.unknown_component', message, name, { suggestions }))
+    }
+    return null
+  }
+
+  #loader(name: Name, path: string): RouteLoader | null {
+    const query = this.#web.hir.query_fns.find(fn => fn.name === name.text)
+    if (query === undefined) {
+      const message = `the loader \`${name.text}\` is no query`
+      const suggestions = ['declare it as `@query fn`']
+      this.diagnostics.push(diagnostic('web.route.unknown_loader', message, name, { suggestions }))
+      return null
+    }
+    const known = new Set(pathParameters(path))
+    const missing = query.params.find(param => !isOptional(param) && !known.has(param.name) && !isText(param))
+    if (missing !== undefined) {
+      const message = `the loader \`${name.text}\` needs \`${missing.name}\`, and the path \`${path}\` does not have it`
+      const suggestions = [`write \`:${missing.name}\` into the path, or give the parameter a default`]
+      this.diagnostics.push(diagnostic('web.route.missing_parameter', message, name, { suggestions }))
+    }
+    return { query: query.name, params: query.params }
+  }
+
+  #properties(name: Name, path: string, loader: RouteLoader | null): RouteProperty[] {
+    const properties = this.#component(name)
+    if (properties === null) return []
+    const inPath = new Set(pathParameters(path))
+    const rest = properties.filter(each => !inPath.has(each.name))
+    const taker = loader === null ? undefined : rest.find(each => this.#fits(each, loader))
+    const found: RouteProperty[] = []
+    for (const property of properties) {
+      if (property === taker) found.push({ ...property, from: 'data' })
+      else if (inPath.has(property.name) || isText({ type_ann: property.type }))
+        found.push({ ...property, from: 'param' })
+      else if (!property.isOptional && !isOption(property.type)) {
+        const message = `\`${name.text}\` needs \`${property.name}\`, and neither the path nor a loader gives it`
+        const suggestions = ['give the route a loader that answers with that type, or the parameter a default']
+        this.diagnostics.push(diagnostic('web.route.missing_property', message, name, { suggestions }))
+      }
+    }
+    return found
+  }
+
+  /** Whether a property can take what a loader answers. What has no type takes everything. */
+  #fits(property: Property, { query }: RouteLoader): boolean {
+    const fn = this.#web.hir.query_fns.find(each => each.name === query)
+    const print = (type: Property['type']): string => this.#web.types.print(type, new TypeImports())
+    const [taken, answer] = [print(property.type), print(fn === undefined ? null : answerOf(fn))]
+    return taken === answer || taken === `${answer} | null` || taken.includes('any') || answer.includes('any')
+  }
+}
+
+/** What a path can hold as it is. */
+function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
+  return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
+}
+
+/** A path below another: `/a` and `b`, or `/a` and `/a/b`, are `/a/b`. */
+function joined(base: string, path: string): string {
+  const own = `/${path.replace(/^\/+|\/+$/g, '')}`.replace(/\{([a-z_]\w*)\}|\$([a-z_]\w*)/gi, ':$1$2')
+  const isWhole = base === '' || base === '/' || own === base || own.startsWith(`${base}/`)
+  return isWhole ? own : own === '/' ? base : base + own
+}

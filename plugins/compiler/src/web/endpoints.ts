@@ -1,0 +1,53 @@
+import type { HirEndpoint, HirModule, HirParam, HirType } from '../hir/hir.ts'
+import { valueName } from './typescript-names.ts'
+import { isOption, type TypeImports } from './typescript-types.ts'
+import type { WebModule } from './web-module.ts'
+
+export type EndpointKind = 'query' | 'mutation' | 'server'
+
+/** A function that the browser calls over HTTP. */
+export interface Endpoint extends HirEndpoint {
+  readonly kind: EndpointKind
+  readonly method: 'GET' | 'POST'
+}
+
+/** Queries, mutations, then other functions, each in the order of the source. */
+export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule): Endpoint[] {
+  return [
+    ...query_fns.map(fn => ({ ...fn, kind: 'query' as const, method: 'GET' as const })),
+    ...mutation_fns.map(fn => ({ ...fn, kind: 'mutation' as const, method: 'POST' as const })),
+    ...server_fns.map(fn => ({ ...fn, kind: 'server' as const, method: 'POST' as const }))
+  ]
+}
+
+/** What a caller is given: the value of a `Result`, whose error becomes a status. */
+export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
+  const isResult = return_type !== null && typeof return_type === 'object' && 'Generic' in return_type
+  if (!isResult || return_type.Generic[0] !== 'Result') return return_type
+  return return_type.Generic[1][0] ?? null
+}
+
+/** Whether a caller may leave a parameter out. */
+export function isOptional({ type_ann, default: value }: HirParam): boolean {
+  return value !== null || isOption(type_ann)
+}
+
+/** `title: string, done?: boolean`: those that must be given before others cannot be left out by position. */
+export function parameterList({ types }: WebModule, params: readonly HirParam[], imports: TypeImports): string {
+  const lastRequired = params.findLastIndex(param => !isOptional(param))
+  return params
+    .map((param, index) => {
+      const type = types.print(param.type_ann, imports)
+      const isOpen = isOptional(param)
+      if (isOpen && index > lastRequired) return `${valueName(param.name)}?: ${type}`
+      return `${valueName(param.name)}: ${type}${isOpen && type !== 'any' ? ' | undefined' : ''}`
+    })
+    .join(', ')
+}
+
+/** `{ title, in: in_ }` of parameters. */
+export function argumentObject(params: readonly HirParam[]): string {
+  if (params.length === 0) return '{}'
+  const entries = params.map(({ name }) => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
+  return `{ ${entries.join(', ')} }`
+}

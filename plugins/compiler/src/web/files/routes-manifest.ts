@@ -1,0 +1,152 @@
+import type { HirParam, HirType } from '../../hir/hir.ts'
+import type { ClientRoute, ClientRoutes, RouteFallback, RouteProperty } from '../client-routes.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { isOptional } from '../endpoints.ts'
+import { header } from '../header.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
+import type { WebModule } from '../web-module.ts'
+
+const TYPES = `/** Texts of the path and of what follows \`?\`, by name. */
+export type RouteParams = Readonly<Record<string, string | undefined>>
+
+export interface VoxRoute {
+  /** From the root; \`:id\` is a parameter. */
+  readonly path: string
+  /** Name of the component. */
+  readonly component: string
+  readonly loader: ((params: RouteParams) => Promise<unknown>) | null
+  /** The page, from what the loader gave. */
+  readonly render: (params: RouteParams, data: unknown) => ReactNode
+  /** Shown while the loader is at work. */
+  readonly pending: (() => ReactNode) | null
+  readonly error: ((message: string) => ReactNode) | null
+  readonly children: readonly VoxRoute[]
+}
+`
+
+/** `routes.manifest.ts`: the pages with their components, loaders and what is shown in their place. */
+export function routesManifestFile(web: WebModule, found: ClientRoutes): EmittedFile {
+  const printer = new ManifestPrinter()
+  const routes = found.routes.map(route => `${printer.route(route, '  ')}\n`).join('')
+  const body = [
+    `export const routes: readonly VoxRoute[] = [\n${routes.replace(/,?\n$/, '\n')}]\n`,
+    `export const notFound: (() => ReactNode) | null = ${printer.fallback(found.notFound, '')}\n`,
+    `export const error: ((message: string) => ReactNode) | null = ${printer.fallback(found.error, 'message')}\n`
+  ]
+  const imports = `${printer.imports.lines().join('\n')}\n`
+  return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
+}
+
+/** `routes.manifest.json`: the same for other programs. */
+export function routesJsonFile(found: ClientRoutes | null): EmittedFile {
+  const document = {
+    schema_version: 1,
+    routes: (found?.routes ?? []).map(routeJson),
+    not_found: found?.notFound?.component ?? null,
+    error: found?.error?.component ?? null
+  }
+  return { path: 'routes.manifest.json', text: `${JSON.stringify(document, null, 2)}\n` }
+}
+
+export function routeJson(route: ClientRoute): object {
+  const { path, component, loader, pending, error, children } = route
+  return {
+    path,
+    component,
+    loader: loader?.query ?? null,
+    pending,
+    error: error?.component ?? null,
+    children: children.map(routeJson)
+  }
+}
+
+class ManifestPrinter {
+  readonly imports = new TypeImports()
+
+  constructor() {
+    this.imports.use('react', 'ReactNode')
+  }
+
+  route(route: ClientRoute, indent: string): string {
+    const { path, component, loader, pending, error, children } = route
+    const needsParams = (uses: boolean): string => (uses ? 'params' : '_params')
+    const call =
+      loader === null ? '' : `${this.imports.value('./vox-client', loader.query)}(${this.#args(loader.params)})`
+    const takesParams = loader?.params.length ? 'params' : ''
+    const fromPath = route.properties.some(({ from }) => from === 'param')
+    const fromData = route.properties.some(({ from }) => from === 'data')
+    const given = fromData ? '(params, data)' : fromPath ? '(params)' : '()'
+    const lines = [
+      `path: ${literal(path)}`,
+      `component: ${literal(component)}`,
+      `loader: ${loader === null ? 'null' : `(${takesParams}) => ${call}`}`,
+      `render: ${fromPath ? given : given.replace('params', needsParams(false))} => ${this.#element(route)}`,
+      `pending: ${this.fallback(pending === null ? null : { component: pending, property: null }, '')}`,
+      `error: ${this.fallback(error, 'message')}`,
+      `children: [${
+        children.length === 0
+          ? ''
+          : `\n${children
+              .map(each => this.route(each, `${indent}    `))
+              .join('\n')
+              .replace(/,$/, '')}\n${indent}  `
+      }]`
+    ]
+    return `${indent}{\n${lines.map(line => `${indent}  ${line}`).join(',\n')}\n${indent}},`
+  }
+
+  fallback(fallback: RouteFallback | null, message: string): string {
+    if (fallback === null) return 'null'
+    const { component, property } = fallback
+    const takes = message !== '' && property !== null
+    const props = takes ? `, { ${propertyKey(property)}: ${message} }` : ''
+    return `${takes ? `${message} => ` : '() => '}${this.#create(component, props)}`
+  }
+
+  #element({ component, properties, loader }: ClientRoute): string {
+    const entries = properties.map(property => {
+      const { name, from } = property
+      if (from === 'param') return this.#textProperty(property)
+      const query = this.imports.value('./vox-client', loader?.query ?? '')
+      return `${propertyKey(name)}: data as Awaited<ReturnType<typeof ${query}>>`
+    })
+    return this.#create(component, entries.length === 0 ? '' : `, { ${entries.join(', ')} }`)
+  }
+
+  #create(component: string, props: string): string {
+    this.imports.value('react', 'createElement')
+    return `createElement(${this.imports.value(`./${component}`, component)}${props})`
+  }
+
+  #textProperty({ name, type, isOptional: mayMiss }: RouteProperty): string {
+    const text = `params[${literal(name)}]`
+    if (!mayMiss) return `${propertyKey(name)}: ${fromText(type, text)}`
+    return `...(${text} === undefined ? {} : { ${propertyKey(name)}: ${fromText(type, text)} })`
+  }
+
+  #args(params: readonly HirParam[]): string {
+    return params
+      .map(param => {
+        const text = `params[${literal(param.name)}]`
+        if (!isOptional(param)) return fromText(param.type_ann, text)
+        return `${text} === undefined ? undefined : ${fromText(param.type_ann, text)}`
+      })
+      .join(', ')
+  }
+}
+
+/** A value of a type, from the text of a path. */
+function fromText(type: HirType | null, text: string): string {
+  const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
+  if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`
+  if (name === 'bool') return `${text} === 'true'`
+  return `(${text} ?? '')`
+}
+
+function nameOf(type: Exclude<HirType, string>): string {
+  if ('Named' in type) return type.Named
+  if (!('Generic' in type)) return ''
+  const [name, [inner]] = type.Generic
+  return name === 'Option' && typeof inner === 'object' ? nameOf(inner) : name
+}

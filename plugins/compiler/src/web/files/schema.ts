@@ -1,0 +1,33 @@
+import type { HirColumn } from '../../hir/hir.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { propertyKey } from '../typescript-names.ts'
+import { isOption, TypeImports } from '../typescript-types.ts'
+import type { WebModule } from '../web-module.ts'
+
+/** `schema.ts`: a type for the rows of each table, and one for what is inserted. */
+export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null {
+  if (hir.tables.length === 0) return null
+  const imports = new TypeImports('./schema')
+  const taken = new Set([...hir.types, ...hir.tables].map(each => each.name))
+  const tables = hir.tables.map(table => {
+    const columns = table.fields.map(({ name: column, type_ann }) => {
+      return `  readonly ${propertyKey(column)}: ${types.print(type_ann, imports)}\n`
+    })
+    const row = `/** A row of the table ${table.name}. */\nexport interface ${table.name} {\n  readonly _id: number\n${columns.join('')}}\n`
+    const insert = `New${table.name}`
+    if (taken.has(insert)) return row
+    const given = table.fields.map(field => {
+      const mark = mayBeLeftOut(field) ? '?' : ''
+      return `  readonly ${propertyKey(field.name)}${mark}: ${types.print(field.type_ann, imports)}\n`
+    })
+    return `${row}\n/** What a new row of ${table.name} is made of. */\nexport interface ${insert} {\n${given.join('')}}\n`
+  })
+  const lines = imports.lines()
+  const text = [header(name), ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]), ...tables].join('\n')
+  return { path: 'schema.ts', text }
+}
+
+function mayBeLeftOut({ type_ann, default: value }: HirColumn): boolean {
+  return value !== undefined || isOption(type_ann)
+}

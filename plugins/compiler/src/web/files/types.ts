@@ -1,0 +1,89 @@
+import type { HirTypeDeclaration, HirVariant } from '../../hir/hir.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { propertyKey, valueName } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
+import type { WebModule } from '../web-module.ts'
+
+/** What may have failed. It is not the program's own, so it is written out where it is used. */
+const RESULT = `/** What may have failed. */
+export type Result<T, E = string> =
+  | { readonly _tag: 'Ok'; readonly value: T }
+  | { readonly _tag: 'Err'; readonly value: E }
+
+export function Ok<T>(value: T): Result<T, never> {
+  return { _tag: 'Ok', value }
+}
+
+export function Err<E>(value: E): Result<never, E> {
+  return { _tag: 'Err', value }
+}
+`
+
+/**
+ * `types.ts`: records as interfaces, alternatives as unions that are told apart by `_tag`, with a constructor for each.
+ * None for a program without types of its own, unless `usesResult` says that another module needs `Result`.
+ */
+export function typesFile({ hir, types, name }: WebModule, usesResult: boolean): EmittedFile | null {
+  if (hir.types.length === 0 && !usesResult) return null
+  const imports = new TypeImports('./types')
+  const declarations = hir.types.map(declaration => {
+    const { generics = [] } = declaration
+    const scope = new Set(generics)
+    const print = (type: Parameters<typeof types.print>[0]): string => types.print(type, imports, scope)
+    return declarationText(declaration, print)
+  })
+  const needsResult = usesResult || imports.uses('./types', 'Result')
+  const isOwn = hir.types.some(type => type.name === 'Result')
+  const parts = [
+    imports.lines().join('\n'),
+    ...declarations,
+    ...(needsResult && !isOwn ? [withoutNames(hir.types)] : [])
+  ].filter(part => part !== '')
+  return { path: 'types.ts', text: [header(name), ...parts].join('\n').replace(/\n*$/, '\n') }
+}
+
+type Print = (type: HirVariant['fields'][number][1]) => string
+
+function declarationText(declaration: HirTypeDeclaration, print: Print): string {
+  const { name, variants, fields, alias, generics = [] } = declaration
+  const open = generics.length === 0 ? '' : `<${generics.join(', ')}>`
+  if (alias !== undefined) return `export type ${name}${open} = ${print(alias)}\n`
+  if (fields !== undefined) {
+    const members = fields.map(([field, type]) => `  readonly ${propertyKey(field)}: ${print(type)}\n`)
+    return `export interface ${name}${open} {\n${members.join('')}}\n`
+  }
+  const cases = variants.map(variant => `  | { ${membersOf(variant, print).join('; ')} }`)
+  const union = `export type ${name}${open} =\n${cases.join('\n')}\n`
+  return [union, ...variants.map(variant => constructorOf(variant, name, generics, print))].join('\n')
+}
+
+function membersOf({ name, fields }: HirVariant, print: Print): string[] {
+  return [
+    `readonly _tag: '${name}'`,
+    ...fields.map(([field, type]) => `readonly ${propertyKey(field)}: ${print(type)}`)
+  ]
+}
+
+function constructorOf(variant: HirVariant, type: string, generics: readonly string[], print: Print): string {
+  const { name, fields } = variant
+  if (fields.length === 0) {
+    const open = generics.length === 0 ? '' : `<${generics.map(() => 'never').join(', ')}>`
+    return `export const ${name}: ${type}${open} = { _tag: '${name}' }\n`
+  }
+  const open = generics.length === 0 ? '' : `<${generics.join(', ')}>`
+  const params = fields.map(([field, of]) => `${valueName(field)}: ${print(of)}`)
+  const entries = fields.map(([field]) => {
+    const value = valueName(field)
+    return value === field ? field : `${field}: ${value}`
+  })
+  const result = `{ _tag: '${name}', ${entries.join(', ')} }`
+  return `export function ${name}${open}(${params.join(', ')}): ${type}${open} {\n  return ${result}\n}\n`
+}
+
+/** A program may have alternatives that are called `Ok` or `Err` itself. */
+function withoutNames(types: readonly HirTypeDeclaration[]): string {
+  const taken = new Set(types.flatMap(({ variants }) => variants.map(({ name }) => name)))
+  const parts = RESULT.split(/\n(?=export function)/)
+  return parts.filter(part => !taken.has(/^export function (\w+)/.exec(part)?.[1] ?? '')).join('\n')
+}

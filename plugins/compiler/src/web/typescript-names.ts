@@ -1,0 +1,29 @@
+/** Words that TypeScript does not take as the name of a value in a module, and two that a module may not assign. */
+const RESERVED = new Set(
+  (
+    'arguments await break case catch class const continue debugger default delete do else enum eval export extends ' +
+    'false finally for function if implements import in instanceof interface let new null package private protected ' +
+    'public return static super switch this throw true try typeof var void while with yield'
+  ).split(' ')
+)
+
+/** A name of the language as a value of TypeScript: `delete` becomes `delete_`. No name of the language ends so itself. */
+export function valueName(name: string): string {
+  return RESERVED.has(name) ? `${name}_` : name
+}
+
+/** `open_tasks` as `OpenTasks`. */
+export function pascalCase(name: string): string {
+  return name.replace(/(^|_+)([A-Za-z0-9])/g, (_, _blank, letter: string) => letter.toUpperCase())
+}
+
+/** A text as a literal of TypeScript, in single quotes. */
+export function literal(text: string): string {
+  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
+  return `'${inner.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}'`
+}
+
+/** A key of an object, in quotes where it needs them. */
+export function propertyKey(name: string): string {
+  return /^[A-Za-z_$][A-Za-z0-9_$]*$/.test(name) ? name : literal(name)
+}

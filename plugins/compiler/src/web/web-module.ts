@@ -1,0 +1,68 @@
+import { basename } from 'node:path'
+import { resultTypes } from '../check/types/hir-type.ts'
+import type { HirModule, HirParam } from '../hir/hir.ts'
+import { lower } from '../hir/lower.ts'
+import { lowerType } from '../hir/lower-types.ts'
+import type { SourceFile } from '../source-file.ts'
+import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
+import { TypeScriptTypes } from './typescript-types.ts'
+
+/** A module without errors as the files of a build are made from it. */
+export interface WebModule {
+  readonly source: SourceFile
+  readonly module: Module
+  /** With the types of results that the author left out. */
+  readonly hir: HirModule
+  readonly types: TypeScriptTypes
+  /** Name of the source file without its folder and ending. */
+  readonly name: string
+}
+
+export function webModule(module: Module, source: SourceFile): WebModule {
+  const hir = lower(module, source.text, resultTypes(module))
+  const name = basename(source.path).replace(/\.vox$/, '')
+  return { source, module, hir, types: new TypeScriptTypes(hir), name }
+}
+
+/** Declarations of one kind, in the order of the source. */
+export function itemsOf<K extends Declaration['kind']>(module: Module, kind: K): Extract<Declaration, { kind: K }>[] {
+  return module.items.filter((item): item is Extract<Declaration, { kind: K }> => item.kind === kind)
+}
+
+/** What can stand where a component is asked for, by its name, with the properties that it takes. */
+export function componentsOf(module: Module): ReadonlyMap<string, readonly Property[]> {
+  const found = new Map<string, readonly Property[]>()
+  for (const item of module.items) {
+    switch (item.kind) {
+      case 'Component':
+      case 'Fragment':
+        found.set(item.name.text, item.params.map(ofParam))
+        break
+      case 'Function':
+        if (item.role === 'component' || item.role === 'loading') found.set(item.name.text, item.params.map(ofParam))
+        break
+      case 'Island':
+      case 'V0':
+        found.set(item.name.text, item.props.map(ofField))
+        break
+      case 'Form':
+        found.set(item.name.text, [])
+    }
+  }
+  return found
+}
+
+/** A property of a component. */
+export interface Property {
+  readonly name: string
+  readonly type: HirParam['type_ann']
+  readonly isOptional: boolean
+}
+
+function ofParam({ name, type, value }: Component['params'][number] | Param): Property {
+  return { name: name.text, type: type === null ? null : lowerType(type), isOptional: value !== null }
+}
+
+function ofField({ name, type, isOptional }: Field): Property {
+  return { name: name.text, type: lowerType(type), isOptional }
+}
