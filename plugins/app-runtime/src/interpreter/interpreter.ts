@@ -1,12 +1,21 @@
-import type { Program } from '@svc/contracts'
+import type { HirExpression, Program } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
-import { callableOf, isStackOverflow } from './compile/functions.ts'
+import { callableOf, enter, type FunctionUnit, isStackOverflow } from './compile/functions.ts'
 import { ProgramCompiler } from './compile/program-compiler.ts'
 import { Failure, fail } from './failure.ts'
 import type { Host } from './host.ts'
 import { type Limits, Machine } from './machine.ts'
 import { SourcePlaces } from './source-places.ts'
 import type { Value } from './value.ts'
+
+/** What can be asked of a program while it runs. Undefined stands for an argument that is left to its default. */
+export interface RunningProgram {
+  function(name: string, args: readonly (Value | undefined)[]): Value
+  /** By method and path, `GET /tasks`; it takes what `routeParameters` says. */
+  route(contract: string, args: readonly (Value | undefined)[]): Value
+  /** What an expression outside of functions is. */
+  evaluate(expression: HirExpression): Value
+}
 
 /**
  * A program that was compiled into closures, once. It runs in the thread of its caller, and has nothing but what its host
@@ -16,6 +25,11 @@ export class Interpreter {
   readonly #machine: Machine
   readonly #compiled: ProgramCompiler
   readonly #places: SourcePlaces
+  readonly #running: RunningProgram = {
+    function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
+    route: (contract, args) => this.#enter(this.#compiled.route(contract), `route ${contract}`, args),
+    evaluate: expression => this.#compiled.expression(expression)()
+  }
 
   constructor(program: Program, host: Host) {
     this.#machine = new Machine(host)
@@ -46,7 +60,17 @@ export class Interpreter {
     })
   }
 
-  #run(limits: Limits, run: () => Value): Value {
+  /** Does work around calls of the program, all within one set of limits: reads arguments, calls, writes results. */
+  within<A>(limits: Limits, work: (program: RunningProgram) => A): A {
+    return this.#run(limits, () => work(this.#running))
+  }
+
+  #enter(unit: FunctionUnit | undefined, shown: string, args: readonly (Value | undefined)[]): Value {
+    if (unit === undefined) return fail('RUN_UNDEFINED', `there is no ${shown}`)
+    return enter(this.#machine, unit, args)
+  }
+
+  #run<A>(limits: Limits, run: () => A): A {
     return this.#told(() => {
       this.#machine.begin(limits)
       this.#compiled.begin()

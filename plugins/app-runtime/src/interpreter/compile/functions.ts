@@ -128,13 +128,26 @@ export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (fram
 }
 
 export function fillDefaults(unit: FunctionUnit, frame: Frame, given: number, at: number): void {
-  for (let index = given; index < unit.params.length; index++) {
-    const value = unit.defaults[index]
-    if (value === null || value === undefined) {
-      fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[index]}`, at)
-    }
-    frame[index] = value(frame)
+  for (let index = given; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
+}
+
+function fillDefault(unit: FunctionUnit, frame: Frame, index: number, at: number): void {
+  const value = unit.defaults[index]
+  if (value === null || value === undefined) {
+    fail('RUN_ARGUMENTS', `${unit.name} needs an argument ${unit.params[index]}`, at)
   }
+  frame[index] = value(frame)
+}
+
+/** Calls a function from outside of the program; undefined stands for what is left to its default. */
+export function enter(machine: Machine, unit: FunctionUnit, args: readonly (Value | undefined)[]): Value {
+  const frame: Frame = new Array(unit.size)
+  for (const index of unit.params.keys()) {
+    const given = args[index]
+    if (given === undefined) fillDefault(unit, frame, index, unit.at)
+    else frame[index] = given
+  }
+  return invoke(machine, unit, frame, unit.at)
 }
 
 type LambdaParts = readonly [

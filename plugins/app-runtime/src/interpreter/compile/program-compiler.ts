@@ -1,4 +1,4 @@
-import type { HirBlock, HirExpression, HirFunction, HirParam, Program } from '@svc/contracts'
+import type { HirBlock, HirExpression, HirFunction, HirParam, HirRoute, Program } from '@svc/contracts'
 import { fail } from '../failure.ts'
 import type { Eval, Frame, Machine } from '../machine.ts'
 import { callNative, type Native } from '../native.ts'
@@ -12,6 +12,7 @@ import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
 import type { ProgramNames } from './program-names.ts'
+import { routeParameters } from './route-parameters.ts'
 
 interface Declared {
   readonly unit: FunctionUnit
@@ -25,6 +26,7 @@ export class ProgramCompiler implements ProgramNames {
   readonly #machine: Machine
   readonly #functions = new Map<string, Declared>()
   readonly #tests = new Map<string, Declared>()
+  readonly #routes = new Map<string, Declared>()
   readonly #constructors = new Map<string, readonly string[]>()
   readonly #constants = new Map<string, { value: Value | undefined }>()
   readonly #elsewhere = new Map<string, string>()
@@ -34,11 +36,24 @@ export class ProgramCompiler implements ProgramNames {
     this.#program = program
     this.#machine = machine
     this.#declare()
-    for (const declared of [...this.#functions.values(), ...this.#tests.values()]) this.#compile(declared)
+    const all = [this.#functions, this.#tests, this.#routes].flatMap(each => [...each.values()])
+    for (const declared of all) this.#compile(declared)
   }
 
   test(name: string): FunctionUnit | undefined {
     return this.#tests.get(name)?.unit
+  }
+
+  /** By method and path: `GET /tasks`. What it takes is {@link routeParameters}. */
+  route(contract: string): FunctionUnit | undefined {
+    return this.#routes.get(contract)?.unit
+  }
+
+  /** An expression that stands outside of functions. */
+  expression(expression: HirExpression): () => Value {
+    const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
+    const run = body.stretch(() => body.value(expression))
+    return () => run(new Array(body.scope.size))
   }
 
   /** Evaluates the constants. */
@@ -118,6 +133,7 @@ export class ProgramCompiler implements ProgramNames {
     const endpoints = [...module.query_fns, ...module.mutation_fns, ...module.server_fns]
     for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
     for (const fn of tests) this.#tests.set(fn.name, declared(fn))
+    for (const route of module.routes) this.#routes.set(route.route_contract, declared(routeFunction(route)))
     for (const { name } of module.actors) this.#elsewhere.set(name, `the actor ${name}`)
     for (const { name } of module.workflows) this.#elsewhere.set(name, `the workflow ${name}`)
     for (const { name } of module.activities) this.#elsewhere.set(name, `the activity ${name}`)
@@ -168,6 +184,10 @@ type DeclaredFunction = Pick<HirFunction, 'name' | 'params' | 'body' | 'span'>
 function declared({ name, params, body, span }: DeclaredFunction): Declared {
   const names = params.map(param => param.name)
   return { unit: { name, params: names, at: span.start, defaults: [], size: 0, run: () => null }, params, body }
+}
+
+function routeFunction(route: HirRoute): DeclaredFunction {
+  return { name: route.route_contract, params: routeParameters(route), body: route.body, span: route.span }
 }
 
 function constructorValue(name: string, fields: readonly string[]): Value {
