@@ -2,26 +2,47 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Why a program ended, or could not begin. */
 export const runErrors = errorTable({
+  RUN_ACTOR_BUSY: { message: 'An actor asked itself, by way of others, and would wait for ever.', status: 409 },
+  RUN_ACTOR_VERSION: { message: 'The state of an agent is of a version that it cannot migrate.', status: 409 },
   RUN_ARGUMENTS: { message: 'A function was called with arguments that it does not take.', status: 400 },
   RUN_ASSERTION: { message: 'An assertion or a condition of a function does not hold.', status: 422 },
+  RUN_BODY: { message: 'The body of a request is not what the program reads.', status: 400 },
   RUN_CANCELLED: { message: 'A program was stopped by whoever ran it.', status: 499 },
   RUN_CAPABILITY_DENIED: { message: 'A program used what it was not granted.', status: 403 },
   RUN_CRASHED: { message: 'The thread of a program ended without an answer.', status: 500 },
   RUN_DIVISION_BY_ZERO: { message: 'A number was divided by zero.', status: 422 },
   RUN_HOST_FAILED: { message: 'What a program asked of its host failed there.', status: 500 },
   RUN_INDEX: { message: 'A list, a text or a record does not have what was asked of it.', status: 422 },
+  RUN_LIVE_GONE: { message: 'Changes that a client has not seen are no longer written down.', status: 410 },
+  RUN_LIVE_UNKNOWN: { message: 'A program announces nothing under the name that was asked for.', status: 404 },
   RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
   RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },
   RUN_NO_MATCH: { message: 'No arm of a match takes the value.', status: 422 },
   RUN_OVERFLOW: { message: 'The result of a calculation has no room in 64 bits.', status: 422 },
   RUN_PANIC: { message: 'A program gave up.', status: 422 },
+  RUN_REFUSED: { message: 'A function of a program answered with an Error.', status: 500 },
   RUN_RESULT: { message: 'What a function gave is not of the type that it promises.', status: 500 },
+  RUN_SCHEMA_LOSSY: { message: 'A database would lose something by a change of the tables of a program.', status: 409 },
+  RUN_SCHEMA_REFUSED: { message: 'A database cannot have the tables that a program declares.', status: 409 },
   RUN_STACK_LIMIT: { message: 'Functions call each other deeper than they may.', status: 422 },
   RUN_STEP_LIMIT: { message: 'A program took more steps than it may.', status: 413 },
   RUN_TIME_LIMIT: { message: 'A program ran longer than it may.', status: 504 },
   RUN_TYPE: { message: 'A value does not have the type that it is used with.', status: 422 },
   RUN_UNDEFINED: { message: 'Nothing has the name that a program uses.', status: 422 },
-  RUN_UNSUPPORTED: { message: 'A program uses something that cannot be run here.', status: 501 }
+  RUN_UNSUPPORTED: { message: 'A program uses something that cannot be run here.', status: 501 },
+  RUN_WORKFLOW_CHANGED: { message: 'A workflow does not do again what a run of it has done.', status: 409 },
+  RUN_WORKFLOW_FAILED: { message: 'A run of a workflow has failed or was cancelled.', status: 422 },
+  RUN_WORKFLOW_LOST: { message: 'A run was cancelled, or taken over, while it was run.', status: 409 },
+  RUN_WORKFLOW_PENDING: {
+    message: 'A run of a workflow takes longer than its caller may wait, and goes on.',
+    status: 503
+  },
+  RUN_WORKFLOW_TRANSACTION: { message: 'A workflow cannot be waited for inside of a transaction.', status: 409 },
+  RUN_WORKFLOW_UNKNOWN: { message: 'There is no such workflow, or no such run.', status: 404 },
+  RUN_WORKFLOW_UNREPEATABLE: {
+    message: 'A workflow does itself what it could not do again in the same way.',
+    status: 422
+  }
 })
 
 export type RunErrorCode = keyof typeof runErrors.specs

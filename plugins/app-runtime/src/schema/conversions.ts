@@ -93,5 +93,6 @@ const CONVERSIONS: Partial<Record<ColumnKind, Partial<Record<ColumnKind, Convers
 /** Null where no value of the one kind makes one of the other. */
 export function conversion(from: Pick<ColumnType, 'kind' | 'declared'>, to: ColumnType): Conversion | null {
   if (from.declared === to.declared) return keep
+  if (from.kind === to.kind && to.kind !== 'json' && to.kind !== 'vector') return keep
   return CONVERSIONS[from.kind]?.[to.kind] ?? null
 }

@@ -1,0 +1,232 @@
+import { columnDefinition, createTable, type DesiredTable, fillSearchTable } from './desired-schema.ts'
+import type { ExistingSchema, ExistingTable } from './existing-schema.ts'
+import { quoted } from './names.ts'
+import type { SchemaStep, StepLevel } from './plan.ts'
+import { type ColumnsPlan, planColumns, rebuildStatements } from './plan-columns.ts'
+
+export interface TablePlan {
+  readonly steps: readonly SchemaStep[]
+  readonly statements: readonly string[]
+}
+
+export interface TableQuestion {
+  readonly desired: DesiredTable
+  readonly existing: ExistingSchema
+  /** What the program, or else another one, has made of the table; null where no program has. */
+  readonly recorded: DesiredTable | null
+  /** What other programs have made of it. */
+  readonly others: readonly { readonly program: string; readonly definition: DesiredTable }[]
+  /** What the table was called in the database; null where it was not renamed. */
+  readonly formerName: string | null
+  /** New names of columns by old ones, which are in lower case. */
+  readonly renames: ReadonlyMap<string, string>
+  /** Number of rows of a table for which a condition holds. */
+  readonly count: (table: string, condition: string) => Promise<number>
+  /** Names of tables with a foreign key to a table. */
+  readonly referrers: (table: string) => Promise<readonly string[]>
+}
+
+/** What has to happen to one table. */
+export async function planTable(question: TableQuestion): Promise<TablePlan> {
+  const { desired, existing, formerName } = question
+  const table = existing.tables.get(formerName ?? desired.name)
+  const refusal = refusalOf(question, table)
+  if (refusal !== null) return { steps: [refusal], statements: [] }
+  if (table === undefined) return createdTable(desired)
+  return new TableChange(question, table).plan()
+}
+
+/** Statements that make a table where there is none. */
+export function createdStatements({ name, columns, objects, search }: DesiredTable): string[] {
+  return [createTable(name, columns), ...(search === null ? [] : [search.sql]), ...objects.map(({ sql }) => sql)]
+}
+
+function createdTable(desired: DesiredTable): TablePlan {
+  const { declared, columns } = desired
+  const step = stepOf(
+    desired,
+    'safe',
+    `is new, with the columns ${columns.map(({ name }) => name).join(', ') || '_id'}`
+  )
+  return { steps: [{ ...step, table: declared }], statements: createdStatements(desired) }
+}
+
+/** Why the table cannot be the program's; null where it can. */
+function refusalOf(
+  { desired, existing, recorded, formerName }: TableQuestion,
+  table: ExistingTable | undefined
+): SchemaStep | null {
+  const { name, declared, columns, objects, search } = desired
+  const refused = (says: string): SchemaStep => stepOf(desired, 'refused', says, `call ${declared} something else`)
+  if (formerName !== null && table === undefined)
+    return refused(`cannot have been called ${formerName}: there is no such table`)
+  if (formerName !== null && existing.names.has(name)) return refused(`is there already, beside ${formerName}`)
+  if (formerName !== null && recorded === null)
+    return refused(`cannot take the place of ${formerName}, which no program has made`)
+  if (table === undefined && existing.names.has(name))
+    return refused(`needs the name ${name}, which something else in the database has`)
+  const own = new Set([...(table?.objects.keys() ?? []), ...(recorded === null ? [] : namesOf(recorded))])
+  const taken = [...objects.map(object => object.name), ...(search === null ? [] : [search.name])].find(
+    each => existing.names.has(each.toLowerCase()) && !own.has(each) && existing.virtual.get(each) !== search?.sql
+  )
+  if (taken !== undefined) return refused(`needs the name ${taken}, which something else in the database has`)
+  if (table === undefined || (recorded !== null && table.isKeyed)) return null
+  const fits =
+    table.isKeyed &&
+    table.columns.length === columns.length &&
+    columns.every(column =>
+      table.columns.some(
+        each =>
+          each.name === column.name &&
+          each.type.toUpperCase() === column.sql &&
+          each.nullable === column.nullable &&
+          each.default === column.default
+      )
+    )
+  return fits ? null : refused(`would be the table ${name}, which the database has and no program has made`)
+}
+
+function namesOf({ objects, search }: DesiredTable): string[] {
+  return [...objects.map(({ name }) => name), ...(search === null ? [] : [search.name])]
+}
+
+function stepOf({ declared }: DesiredTable, level: StepLevel, says: string, wayOut: string | null = null): SchemaStep {
+  return { level, table: declared, column: null, says, wayOut }
+}
+
+class TableChange {
+  readonly #question: TableQuestion
+  readonly #table: ExistingTable
+  readonly #steps: SchemaStep[] = []
+
+  constructor(question: TableQuestion, table: ExistingTable) {
+    this.#question = question
+    this.#table = table
+  }
+
+  async plan(): Promise<TablePlan> {
+    const { desired, existing, recorded, formerName, renames, count } = this.#question
+    const table = this.#table
+    const counts = new Map<string, number>()
+    const columns = await planColumns({
+      desired,
+      existing: table,
+      recorded,
+      renames,
+      count: async condition => {
+        const known = counts.get(condition)
+        const found = known ?? (await count(table.name, condition))
+        counts.set(condition, found)
+        return found
+      }
+    })
+    if (formerName !== null) this.#steps.push(stepOf(desired, 'safe', `was called ${table.name}`))
+    this.#steps.push(...columns.steps)
+    const isMade = columns.rebuild || formerName !== null
+    if (isMade) await this.#refuseReferred()
+    const before = this.#dropped(isMade)
+    const search = this.#search(existing.virtual, isMade)
+    const after = this.#created(isMade)
+    const statements = [...search.before, ...before, ...this.#changed(columns), ...search.after, ...after]
+    return { steps: this.#steps, statements }
+  }
+
+  /** SQLite would remove, or forget, what other tables hold of a table that is dropped. */
+  async #refuseReferred(): Promise<void> {
+    const { desired, referrers } = this.#question
+    const tables = await referrers(this.#table.name)
+    if (tables.length === 0) return
+    const says = `cannot be made anew, since foreign keys of ${tables.join(', ')} refer to it`
+    this.#steps.push(stepOf(desired, 'refused', says, 'drop these foreign keys first'))
+  }
+
+  #changed(columns: ColumnsPlan): string[] {
+    const { desired, formerName } = this.#question
+    const { name } = desired
+    const rename = formerName === null ? [] : [`ALTER TABLE ${quoted(this.#table.name)} RENAME TO ${quoted(name)}`]
+    if (columns.rebuild) {
+      const create = (next: string): string => createTable(next, desired.columns)
+      return [...rename, ...rebuildStatements(name, create, desired.columns, columns.values)]
+    }
+    return [
+      ...rename,
+      ...columns.additions.map(column => `ALTER TABLE ${quoted(name)} ADD COLUMN ${columnDefinition(column)}`)
+    ]
+  }
+
+  /** Names of the objects that were made by programs; what others made by hand is theirs. */
+  get #ours(): Set<string> {
+    const { recorded, others } = this.#question
+    return new Set(
+      [recorded, ...others.map(({ definition }) => definition)].flatMap(each => (each === null ? [] : namesOf(each)))
+    )
+  }
+
+  /** What other programs need is kept. */
+  get #needed(): Set<string> {
+    return new Set(this.#question.others.flatMap(({ definition }) => namesOf(definition)))
+  }
+
+  #dropped(isMade: boolean): string[] {
+    const { desired } = this.#question
+    const [ours, needed] = [this.#ours, this.#needed]
+    const wanted = new Map(desired.objects.map(({ name, sql }) => [name, sql]))
+    return [...this.#table.objects].flatMap(([name, { type, sql }]) => {
+      const drop = [`DROP ${type.toUpperCase()} ${quoted(name)}`]
+      if (isMade || (wanted.has(name) && wanted.get(name) !== sql)) return drop
+      if (wanted.has(name) || !ours.has(name) || needed.has(name)) return []
+      if (type === 'index') this.#steps.push(stepOf(desired, 'safe', `loses its index ${name}`))
+      return drop
+    })
+  }
+
+  #created(isMade: boolean): string[] {
+    const { desired } = this.#question
+    const [ours, needed] = [this.#ours, this.#needed]
+    const { objects } = this.#table
+    const wanted = new Set(desired.objects.map(({ name }) => name))
+    const created = desired.objects.filter(({ name, sql }) => isMade || objects.get(name)?.sql !== sql)
+    for (const { type, name, sql } of created) {
+      const known = objects.get(name)
+      if (type === 'index' && known?.sql !== sql)
+        this.#steps.push(
+          stepOf(desired, 'safe', known === undefined ? `gets the index ${name}` : `gets another index ${name}`)
+        )
+    }
+    const isLive = (names: readonly { readonly name: string }[]): boolean =>
+      names.some(({ name }) => name.endsWith('_live_insert'))
+    const wasLive = objects.has(`${this.#table.name}_live_insert`)
+    if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'has its changes announced'))
+    // A table that is made anew has lost what others had put on it.
+    const others = isMade
+      ? [...objects]
+          .filter(([name]) => !wanted.has(name) && (!ours.has(name) || needed.has(name)))
+          .map(([, { sql }]) => sql)
+      : []
+    return [...created.map(({ sql }) => sql), ...others]
+  }
+
+  /** The full-text table: its rows are made anew from those of the table. */
+  #search(
+    virtual: ReadonlyMap<string, string>,
+    isMade: boolean
+  ): { readonly before: string[]; readonly after: string[] } {
+    const { desired, recorded, others } = this.#question
+    const needed = others.find(({ definition }) => definition.search !== null)?.definition.search ?? null
+    const former = recorded?.search ?? null
+    const wanted = desired.search ?? needed
+    const name = wanted?.name ?? former?.name
+    if (name === undefined) return { before: [], after: [] }
+    const current = former === null ? undefined : virtual.get(former.name)
+    const hasCurrent = current !== undefined && former !== null
+    if (!isMade && wanted !== null && virtual.get(wanted.name) === wanted.sql) return { before: [], after: [] }
+    const before = hasCurrent ? [`DROP TABLE ${quoted(former.name)}`] : []
+    if (wanted === null) {
+      if (hasCurrent) this.#steps.push(stepOf(desired, 'safe', 'is no longer searched for words'))
+      return { before, after: [] }
+    }
+    if (current !== wanted.sql)
+      this.#steps.push(stepOf(desired, 'safe', `can be searched for words of ${wanted.columns.join(', ')}`))
+    return { before, after: [wanted.sql, fillSearchTable(wanted.name)] }
+  }
+}

@@ -1,0 +1,20 @@
+import type { SchemaPlan, SchemaStep, StepLevel } from './plan.ts'
+
+const MARKS: Readonly<Record<StepLevel, string>> = { safe: '+', lossy: '-', refused: '!', kept: '=' }
+const WORDS: Readonly<Record<StepLevel, string>> = {
+  safe: '',
+  lossy: ' [loses data]',
+  refused: ' [not possible]',
+  kept: ''
+}
+
+/** A line for each difference: `+` for what keeps everything, `-` for a loss, `!` for what cannot be, `=` for what stays. */
+export function planText({ steps }: Pick<SchemaPlan, 'steps'>): string {
+  return steps.map(stepText).join('\n')
+}
+
+function stepText({ level, table, column, says, wayOut }: SchemaStep): string {
+  const what = column === null ? table : `${table}.${column}`
+  const head = `  ${MARKS[level]} ${what}${what === '' ? '' : ' '}${says}${WORDS[level]}`
+  return wayOut === null ? head : `${head}\n      ${wayOut}`
+}

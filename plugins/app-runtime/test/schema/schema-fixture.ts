@@ -1,0 +1,57 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseStore, SqlValue } from '@svc/contracts'
+import t from 'tap'
+import { openFile } from '../../../database/src/store/local-store.ts'
+import { migrateSchema, type SchemaOptions, type SchemaOutcome } from '../../src/schema/migrate.ts'
+import { programFrom } from '../run-program.ts'
+
+/** A project with its database, gone when the test's file ends. */
+export const project = mkdtempSync(join(tmpdir(), 'schema-'))
+const stores: DatabaseStore[] = []
+let files = 0
+
+t.teardown(async () => {
+  for (const store of stores) await store.close()
+  await rm(project, { recursive: true })
+})
+
+export function freshName(): string {
+  files += 1
+  return join(project, `${files}.db`)
+}
+
+export async function openStore(file = freshName()): Promise<DatabaseStore> {
+  const store = await openFile(file, { busyTimeoutMs: 5_000, synchronous: 'normal' })
+  stores.push(store)
+  return store
+}
+
+/** Gives the database the tables of a program, whose file is there. */
+export async function apply(
+  store: DatabaseStore,
+  source: string,
+  { path = 'app.vox', ...options }: Partial<SchemaOptions> & { readonly path?: string } = {}
+): Promise<SchemaOutcome> {
+  writeFileSync(join(project, path), source)
+  return migrateSchema(store, programFrom(source, false, path), { projectRoot: project, ...options })
+}
+
+/** What became of each step, in short: `safe Note.body is new …`. */
+export function said({ plan }: SchemaOutcome): string[] {
+  return plan.steps.map(
+    ({ level, table, column, says }) => `${level} ${column === null ? table : `${table}.${column}`} ${says}`
+  )
+}
+
+export async function rowsOf(store: DatabaseStore, sql: string): Promise<readonly (readonly SqlValue[])[]> {
+  return (await store.query(sql)).rows
+}
+
+/** Names of everything in the database that is not SQLite's, or a shadow of something else. */
+export async function namesIn(store: DatabaseStore): Promise<string[]> {
+  const rows = await rowsOf(store, "SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
+  return rows.map(([name]) => String(name)).filter(name => !/_fts_(data|idx|docsize|config)$|shadow/.test(name))
+}
