@@ -172,11 +172,10 @@ class TableChange {
     const [ours, needed] = [this.#ours, this.#needed]
     const wanted = new Map(desired.objects.map(({ name, sql }) => [name, sql]))
     return [...this.#table.objects].flatMap(([name, { type, sql }]) => {
-      const drop = [`DROP ${type.toUpperCase()} ${quoted(name)}`]
-      if (isMade || (wanted.has(name) && wanted.get(name) !== sql)) return drop
-      if (wanted.has(name) || !ours.has(name) || needed.has(name)) return []
-      if (type === 'index') this.#steps.push(stepOf(desired, 'safe', `loses its index ${name}`))
-      return drop
+      const isLost = !wanted.has(name) && ours.has(name) && !needed.has(name)
+      if (isLost && type === 'index') this.#steps.push(stepOf(desired, 'safe', `loses its index ${name}`))
+      const isChanged = wanted.has(name) && wanted.get(name) !== sql
+      return isMade || isLost || isChanged ? [`DROP ${type.toUpperCase()} ${quoted(name)}`] : []
     })
   }
 
