@@ -58,7 +58,8 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
           else output.push(line)
         },
         // Lines of its log are of no use to who asked.
-        report: () => undefined
+        report: () => undefined,
+        failed: () => undefined
       },
       call.signal
     )
@@ -66,9 +67,9 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
       const { code, message, calls } = ending.failure
       return { ok: false, output, cut, error: { code, message, calls: [...calls] } }
     }
-    const { refused } = ending.outcome
+    const { refused, exit } = ending.outcome
     return {
-      ok: refused === null,
+      ok: refused === null && (exit ?? 0) === 0,
       output,
       cut,
       error: refused === null ? null : { code: null, message: refused, calls: [] }

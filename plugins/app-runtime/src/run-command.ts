@@ -44,8 +44,8 @@ export function runProgram(runner: Runner): CommandHandler {
     if (program === null) return 1
     const ending = await runner.run(program, { work: { kind: 'run' }, args, seed }, listenerOf(io), io.signal)
     if (!ending.ok) return tellFailure(ending.failure, io)
-    const { refused } = ending.outcome
-    if (refused === null) return 0
+    const { refused, exit } = ending.outcome
+    if (refused === null) return exit ?? 0
     io.stderr.write(io.json ? `${JSON.stringify({ error: { message: refused } })}\n` : `error: ${refused}\n`)
     return 1
   }
@@ -59,6 +59,9 @@ export function listenerOf(io: CommandIo): Listener {
     },
     report(message) {
       if (message.kind === 'log') io.stderr.write(`${message.level}: ${message.text}\n`)
+    },
+    failed(error, kind) {
+      io.stderr.write(`error: ${kind} failed: ${error instanceof Error ? error.message : String(error)}\n`)
     }
   }
 }

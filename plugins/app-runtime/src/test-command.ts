@@ -58,7 +58,8 @@ export function runTestFiles(runner: Runner, iterations: () => number): CommandH
               const result = { ...message.result, file: source.path }
               results.push(result)
               if (!io.json) io.stdout.write(lineOf(result))
-            }
+            },
+            failed: listenerOf(io).failed
           },
           io.signal
         )

@@ -39,7 +39,9 @@ export function hostOf(lines: string[], capabilities: readonly Capability[] = CA
     random: () => 0.5,
     args: [],
     capabilities: new Set(capabilities),
-    sleep: () => undefined
+    sleep: () => undefined,
+    bridge: null,
+    ending: []
   }
 }
 

@@ -1,3 +1,6 @@
+import type { Bridge } from '../threads/bridge.ts'
+import type { Durable } from './durable.ts'
+
 /** What a program may be granted beyond calculating. */
 export type Capability = 'fs' | 'process' | 'env' | 'net' | 'secrets'
 
@@ -17,4 +20,18 @@ export interface Host {
   readonly capabilities: ReadonlySet<Capability>
   /** Milliseconds. */
   sleep(duration: number): void
+  /** How the main thread is asked; null where there is none. */
+  readonly bridge: Bridge | null
+  /** What is done when the program has ended; null for one that is served and does not end. */
+  readonly ending: (() => void)[] | null
+}
+
+/** Ends a program that is not served, from wherever it is thrown. */
+export class Exit extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`exit ${code}`)
+    this.code = code
+  }
 }

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from 'node:v8'
+import type { WorkflowExecution } from '../workflows/execution.ts'
 import { fail } from './failure.ts'
 import type { Host } from './host.ts'
 import type { Value } from './value.ts'
@@ -37,6 +38,10 @@ export class Machine {
   returned: Value = null
   depth = 0
   mostDepth = 0
+  /** The turn at a workflow that the program is in; null outside of workflows, and within their activities. */
+  workflow: WorkflowExecution | null = null
+  /** What `with` says of the call that is made next. */
+  options: Value = null
   readonly host: Host
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
   #stepsLeft = 0
@@ -55,6 +60,33 @@ export class Machine {
     this.depth = 0
     this.mostDepth = limits.depth
     this.fuel = 0
+    this.workflow = null
+    this.options = null
+  }
+
+  /** Milliseconds that the program may go on. */
+  timeLeft(): number {
+    return this.#deadline - performance.now()
+  }
+
+  /** Runs with less time, where that is less: what takes longer ends with `RUN_TIME_LIMIT`. */
+  within<A>(milliseconds: number, run: () => A): A {
+    const before = [this.#deadline, this.#limits] as const
+    const deadline = performance.now() + milliseconds
+    if (deadline < this.#deadline) {
+      this.#deadline = deadline
+      this.#limits = { ...this.#limits, milliseconds }
+      // The clock is looked at before much else is done.
+      this.#stepsLeft += this.fuel
+      this.fuel = 0
+    }
+    try {
+      const result = run()
+      if (performance.now() > this.#deadline) fail('RUN_TIME_LIMIT', `it ran longer than ${milliseconds} ms`)
+      return result
+    } finally {
+      ;[this.#deadline, this.#limits] = before
+    }
   }
 
   /** Called when the fuel has run out; gives the next stretch, or ends the program. */
@@ -67,6 +99,11 @@ export class Machine {
     const given = Math.min(needed + STRETCH, this.#stepsLeft)
     this.#stepsLeft -= given
     this.fuel += given
+  }
+
+  /** What is left of the time that the program may run: at least 1. */
+  millisecondsLeft(): number {
+    return Math.max(1, this.#deadline - performance.now())
   }
 
   /** Counts steps of the host on behalf of the program: the elements of a list that is sorted, and the like. */

@@ -8,8 +8,12 @@ import { elementCount } from './methods/call-method.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg } from './native.ts'
 import { intOf } from './operators.ts'
 import { FILES } from './std/files.ts'
+import { FORMAT_FUNCTIONS } from './std/formats.ts'
+import { REQUESTS } from './std/http.ts'
+import { DATA_FILES } from './std/io.ts'
 import { JSON_FUNCTIONS } from './std/json.ts'
 import { MATHEMATICS } from './std/math.ts'
+import { MOBILE } from './std/mobile.ts'
 import { PROCESSES } from './std/processes.ts'
 import { REGULAR_EXPRESSIONS } from './std/regex.ts'
 import { typeName } from './type-name.ts'
@@ -113,6 +117,10 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...MATHEMATICS,
     ...JSON_FUNCTIONS,
     ...REGULAR_EXPRESSIONS,
+    ...REQUESTS,
+    ...FORMAT_FUNCTIONS,
+    ...DATA_FILES,
+    ...MOBILE,
     ...FILES,
     ...PROCESSES
   })

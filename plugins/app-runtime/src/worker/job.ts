@@ -3,6 +3,7 @@ import type { ErrorPlace } from '@svc/plugin-sdk'
 import type { RunErrorCode } from '../errors.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
+import type { BridgeEnd } from '../threads/bridge.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 
 /** What the thread of a program is given. */
@@ -16,6 +17,7 @@ export interface Job {
   readonly work: RunWork | TestWork
   /** Lines that were sent and not written yet, as one int: a program that prints faster than they are written waits. */
   readonly unwritten: SharedArrayBuffer
+  readonly bridge: BridgeEnd
 }
 
 export interface RunWork {
@@ -37,9 +39,11 @@ export type Report =
   | { readonly kind: 'done'; readonly outcome: Outcome }
   | { readonly kind: 'failed'; readonly failure: RunFailure }
 
-/** `refused` is what was in the Error that main returned. */
 export interface Outcome {
+  /** What was in the Error that main returned. */
   readonly refused: string | null
+  /** What the program ended itself with. */
+  readonly exit: number | null
 }
 
 export interface RunFailure {

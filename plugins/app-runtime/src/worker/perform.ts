@@ -2,24 +2,33 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
 import type { RunErrorCode } from '../errors.ts'
 import { display } from '../interpreter/display.ts'
-import type { Host } from '../interpreter/host.ts'
+import { Exit, type Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
 import { Tagged } from '../interpreter/value.ts'
 import { mainArguments } from '../main-arguments.ts'
 import { runTests } from '../testing/run-tests.ts'
+import { bridgeTo } from '../threads/bridge.ts'
 import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
 /** Does the work of a job in this thread. Throws what ended the program. */
 export function perform(job: Job, report: (message: Report) => void): Outcome {
   const { program, limits, work } = job
-  const interpreter = new Interpreter(program, hostOf(job, report))
-  if (work.kind === 'test') {
-    runTests(interpreter, program, { ...work, limits }, result => report({ kind: 'test', result }))
-    return { refused: null }
+  const host = hostOf(job, report)
+  const interpreter = new Interpreter(program, host)
+  try {
+    if (work.kind === 'test') {
+      runTests(interpreter, program, { ...work, limits }, result => report({ kind: 'test', result }))
+      return { refused: null, exit: null }
+    }
+    const result = interpreter.call('main', mainArguments(program, job.args), limits)
+    const isRefusal = result instanceof Tagged && result.tag === 'Error'
+    return { refused: isRefusal ? display(result.fields[0] ?? null) : null, exit: null }
+  } catch (thrown) {
+    if (thrown instanceof Exit) return { refused: null, exit: thrown.code }
+    throw thrown
+  } finally {
+    for (const end of host.ending ?? []) end()
   }
-  const result = interpreter.call('main', mainArguments(program, job.args), limits)
-  const isRefusal = result instanceof Tagged && result.tag === 'Error'
-  return { refused: isRefusal ? display(result.fields[0] ?? null) : null }
 }
 
 function hostOf(job: Job, report: (message: Report) => void): Host {
@@ -38,7 +47,9 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     capabilities: new Set(job.capabilities),
     sleep: duration => {
       Atomics.wait(idle, 0, 0, duration)
-    }
+    },
+    bridge: bridgeTo(job.bridge),
+    ending: []
   }
 }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { answerBridge } from '../threads/bridge.ts'
+import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
 /** The script lies beside the compiled plugin; threads take no sources. */
@@ -17,6 +19,8 @@ export interface Listener {
   /** Resolves when the line was taken. */
   print(line: string): void | Promise<void>
   report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
+  /** Is told what went wrong in the host, of which the program only learns that it did. */
+  failed(error: unknown, kind: string): void
 }
 
 export type Ending =
@@ -25,7 +29,7 @@ export type Ending =
 
 /** Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. */
 export async function runInThread(
-  job: Omit<Job, 'unwritten'>,
+  job: Omit<Job, 'unwritten' | 'bridge'>,
   listener: Listener,
   signal: AbortSignal
 ): Promise<Ending> {
@@ -34,8 +38,11 @@ export async function runInThread(
   const unwritten = new SharedArrayBuffer(4)
   const counter = new Int32Array(unwritten)
   const megabytes = Math.ceil(job.limits.bytes / 2 ** 20)
+  const { port1, port2 } = new MessageChannel()
+  const answered = new SharedArrayBuffer(4)
   const worker = new Worker(SCRIPT, {
-    workerData: { ...job, unwritten } satisfies Job,
+    workerData: { ...job, unwritten, bridge: { port: port2, answered } } satisfies Job,
+    transferList: [port2],
     // Without the loaders and flags that the process was started with.
     execArgv: [],
     env: job.capabilities.some(each => each === 'env' || each === 'process') ? process.env : {},
@@ -82,7 +89,10 @@ export async function runInThread(
           )
         : failed('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
   })
+  const over = new AbortController()
+  answerBridge({ port: port1, answered }, over.signal, HTTP_ANSWERS, listener.failed)
   await once(worker, 'exit')
+  over.abort()
   clearTimeout(alarm)
   signal.removeEventListener('abort', cancel)
   await written

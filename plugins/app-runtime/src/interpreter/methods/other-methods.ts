@@ -102,13 +102,18 @@ const member = (is: (value: unknown) => boolean, type: string) =>
     return is(data[key]) ? ok(jsonValue(data[key])) : error(`${key} of the JSON is no ${type}`)
   })
 
+function isInt64(data: unknown): boolean {
+  return typeof data === 'bigint' && BigInt.asIntN(64, data) === data
+}
+
 export const JSON_METHODS: Methods<Json> = {
   get_str: member(value => typeof value === 'string', 'str'),
-  get_int: member(value => Number.isSafeInteger(value), 'int'),
+  get_int: member(value => Number.isSafeInteger(value) || isInt64(value), 'int'),
   get_float: method(1, 1, ({ data }, args) => {
     const key = textArg(args, 0)
     const value = isObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
-    return typeof value === 'number' ? ok(new Float(value)) : error(`the JSON has no number ${key}`)
+    const isNumber = typeof value === 'number' || typeof value === 'bigint'
+    return isNumber ? ok(new Float(Number(value))) : error(`the JSON has no number ${key}`)
   }),
   get_bool: member(value => typeof value === 'boolean', 'bool'),
   get_object: member(isObject, 'object'),

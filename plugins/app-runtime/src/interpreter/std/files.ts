@@ -1,6 +1,7 @@
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -10,6 +11,8 @@ import {
   unlinkSync,
   writeFileSync
 } from 'node:fs'
+import { basename, join } from 'node:path'
+import { globSync } from 'tinyglobby'
 import { type Native, native, textArg } from '../native.ts'
 import { error, ok, type Value } from '../value.ts'
 
@@ -59,5 +62,52 @@ export const FILES: Readonly<Record<string, Native>> = {
     2,
     done((from, to) => copyFileSync(from, to))
   ),
-  'std.fs.canonicalize': file(1, path => ok(realpathSync(path)))
+  'std.fs.canonicalize': file(1, path => ok(realpathSync(path))),
+  'std.fs.stat': file(1, path => ok(entryOf(path))),
+  'std.fs.list_dir_detailed': file(1, path =>
+    ok(
+      readdirSync(path)
+        .sort()
+        .map(name => entryOf(join(path, name)))
+    )
+  ),
+  'std.fs.glob': file(1, pattern =>
+    ok(globSync(pattern, { dot: true, onlyFiles: false, expandDirectories: false }).sort())
+  ),
+  'std.fs.read_bytes': native(
+    1,
+    1,
+    (args, machine) => {
+      try {
+        const bytes = readFileSync(textArg(args, 0))
+        machine.allocate(8 * bytes.length)
+        return ok([...bytes])
+      } catch (cause) {
+        return error((cause as Error).message)
+      }
+    },
+    'fs'
+  )
+}
+
+/** A link is told as what it leads to, and that it is one. */
+function entryOf(path: string): Value {
+  const isSymlink = lstatSync(path).isSymbolicLink()
+  const { size, mtimeMs, isDir, isFile } = targetOf(path)
+  return new Map<string, Value>(
+    Object.entries({
+      name: basename(path),
+      path,
+      size,
+      modified_ms: Math.floor(mtimeMs),
+      is_dir: isDir,
+      is_file: isFile,
+      is_symlink: isSymlink
+    })
+  )
+}
+
+function targetOf(path: string): { size: number; mtimeMs: number; isDir: boolean; isFile: boolean } {
+  const stats = statSync(path, { throwIfNoEntry: false }) ?? lstatSync(path)
+  return { size: stats.size, mtimeMs: stats.mtimeMs, isDir: stats.isDirectory(), isFile: stats.isFile() }
 }

@@ -1,9 +1,11 @@
-import { isObject, jsonValue, toJson } from '../json.ts'
+import { parseJson, printJson } from '../../wire/json-text.ts'
+import { isObject, jsonValue } from '../json.ts'
 import { type Native, native, textArg } from '../native.ts'
+import { toJson } from '../to-json.ts'
 import { error, Float, Json, ok, type Value } from '../value.ts'
 
 const write = native(1, 1, ([value = null], machine) => {
-  const text = JSON.stringify(toJson(value))
+  const text = printJson(toJson(value))
   machine.allocate(2 * text.length)
   return text
 })
@@ -18,7 +20,7 @@ export const JSON_FUNCTIONS: Readonly<Record<string, Native>> = {
     return at(args, found => (typeof found === 'string' ? ok(found) : error(`${args[1]} is no str`)))
   }),
   'std.json.read_f64': native(2, 2, args => {
-    return at(args, found => (typeof found === 'number' ? ok(new Float(found)) : error(`${args[1]} is no number`)))
+    return at(args, found => (isNumber(found) ? ok(new Float(Number(found))) : error(`${args[1]} is no number`)))
   }),
   'std.json.quote': native(1, 1, args => JSON.stringify(textArg(args, 0))),
   'std.json.stringify': write,
@@ -29,7 +31,7 @@ export const JSON_FUNCTIONS: Readonly<Record<string, Native>> = {
 function parsed(text: string, use: (data: unknown) => Value): Value {
   let data: unknown
   try {
-    data = JSON.parse(text)
+    data = parseJson(text)
   } catch (cause) {
     return error(`no JSON: ${(cause as Error).message}`)
   }
@@ -48,4 +50,8 @@ function at(args: readonly Value[], use: (found: unknown) => Value): Value {
     }
     return use(found)
   })
+}
+
+function isNumber(data: unknown): data is number | bigint {
+  return typeof data === 'number' || typeof data === 'bigint'
 }

@@ -1,6 +1,11 @@
-import { spawnSync } from 'node:child_process'
-import { listArg, type Native, native, textArg } from '../native.ts'
+import { spawn, spawnSync } from 'node:child_process'
+import which from 'which'
+import { parseJson } from '../../wire/json-text.ts'
+import { fail } from '../failure.ts'
+import { Exit } from '../host.ts'
+import { intArg, listArg, type Native, native, textArg } from '../native.ts'
 import { error, NONE, ok, some, type Value } from '../value.ts'
+import { read } from './formats.ts'
 
 /** Output of a command that is kept. */
 const MOST_OUTPUT = 64 * 1024 * 1024
@@ -8,15 +13,7 @@ const MOST_OUTPUT = 64 * 1024 * 1024
 /** Other programs and the environment, for programs that were granted them. */
 export const PROCESSES: Readonly<Record<string, Native>> = {
   'std.process.run': native(2, 2, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
-  'std.process.run_capture': native(
-    2,
-    2,
-    args =>
-      ran(args, 'pipe', ({ exit, stdout, stderr }) =>
-        ok(new Map<string, Value>(Object.entries({ exit, stdout, stderr })))
-      ),
-    'process'
-  ),
+  'std.process.run_capture': native(2, 2, args => ran(args, 'pipe', captured), 'process'),
   'std.process.run_capture_lines': native(
     2,
     2,
@@ -28,12 +25,76 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     },
     'process'
   ),
+  'std.process.run_capture_json': native(
+    2,
+    2,
+    args =>
+      ran(args, 'pipe', ({ exit, stdout, stderr }) => {
+        if (exit !== 0) return error(`${textArg(args, 0)} ended with ${exit}: ${stderr.trim()}`)
+        return read('JSON', () => parseJson(stdout))
+      }),
+    'process'
+  ),
+  'std.process.run_ex': native(4, 4, args => ran(args, 'inherit', ({ exit }) => ok(exit)), 'process'),
+  'std.process.run_capture_ex': native(4, 4, args => ran(args, 'pipe', captured), 'process'),
+  'std.process.exec': native(
+    2,
+    2,
+    args =>
+      ran(args, 'inherit', ({ exit }) => (exit === 0 ? ok(null) : error(`${textArg(args, 0)} ended with ${exit}`))),
+    'process'
+  ),
+  'std.process.which': native(
+    1,
+    1,
+    args => {
+      const found = which.sync(textArg(args, 0), { nothrow: true })
+      return found === null ? NONE : some(found)
+    },
+    'process'
+  ),
+  'std.process.spawn_background': native(
+    2,
+    2,
+    args => {
+      const child = spawn(textArg(args, 0), textsOf(args, 1), { stdio: 'ignore', detached: true })
+      // That it could not be started is told by an event, which nobody may wait for here.
+      child.on('error', () => undefined)
+      child.unref()
+      return child.pid === undefined ? error(`${textArg(args, 0)} cannot be started`) : ok(child.pid)
+    },
+    'process'
+  ),
+  'std.process.register_exit_command': native(
+    2,
+    2,
+    (args, { host }) => {
+      const [command, given] = [textArg(args, 0), textsOf(args, 1)]
+      if (host.ending === null) return error('a program that is served does not end')
+      host.ending.push(() => void spawnSync(command, given, { stdio: 'inherit' }))
+      return ok(null)
+    },
+    'process'
+  ),
+  'std.process.exit': native(1, 1, (args, { host }) => {
+    if (host.ending === null) fail('RUN_UNSUPPORTED', 'a program that is served cannot end the process')
+    throw new Exit(intArg(args, 0))
+  }),
   'std.env.get': native(
     1,
     1,
     args => {
       const value = process.env[textArg(args, 0)]
       return value === undefined ? NONE : some(value)
+    },
+    'env'
+  ),
+  'std.env.set': native(
+    2,
+    2,
+    args => {
+      process.env[textArg(args, 0)] = textArg(args, 1)
+      return null
     },
     'env'
   ),
@@ -46,14 +107,33 @@ interface Ended {
   readonly stderr: string
 }
 
+const captured = ({ exit, stdout, stderr }: Ended): Value =>
+  ok(new Map<string, Value>(Object.entries({ exit, stdout, stderr })))
+
+/** Arguments: a command, what it is given, and where they are the folder and `NAME=value` of the environment. */
 function ran(args: readonly Value[], output: 'inherit' | 'pipe', use: (ended: Ended) => Value): Value {
   const command = textArg(args, 0)
-  const given = listArg(args, 1).map((_, index) => textArg(listArg(args, 1), index))
-  const ended = spawnSync(command, given, {
+  const ended = spawnSync(command, textsOf(args, 1), {
     stdio: ['ignore', output, output],
     encoding: 'utf8',
-    maxBuffer: MOST_OUTPUT
+    maxBuffer: MOST_OUTPUT,
+    ...(args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(textsOf(args, 3)) } })
   })
   if (ended.error !== undefined) return error(`${command}: ${ended.error.message}`)
   return use({ exit: ended.status ?? 1, stdout: ended.stdout ?? '', stderr: ended.stderr ?? '' })
+}
+
+function textsOf(args: readonly Value[], index: number): string[] {
+  const list = listArg(args, index)
+  return list.map((_, at) => textArg(list, at))
+}
+
+function variables(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map(text => {
+      const end = text.indexOf('=')
+      if (end < 1) return fail('RUN_ARGUMENTS', `the environment is given as NAME=value, not as ${text}`)
+      return [text.slice(0, end), text.slice(end + 1)]
+    })
+  )
 }

@@ -1,0 +1,116 @@
+import { parse as parseCsv } from 'csv-parse/sync'
+import { stringify as renderCsv } from 'csv-stringify/sync'
+import { parse as parseToml, stringify as renderToml, TomlDate } from 'smol-toml'
+import { parse as parseYaml, stringify as renderYaml } from 'yaml'
+import { parseJson, printJson } from '../../wire/json-text.ts'
+import { display } from '../display.ts'
+import { isObject } from '../json.ts'
+import { listArg, type Native, native, textArg } from '../native.ts'
+import { toJson } from '../to-json.ts'
+import { error, isList, Json, ok, type Value } from '../value.ts'
+
+/** A way to write data as text. Both functions throw an error whose message says what is wrong. */
+export interface Format {
+  readonly name: string
+  parse(text: string): unknown
+  render(data: unknown): string
+}
+
+const JSON_FORMAT: Format = { name: 'JSON', parse: parseJson, render: printJson }
+
+const TOML: Format = {
+  name: 'TOML',
+  parse: text => plain(parseToml(text, { integersAsBigInt: 'asNeeded' })),
+  render: data => {
+    if (!isObject(data)) throw new Error('a TOML text is a record')
+    return renderToml(data)
+  }
+}
+
+const YAML: Format = {
+  name: 'YAML',
+  // An alias may be repeated so often that a short text means a huge value; the library refuses those.
+  parse: text => plain(parseYaml(text, { schema: 'core', maxAliasCount: 100 })),
+  render: data => renderYaml(data)
+}
+
+/** The first line names the fields. */
+const CSV: Format = {
+  name: 'CSV',
+  parse: text => parseCsv(text, { columns: true, skip_empty_lines: true, bom: true, relax_column_count: true }),
+  render: data => {
+    if (!Array.isArray(data)) throw new Error('a CSV text is a list')
+    return renderCsv(data, { header: data.length > 0 && isObject(data[0]) })
+  }
+}
+
+/** By the extension of a file. */
+export const FORMATS: ReadonlyMap<string, Format> = new Map([
+  ['.json', JSON_FORMAT],
+  ['.toml', TOML],
+  ['.yaml', YAML],
+  ['.yml', YAML],
+  ['.csv', CSV]
+])
+
+/** Texts in the formats that people exchange data in. */
+export const FORMAT_FUNCTIONS: Readonly<Record<string, Native>> = {
+  'std.csv.parse': native(1, 1, (args, machine) => {
+    const text = textArg(args, 0)
+    machine.allocate(8 * text.length)
+    return read('CSV', () => parseCsv(text, { skip_empty_lines: true, bom: true, relax_column_count: true }))
+  }),
+  'std.csv.parse_records': parsing(CSV),
+  'std.csv.render': native(1, 1, (args, machine) => {
+    const rows = listArg(args, 0).map(row => (isList(row) ? row.map(display) : [display(row)]))
+    return written('CSV', machine, () => renderCsv(rows))
+  }),
+  'std.toml.parse': parsing(TOML),
+  'std.toml.render': rendering(TOML),
+  'std.yaml.parse': parsing(YAML),
+  'std.yaml.render': rendering(YAML)
+}
+
+function parsing({ name, parse }: Format): Native {
+  return native(1, 1, (args, machine) => {
+    const text = textArg(args, 0)
+    machine.allocate(8 * text.length)
+    return read(name, () => parse(text))
+  })
+}
+
+function rendering({ name, render }: Format): Native {
+  return native(1, 1, ([value = null], machine) => written(name, machine, () => render(toJson(value))))
+}
+
+/** `Ok` with what a text means, or the reason why it means nothing. */
+export function read(name: string, parse: () => unknown): Value {
+  try {
+    return ok(new Json(parse()))
+  } catch (cause) {
+    return error(`no ${name}: ${(cause as Error).message}`)
+  }
+}
+
+function written(name: string, machine: { allocate(bytes: number): void }, render: () => string): Value {
+  let text: string
+  try {
+    text = render()
+  } catch (cause) {
+    return error(`cannot be written as ${name}: ${(cause as Error).message}`)
+  }
+  machine.allocate(2 * text.length)
+  return ok(text)
+}
+
+/** Dates become the texts that they were, and maps with keys that are no texts, records. */
+function plain(data: unknown): unknown {
+  if (data instanceof TomlDate) return data.toISOString()
+  if (data instanceof Date) return data.toISOString()
+  if (Array.isArray(data)) return data.map(plain)
+  if (!isObject(data)) return data ?? null
+  return Object.assign(
+    Object.create(null),
+    Object.fromEntries(Object.entries(data).map(([key, value]) => [key, plain(value)]))
+  )
+}

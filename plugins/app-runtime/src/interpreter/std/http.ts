@@ -1,0 +1,57 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import type { HttpAnswer, HttpRequest } from '../../threads/http-requests.ts'
+import { parseJson, printJson } from '../../wire/json-text.ts'
+import type { Machine } from '../machine.ts'
+import { type Native, native, textArg } from '../native.ts'
+import { toJson } from '../to-json.ts'
+import { error, ok, type Value } from '../value.ts'
+
+/** Characters of an answer that say why it is refused. */
+const MOST_REASON = 200
+
+const getText = native(1, 1, (args, machine) => ask(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
+
+const postJson = native(
+  2,
+  2,
+  (args, machine) => {
+    const [, body = null] = args
+    // A text that is JSON already is sent as it is.
+    const text = typeof body === 'string' && isJson(body) ? body : printJson(toJson(body))
+    return ask(machine, { method: 'POST', url: textArg(args, 0), body: text, type: 'application/json' })
+  },
+  'net'
+)
+
+/** Requests to other servers, for programs that were granted them: the text of the answer, or why there is none. */
+export const REQUESTS: Readonly<Record<string, Native>> = {
+  'std.http.get_text': getText,
+  'std.http.post_json': postJson,
+  'HTTP.get_text': getText,
+  'HTTP.post_json': postJson
+}
+
+function ask(machine: Machine, request: HttpRequest): Value {
+  const { bridge } = machine.host
+  if (bridge === null) return error('requests cannot be made from here')
+  let answer: HttpAnswer
+  try {
+    answer = bridge.ask('http.request', request, machine.millisecondsLeft()) as HttpAnswer
+  } catch (cause) {
+    if (isSvcError(cause) && cause.code === 'RUN_HTTP_FAILED') return error(cause.message)
+    throw cause
+  }
+  machine.allocate(2 * answer.text.length)
+  if (answer.status < 400) return ok(answer.text)
+  const reason = answer.text.trim().slice(0, MOST_REASON)
+  return error(`${request.url} answered ${answer.status}${reason === '' ? '' : `: ${reason}`}`)
+}
+
+function isJson(text: string): boolean {
+  try {
+    parseJson(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,56 @@
+import { runErrors } from '../errors.ts'
+import type { BridgeAnswers, BridgeCall } from './bridge.ts'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST'
+  readonly url: string
+  readonly body?: string
+  /** Media type of the body. */
+  readonly type?: string
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Bytes of an answer that are read. */
+const MOST_BYTES = 32 * 2 ** 20
+
+/** Makes requests on behalf of programs. Answers `http.request`, and throws `RUN_HTTP_FAILED`. */
+export const HTTP_ANSWERS: BridgeAnswers = {
+  'http.request': async (request: HttpRequest, { signal }: BridgeCall): Promise<HttpAnswer> => {
+    const { method, url, body, type } = request
+    if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw failed(url, 'that is no address of HTTP')
+    try {
+      const response = await fetch(url, {
+        method,
+        signal,
+        ...(body === undefined ? {} : { body }),
+        headers: type === undefined ? {} : { 'content-type': type }
+      })
+      return { status: response.status, text: await textOf(response, url) }
+    } catch (error) {
+      const { cause, message } = error as { readonly cause?: { readonly message?: string }; readonly message: string }
+      throw (error as { code?: string }).code === 'RUN_HTTP_FAILED' ? error : failed(url, cause?.message ?? message)
+    }
+  }
+}
+
+async function textOf(response: Response, url: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > MOST_BYTES) throw failed(url, `the answer is longer than ${MOST_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length).toString('utf8')
+}
+
+/** Without what may be a secret: user, password and query of the address. */
+function failed(url: string, reason: string): Error {
+  const shown = URL.canParse(url) ? new URL(url) : null
+  const address = shown === null ? url.split('?', 1)[0] : `${shown.protocol}//${shown.host}${shown.pathname}`
+  return runErrors.create('RUN_HTTP_FAILED', `${address}: ${reason}`)
+}
