@@ -1,8 +1,16 @@
-import { languageCompiler } from '@svc/contracts'
+import { join } from 'node:path'
+import { databaseStore, languageCompiler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
 import { evaluateHandler, evaluateOperation } from './operations.ts'
 import { type Runner, runCommand, runProgram } from './run-command.ts'
+import {
+  applySchema,
+  diffCommand,
+  diffSchema,
+  migrateCommand,
+  type SchemaCommandOptions
+} from './schema/db-commands.ts'
 import { type Settings, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
 import { failureOf } from './worker/perform.ts'
@@ -12,10 +20,10 @@ export default definePlugin({
   name: 'app-runtime',
   summary: 'Runs programs of the source language and their tests',
   config: settings,
-  requires: { compiler: languageCompiler },
+  requires: { compiler: languageCompiler, store: databaseStore },
   operations: [evaluateOperation],
-  commands: [runCommand, testCommand],
-  activate(ctx, { compiler }) {
+  commands: [runCommand, testCommand, diffCommand, migrateCommand],
+  activate(ctx, { compiler, store }) {
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal) => {
@@ -34,6 +42,14 @@ export default definePlugin({
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
     ctx.command(runCommand.command, runProgram(runner))
+    const schema: SchemaCommandOptions = {
+      compiler,
+      store,
+      projectRoot: ctx.projectRoot,
+      copies: async () => join(await ctx.dataDirectory(), 'copies')
+    }
+    ctx.command(diffCommand.command, diffSchema(schema))
+    ctx.command(migrateCommand.command, applySchema(schema))
     ctx.command(
       testCommand.command,
       runTestFiles(runner, () => ctx.config.forall_iterations)

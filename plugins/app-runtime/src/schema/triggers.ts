@@ -31,7 +31,7 @@ export function liveTriggers(table: string): DesiredObject[] {
     const row = operation === 'delete' ? 'OLD' : 'NEW'
     const values = `${textLiteral(table)}, '${operation}', ${row}."_id", CAST(unixepoch('subsec') * 1000 AS INTEGER)`
     const body = `INSERT INTO ${CHANGES_TABLE} (table_name, op, row_id, at) VALUES (${values});`
-    return trigger(table, `${table}_live_${operation}`, operation, body)
+    return trigger(table, `${table}_live_${operation}`, operation.toUpperCase(), body)
   })
 }
 
@@ -45,13 +45,13 @@ export function searchTriggers(table: string, columns: readonly string[]): Desir
   const remove = `INSERT INTO ${search} (${search}, rowid, ${list}) VALUES ('delete', ${values('OLD')});`
   const add = `INSERT INTO ${search} (rowid, ${list}) VALUES (${values('NEW')});`
   return [
-    trigger(table, `${table}_fts_on_insert`, 'insert', add),
-    trigger(table, `${table}_fts_on_update`, `update of ${list}`, `${remove}\n  ${add}`),
-    trigger(table, `${table}_fts_on_delete`, 'delete', remove)
+    trigger(table, `${table}_fts_on_insert`, 'INSERT', add),
+    trigger(table, `${table}_fts_on_update`, `UPDATE OF ${list}`, `${remove}\n  ${add}`),
+    trigger(table, `${table}_fts_on_delete`, 'DELETE', remove)
   ]
 }
 
-/** `event` as SQL has it: `insert`, `update of "title"`. */
+/** `event` as SQL has it: `INSERT`, `UPDATE OF "title"`. */
 function trigger(table: string, name: string, event: string, body: string): DesiredObject {
   const sql = `CREATE TRIGGER ${quoted(name)} AFTER ${event} ON ${quoted(table)} BEGIN\n  ${body}\nEND`
   return { type: 'trigger', name, sql }
