@@ -11,7 +11,8 @@ import {
   migrateCommand,
   type SchemaCommandOptions
 } from './schema/db-commands.ts'
-import { type Settings, settings } from './settings.ts'
+import { serveProgram } from './serving/served-program.ts'
+import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
 import { failureOf } from './worker/perform.ts'
 import { runInThread } from './worker/run-in-thread.ts'
@@ -23,7 +24,7 @@ export default definePlugin({
   requires: { compiler: languageCompiler, store: databaseStore },
   operations: [evaluateOperation],
   commands: [runCommand, testCommand, diffCommand, migrateCommand],
-  activate(ctx, { compiler, store }) {
+  async activate(ctx, { compiler, store }) {
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal) => {
@@ -54,9 +55,7 @@ export default definePlugin({
       testCommand.command,
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
+    const { program } = ctx.config
+    if (program !== undefined) await serveProgram({ ctx, compiler, store }, program)
   }
 })
-
-function limitsOf({ time_limit_ms, heap_mb, call_depth }: Settings, steps: number) {
-  return { steps, milliseconds: time_limit_ms, bytes: heap_mb * 2 ** 20, depth: call_depth }
-}

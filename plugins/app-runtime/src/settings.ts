@@ -1,6 +1,28 @@
 import { type Infer, t } from '@svc/plugin-sdk'
+import type { Limits } from './interpreter/machine.ts'
 
 export const settings = t.object({
+  program: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Source file of the program that is served, relative to the project. Without it none is.'
+    })
+  ),
+  port: t.integer({
+    default: 3000,
+    minimum: 0,
+    maximum: 65_535,
+    'x-env': 'SVC_PORT',
+    description: 'Port of the program on this machine; 0 for any that is free.'
+  }),
+  threads: t.optional(
+    t.integer({
+      minimum: 1,
+      maximum: 256,
+      description:
+        'Threads that the program may have; it begins with one. Without it one for each processor, and at least 4.'
+    })
+  ),
   capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'secrets']), {
     default: ['fs', 'process', 'env', 'net'],
     'x-reload': 'live',
@@ -47,3 +69,7 @@ export const settings = t.object({
 })
 
 export type Settings = Infer<typeof settings>
+
+export function limitsOf({ time_limit_ms, heap_mb, call_depth }: Settings, steps: number): Limits {
+  return { steps, milliseconds: time_limit_ms, bytes: heap_mb * 2 ** 20, depth: call_depth }
+}

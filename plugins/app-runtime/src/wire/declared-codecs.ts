@@ -125,7 +125,7 @@ function decodeMembers(json: Record<string, unknown>, members: readonly Member[]
 
 function refuseMember(of: string, member: string, json: unknown): never {
   try {
-    return mismatch(`no such member of ${of}`, shownJson(json))
+    return mismatch(`nothing, since ${of} has no such member`, shownJson(json))
   } catch (thrown) {
     throw inPart(thrown, member)
   }

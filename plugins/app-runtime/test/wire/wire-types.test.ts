@@ -123,7 +123,7 @@ t.test('what does not have its type is refused with the place, and with what was
     [generic('Tensor', named('2')), '[1]', 'the value: expected 2 elements, found 1'],
     [generic('Map', named('str'), named('int')), '{"a b":"x"}', '["a b"]: expected int, found "x"'],
     [named('Point'), '{"x":1}', 'y: expected float, found nothing'],
-    [named('Point'), '{"x":1,"y":2,"z":3}', 'z: expected no such member of Point, found 3'],
+    [named('Point'), '{"x":1,"y":2,"z":3}', 'z: expected nothing, since Point has no such member, found 3'],
     [named('Shape'), '{"_tag":"Square"}', /^the value: expected Shape as .* found an object with the _tag "Square"$/],
     [named('Shape'), '{"_tag":"Circle","center":{"x":0,"y":"a"},"radius":1}', 'center.y: expected float, found "a"'],
     [generic('List', named('Task')), '[{"title":"a"}]', '[0].done: expected bool, found nothing']

@@ -1,0 +1,154 @@
+import type { HirParam } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import { isObject } from '../interpreter/json.ts'
+import type { Value } from '../interpreter/value.ts'
+import type { Codec } from '../wire/codec.ts'
+import { parseJson } from '../wire/json-text.ts'
+import { inPart, mismatch, shownJson } from '../wire/mismatch.ts'
+import type { WireTypes } from '../wire/wire-types.ts'
+import type { Endpoint } from './endpoints.ts'
+import type { RouteInput } from './messages.ts'
+import { requestValue } from './request-value.ts'
+
+/** Arguments in the order of the parameters; undefined for what is left to its default. */
+export type Arguments = (Value | undefined)[]
+
+/** Reads the arguments of one endpoint. Throws a `Mismatch`, or `RUN_ARGUMENTS` for what is no JSON. */
+export type ReadArguments = (text: string) => Arguments
+
+export function argumentsOf(endpoint: Endpoint, types: WireTypes): ReadArguments {
+  const { params } = endpoint
+  const named = params.map(param => ({ param, codec: types.codec(param.type_ann) }))
+  switch (endpoint.kind) {
+    case 'query':
+      return text => fromObject(queryValues(text), named, endpoint.name)
+    case 'route':
+      return routeArguments(endpoint, named)
+    default:
+      return text => fromObject(text === '' ? {} : bodyObject(text), named, endpoint.name)
+  }
+}
+
+interface Named {
+  readonly param: HirParam
+  readonly codec: Codec
+}
+
+function fromObject(json: Record<string, unknown>, params: readonly Named[], of: string): Arguments {
+  const args = params.map(each => argument(json[each.param.name], each))
+  const unknown = Object.keys(json).find(name => !params.some(({ param }) => param.name === name))
+  if (unknown !== undefined) {
+    try {
+      mismatch(`nothing, since ${of} has no such parameter`, shownJson(json[unknown]))
+    } catch (thrown) {
+      throw inPart(thrown, unknown)
+    }
+  }
+  return args
+}
+
+function argument(json: unknown, { param, codec }: Named): Value | undefined {
+  if (json === undefined && param.default !== null) return undefined
+  try {
+    return json === undefined && !codec.isOptional ? mismatch(codec.name, 'nothing') : codec.decode(json)
+  } catch (thrown) {
+    throw inPart(thrown, param.name)
+  }
+}
+
+/** Each parameter of a query is JSON by itself. */
+function queryValues(query: string): Record<string, unknown> {
+  const values: Record<string, unknown> = Object.create(null)
+  if (query === '') return values
+  for (const [name, text] of new URLSearchParams(query)) {
+    if (name in values) throw runErrors.create('RUN_ARGUMENTS', `${name} is given twice`)
+    try {
+      values[name] = parseJson(text)
+    } catch {
+      throw runErrors.create('RUN_ARGUMENTS', `${name} is no JSON: found ${shownJson(text)}`, {
+        hint: `a text stands in quotes: ${encodeURIComponent(name)}=%22…%22`,
+        data: { path: name, expected: 'JSON', found: shownJson(text) }
+      })
+    }
+  }
+  return values
+}
+
+function bodyObject(text: string): Record<string, unknown> {
+  const json = bodyJson(text)
+  return isObject(json) ? json : mismatch('an object with the parameters', shownJson(json))
+}
+
+function bodyJson(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    throw runErrors.create('RUN_ARGUMENTS', `the body is no JSON: ${(error as Error).message}`, {
+      data: { path: '', expected: 'JSON', found: shownJson(text) }
+    })
+  }
+}
+
+/**
+ * Of a declared route. A part of the path and a value of the query are text, read as the type of its parameter. A body gives
+ * the parameters by name; where there is one that is neither text nor number nor truth, it is that one.
+ */
+function routeArguments({ name: of, route }: Endpoint, params: readonly Named[]): ReadArguments {
+  const { method = 'GET', inPath = [] } = route ?? {}
+  const hasBody = method === 'POST' || method === 'PUT'
+  const declared = params.filter(({ param }) => param.name !== 'request' && !inPath.includes(param.name))
+  const [only] = declared
+  const whole = hasBody && declared.length === 1 && only !== undefined && !isScalar(only) ? only : null
+  return text => {
+    const input = JSON.parse(text) as RouteInput
+    const query = new URLSearchParams(input.query)
+    const takesBody = hasBody && declared.length > 0 && input.body !== ''
+    const body = takesBody && whole === null ? bodyObject(input.body) : {}
+    return params.map(each => {
+      const { name } = each.param
+      if (name === 'request') return requestValue(of, input)
+      if (inPath.includes(name)) return argument(plainText(input.params[name], each), each)
+      if (each === whole) return argument(input.body === '' ? undefined : bodyJson(input.body), each)
+      if (Object.hasOwn(body, name)) return argument(body[name], each)
+      return argument(plainText(query.get(name) ?? undefined, each), each)
+    })
+  }
+}
+
+const SCALARS: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec', 'Id'])
+
+function isScalar({ param: { type_ann: type } }: Named): boolean {
+  if (type === 'Decimal') return true
+  if (type === null || typeof type === 'string') return false
+  if ('Named' in type) return SCALARS.has(type.Named)
+  return (
+    'Generic' in type && (type.Generic[0] === 'Id' || (type.Generic[0] === 'Option' && isPlainOption(type.Generic[1])))
+  )
+}
+
+function isPlainOption([item]: readonly unknown[]): boolean {
+  return item === 'Decimal' || SCALARS.has((item as { readonly Named?: string }).Named ?? '')
+}
+
+/** JSON for what stands in an address without quotes. */
+function plainText(text: string | undefined, { codec }: Named): unknown {
+  if (text === undefined) return undefined
+  const name = codec.name.replace(/^Option\[(\w+)\]$/, '$1')
+  switch (name) {
+    case 'str':
+    case 'char':
+    case 'dec':
+      return text
+    case 'int':
+    case 'float':
+      return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? parseJson(text.replace(/^(-?)0+(?=\d)/, '$1')) : text
+    case 'bool':
+      return text === 'true' ? true : text === 'false' ? false : text
+    default:
+      try {
+        return parseJson(text)
+      } catch {
+        return text
+      }
+  }
+}

@@ -1,0 +1,168 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import { display } from '../interpreter/display.ts'
+import type { Interpreter, RunningProgram } from '../interpreter/interpreter.ts'
+import type { Limits } from '../interpreter/machine.ts'
+import { Tagged, type Value } from '../interpreter/value.ts'
+import type { Codec } from '../wire/codec.ts'
+import { printJson } from '../wire/json-text.ts'
+import { codedMismatch, type WireTypes } from '../wire/wire-types.ts'
+import { type Arguments, argumentsOf } from './endpoint-input.ts'
+import type { Endpoint } from './endpoints.ts'
+import type { SentFailure } from './messages.ts'
+
+/** Runs work as one transaction of the database: it is undone when the work throws, or when `keeps` says so of its result. */
+export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean) => A
+
+/** What is told while an endpoint runs, for whoever has to know what became of it. */
+export interface Turn {
+  running(program: RunningProgram): void
+  /** From here on what it wrote may be there. */
+  committing(): void
+  committed(): void
+}
+
+export interface Answer {
+  readonly status: number
+  /** JSON. */
+  readonly body: string
+  /** What the log is told; callers do not see places of the source. */
+  readonly failure: SentFailure | null
+}
+
+const OK = 200
+
+/** Calls one endpoint of a program, from text to text. */
+export class EndpointRunner {
+  readonly #endpoint: Endpoint
+  readonly #interpreter: Interpreter
+  readonly #limits: Limits
+  readonly #inTransaction: InTransaction
+  readonly #read: (text: string) => Arguments
+  readonly #result: Codec
+  readonly #error: Codec
+  readonly #isResult: boolean
+
+  constructor(
+    endpoint: Endpoint,
+    interpreter: Interpreter,
+    types: WireTypes,
+    limits: Limits,
+    inTransaction: InTransaction
+  ) {
+    this.#endpoint = endpoint
+    this.#interpreter = interpreter
+    this.#limits = limits
+    this.#inTransaction = inTransaction
+    this.#read = argumentsOf(endpoint, types)
+    const { returns } = endpoint
+    const [item, error] =
+      typeof returns === 'object' && returns !== null && 'Generic' in returns ? returns.Generic[1] : []
+    this.#isResult = item !== undefined && isGeneric(returns, 'Result')
+    this.#result = types.codec(this.#isResult ? (item ?? null) : returns)
+    this.#error = types.codec(error ?? null)
+  }
+
+  run(text: string, turn: Turn): Answer {
+    let isRead = false
+    try {
+      return this.#interpreter.within(this.#limits, program => {
+        turn.running(program)
+        const args = this.#arguments(text)
+        isRead = true
+        return this.#call(program, args, turn)
+      })
+    } catch (thrown) {
+      return isRead ? failed(thrown) : refused(thrown)
+    }
+  }
+
+  #arguments(text: string): Arguments {
+    try {
+      return this.#read(text)
+    } catch (thrown) {
+      throw codedMismatch('RUN_ARGUMENTS', thrown)
+    }
+  }
+
+  #call(program: RunningProgram, args: Arguments, turn: Turn): Answer {
+    const { kind, name } = this.#endpoint
+    const work = (): Answer => {
+      return this.#answer(kind === 'route' ? program.route(name, args) : program.function(name, args))
+    }
+    if (kind === 'query') return this.#inTransaction('read', work, () => true)
+    if (kind !== 'mutation') return work()
+    // What it answers with is a part of it: where that cannot be written down, nothing was done.
+    const answer = this.#inTransaction('write', work, ({ status }) => {
+      const isKept = status === OK
+      if (isKept) turn.committing()
+      return isKept
+    })
+    turn.committed()
+    return answer
+  }
+
+  #isError(value: Value): value is Tagged {
+    return value instanceof Tagged && value.tag === 'Error' && (this.#isResult || this.#endpoint.returns === null)
+  }
+
+  #answer(value: Value): Answer {
+    if (this.#isError(value)) return this.#refusal(value.fields[0] ?? null)
+    const isOk = value instanceof Tagged && value.tag === 'Ok' && (this.#isResult || this.#endpoint.returns === null)
+    const result = isOk ? (value.fields[0] ?? null) : value
+    try {
+      return { status: OK, body: printJson(this.#result.encode(result)), failure: null }
+    } catch (thrown) {
+      throw codedMismatch('RUN_RESULT', thrown)
+    }
+  }
+
+  /** An Error is an answer that the program gives on purpose, so it is no failure of which the log is told. */
+  #refusal(reason: Value): Answer {
+    const error = display(reason)
+    let details: unknown
+    try {
+      if (typeof reason !== 'string') details = this.#error.encode(reason)
+    } catch {
+      // Then its text has to do.
+    }
+    return { status: 500, body: printJson({ error, code: 'RUN_REFUSED', details }), failure: null }
+  }
+}
+
+function isGeneric(type: Endpoint['returns'], name: string): boolean {
+  return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === name
+}
+
+/** For arguments that the endpoint does not take. */
+function refused(thrown: unknown): Answer {
+  if (!isSvcError(thrown, 'RUN_ARGUMENTS')) return failed(thrown)
+  const { code, message, hint, data } = thrown
+  return { status: 400, body: printJson({ error: message, code, details: data, hint }), failure: null }
+}
+
+/** Statuses that say something to whoever called; to them, everything else is a failure of the program. */
+const TELLING: ReadonlySet<number> = new Set([409, 503, 504])
+
+/** Codes whose messages speak of what the program did, without its places. */
+const PLAIN = /^RUN_/
+
+function failed(thrown: unknown): Answer {
+  const failure = failureOf(thrown)
+  const { code } = failure
+  const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
+  const { message = null } = (data ?? {}) as { readonly message?: string | null }
+  const told = code === 'RUN_BODY' ? 400 : TELLING.has(status) ? status : 500
+  // A message for the log may name files; the one beside it does not.
+  const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
+  return { status: told, body: printJson({ error, code }), failure: told === 400 ? null : failure }
+}
+
+export function failureOf(thrown: unknown): SentFailure {
+  if (!isSvcError(thrown)) {
+    const { stack = String(thrown) } = thrown as Error
+    return { code: 'RUN_CRASHED', message: `the interpreter failed: ${stack}`, calls: [] }
+  }
+  const { code, message, hint, data } = thrown
+  const { calls = [] } = (data ?? {}) as { readonly calls?: readonly string[] }
+  return { code, message, calls, ...(hint === undefined ? {} : { hint }) }
+}

@@ -1,0 +1,80 @@
+import type { Program, ThreadAccess } from '@svc/contracts'
+import type { Capability } from '../interpreter/host.ts'
+import type { Limits } from '../interpreter/machine.ts'
+import type { BridgeEnd } from '../threads/bridge.ts'
+
+/** Calls that a thread may have at a time, begun or not. */
+export const SLOTS = 256
+
+/**
+ * How far a call has come. The thread takes what is `POSTED` and the main thread may take it back, each by exchanging the
+ * state: so a call that waits behind a long one goes elsewhere, and runs once.
+ */
+export const STATE = {
+  FREE: 0,
+  POSTED: 1,
+  TAKEN_BACK: 2,
+  RUNNING: 3,
+  /** The end of the call's transaction is being written. */
+  COMMITTING: 4,
+  COMMITTED: 5,
+  /** Done; the answer is on its way. */
+  DONE: 6
+} as const
+
+/** What the thread and the main thread share: ints, first the state of each slot. */
+export const PROGRESS = {
+  /** Counts calls that began or ended. */
+  TURNS: SLOTS,
+  /** Lines of output that were sent and not taken yet. */
+  UNWRITTEN: SLOTS + 1,
+  SIZE: SLOTS + 2
+} as const
+
+/** What a thread runs from now on. */
+export interface Load {
+  readonly kind: 'load'
+  readonly program: Program
+  readonly limits: Limits
+  readonly capabilities: readonly Capability[]
+  /** How it gets a connection of its own; null where it asks over the bridge, or has no database. */
+  readonly database: ThreadAccess | 'bridge' | null
+  readonly bridge: BridgeEnd
+  readonly progress: SharedArrayBuffer
+  /** Microseconds that a call of each endpoint takes, as the thread has measured it: ints. */
+  readonly costs: SharedArrayBuffer
+}
+
+/**
+ * Calls, flat, since there are many: the slot, the place of the endpoint in the list, and the arguments as text. What that
+ * holds is said at {@link EndpointInput}.
+ */
+export type Calls = readonly (number | string)[]
+
+/** Answers, flat: the slot, the status as HTTP has it, and the body, which is JSON. */
+export type Answers = (number | string)[]
+
+export type ToThread = Load | Calls
+
+export type FromThread =
+  | Answers
+  | { readonly kind: 'loaded' }
+  | { readonly kind: 'refused'; readonly error: SentFailure }
+  | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
+  | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure }
+
+/** For the log: with places of the source, which callers do not see. */
+export interface SentFailure {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  readonly calls: readonly string[]
+}
+
+/** What a route is called with, as JSON; other endpoints get their query, or their body, as it came. */
+export interface RouteInput {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}

@@ -1,0 +1,235 @@
+import type { Logger } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { Endpoint } from './endpoints.ts'
+import type { SentFailure } from './messages.ts'
+import { type PendingCall, ProgramThread, type ThreadEnd, type ThreadParts } from './program-thread-handle.ts'
+
+/** Calls that wait beyond this are refused, so that they cannot fill the memory. */
+const MOST_WAITING = 10_000
+
+/** Microseconds of work at which the next call goes to another thread, and at which there is to be another. */
+const ENOUGH = 2_000
+const TOO_MUCH = 20_000
+
+/** Milliseconds between two looks at threads that have something to do. */
+const LOOK_MS = 25
+
+/** Milliseconds after its limit at which a function is stopped that does not look at the clock. */
+const GRACE_MS = 500
+
+/** Milliseconds that calls have to end when the pool is closed. */
+const CLOSE_MS = 500
+
+export interface PoolOptions {
+  /** At most. */
+  readonly threads: number
+  readonly endpoints: readonly Endpoint[]
+  /** How messages name the program. */
+  readonly path: string
+  readonly log: Logger
+  /** Milliseconds that a call may run. */
+  readonly timeLimit: number
+  /** A thread that runs nothing yet, with what the program is loaded with. */
+  thread(): Omit<ThreadParts, 'onIdle'>
+}
+
+/** Answers with a status as HTTP has it, and JSON. */
+export type Answered = (status: number, body: string) => void
+
+/**
+ * Calls of one program, spread over threads. A call that waits behind a long one is given to another thread; writers share
+ * one, so that they seldom wait for each other. A thread that is lost is replaced, and only the call that it ran fails.
+ */
+export class ProgramPool {
+  readonly #options: PoolOptions
+  readonly #threads: ProgramThread[] = []
+  /** Not given to a thread yet. */
+  #waiting: PendingCall[] = []
+  #isFlushing = false
+  #watch: NodeJS.Timeout | null = null
+  #starting = 0
+  #isClosed = false
+  #whenIdle: (() => void) | null = null
+
+  private constructor(options: PoolOptions) {
+    this.#options = options
+  }
+
+  /** Opens a pool with one thread, which has loaded the program. Throws what keeps the program from being loaded. */
+  static async open(options: PoolOptions): Promise<ProgramPool> {
+    const pool = new ProgramPool(options)
+    await pool.#add()
+    return pool
+  }
+
+  /** For the health of the plugin. */
+  get size(): number {
+    return this.#threads.length
+  }
+
+  /** Calls an endpoint by its place in the list. Answers once, also when the thread is lost. */
+  call(endpoint: number, input: string, answer: Answered): void {
+    if (this.#isClosed || this.#waiting.length >= MOST_WAITING) {
+      const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
+      answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }))
+      return
+    }
+    this.#waiting.push({ endpoint, input, answer, since: performance.now() })
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    // Requests that arrive together are handed over together.
+    setImmediate(this.#flush)
+  }
+
+  /** As {@link call}, for whoever waits for promises. */
+  async ask(endpoint: number, input: string): Promise<{ readonly status: number; readonly body: string }> {
+    return new Promise(resolve => this.call(endpoint, input, (status, body) => resolve({ status, body })))
+  }
+
+  /** Adds a thread where there may be one more. */
+  async grow(): Promise<void> {
+    if (this.#isClosed || this.#threads.length + this.#starting >= this.#options.threads) return
+    this.#starting++
+    try {
+      await this.#add()
+    } finally {
+      this.#starting--
+    }
+    this.#flush()
+  }
+
+  /** Lets what has been asked be answered, for a moment, and ends the threads. */
+  async close(): Promise<void> {
+    if (this.#isBusy) {
+      await new Promise<void>(resolve => {
+        this.#whenIdle = resolve
+        setTimeout(resolve, CLOSE_MS).unref()
+      })
+    }
+    this.#isClosed = true
+    if (this.#watch !== null) clearInterval(this.#watch)
+    await Promise.all(this.#threads.map(thread => thread.end()))
+  }
+
+  async #add(): Promise<void> {
+    const thread = new ProgramThread(this.#options.thread(), {
+      ended: end => this.#replace(thread, end),
+      answered: () => this.#onAnswered(),
+      failed: (endpoint, failure) => this.#tell(endpoint, failure),
+      log: (level, text) => this.#options.log[level](text)
+    })
+    await thread.loaded
+    if (this.#isClosed) await thread.end()
+    else this.#threads.push(thread)
+  }
+
+  readonly #flush = (): void => {
+    this.#isFlushing = false
+    const left: PendingCall[] = []
+    for (const call of this.#waiting) if (!this.#threadFor(call)?.give(call)) left.push(call)
+    this.#waiting = left
+    for (const thread of this.#threads) thread.send()
+    this.#watch ??= setInterval(this.#look, LOOK_MS).unref()
+  }
+
+  #threadFor(call: PendingCall): ProgramThread | undefined {
+    if (this.#threads.length === 1) return this.#threads[0]?.isStuck ? undefined : this.#threads[0]
+    if (this.#isWriter(call)) {
+      const writer = this.#threads.find(thread => thread.has(each => this.#isWriter(each)))
+      if (writer !== undefined) return writer
+    }
+    let best: ProgramThread | undefined
+    // Few threads that are busy are quicker than many that are woken up for each call.
+    for (const thread of this.#threads) {
+      if (thread.isFull || thread.isStuck) continue
+      if (thread.backlog < ENOUGH) return thread
+      if (best === undefined || thread.backlog < best.backlog) best = thread
+    }
+    return best
+  }
+
+  #onAnswered(): void {
+    if (this.#waiting.length > 0) this.#flush()
+    if (this.#whenIdle !== null && !this.#isBusy) this.#whenIdle()
+  }
+
+  get #isBusy(): boolean {
+    return this.#waiting.length > 0 || this.#threads.some(thread => thread.pending > 0)
+  }
+
+  readonly #look = (): void => {
+    const { timeLimit, path } = this.#options
+    let isBusy = this.#waiting.length > 0
+    let wantsMore = isBusy
+    for (const thread of this.#threads) {
+      if (thread.pending === 0) continue
+      isBusy = true
+      const stuckFor = thread.stuckFor()
+      if (stuckFor > timeLimit + GRACE_MS) {
+        const message = `${path}: a function ran longer than ${timeLimit} ms`
+        thread.kill(runErrors.create('RUN_TIME_LIMIT', message, { hint: 'raise the setting time_limit_ms' }))
+        continue
+      }
+      if (stuckFor > 0) this.#waiting.push(...this.#behind(thread))
+      wantsMore ||= stuckFor > 0 || thread.backlog > TOO_MUCH
+    }
+    if (this.#waiting.length > 0) this.#flush()
+    if (wantsMore) this.grow().catch((error: unknown) => this.#options.log.error('a thread did not start', { error }))
+    if (isBusy || this.#watch === null) return
+    clearInterval(this.#watch)
+    this.#watch = null
+  }
+
+  /** Nobody waits behind a call that takes long, save for writers behind a writer, who would wait anyway. */
+  #behind(thread: ProgramThread): PendingCall[] {
+    const { running } = thread
+    const isWriting = running !== null && this.#isWriter(running)
+    return thread.takeBack(call => !isWriting || !this.#isWriter(call))
+  }
+
+  #isWriter({ endpoint }: PendingCall): boolean {
+    return this.#options.endpoints[endpoint]?.kind === 'mutation'
+  }
+
+  /** After a thread was lost: calls that had not begun, and queries, are made again; the others fail. */
+  #replace(thread: ProgramThread, { calls, running, cause }: ThreadEnd): void {
+    const at = this.#threads.indexOf(thread)
+    if (at >= 0) this.#threads.splice(at, 1)
+    const { endpoints, log, path } = this.#options
+    if (running !== null) {
+      const { kind, name } = endpoints[running.call.endpoint] as Endpoint
+      log.error('a function was stopped', { program: path, function: `${kind} ${name}`, error: cause })
+      answerLost(running.call, cause, running.isCommitted)
+    }
+    for (const { call, hasBegun } of calls) {
+      if (!hasBegun || endpoints[call.endpoint]?.kind === 'query') this.#waiting.push(call)
+      else answerLost(call, cause, true)
+    }
+    this.#onAnswered()
+    if (this.#isClosed || at < 0) return
+    this.grow().catch((error: unknown) => log.error('a thread did not start', { error }))
+  }
+
+  #tell(endpoint: string, { code, message, calls }: SentFailure): void {
+    this.#options.log.warn(`${endpoint}: ${message}`, { code, calls })
+  }
+}
+
+/** `isCommitted` is null where nobody can know. */
+function answerLost(
+  { answer }: PendingCall,
+  { code, status, message }: ThreadEnd['cause'],
+  isCommitted: boolean | null
+): void {
+  const fate =
+    isCommitted === null
+      ? 'whether it was done is not known'
+      : isCommitted
+        ? 'it was done, but its answer is lost'
+        : 'nothing of it was done'
+  const told =
+    code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
+      ? message.replace(/^.*?: /, '')
+      : 'the function ended its thread'
+  answer(status === 504 ? 504 : 500, JSON.stringify({ error: `${told}; ${fate}`, code, committed: isCommitted }))
+}

@@ -1,0 +1,253 @@
+import { MessageChannel, type Worker } from 'node:worker_threads'
+import { SvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
+import { type Answers, type FromThread, type Load, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
+import type { Answered } from './program-pool.ts'
+
+/** Calls that are handed to a thread at a time: more would only wait there. */
+const MOST_PENDING = 128
+
+/** Lines that were taken by the log at which a program that waits goes on. */
+const RESUME_AT = 500
+
+export interface PendingCall {
+  readonly endpoint: number
+  readonly input: string
+  readonly answer: Answered
+  readonly since: number
+}
+
+export interface ThreadParts {
+  readonly worker: Worker
+  readonly load: Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
+  /** Number of endpoints. */
+  readonly endpoints: number
+  readonly answers: BridgeAnswers
+  readonly report: (error: unknown, kind: string) => void
+}
+
+/** What a thread left behind. */
+export interface ThreadEnd {
+  readonly cause: SvcError
+  /** The call that it ran; `isCommitted` is null where nobody can know. */
+  readonly running: { readonly call: PendingCall; readonly isCommitted: boolean | null } | null
+  readonly calls: readonly { readonly call: PendingCall; readonly hasBegun: boolean }[]
+}
+
+export interface ThreadListener {
+  /** Once, unless it was ended on purpose. */
+  ended(end: ThreadEnd): void
+  answered(): void
+  failed(endpoint: string, failure: SentFailure): void
+  log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
+}
+
+/** The main thread's view of a thread with a program. */
+export class ProgramThread {
+  /** Throws what keeps the program from being loaded. */
+  readonly loaded: Promise<void>
+  readonly #worker: Worker
+  readonly #listener: ThreadListener
+  readonly #progress = new Int32Array(new SharedArrayBuffer(4 * PROGRESS.SIZE))
+  readonly #costs: Int32Array
+  readonly #calls: (PendingCall | null)[] = new Array(SLOTS).fill(null)
+  readonly #free: number[] = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index)
+  readonly #bridge = new AbortController()
+  #outgoing: (number | string)[] = []
+  #pending = 0
+  #backlog = 0
+  #turns = 0
+  #turnsSince = 0
+  #isStuck = false
+  #cause: SvcError | null = null
+  #isOver = false
+
+  constructor({ worker, load, endpoints, answers, report }: ThreadParts, listener: ThreadListener) {
+    this.#worker = worker
+    this.#listener = listener
+    this.#costs = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, endpoints)))
+    const { port1, port2 } = new MessageChannel()
+    const answered = new SharedArrayBuffer(4)
+    answerBridge({ port: port1, answered }, this.#bridge.signal, answers, report)
+    this.loaded = new Promise((resolve, reject) => {
+      worker.on('message', (message: FromThread) => {
+        if (!('kind' in message)) this.#take(message)
+        else if (message.kind === 'loaded') resolve()
+        else if (message.kind === 'refused') {
+          const { code, message: text, calls, hint } = message.error
+          reject(new SvcError(code, text, { data: { calls }, ...(hint === undefined ? {} : { hint }) }))
+        } else this.#report(message)
+      })
+      worker.once('error', (error: Error & { readonly code?: string }) => {
+        this.#cause ??= endOf(load.program.path, load.limits.bytes, error)
+      })
+      worker.once('exit', () => {
+        this.#cause ??= runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`)
+        reject(this.#cause)
+        this.#over(this.#cause)
+      })
+    })
+    const shared = {
+      progress: this.#progress.buffer as SharedArrayBuffer,
+      costs: this.#costs.buffer as SharedArrayBuffer
+    }
+    const message: Load = { kind: 'load', ...load, ...shared, bridge: { port: port2, answered } }
+    worker.postMessage(message, [port2])
+  }
+
+  /** Calls without an answer. */
+  get pending(): number {
+    return this.#pending
+  }
+
+  get isFull(): boolean {
+    return this.#pending >= MOST_PENDING || this.#free.length === 0
+  }
+
+  /** Whether it has been at one call for a while. */
+  get isStuck(): boolean {
+    return this.#isStuck
+  }
+
+  /** Microseconds that what it was given will take, by what such calls have taken so far. */
+  get backlog(): number {
+    return this.#backlog
+  }
+
+  /** Takes a call, to be sent with {@link send}. False when it has too many. */
+  give(call: PendingCall): boolean {
+    if (this.isFull || this.#isOver) return false
+    if (this.#pending === 0) this.#turnsSince = performance.now()
+    const slot = this.#free.pop() as number
+    this.#calls[slot] = call
+    this.#pending++
+    this.#backlog += this.#costOf(call)
+    Atomics.store(this.#progress, slot, STATE.POSTED)
+    this.#outgoing.push(slot, call.endpoint, call.input)
+    return true
+  }
+
+  send(): void {
+    if (this.#outgoing.length === 0) return
+    this.#worker.postMessage(this.#outgoing)
+    this.#outgoing = []
+  }
+
+  /** Milliseconds for which it has been at one call, as far as the looks at it can tell; 0 when it went on since the last. */
+  stuckFor(): number {
+    const turns = Atomics.load(this.#progress, PROGRESS.TURNS)
+    const now = performance.now()
+    this.#isStuck = turns === this.#turns
+    if (this.#isStuck) return now - this.#turnsSince
+    this.#turns = turns
+    this.#turnsSince = now
+    return 0
+  }
+
+  /** What it is at; null where it is between two calls. */
+  get running(): PendingCall | null {
+    const slot = this.#calls.findIndex((call, slot) => {
+      if (call === null) return false
+      const state = Atomics.load(this.#progress, slot)
+      return state >= STATE.RUNNING && state < STATE.DONE
+    })
+    return this.#calls[slot] ?? null
+  }
+
+  has(isMeant: (call: PendingCall) => boolean): boolean {
+    return this.#calls.some(call => call !== null && isMeant(call))
+  }
+
+  /** Calls that have not begun, and now do not. */
+  takeBack(isWanted: (call: PendingCall) => boolean): PendingCall[] {
+    const taken: PendingCall[] = []
+    for (let slot = 0; slot < SLOTS; slot++) {
+      const call = this.#calls[slot] ?? null
+      if (call === null || !isWanted(call)) continue
+      const { POSTED, TAKEN_BACK } = STATE
+      if (Atomics.compareExchange(this.#progress, slot, POSTED, TAKEN_BACK) !== POSTED) continue
+      // The thread still has a message that names the slot; until it has seen that, the slot is not given again.
+      this.#calls[slot] = null
+      this.#pending--
+      this.#backlog -= this.#costOf(call)
+      taken.push(call)
+    }
+    return taken
+  }
+
+  /** Ends the thread and whatever it does. */
+  kill(cause: SvcError): void {
+    if (this.#cause !== null) return
+    this.#cause = cause
+    void this.#worker.terminate()
+  }
+
+  /** Ends a thread that has nothing to do. */
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.#bridge.abort()
+    await this.#worker.terminate()
+  }
+
+  #costOf({ endpoint }: PendingCall): number {
+    return this.#costs[endpoint] ?? 0
+  }
+
+  #take(answers: Answers): void {
+    for (let at = 0; at < answers.length; at += 3) {
+      const slot = answers[at] as number
+      const call = this.#calls[slot] ?? null
+      this.#calls[slot] = null
+      this.#progress[slot] = STATE.FREE
+      this.#free.push(slot)
+      if (call === null) continue
+      this.#pending--
+      // What calls cost is measured anew all the time, so that a sum of it would drift.
+      this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
+      call.answer(answers[at + 1] as number, answers[at + 2] as string)
+    }
+    this.#isStuck = false
+    this.#listener.answered()
+  }
+
+  #report(message: Exclude<FromThread, Answers | { readonly kind: 'loaded' | 'refused' }>): void {
+    if (message.kind === 'failed') {
+      this.#listener.failed(message.endpoint, message.failure)
+      return
+    }
+    if (message.kind !== 'log') return
+    this.#listener.log(message.level, message.text)
+    if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {
+      Atomics.notify(this.#progress, PROGRESS.UNWRITTEN)
+    }
+  }
+
+  #over(cause: SvcError): void {
+    this.#bridge.abort()
+    if (this.#isOver) return
+    this.#isOver = true
+    let running: ThreadEnd['running'] = null
+    const calls: { call: PendingCall; hasBegun: boolean }[] = []
+    for (const [slot, call] of this.#calls.entries()) {
+      if (call === null) continue
+      const state = Atomics.load(this.#progress, slot)
+      if (state === STATE.RUNNING) running = { call, isCommitted: false }
+      else if (state === STATE.COMMITTING) running = { call, isCommitted: null }
+      else if (state === STATE.COMMITTED) running = { call, isCommitted: true }
+      else calls.push({ call, hasBegun: state === STATE.DONE })
+    }
+    this.#calls.fill(null)
+    this.#pending = 0
+    this.#listener.ended({ cause, running, calls })
+  }
+}
+
+function endOf(path: string, bytes: number, error: Error & { readonly code?: string }): SvcError {
+  if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') {
+    return runErrors.create('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
+  }
+  return runErrors.create('RUN_MEMORY_LIMIT', `${path}: the program holds more than ${bytes / 2 ** 20} MB`, {
+    hint: 'raise the setting heap_mb'
+  })
+}

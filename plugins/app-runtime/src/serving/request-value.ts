@@ -1,0 +1,26 @@
+import { fail } from '../interpreter/failure.ts'
+import { Json, NONE, Opaque, some, type Value } from '../interpreter/value.ts'
+import type { RouteInput } from './messages.ts'
+
+/** What a route knows as `request`. */
+export function requestValue(route: string, { query, headers, body }: RouteInput): Value {
+  const argument = (args: readonly Value[], method: string): string => {
+    const [name] = args
+    return typeof name === 'string' ? name : fail('RUN_TYPE', `${method} takes the name as a str`)
+  }
+  const found = (text: string | null | undefined): Value => (text === null || text === undefined ? NONE : some(text))
+  return new Opaque('Request', {
+    /** The body as JSON; what is no JSON ends the program. */
+    json: () => {
+      try {
+        return new Json(JSON.parse(body))
+      } catch (cause) {
+        return fail('RUN_BODY', `the body of ${route} is no JSON: ${(cause as Error).message}`)
+      }
+    },
+    text: () => body,
+    header: args => found(headers[argument(args, 'header').toLowerCase()]),
+    query: args => found(new URLSearchParams(query).get(argument(args, 'query'))),
+    method: () => route.slice(0, route.indexOf(' '))
+  })
+}

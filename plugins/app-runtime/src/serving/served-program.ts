@@ -1,0 +1,74 @@
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { httpHandlers, httpListeners, type LanguageCompiler, type PrimaryDatabase, type Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import { grantedTo } from '../capabilities.ts'
+import { runErrors } from '../errors.ts'
+import { limitsOf, type Settings } from '../settings.ts'
+import { endpointsOf } from './endpoints.ts'
+import { ProgramPool } from './program-pool.ts'
+import { programRoutes } from './program-routes.ts'
+import { ThreadSpares } from './thread-spares.ts'
+
+/** The listener of the program's routes. */
+export const LISTENER = 'app'
+
+/** Threads that wait for a file, for the network or for the clock do no harm to others while there are some more. */
+const LEAST_THREADS = 4
+
+export interface ServingParts {
+  readonly ctx: PluginContext<Settings>
+  readonly compiler: LanguageCompiler
+  readonly store: PrimaryDatabase
+}
+
+/**
+ * Serves the program that the settings name: compiles it, loads it into a thread, and contributes its routes. Throws
+ * `RUN_PROGRAM_INVALID` when it has errors.
+ */
+export async function serveProgram({ ctx, compiler }: ServingParts, file: string): Promise<void> {
+  const { config, log } = ctx
+  const path = resolve(ctx.projectRoot, file)
+  const program = await compiledFrom(path, compiler)
+  const spares = await ctx.keep(
+    ThreadSpares.keyOf(config.heap_mb),
+    () => new ThreadSpares(config.heap_mb),
+    value => value.close()
+  )
+  const endpoints = endpointsOf(program.module)
+  const limits = limitsOf(config, config.steps)
+  const capabilities = grantedTo(program, config.capabilities)
+  const pool = await ProgramPool.open({
+    threads: config.threads ?? Math.max(LEAST_THREADS, availableParallelism()),
+    endpoints,
+    path: file,
+    log,
+    timeLimit: config.time_limit_ms,
+    thread: () => ({
+      worker: spares.take(),
+      load: { program, limits, capabilities, database: null },
+      endpoints: endpoints.length,
+      answers: {},
+      report: (error, kind) => log.error(`${kind} failed for ${file}`, { error })
+    })
+  })
+  ctx.effect(`threads of ${file}`, () => pool.close())
+  ctx.contribute(httpListeners, {
+    name: LISTENER,
+    host: '127.0.0.1',
+    port: config.port,
+    setting: 'plugins.app-runtime.port'
+  })
+  ctx.contribute(httpHandlers, { listener: LISTENER, routes: programRoutes(endpoints, pool) }, `routes of ${file}`)
+}
+
+async function compiledFrom(path: string, compiler: LanguageCompiler): Promise<Program> {
+  const [text] = await compiler.read([path])
+  if (text === undefined) throw runErrors.create('RUN_PROGRAM_INVALID', `${path} is no source file that is to be read`)
+  const result = await compiler.compile(text, { script: false })
+  if (result.ok) return result.program
+  throw runErrors.create('RUN_PROGRAM_INVALID', `${path} has errors:\n${result.report.trimEnd()}`, {
+    at: { file: path },
+    hint: `svc check ${path} shows them again`
+  })
+}

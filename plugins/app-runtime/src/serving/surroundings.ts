@@ -1,0 +1,36 @@
+import type { Host } from '../interpreter/host.ts'
+import type { InTransaction } from './endpoint-runner.ts'
+import { type FromThread, type Load, PROGRESS } from './messages.ts'
+
+/** Lines that may be on their way to the log; a program that prints faster waits. */
+const MOST_UNWRITTEN = 1000
+
+export interface Surroundings {
+  readonly host: Host
+  readonly inTransaction: InTransaction
+}
+
+/** What a served program has of the world. */
+export function openSurroundings(load: Load, report: (message: FromThread) => void): Surroundings {
+  const progress = new Int32Array(load.progress)
+  const idle = new Int32Array(new SharedArrayBuffer(4))
+  const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
+    report({ kind: 'log', level, text })
+    const sent = Atomics.add(progress, PROGRESS.UNWRITTEN, 1) + 1
+    if (sent >= MOST_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
+  }
+  return {
+    host: {
+      print: text => line('info', text),
+      log: line,
+      now: Date.now,
+      random: Math.random,
+      args: [],
+      capabilities: new Set(load.capabilities),
+      sleep: duration => {
+        Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
+      }
+    },
+    inTransaction: (_kind, work) => work()
+  }
+}
