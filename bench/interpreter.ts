@@ -86,7 +86,10 @@ const host = {
   random: Math.random,
   args: [],
   capabilities: new Set<never>(),
-  sleep: () => undefined
+  sleep: () => undefined,
+  bridge: null,
+  database: null,
+  ending: null
 }
 
 /** Uses the forms of the language in many ways first: a process that serves has run other programs before. */

@@ -41,6 +41,7 @@ export function hostOf(lines: string[], capabilities: readonly Capability[] = CA
     capabilities: new Set(capabilities),
     sleep: () => undefined,
     bridge: null,
+    database: null,
     ending: []
   }
 }

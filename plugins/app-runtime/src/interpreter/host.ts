@@ -1,3 +1,4 @@
+import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { Durable } from './durable.ts'
 
@@ -20,8 +21,12 @@ export interface Host {
   readonly capabilities: ReadonlySet<Capability>
   /** Milliseconds. */
   sleep(duration: number): void
+  /** Keeps workflows and actors; without it they end with the program. */
+  readonly durable?: Durable | null
   /** How the main thread is asked; null where there is none. */
   readonly bridge: Bridge | null
+  /** null where the program has none. */
+  readonly database: ProgramDatabase | null
   /** What is done when the program has ended; null for one that is served and does not end. */
   readonly ending: (() => void)[] | null
 }

@@ -49,6 +49,7 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
       Atomics.wait(idle, 0, 0, duration)
     },
     bridge: bridgeTo(job.bridge),
+    database: null,
     ending: []
   }
 }

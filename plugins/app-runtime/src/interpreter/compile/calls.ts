@@ -6,6 +6,7 @@ import { callNative, type Native } from '../native.ts'
 import { typeName } from '../type-name.ts'
 import { Callable, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
+import { compileRawQuery } from './database.ts'
 import { type FunctionUnit, invoke } from './functions.ts'
 import { pathOf, rootOf } from './paths.ts'
 
@@ -65,7 +66,14 @@ function inOrder(
   return ordered
 }
 
-function callOfUnit(body: BodyCompiler, unit: FunctionUnit, args: readonly HirArgument[], at: number): Eval {
+/** `options` are those of `with`: they are evaluated first, and are there when the function begins. */
+export function callOfUnit(
+  body: BodyCompiler,
+  unit: FunctionUnit,
+  args: readonly HirArgument[],
+  at: number,
+  options: Eval | null = null
+): Eval {
   const { machine } = body
   const values = args.map(({ value }) => body.value(value))
   const slots = args.map(({ name }, index) => (name === null ? index : unit.params.indexOf(name)))
@@ -80,7 +88,9 @@ function callOfUnit(body: BodyCompiler, unit: FunctionUnit, args: readonly HirAr
       fail('RUN_ARGUMENTS', `${unit.name} ${name === null ? takes : `has no parameter ${name} that is free`}`, at)
   }
   const isInOrder = slots.every((slot, index) => slot === index)
-  if (!isInOrder || values.length < unit.params.length) return callWithDefaults(body, unit, values, slots, at)
+  if (!isInOrder || values.length < unit.params.length || options !== null) {
+    return callWithDefaults(body, unit, values, slots, at, options)
+  }
   const [first, second] = values
   if (values.length === 1 && first !== undefined) {
     return frame => {
@@ -109,10 +119,12 @@ function callWithDefaults(
   unit: FunctionUnit,
   values: readonly Eval[],
   slots: readonly number[],
-  at: number
+  at: number,
+  options: Eval | null
 ): Eval {
   const left = unit.params.map((_, slot) => slot).filter(slot => !slots.includes(slot))
   return frame => {
+    const given = options === null ? null : options(frame)
     const own: Frame = new Array(unit.size)
     for (let index = 0; index < values.length; index++) own[slots[index] as number] = (values[index] as Eval)(frame)
     for (const slot of left) {
@@ -122,6 +134,7 @@ function callWithDefaults(
       }
       own[slot] = value(own)
     }
+    if (given !== null) machine.options = given
     return invoke(machine, unit, own, at)
   }
 }
@@ -152,6 +165,9 @@ export function compileMethodCall(
   [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan]
 ): Eval {
   const path = pathOf(object)
+  if (path === 'db' && method === 'query' && body.scope.lookup('db') === undefined) {
+    return compileRawQuery(body, args, at)
+  }
   if (path !== null && body.names.isHost(body, rootOf(path))) {
     const name = `${path}.${method}`
     const host = body.names.native(name)

@@ -8,10 +8,12 @@ import { compileBinary } from './binary.ts'
 import { type BodyCompiler, constant, type Forms, readLocal, unsupported } from './body-compiler.ts'
 import { compileCall, compileMethodCall, compilePipe } from './calls.ts'
 import { compileIf, compileMatch, compileTry, sequence } from './control.ts'
+import { compileDatabaseOperation, unwrapped } from './database.ts'
+import { compileSideEffect, compileWith } from './durable.ts'
 import { compileLambda } from './functions.ts'
 import { compileFor, compileForEach } from './loops.ts'
 import { compileField, compileIndex, compileRecord, compileStruct } from './members.ts'
-import { pathOf } from './paths.ts'
+import { compileSpawn } from './spawn.ts'
 
 export const FORMS: Forms = { expression: compileExpression, sequence }
 
@@ -24,8 +26,16 @@ function compileExpression(body: BodyCompiler, expression: HirExpression, isDisc
   if ('Match' in expression) return compileMatch(body, expression.Match)
   if ('For' in expression) return compileFor(body, expression.For, isDiscarded)
   if ('ForEach' in expression) return compileForEach(body, expression.ForEach, isDiscarded)
-  if ('Try' in expression) return compileTry(body, expression.Try.target, expression.Try.span.start)
-  if ('SideEffect' in expression) return body.block(expression.SideEffect.body)
+  if ('Try' in expression) {
+    const { target, span } = expression.Try
+    // A failure of the database that nobody takes goes on.
+    if (body.names.tables.results.transparent.has(expression.Try)) return body.value(target)
+    return compileTry(body, target, span.start)
+  }
+  if ('SideEffect' in expression) {
+    const { body: statements, span } = expression.SideEffect
+    return compileSideEffect(body, statements, span.start)
+  }
   return compileOperand(body, expression)
 }
 
@@ -51,12 +61,19 @@ function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
   if ('Unary' in expression) return compileUnary(body, expression.Unary)
   if ('Lambda' in expression) return compileLambda(body, expression.Lambda)
   if ('Pipe' in expression) return compilePipe(body, expression.Pipe)
+  if ('DbTableOp' in expression) return compileDatabaseOperation(body, expression.DbTableOp)
+  if ('Spawn' in expression) return compileSpawn(body, expression.Spawn)
+  if ('With' in expression) return compileWith(body, expression.With)
   return unsupported(...unknownForm(expression))
 }
 
-function compileName(body: BodyCompiler, [name, { start }]: readonly [string, HirSpan]): Eval {
+function compileName(body: BodyCompiler, ident: readonly [string, HirSpan]): Eval {
+  const [name, { start }] = ident
   const local = body.scope.lookup(name)
-  if (local !== undefined) return readLocal(local)
+  if (local !== undefined) {
+    const read = readLocal(local)
+    return body.names.tables.results.unwrapped.has(ident) ? unwrapped(read, start) : read
+  }
   return body.names.read(name, start)
 }
 
@@ -89,12 +106,6 @@ function compileUnary(
 }
 
 function unknownForm(expression: HirExpression): [what: string, at: number] {
-  if ('DbTableOp' in expression) {
-    const { table, op, span } = expression.DbTableOp
-    return [`the database operation ${op} on ${table}`, span.start]
-  }
-  if ('Spawn' in expression) return [`spawn of ${pathOf(expression.Spawn[0]) ?? 'an actor'}`, expression.Spawn[1].start]
-  if ('With' in expression) return ['an activity with options', expression.With[2].start]
   if ('Jsx' in expression) return [`the element <${expression.Jsx.tag}>`, expression.Jsx.span.start]
   if ('JsxSelfClosing' in expression) {
     return [`the element <${expression.JsxSelfClosing.tag}>`, expression.JsxSelfClosing.span.start]

@@ -1,12 +1,15 @@
 import type { HirBlock, HirExpression, HirFunction, HirParam, HirRoute, Program } from '@svc/contracts'
+import { ProgramTables } from '../../database/program-tables.ts'
 import { fail } from '../failure.ts'
 import type { Eval, Frame, Machine } from '../machine.ts'
 import { callNative, type Native } from '../native.ts'
 import { BUILTINS, HOST_NAMESPACES, NATIVES } from '../natives.ts'
 import { Callable, NONE, Tagged, type Value } from '../value.ts'
+import { compileActor } from './actors.ts'
 import { BodyCompiler, constant, readLocal, unsupported } from './body-compiler.ts'
 import { placed } from './calls.ts'
 import { sequence } from './control.ts'
+import { makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
 import { rootOf } from './paths.ts'
@@ -30,14 +33,19 @@ export class ProgramCompiler implements ProgramNames {
   readonly #constructors = new Map<string, readonly string[]>()
   readonly #constants = new Map<string, { value: Value | undefined }>()
   readonly #elsewhere = new Map<string, string>()
+  /** What activities declare behind `with`. */
+  readonly #options = new Map<FunctionUnit, Eval>()
   readonly #begin: (() => void)[] = []
+  readonly tables: ProgramTables
 
   constructor(program: Program, machine: Machine) {
     this.#program = program
     this.#machine = machine
+    this.tables = new ProgramTables(program, expression => this.expression(expression)())
     this.#declare()
     const all = [this.#functions, this.#tests, this.#routes].flatMap(each => [...each.values()])
     for (const declared of all) this.#compile(declared)
+    this.#compileDurable()
   }
 
   test(name: string): FunctionUnit | undefined {
@@ -64,6 +72,13 @@ export class ProgramCompiler implements ProgramNames {
 
   function(name: string): FunctionUnit | undefined {
     return this.#functions.get(name)?.unit
+  }
+
+  actorParams(name: string): readonly HirParam[] | null {
+    const { actors, agents } = this.#program.module
+    const actor = actors.find(each => each.name === name)
+    if (actor !== undefined) return actor.params ?? []
+    return agents.some(each => each.name === name) ? [] : null
   }
 
   constructorNames(name: string): readonly string[] | null {
@@ -134,9 +149,11 @@ export class ProgramCompiler implements ProgramNames {
     for (const fn of [...module.functions, ...endpoints, ...tools]) this.#functions.set(fn.name, declared(fn))
     for (const fn of tests) this.#tests.set(fn.name, declared(fn))
     for (const route of module.routes) this.#routes.set(route.route_contract, declared(routeFunction(route)))
-    for (const { name } of module.actors) this.#elsewhere.set(name, `the actor ${name}`)
-    for (const { name } of module.workflows) this.#elsewhere.set(name, `the workflow ${name}`)
-    for (const { name } of module.activities) this.#elsewhere.set(name, `the activity ${name}`)
+    for (const { name } of [...module.actors, ...module.agents]) this.#elsewhere.set(name, `${name} without spawn`)
+    for (const process of [...module.workflows, ...module.activities]) {
+      const { unit, ...rest } = declared(process)
+      this.#functions.set(process.name, { ...rest, unit: { ...unit, takesOptions: true } })
+    }
     for (const { item } of module.imports) this.#elsewhere.set(item, `the import ${item}`)
     for (const { alias } of module.rust_imports) this.#elsewhere.set(alias, `the import ${alias}`)
     this.#elsewhere.set('db', 'the database')
@@ -148,16 +165,36 @@ export class ProgramCompiler implements ProgramNames {
     const { pattern, value } = statement.Let
     const body = new BodyCompiler(this.#machine, this, FORMS, new Set())
     const bind = compilePattern(body, pattern, false)
-    const locals = [...body.scope.locals()].map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
+    const declared = [...body.scope.locals()]
+    const locals = declared.map(local => ({ read: readLocal(local), cell: this.#cellOf(local.name) }))
+    const name = declared[0]?.name ?? '_'
     // Compiled when all names are declared.
     let run: Eval | null = null
     this.#begin.push(() => {
       const own = new BodyCompiler(this.#machine, this, FORMS, new Set())
       run ??= own.stretch(() => own.value(value))
       const frame: Frame = []
-      bind(frame, run(new Array(own.scope.size)))
+      bind(frame, this.#named(name, run, own.scope.size))
       for (const { read, cell } of locals) cell.value = read(frame)
     })
+  }
+
+  /** What a constant spawns is the same instance each time. */
+  #named(constant: string, run: Eval, size: number): Value {
+    const { actors } = this.#machine
+    if (actors !== null) actors.naming = { constant, count: 0 }
+    try {
+      return run(new Array(size))
+    } finally {
+      if (actors !== null) actors.naming = null
+    }
+  }
+
+  /** Options of an activity may name its parameters. */
+  #statements(body: BodyCompiler, unit: FunctionUnit, statements: HirBlock): Eval {
+    const activity = unit.takesOptions && this.#program.module.activities.find(({ name }) => name === unit.name)
+    if (activity && activity.options !== undefined) this.#options.set(unit, body.value(activity.options))
+    return sequence(body, statements)
   }
 
   #cellOf(name: string): { value: Value | undefined } {
@@ -166,12 +203,29 @@ export class ProgramCompiler implements ProgramNames {
     return cell
   }
 
+  /** What is more than a function: activities, workflows, actors and agents. */
+  #compileDurable(): void {
+    const { activities, workflows, actors, agents } = this.#program.module
+    const machine = this.#machine
+    for (const activity of activities) {
+      const declared = this.#functions.get(activity.name)
+      const options = declared === undefined ? null : (this.#options.get(declared.unit) ?? null)
+      if (declared !== undefined) makeActivity(machine, declared.unit, activity, options)
+    }
+    const steps = new Set(['workflow_wait', 'workflow_wait_signal', ...activities.map(({ name }) => name)])
+    for (const workflow of workflows) {
+      const unit = this.function(workflow.name)
+      if (unit !== undefined) makeWorkflow(machine, unit, workflow, steps)
+    }
+    for (const actor of [...actors, ...agents]) machine.actors?.define(compileActor(machine, this, actor))
+  }
+
   #compile({ unit, params, body: statements }: Declared): void {
     const conditions = this.#program.conditions.filter(each => each.of === unit.name)
     const cells = new Set<object>()
     const once = (): void => {
       const body = new BodyCompiler(this.#machine, this, FORMS, cells)
-      compileFunction(body, unit, params, () => sequence(body, statements), conditions)
+      compileFunction(body, unit, params, () => this.#statements(body, unit, statements), conditions)
     }
     once()
     // Which variables closures share is known at the end, and then told from the beginning.

@@ -1,0 +1,124 @@
+import type { SqlParameter, SqlValue } from '@svc/contracts'
+import { Decimal } from '../interpreter/decimal.ts'
+import { Float, isInt, isList, NONE, some, Tagged, type Value } from '../interpreter/value.ts'
+import type { ColumnKind, ColumnType } from '../schema/column-type.ts'
+import type { Codec } from '../wire/codec.ts'
+import { parseJson, printJson } from '../wire/json-text.ts'
+import { mismatch } from '../wire/mismatch.ts'
+import { wrong } from '../wire/plain-codecs.ts'
+
+/** How the values of a column become values of the language, and back. Both throw a `Mismatch`. */
+export interface ColumnCodec {
+  encode(value: Value): SqlParameter
+  decode(stored: SqlValue): Value
+}
+
+/** `document` writes values of the column's declared type, where that is stored as JSON. */
+export function columnCodec({ kind, nullable, declared, sql }: ColumnType, document: Codec): ColumnCodec {
+  if (kind === 'json') return documentCodec(document, nullable)
+  const plain =
+    kind === 'vector' ? vectorCodec(Number(/\d+/.exec(sql.slice('F32_BLOB'.length))?.[0]), declared) : PLAIN[kind]
+  return nullable ? optionalCodec(plain) : plain
+}
+
+function stored(expected: string, value: SqlValue): never {
+  const text = value instanceof Uint8Array ? `${value.length} bytes` : JSON.stringify(value, bigintText)
+  return mismatch(`${expected} in the database`, text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text)
+}
+
+const MOST_SHOWN = 60
+const bigintText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
+
+const INT: ColumnCodec = {
+  encode: value => (isInt(value) ? value : wrong('int', value)),
+  decode(value) {
+    if (typeof value === 'number' && Number.isInteger(value)) return value
+    return typeof value === 'bigint' ? value : stored('an int', value)
+  }
+}
+
+const STR: ColumnCodec = {
+  encode: value => (typeof value === 'string' ? value : wrong('str', value)),
+  decode: value => (typeof value === 'string' ? value : stored('a text', value))
+}
+
+const PLAIN: Readonly<Record<Exclude<ColumnKind, 'json' | 'vector'>, ColumnCodec>> = {
+  int: INT,
+  id: INT,
+  str: STR,
+  bool: {
+    encode: value => (typeof value === 'boolean' ? value : wrong('bool', value)),
+    decode: value => (value === 1 ? true : value === 0 ? false : stored('0 or 1', value))
+  },
+  float: {
+    encode: value => (value instanceof Float ? value.value : isInt(value) ? Number(value) : wrong('float', value)),
+    decode: value => {
+      return typeof value === 'number' || typeof value === 'bigint'
+        ? new Float(Number(value))
+        : stored('a number', value)
+    }
+  },
+  char: {
+    encode: value => (typeof value === 'string' && [...value].length === 1 ? value : wrong('char', value)),
+    decode: STR.decode
+  },
+  dec: {
+    encode: value => (value instanceof Decimal ? value.toString() : wrong('dec', value)),
+    decode: value => (typeof value === 'string' ? Decimal.parse(value) : undefined) ?? stored('a decimal', value)
+  }
+}
+
+/** NULL for None; what is there may be given without Some. */
+function optionalCodec(inner: ColumnCodec): ColumnCodec {
+  return {
+    encode: value => {
+      if (value === null || value === NONE) return null
+      if (value instanceof Tagged && value.tag === 'None') return null
+      return inner.encode(value instanceof Tagged && value.tag === 'Some' ? (value.fields[0] ?? null) : value)
+    },
+    decode: value => (value === null ? NONE : some(inner.decode(value)))
+  }
+}
+
+function documentCodec(document: Codec, nullable: boolean): ColumnCodec {
+  return {
+    encode(value) {
+      const json = document.encode(value)
+      return json === null && nullable ? null : printJson(json)
+    },
+    decode(value) {
+      if (value === null && nullable) return NONE
+      if (typeof value !== 'string') return stored('a JSON text', value)
+      let json: unknown
+      try {
+        json = parseJson(value)
+      } catch {
+        return stored('a JSON text', value)
+      }
+      return document.decode(json)
+    }
+  }
+}
+
+/** Numbers of 32 bits, the lowest byte first, as vector functions take them. */
+function vectorCodec(size: number, declared: string): ColumnCodec {
+  return {
+    encode(value) {
+      if (!isList(value)) return wrong(declared, value)
+      if (value.length !== size) return mismatch(`${size} numbers`, `${value.length}`)
+      const bytes = new Uint8Array(4 * size)
+      const view = new DataView(bytes.buffer)
+      for (const [index, each] of value.entries()) {
+        const number = each instanceof Float ? each.value : isInt(each) ? Number(each) : wrong('a number', each)
+        if (!Number.isFinite(Math.fround(number))) mismatch('a number of 32 bits', String(number))
+        view.setFloat32(4 * index, number, true)
+      }
+      return bytes
+    },
+    decode(value) {
+      if (!(value instanceof Uint8Array) || value.length !== 4 * size) return stored(declared, value)
+      const view = new DataView(value.buffer, value.byteOffset, value.byteLength)
+      return Array.from({ length: size }, (_, index) => new Float(view.getFloat32(4 * index, true)))
+    }
+  }
+}

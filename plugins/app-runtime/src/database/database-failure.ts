@@ -1,0 +1,46 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import type { RunErrorCode } from '../errors.ts'
+import { Failure } from '../interpreter/failure.ts'
+
+/** By the code of the store; everything else is `RUN_DATABASE`. */
+const CODES: Readonly<Record<string, RunErrorCode>> = {
+  DBS_CONSTRAINT: 'RUN_CONSTRAINT',
+  DBS_BUSY: 'RUN_DATABASE_BUSY',
+  DBS_UNREACHABLE: 'RUN_DATABASE_BUSY',
+  DBS_CLOSED: 'RUN_DATABASE_BUSY',
+  DBS_OPEN_FAILED: 'RUN_DATABASE_BUSY',
+  DBS_LOST: 'RUN_DATABASE_BUSY',
+  DBS_FULL: 'RUN_DATABASE_FULL',
+  DBS_VALUE_INVALID: 'RUN_TYPE',
+  RUN_TIME_LIMIT: 'RUN_TIME_LIMIT'
+}
+
+/** Failures that a program can take as the Error of a Result. */
+const TAKEN: ReadonlySet<RunErrorCode> = new Set([
+  'RUN_CONSTRAINT',
+  'RUN_DATABASE',
+  'RUN_DATABASE_BUSY',
+  'RUN_DATABASE_FULL'
+])
+
+export function isDatabaseFailure(thrown: unknown): thrown is Failure {
+  return thrown instanceof Failure && TAKEN.has(thrown.code)
+}
+
+/** What a program is told of an error of the store; anything else as it is. */
+export function databaseFailure(error: unknown, table: string, location: string): unknown {
+  if (!isSvcError(error)) return error
+  const { code, message, data } = error
+  const text = message.startsWith(`${location}: `) ? message.slice(location.length + 2) : message
+  const told = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text
+  return new Failure(CODES[code] ?? 'RUN_DATABASE', `${table}: ${told}`)
+}
+
+/** In the words of the program, where SQLite names the columns. */
+function constraintText(data: unknown): string | null {
+  const { constraint, columns = [] } = (data ?? {}) as { constraint?: string; columns?: readonly string[] }
+  if (columns.length === 0) return null
+  const names = columns.map(column => column.slice(column.indexOf('.') + 1)).join(' and ')
+  if (constraint === 'unique' || constraint === 'primary key') return `another row has the same ${names}`
+  return constraint === 'not null' ? `${names} must have a value` : null
+}

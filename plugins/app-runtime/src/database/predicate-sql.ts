@@ -1,0 +1,147 @@
+import type { HirPredicate, SqlParameter } from '@svc/contracts'
+import { isList, NONE, Tagged, type Value } from '../interpreter/value.ts'
+import { printJson } from '../wire/json-text.ts'
+import { inPart, mismatch } from '../wire/mismatch.ts'
+import { wrong } from '../wire/plain-codecs.ts'
+import type { TableColumn, TableShape } from './table-shape.ts'
+
+/** Puts what a parameter is, given the values of an operation in their order. Throws a `Mismatch`. */
+export type Binder = (values: readonly Value[]) => SqlParameter
+
+/** A condition as SQL, with its parameters in their order. */
+export interface Condition {
+  readonly sql: string
+  readonly binders: readonly Binder[]
+}
+
+/**
+ * What a comparison becomes that is not SQL's own, such as a search for words; null leaves it. `index` is the place of its
+ * value.
+ */
+export type Replace = (kind: 'Eq' | 'Contains', column: TableColumn, index: number) => Condition | null
+
+type Compared = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte'
+
+const OPERATORS: Readonly<Record<Compared, string>> = { Eq: '=', Neq: '<>', Lt: '<', Lte: '<=', Gt: '>', Gte: '>=' }
+
+/** Names of columns come from the declaration alone, and every value is a parameter. */
+export function conditionOf(predicate: HirPredicate, shape: TableShape, replace: Replace = () => null): Condition {
+  const binders: Binder[] = []
+  let next = 0
+
+  // Names that are no columns never get past the compiler.
+  const column = (name: string): TableColumn => shape.column(name) ?? mismatch(`a column of ${shape.name}`, name)
+  const bind = (of: TableColumn, index: number, encode: Encode = encoded): void => {
+    binders.push(values => named(of, () => encode(of, values[index] as Value)))
+  }
+
+  const compared = (kind: Compared, of: TableColumn): string => {
+    const index = next++
+    const replaced = kind === 'Eq' ? replace('Eq', of, index) : null
+    if (replaced !== null) return taken(replaced)
+    const operator = OPERATORS[kind]
+    if (of.kind === 'dec') {
+      const isOrder = kind !== 'Eq' && kind !== 'Neq'
+      bind(of, index, isOrder ? encoded : canonicalDecimal)
+      if (isOrder) return `${decimalOrder(of.quoted)} ${operator} ${decimalOrder('?')}`
+      if (kind === 'Eq') return `${canonical(of.quoted)} ${of.nullable ? 'IS' : '='} ?`
+      if (of.nullable) bind(of, index, canonicalDecimal)
+      return orPresent(of, `${canonical(of.quoted)} <> ?`)
+    }
+    bind(of, index)
+    if (kind === 'Eq') return `${of.quoted} ${of.nullable ? 'IS' : '='} ?`
+    if (kind === 'Neq' && of.nullable) bind(of, index)
+    return kind === 'Neq' ? orPresent(of, `${of.quoted} <> ?`) : `${of.quoted} ${operator} ?`
+  }
+
+  const contains = (of: TableColumn): string => {
+    const index = next++
+    const replaced = replace('Contains', of, index)
+    if (replaced !== null) return taken(replaced)
+    bind(of, index, likePart)
+    return `${of.quoted} LIKE '%' || ? || '%' ESCAPE '\\'`
+  }
+
+  const among = (of: TableColumn, arity: number | null): string => {
+    const encode = of.kind === 'dec' ? canonicalDecimal : encoded
+    const left = of.kind === 'dec' ? canonical(of.quoted) : of.quoted
+    if (arity === null) {
+      bind(of, next++, (each, value) => listText(each, value, encode))
+      return `${left} IN (SELECT value FROM json_each(?))`
+    }
+    for (let count = 0; count < arity; count++) bind(of, next++, encode)
+    return `${left} IN (${Array.from({ length: arity }, () => '?').join(', ')})`
+  }
+
+  const taken = ({ sql, binders: own }: Condition): string => {
+    binders.push(...own)
+    return sql
+  }
+
+  const sqlOf = (each: HirPredicate): string => {
+    if ('And' in each) return each.And.length === 0 ? '1' : `(${each.And.map(sqlOf).join(' AND ')})`
+    if ('Or' in each) return each.Or.length === 0 ? '0' : `(${each.Or.map(sqlOf).join(' OR ')})`
+    if ('Not' in each) return `NOT (${sqlOf(each.Not)})`
+    if ('IsNull' in each) return `${column(each.IsNull.field).quoted} IS NULL`
+    if ('Contains' in each) return contains(column(each.Contains.field))
+    if ('In' in each) return among(column(each.In.field), each.In.arity)
+    const [kind, { field }] = Object.entries(each)[0] as [Compared, { readonly field: string }]
+    return compared(kind, column(field))
+  }
+
+  return { sql: sqlOf(predicate), binders }
+}
+
+type Encode = (column: TableColumn, value: Value) => SqlParameter
+
+const encoded: Encode = ({ codec }, value) => codec.encode(value)
+
+/** SQL knows nothing of None: what is not it is what is there. The value is bound twice. */
+function orPresent({ nullable, quoted }: TableColumn, differs: string): string {
+  return nullable ? `(${differs} OR (? IS NULL AND ${quoted} IS NOT NULL))` : differs
+}
+
+function named<A>({ name }: TableColumn, run: () => A): A {
+  try {
+    return run()
+  } catch (thrown) {
+    throw inPart(thrown, name)
+  }
+}
+
+/** Decimals are texts: `1.50` and `1.5` are one number, written without what says nothing. */
+function canonical(column: string): string {
+  return `CASE instr(${column}, '.') WHEN 0 THEN ${column} ELSE rtrim(rtrim(${column}, '0'), '.') END`
+}
+
+/** By their size; exact for 15 digits. */
+export function decimalOrder(sql: string): string {
+  return `CAST(${sql} AS NUMERIC)`
+}
+
+const canonicalDecimal: Encode = ({ codec }, value) => {
+  const text = codec.encode(value)
+  if (typeof text !== 'string' || !text.includes('.')) return text
+  return text.replace(/\.?0+$/, '')
+}
+
+/** Signs that mean something to LIKE stand for themselves. */
+const likePart: Encode = (_, value) => {
+  const text = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
+  if (text === NONE || text === null) return null
+  return typeof text === 'string' ? text.replace(/[\\%_]/g, '\\$&') : wrong('str', text as Value)
+}
+
+function listText(column: TableColumn, value: Value, encode: Encode): string {
+  if (!isList(value)) return wrong('a List', value)
+  return printJson(
+    value.map((item, index) => {
+      try {
+        const each = encode(column, item)
+        return each instanceof Uint8Array ? mismatch('values that are no vectors', 'vectors') : each
+      } catch (thrown) {
+        throw inPart(thrown, index)
+      }
+    })
+  )
+}

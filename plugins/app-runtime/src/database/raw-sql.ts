@@ -1,0 +1,41 @@
+import type { SqlParameter, SqlValue } from '@svc/contracts'
+import { Decimal } from '../interpreter/decimal.ts'
+import { fail } from '../interpreter/failure.ts'
+import { toJson } from '../interpreter/to-json.ts'
+import { typeName } from '../interpreter/type-name.ts'
+import { Float, isInt, isList, NONE, type RecordValue, Tagged, type Value } from '../interpreter/value.ts'
+import type { ProgramDatabase } from './program-database.ts'
+
+/**
+ * `db.query(sql, parameters)`: rows as records by the names of their columns. What types the program gives its columns is not
+ * known here: ints, floats with a fraction, texts and None for NULL come back, and bytes as a list of ints.
+ */
+export function rawQuery(database: ProgramDatabase, sql: Value, parameters: Value): Value {
+  if (typeof sql !== 'string') return fail('RUN_TYPE', `db.query takes SQL as a str, found ${typeName(sql)}`)
+  const { columns, rows } = database.raw(sql, rawParameters(parameters))
+  return rows.map((row): RecordValue => {
+    return new Map(columns.map((column, index) => [column, rawValue(row[index] as SqlValue)]))
+  })
+}
+
+/** Parameters by their place, written as what they are. */
+export function rawParameters(parameters: Value): SqlParameter[] {
+  if (parameters === null) return []
+  if (!isList(parameters)) return fail('RUN_TYPE', `parameters of SQL are a List, found ${typeName(parameters)}`)
+  return parameters.map(rawParameter)
+}
+
+function rawParameter(value: Value): SqlParameter {
+  if (value === null || value === NONE) return null
+  if (typeof value === 'boolean' || typeof value === 'string' || isInt(value)) return value
+  if (value instanceof Float) return value.value
+  if (value instanceof Decimal) return value.toString()
+  if (value instanceof Tagged && value.tag === 'Some') return rawParameter(value.fields[0] ?? null)
+  return JSON.stringify(toJson(value))
+}
+
+function rawValue(value: SqlValue): Value {
+  if (value === null) return NONE
+  if (value instanceof Uint8Array) return Array.from(value)
+  return typeof value === 'number' && !Number.isInteger(value) ? new Float(value) : value
+}

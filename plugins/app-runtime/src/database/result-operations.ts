@@ -1,0 +1,202 @@
+import type { HirDbTableOp, HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
+
+/** Where a program takes what the database answers for a Result. Nodes are known by their identity. */
+export interface ResultOperations {
+  /** Operations that give Ok or Error, in place of a value or a failure. */
+  readonly results: ReadonlySet<object>
+  /** Names, as they stand in `Ident`, of variables that hold such an Ok or Error, where the value in it is wanted. */
+  readonly unwrapped: ReadonlySet<object>
+  /** `?` where failures go on: the function around it returns no Result. */
+  readonly transparent: ReadonlySet<object>
+}
+
+/** Methods that only a Result has, or that mean the Result where both could be meant. */
+const RESULT_METHODS: ReadonlySet<string> = new Set(['is_ok', 'is_err', 'unwrap', 'unwrap_or'])
+
+/** Names of variables, as they stand in `Ident`. */
+type Name = readonly [name: string, span: unknown]
+
+/**
+ * What an operation gives is a Result under `?`, in a `match` with Ok or Error, before methods of a Result, and where a Result
+ * is declared: as the type of a variable, a parameter or what a function returns. So is an immutable variable that was given
+ * it. Everywhere else it is the value, and failures end the program.
+ */
+export function resultOperations(program: Program): ResultOperations {
+  const search = new ResultSearch(program)
+  const { module, tests, constants } = program
+  search.visit([module, constants], 'unknown')
+  for (const test of tests) search.visit(test.body, 'other')
+  return search
+}
+
+/** What the function returns that a node is in. */
+type Returned = 'result' | 'other' | 'unknown'
+
+class ResultSearch implements ResultOperations {
+  readonly results = new Set<object>()
+  readonly unwrapped = new Set<object>()
+  readonly transparent = new Set<object>()
+  /** Names that stand where a Result is taken. */
+  readonly #taken = new Set<Name>()
+  /** `?` behind names, where failures go on. */
+  readonly #raising = new Map<Name, object>()
+  readonly #params = new Map<string, readonly (HirType | null)[]>()
+
+  constructor({ module }: Program) {
+    const endpoints = [...module.query_fns, ...module.mutation_fns, ...module.server_fns]
+    for (const { name, params } of [...module.functions, ...endpoints]) {
+      this.#params.set(
+        name,
+        params.map(({ type_ann }) => type_ann)
+      )
+    }
+  }
+
+  visit(node: unknown, returned: Returned): void {
+    if (Array.isArray(node)) {
+      for (const each of node) this.visit(each, returned)
+      for (const [index, each] of node.entries()) this.#variable(each, node, index)
+      return
+    }
+    if (typeof node !== 'object' || node === null) return
+    if ('return_type' in node && 'body' in node && Array.isArray(node.body)) {
+      this.#function(node as { readonly return_type: HirType | null; readonly body: readonly HirStatement[] })
+      return
+    }
+    this.#form(node as HirExpression | HirStatement, returned)
+    const inner = 'Lambda' in node ? returnedBy((node as Lambda).Lambda[1]) : returned
+    for (const each of Object.values(node)) this.visit(each, inner)
+  }
+
+  #function({
+    return_type,
+    body
+  }: {
+    readonly return_type: HirType | null
+    readonly body: readonly HirStatement[]
+  }): void {
+    const returned = returnedBy(return_type)
+    if (returned === 'result') this.#takeLast(body)
+    this.visit(body, returned)
+  }
+
+  #form(node: HirExpression | HirStatement, returned: Returned): void {
+    if ('Return' in node) {
+      if (returned === 'result' && node.Return.value !== null) this.#take(node.Return.value)
+    } else if ('Let' in node) {
+      if (returnedBy(node.Let.type_ann) === 'result') this.#take(node.Let.value)
+    } else if ('Try' in node) this.#try(node.Try, returned)
+    else if ('Match' in node) {
+      const [subject, arms] = node.Match
+      if (arms.some(({ pattern }) => isResultPattern(pattern))) this.#take(subject)
+    } else if ('MethodCall' in node) {
+      const [object, method] = node.MethodCall
+      if (RESULT_METHODS.has(method)) this.#take(object)
+    } else if ('Lambda' in node) {
+      const [, result, body] = node.Lambda
+      if (returnedBy(result) === 'result') this.#take(body)
+    } else if ('Call' in node) {
+      const [callee, args] = node.Call
+      const types = 'Ident' in callee ? this.#params.get(callee.Ident[0]) : undefined
+      for (const [index, { value }] of args.entries()) {
+        if (returnedBy(types?.[index] ?? null) === 'result') this.#take(value)
+      }
+    }
+  }
+
+  #try(node: { readonly target: HirExpression }, returned: Returned): void {
+    if (returned !== 'other') this.#take(node.target)
+    else if ('DbTableOp' in node.target) this.transparent.add(node)
+    else if ('Ident' in node.target) this.#raising.set(node.target.Ident, node)
+  }
+
+  /** An expression whose Result is wanted, which may be that of what it ends with. */
+  #take(node: HirExpression): void {
+    if ('DbTableOp' in node) this.results.add(node.DbTableOp)
+    else if ('Ident' in node) this.#taken.add(node.Ident)
+    else if ('Block' in node) this.#takeLast(node.Block[0])
+    else if ('If' in node) {
+      this.#takeLast(node.If[1])
+      if (node.If[2] !== null) this.#takeLast(node.If[2])
+    } else if ('Match' in node) for (const { body } of node.Match[1]) this.#take(body)
+  }
+
+  #takeLast(body: readonly HirStatement[]): void {
+    const last = body.at(-1)
+    if (last !== undefined && 'Expr' in last) this.#take(last.Expr.expr)
+  }
+
+  /** A variable that was given what an operation answers, and the statements behind it. */
+  #variable(statement: unknown, block: readonly unknown[], index: number): void {
+    const bound = operationOf(statement)
+    if (bound === null || this.results.has(bound.operation)) return
+    const names: Name[] = []
+    usesOf(bound.name, block.slice(index + 1), names)
+    for (const name of names) {
+      const raising = this.#raising.get(name)
+      if (raising !== undefined) this.transparent.add(raising)
+    }
+    if (!names.some(name => this.#taken.has(name))) return
+    this.results.add(bound.operation)
+    for (const name of names) if (!this.#taken.has(name)) this.unwrapped.add(name)
+  }
+}
+
+type Lambda = Extract<HirExpression, { readonly Lambda: unknown }>
+
+function operationOf(statement: unknown): { readonly name: string; readonly operation: HirDbTableOp } | null {
+  if (typeof statement !== 'object' || statement === null || !('Let' in statement)) return null
+  const { pattern, value, mutable } = (statement as Extract<HirStatement, { readonly Let: unknown }>).Let
+  if (mutable || !('Ident' in pattern) || !('DbTableOp' in value)) return null
+  return { name: pattern.Ident[0], operation: value.DbTableOp }
+}
+
+function returnedBy(type: HirType | null): Returned {
+  if (type === null) return 'unknown'
+  return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Result' ? 'result' : 'other'
+}
+
+function isResultPattern(pattern: HirPattern): boolean {
+  if ('Or' in pattern) return pattern.Or[0].some(isResultPattern)
+  return 'Constructor' in pattern && ['Ok', 'Error', 'Err'].includes(pattern.Constructor[0])
+}
+
+/** Where a variable is read, until another one of its name takes its place. */
+function usesOf(name: string, node: unknown, into: Name[]): void {
+  if (Array.isArray(node)) {
+    for (const each of node) {
+      usesOf(name, each, into)
+      if (bindsAnew(each, name)) return
+    }
+    return
+  }
+  if (typeof node !== 'object' || node === null || hides(node, name)) return
+  if ('Ident' in node && Array.isArray(node.Ident) && node.Ident[0] === name) into.push(node.Ident as unknown as Name)
+  for (const each of Object.values(node)) usesOf(name, each, into)
+}
+
+function bindsAnew(statement: unknown, name: string): boolean {
+  return (
+    typeof statement === 'object' &&
+    statement !== null &&
+    'Let' in statement &&
+    binds((statement as Extract<HirStatement, { readonly Let: unknown }>).Let.pattern, name)
+  )
+}
+
+/** Whether a form has a variable of that name for all that is in it. */
+function hides(node: object, name: string): boolean {
+  if ('Lambda' in node) return (node as Lambda).Lambda[0].some(param => param.name === name)
+  if ('pattern' in node && 'guard' in node) return binds(node.pattern as HirPattern, name)
+  if ('For' in node) return (node as Extract<HirExpression, { readonly For: unknown }>).For[0] === name
+  return (
+    'ForEach' in node && binds((node as Extract<HirExpression, { readonly ForEach: unknown }>).ForEach.binding, name)
+  )
+}
+
+function binds(pattern: HirPattern, name: string): boolean {
+  if ('Ident' in pattern) return pattern.Ident[0] === name
+  if ('Tuple' in pattern) return pattern.Tuple[0].some(each => binds(each, name))
+  if ('Constructor' in pattern) return pattern.Constructor[1].some(each => binds(each, name))
+  return 'Or' in pattern && pattern.Or[0].some(each => binds(each, name))
+}

@@ -1,0 +1,172 @@
+import type { HirPredicate } from '@svc/contracts'
+import { NONE, Tagged, type Value } from '../interpreter/value.ts'
+import { inPart } from '../wire/mismatch.ts'
+import { wrong } from '../wire/plain-codecs.ts'
+import { type Binder, type Condition, conditionOf } from './predicate-sql.ts'
+import type { TableShape, TextSearch, VectorSearch } from './table-shape.ts'
+
+/** What a store must be able to do. */
+export type SearchNeed = 'fts' | 'vector'
+
+/** The parts of a query that looks for what is like something. */
+export interface SearchPlan {
+  readonly needs: readonly SearchNeed[]
+  /** What stands before SELECT. */
+  readonly before: Condition | null
+  /** What stands behind the table. */
+  readonly join: string
+  readonly condition: Condition
+  /** The best first. */
+  readonly order: Condition
+}
+
+/** Places of values among those of the operation. */
+interface Found {
+  readonly words: { readonly column: string; readonly index: number }[]
+  readonly near: { readonly search: VectorSearch; readonly index: number }[]
+}
+
+// Names that no column of a program has.
+const ROW = '"~row"'
+const SCORE = '"~score"'
+const HITS = '"~hits"'
+
+/** Rows of each kind that a search for both looks at. */
+const CANDIDATES = 200
+/** Of reciprocal rank fusion: how little the very first places weigh more than those behind them (Cormack et al., 2009). */
+const FUSION = 60
+
+/**
+ * Words are looked for in columns of the table's text index, by `contains` or, where there is none, by equality; the nearest
+ * by equality with a vector. Null where the predicate asks for neither: it is then a query like others. `limitIndex` is the
+ * place of the limit among the values.
+ */
+export function searchPlan(
+  shape: TableShape,
+  predicate: HirPredicate,
+  mode: 'Fts' | 'Vector' | 'Hybrid',
+  limitIndex: number | null
+): SearchPlan | null {
+  const found = finds(shape, predicate, mode)
+  const { text } = shape
+  const [nearest] = found.near
+  const hasWords = text !== null && found.words.length > 0
+  if (hasWords && nearest !== undefined) return both(shape, predicate, text, found, nearest)
+  if (hasWords) return words(shape, predicate, text, found)
+  return nearest === undefined ? null : vector(shape, predicate, nearest, limitIndex)
+}
+
+/** Which values are looked for. The replacement keeps the count of values right. */
+function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector' | 'Hybrid'): Found {
+  const contained: { column: string; index: number }[] = []
+  const equal: { column: string; index: number }[] = []
+  const near: { search: VectorSearch; index: number }[] = []
+  conditionOf(predicate, shape, (kind, column, index) => {
+    const search = shape.vectors.find(each => each.column === column)
+    if (search !== undefined && kind === 'Eq' && mode !== 'Fts') near.push({ search, index })
+    if (mode !== 'Vector' && shape.text?.columns.has(column.name)) {
+      const list = kind === 'Contains' ? contained : equal
+      list.push({ column: column.name, index })
+    }
+    return null
+  })
+  return { words: contained.length > 0 ? contained : equal, near }
+}
+
+function words(shape: TableShape, predicate: HirPredicate, { table }: TextSearch, found: Found): SearchPlan {
+  const matches = (index: number): Condition | null => {
+    const word = found.words.find(each => each.index === index)
+    if (word === undefined) return null
+    const sql = `${shape.id.quoted} IN (SELECT rowid FROM ${table} WHERE ${table} MATCH ?)`
+    return { sql, binders: [values => matchOf(word.column, values[index] as Value)] }
+  }
+  return {
+    needs: ['fts'],
+    before: {
+      sql: `WITH ${HITS}(${ROW}, ${SCORE}) AS MATERIALIZED (SELECT rowid, rank FROM ${table} WHERE ${table} MATCH ?)`,
+      binders: [anyMatch(found)]
+    },
+    join: ` LEFT JOIN ${HITS} ON ${ROW} = ${shape.id.quoted}`,
+    condition: conditionOf(predicate, shape, (_, __, index) => matches(index)),
+    order: { sql: `${SCORE} IS NULL, ${SCORE}, ${shape.id.quoted}`, binders: [] }
+  }
+}
+
+function vector(
+  shape: TableShape,
+  predicate: HirPredicate,
+  { search, index }: Found['near'][number],
+  limitIndex: number | null
+): SearchPlan {
+  const { column, distance } = search
+  const value: Binder = values => shape.encode(column, values[index] as Value)
+  // An index knows nothing of other conditions, and would leave out rows that meet them.
+  const isAlone = 'Eq' in predicate || ('And' in predicate && predicate.And.length === 1)
+  const isIndexed = search.index !== null && isAlone && limitIndex !== null
+  const here: Condition = isIndexed
+    ? {
+        sql: `${shape.id.quoted} IN (SELECT id FROM vector_top_k('${search.index}', ?, ?))`,
+        binders: [value, values => values[limitIndex] as number]
+      }
+    : { sql: `${column.quoted} IS NOT NULL`, binders: [] }
+  return {
+    needs: ['vector'],
+    before: null,
+    join: '',
+    condition: conditionOf(predicate, shape, (_, __, place) => (place === index ? here : null)),
+    order: { sql: `${distance}(${column.quoted}, ?), ${shape.id.quoted}`, binders: [value] }
+  }
+}
+
+/** Places among the best of each kind are added up. */
+function both(
+  shape: TableShape,
+  predicate: HirPredicate,
+  { table }: TextSearch,
+  found: Found,
+  { search, index }: Found['near'][number]
+): SearchPlan {
+  const { column, distance } = search
+  const [id, place] = [shape.id.quoted, '"~place"']
+  const ranked = (from: string): string => {
+    return `SELECT ${ROW}, row_number() OVER (ORDER BY ${SCORE}) AS ${place} FROM (${from} ORDER BY 2 LIMIT ${CANDIDATES})`
+  }
+  const byWords = ranked(`SELECT rowid AS ${ROW}, rank AS ${SCORE} FROM ${table} WHERE ${table} MATCH ?`)
+  const far = `${distance}(${column.quoted}, ?)`
+  const byNearness = ranked(
+    `SELECT ${id} AS ${ROW}, ${far} AS ${SCORE} FROM ${shape.sql} WHERE ${column.quoted} IS NOT NULL`
+  )
+  const places = new Set([index, ...found.words.map(word => word.index)])
+  const everywhere: Condition = { sql: '1', binders: [] }
+  return {
+    needs: ['fts', 'vector'],
+    before: {
+      sql: `WITH ${HITS} AS MATERIALIZED (SELECT ${ROW}, sum(1.0 / (${FUSION} + ${place})) AS ${SCORE} FROM (SELECT * FROM (${byWords}) UNION ALL SELECT * FROM (${byNearness})) GROUP BY ${ROW})`,
+      binders: [anyMatch(found), values => shape.encode(column, values[index] as Value)]
+    },
+    join: ` JOIN ${HITS} ON ${ROW} = ${id}`,
+    condition: conditionOf(predicate, shape, (_, __, each) => (places.has(each) ? everywhere : null)),
+    order: { sql: `${SCORE} DESC, ${id}`, binders: [] }
+  }
+}
+
+/** For the ranking: what any of the columns that are looked through matches. */
+function anyMatch({ words: all }: Found): Binder {
+  return values => all.map(({ column, index }) => `(${matchOf(column, values[index] as Value)})`).join(' OR ')
+}
+
+/** Each word must be there. What is not a word is no operator of the search either. */
+function matchOf(column: string, value: Value): string {
+  const given = value instanceof Tagged && value.tag === 'Some' ? value.fields[0] : value
+  if (given !== NONE && typeof given !== 'string') {
+    try {
+      return wrong('str', given as Value)
+    } catch (thrown) {
+      throw inPart(thrown, column)
+    }
+  }
+  const text = given === NONE ? '' : (given as string)
+  const parts = text.split(/\s+/u).filter(word => /[\p{L}\p{N}]/u.test(word))
+  const phrases = parts.map(word => `"${word.replaceAll('"', '""')}"`)
+  return phrases.length === 0 ? '""' : `"${column}" : (${phrases.join(' AND ')})`
+}

@@ -1,0 +1,121 @@
+import type { HirColumn, SqlParameter, SqlValue } from '@svc/contracts'
+import { NONE, type RecordValue, type Value } from '../interpreter/value.ts'
+import type { ColumnType } from '../schema/column-type.ts'
+import { quoted } from '../schema/names.ts'
+import { inPart } from '../wire/mismatch.ts'
+import { INT } from '../wire/plain-codecs.ts'
+import { type ColumnCodec, columnCodec } from './column-codec.ts'
+
+export interface TableColumn extends ColumnType {
+  readonly name: string
+  /** The name as SQL takes it. */
+  readonly quoted: string
+  readonly codec: ColumnCodec
+  /** What it is where it is left out; null for one that must be given, unless it can be None. */
+  readonly fallback: HirColumn['default'] | null
+}
+
+/** Columns that are looked through for words, in a table of their own. */
+export interface TextSearch {
+  /** As SQL takes it. */
+  readonly table: string
+  readonly columns: ReadonlySet<string>
+}
+
+/** A column that is looked through for what is nearest. */
+export interface VectorSearch {
+  readonly column: TableColumn
+  /** Name of the index; null where there is none. */
+  readonly index: string | null
+  readonly distance: 'vector_distance_cos' | 'vector_distance_l2'
+}
+
+/** How rows are read: what is selected, and what becomes of it. */
+export interface Selection {
+  /** The columns as SQL, the first of them `_id`. */
+  readonly sql: string
+  /** Throws a `Mismatch`. */
+  read(row: readonly SqlValue[]): RecordValue
+}
+
+const ID_TYPE = { kind: 'id', sql: 'INTEGER', nullable: false, declared: 'int' } as const
+/** The number of the row, which every table has. */
+const ID: TableColumn = {
+  ...ID_TYPE,
+  name: '_id',
+  quoted: quoted('_id'),
+  codec: columnCodec(ID_TYPE, INT),
+  fallback: null
+}
+
+/** A table of a program, as its operations see it. */
+export class TableShape {
+  /** As the program declares it. */
+  readonly name: string
+  /** As SQL takes it. */
+  readonly sql: string
+  readonly id = ID
+  /** Without `_id`. */
+  readonly columns: readonly TableColumn[]
+  readonly text: TextSearch | null
+  readonly vectors: readonly VectorSearch[]
+  readonly whole: Selection
+  readonly #byName: ReadonlyMap<string, TableColumn>
+
+  constructor(
+    name: string,
+    sql: string,
+    columns: readonly TableColumn[],
+    text: TextSearch | null,
+    vectors: readonly VectorSearch[]
+  ) {
+    this.name = name
+    this.sql = sql
+    this.columns = columns
+    this.text = text
+    this.vectors = vectors
+    this.#byName = new Map(columns.map(column => [column.name, column]))
+    this.whole = this.selection(null)
+  }
+
+  column(name: string): TableColumn | undefined {
+    return name === ID.name ? ID : this.#byName.get(name)
+  }
+
+  /** Of all columns, or of some: those that are left out are None where they can be, and else missing. */
+  selection(projection: readonly string[] | null): Selection {
+    const isSelected = ({ name }: TableColumn): boolean => projection === null || projection.includes(name)
+    const selected = this.columns.filter(isSelected)
+    const parts = this.columns.filter(column => isSelected(column) || column.nullable)
+    const readers = parts.map(column => ({
+      name: column.name,
+      codec: column.codec,
+      place: isSelected(column) ? selected.indexOf(column) + 1 : -1
+    }))
+    return {
+      sql: [ID.quoted, ...selected.map(column => column.quoted)].join(', '),
+      read(row) {
+        const record = new Map<string, Value>()
+        record.set('_id', row[0] as number | bigint)
+        for (let index = 0; index < readers.length; index++) {
+          const { name, codec, place } = readers[index] as (typeof readers)[number]
+          try {
+            record.set(name, place < 0 ? NONE : codec.decode(row[place] as SqlValue))
+          } catch (thrown) {
+            throw inPart(thrown, name)
+          }
+        }
+        return record
+      }
+    }
+  }
+
+  /** Throws a `Mismatch` that names the column. */
+  encode(column: TableColumn, value: Value): SqlParameter {
+    try {
+      return column.codec.encode(value)
+    } catch (thrown) {
+      throw inPart(thrown, column.name)
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import type { HirArgument, HirDbTableOp, HirExpression, SqlParameter } from '@svc/contracts'
+import { isDatabaseFailure } from '../../database/database-failure.ts'
+import type { ProgramDatabase } from '../../database/program-database.ts'
+import { rawQuery } from '../../database/raw-sql.ts'
+import {
+  columnsOf,
+  deleteOperation,
+  getOperation,
+  insertSql,
+  rawClauseOperation,
+  readOperation,
+  type TableOperation,
+  updateSql
+} from '../../database/table-operations.ts'
+import type { TableColumn, TableShape } from '../../database/table-shape.ts'
+import { Mismatch } from '../../wire/mismatch.ts'
+import { display } from '../display.ts'
+import { Failure, fail } from '../failure.ts'
+import type { Eval, Frame, Machine } from '../machine.ts'
+import { typeName } from '../type-name.ts'
+import { error, isList, isRecord, ok, type RecordValue, Tagged, type Value } from '../value.ts'
+import { type BodyCompiler, unsupported } from './body-compiler.ts'
+
+/** Steps that a statement counts as, and one more for each row that it gives. */
+const STATEMENT_STEPS = 20
+
+export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTableOp): Eval {
+  const { table, op, span } = operation
+  const shape = body.names.tables.shape(table)
+  if (shape === undefined) return unsupported(`${op} on ${table}, which is not declared,`, span.start)
+  const run = told(shape, span.start, compileForm(body, shape, operation))
+  if (!body.names.tables.results.results.has(operation)) return run
+  return frame => {
+    try {
+      return ok(run(frame))
+    } catch (thrown) {
+      if (isDatabaseFailure(thrown)) return error(thrown.message)
+      throw thrown
+    }
+  }
+}
+
+function compileForm(body: BodyCompiler, shape: TableShape, operation: HirDbTableOp): Eval {
+  switch (operation.op) {
+    case 'Insert':
+      return compileInsert(body, shape, operation)
+    case 'Update':
+      return compileUpdate(body, shape, operation)
+    case 'Get':
+      return compilePlain(body, operation, getOperation(shape))
+    case 'Delete':
+      return compilePlain(body, operation, deleteOperation(shape))
+    case 'UnsafeQueryRawClause':
+      return compilePlain(body, operation, rawClauseOperation(shape))
+    default:
+      return compilePlain(body, operation, readOperation(shape, operation))
+  }
+}
+
+/** `db.query(sql, parameters)`. */
+export function compileRawQuery(body: BodyCompiler, args: readonly HirArgument[], at: number): Eval {
+  const [sql, parameters] = args.map(({ value }) => body.value(value))
+  const { machine } = body
+  if (sql === undefined || args.length > 2) {
+    return () => fail('RUN_ARGUMENTS', 'db.query takes SQL and a list of parameters', at)
+  }
+  return told(null, at, frame => {
+    machine.charge(STATEMENT_STEPS)
+    return rawQuery(databaseOf(machine, at), sql(frame), parameters?.(frame) ?? null)
+  })
+}
+
+/** The value of a variable that holds what an operation gave as a Result. */
+export function unwrapped(read: Eval, at: number): Eval {
+  return frame => {
+    const value = read(frame)
+    if (!(value instanceof Tagged)) return value
+    if (value.tag === 'Error') return fail('RUN_DATABASE', display(value.fields[0] ?? null), at)
+    return value.tag === 'Ok' ? (value.fields[0] ?? null) : value
+  }
+}
+
+function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operation: TableOperation): Eval {
+  const values = args.map(({ value }) => body.value(value))
+  const most = limit === null ? null : body.value(limit)
+  const { machine } = body
+  return frame => {
+    machine.charge(STATEMENT_STEPS)
+    const given = values.map(value => value(frame))
+    const result = operation.run(databaseOf(machine), given, most === null ? null : most(frame))
+    if (isList(result)) {
+      machine.charge(result.length)
+      const [first] = result
+      machine.allocate(64 * result.length * (first !== undefined && isRecord(first) ? first.size : 1))
+    }
+    return result
+  }
+}
+
+type Entry = readonly [name: string, value: HirExpression]
+
+/** Columns of a record that is written out: as an object, a struct or named arguments; null for any other expression. */
+function writtenOut(args: readonly HirArgument[], place: number): readonly Entry[] | null {
+  const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
+  if (named.length > 0) return named
+  const record = args[place]?.value
+  if (record === undefined) return null
+  if ('ObjectLit' in record) return record.ObjectLit[0]
+  return 'StructLit' in record ? record.StructLit.fields : null
+}
+
+function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
+  const entries = writtenOut(args, 0)
+  const fallbacks = shape.columns.map(({ fallback }) => (fallback ? body.names.expression(fallback) : null))
+  if (entries !== null && new Set(entries.map(([name]) => name)).size === entries.length) {
+    return compileInsertOf(body, shape, entries, fallbacks)
+  }
+  const record = body.value((args[0] as HirArgument).value)
+  const { machine } = body
+  const [sql, sqlWithId] = [insertSql(shape, false), insertSql(shape, true)]
+  return frame => {
+    machine.charge(STATEMENT_STEPS)
+    const row = recordOf(shape, record(frame))
+    columnsOf(shape, row)
+    const id = row.get('_id')
+    const parameters: SqlParameter[] = id === undefined ? [] : [shape.encode(shape.id, id)]
+    for (const [index, column] of shape.columns.entries()) {
+      parameters.push(columnValue(shape, column, row.get(column.name) ?? fallbacks[index]?.()))
+    }
+    return inserted(machine, shape, id === undefined ? sql : sqlWithId, parameters)
+  }
+}
+
+/** Without a record in between: the way of inserts in loops. */
+function compileInsertOf(
+  body: BodyCompiler,
+  shape: TableShape,
+  entries: readonly Entry[],
+  fallbacks: readonly ((() => Value) | null)[]
+): Eval {
+  const withId = entries.some(([name]) => name === '_id')
+  const columns = withId ? [shape.id, ...shape.columns] : shape.columns
+  const left = withId ? [null, ...fallbacks] : fallbacks
+  // In the order in which they are written, each to the place of its column.
+  const given = entries.map(([name, value]) => ({
+    place: columns.findIndex(column => column.name === name),
+    value: body.value(value)
+  }))
+  const rest = columns.flatMap((_, place) => (given.some(each => each.place === place) ? [] : [place]))
+  const sql = insertSql(shape, withId)
+  const { machine } = body
+  return frame => {
+    machine.charge(STATEMENT_STEPS)
+    const parameters: SqlParameter[] = new Array(columns.length)
+    for (let index = 0; index < given.length; index++) {
+      const { place, value } = given[index] as (typeof given)[number]
+      const encoded = value(frame)
+      if (place >= 0) parameters[place] = shape.encode(columns[place] as TableColumn, encoded)
+    }
+    for (const place of rest) parameters[place] = columnValue(shape, columns[place] as TableColumn, left[place]?.())
+    return inserted(machine, shape, sql, parameters)
+  }
+}
+
+function inserted(machine: Machine, shape: TableShape, sql: string, parameters: readonly SqlParameter[]): Value {
+  return databaseOf(machine).execute(shape.name, sql, parameters).lastInsertId
+}
+
+function columnValue(shape: TableShape, column: TableColumn, value: Value | undefined): SqlParameter {
+  if (value !== undefined) return shape.encode(column, value)
+  return column.nullable ? null : fail('RUN_ARGUMENTS', `${shape.name} needs a value for ${column.name}`)
+}
+
+function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
+  const id = body.value((args[0] as HirArgument).value)
+  const record = args[1]
+  if (record === undefined) return () => fail('RUN_ARGUMENTS', 'update takes an id and a record')
+  const change = record.name === null ? body.value(record.value) : compileNamed(body, args.slice(1))
+  const { machine } = body
+  const texts = new Map<string, string>()
+  return frame => {
+    machine.charge(STATEMENT_STEPS)
+    const row = shape.encode(shape.id, id(frame))
+    const values = recordOf(shape, change(frame))
+    // What a row is known by is not changed, and may stand in a record that was read.
+    const columns = columnsOf(shape, values).filter(column => column !== shape.id)
+    if (columns.length === 0) return null
+    const key = columns.map(({ name }) => name).join()
+    const sql = texts.get(key) ?? updateSql(shape, columns)
+    texts.set(key, sql)
+    const parameters = columns.map(column => shape.encode(column, values.get(column.name) as Value))
+    databaseOf(machine).execute(shape.name, sql, [...parameters, row])
+    return null
+  }
+}
+
+function compileNamed(body: BodyCompiler, args: readonly HirArgument[]): Eval {
+  const values = args.map(({ name, value }) => [name ?? '', body.value(value)] as const)
+  return (frame: Frame) => new Map(values.map(([name, value]) => [name, value(frame)]))
+}
+
+function recordOf(shape: TableShape, value: Value): RecordValue {
+  return isRecord(value) ? value : fail('RUN_TYPE', `a row of ${shape.name} is a record, found ${typeName(value)}`)
+}
+
+function databaseOf(machine: Machine, at = -1): ProgramDatabase {
+  return (
+    machine.host.database ?? fail('RUN_UNSUPPORTED', 'the program has no database here, so that db cannot be used', at)
+  )
+}
+
+/** Says where it happened, and what was expected of a value. */
+function told(shape: TableShape | null, at: number, run: Eval): Eval {
+  return frame => {
+    try {
+      return run(frame)
+    } catch (thrown) {
+      if (thrown instanceof Mismatch) fail('RUN_TYPE', `${shape === null ? '' : `${shape.name}: `}${thrown.reason}`, at)
+      if (thrown instanceof Failure && thrown.at < 0) thrown.at = at
+      throw thrown
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Program, ThreadConnection } from '@svc/contracts'
+import t from 'tap'
+import { FileConnection } from '../../../database/src/thread/file-connection.ts'
+import { ProgramDatabase } from '../../src/database/program-database.ts'
+import { Interpreter } from '../../src/interpreter/interpreter.ts'
+import type { Value } from '../../src/interpreter/value.ts'
+import { createTable, desiredSchema } from '../../src/schema/desired-schema.ts'
+import { changesStatements } from '../../src/schema/triggers.ts'
+import { hostOf, LIMITS, programFrom } from '../run-program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'program-'))
+t.teardown(() => rm(folder, { recursive: true }))
+let files = 0
+
+/** A path that nothing has, in a folder of the test's own. */
+export function freshFile(): string {
+  files += 1
+  return join(folder, `${files}.db`)
+}
+
+/** A program with its tables in a file. */
+export interface Tables {
+  readonly database: ProgramDatabase
+  readonly connection: ThreadConnection
+  readonly lines: string[]
+  call(name: string, ...args: Value[]): Value
+}
+
+/** Makes the tables of a program on a connection, in which there is nothing yet. */
+export function makeTables(connection: ThreadConnection, program: Program): void {
+  const { tables, isLive } = desiredSchema(program, { fts: true, vector: true })
+  if (isLive) for (const sql of changesStatements) connection.execute(sql)
+  for (const { name, columns, search, objects } of tables) {
+    connection.execute(createTable(name, columns))
+    if (search !== null) connection.execute(search.sql)
+    for (const { sql } of objects) connection.execute(sql)
+  }
+}
+
+export function withTables(text: string, file = freshFile()): Tables {
+  const program = programFrom(text)
+  const connection = new FileConnection({ file, busyTimeoutMs: 2000, synchronous: 'normal' })
+  t.teardown(() => connection.close())
+  makeTables(connection, program)
+  return tablesOf(program, connection, file)
+}
+
+/** For a connection whose database has the tables. */
+export function tablesOf(program: Program, connection: ThreadConnection, location: string): Tables {
+  const database = new ProgramDatabase({ connection, location, capabilities: { fts: true, vector: true } })
+  const lines: string[] = []
+  const interpreter = new Interpreter(program, { ...hostOf(lines), database })
+  return { database, connection, lines, call: (name, ...args) => interpreter.call(name, args, LIMITS) }
+}
