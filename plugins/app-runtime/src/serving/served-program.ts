@@ -5,6 +5,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { runErrors } from '../errors.ts'
 import { limitsOf, type Settings } from '../settings.ts'
+import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { endpointsOf } from './endpoints.ts'
 import { ProgramPool } from './program-pool.ts'
 import { programRoutes } from './program-routes.ts'
@@ -48,7 +49,7 @@ export async function serveProgram({ ctx, compiler }: ServingParts, file: string
       worker: spares.take(),
       load: { program, limits, capabilities, database: null },
       endpoints: endpoints.length,
-      answers: {},
+      answers: HTTP_ANSWERS,
       report: (error, kind) => log.error(`${kind} failed for ${file}`, { error })
     })
   })

@@ -1,4 +1,5 @@
 import type { Host } from '../interpreter/host.ts'
+import { bridgeTo } from '../threads/bridge.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
@@ -29,7 +30,10 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       capabilities: new Set(load.capabilities),
       sleep: duration => {
         Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
-      }
+      },
+      bridge: bridgeTo(load.bridge),
+      database: null,
+      ending: null
     },
     inTransaction: (_kind, work) => work()
   }
