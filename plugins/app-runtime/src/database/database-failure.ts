@@ -29,7 +29,7 @@ export function isDatabaseFailure(thrown: unknown): thrown is Failure {
 
 /** What a program is told of an error of the store; anything else as it is. */
 export function databaseFailure(error: unknown, table: string, location: string): unknown {
-  if (!isSvcError(error)) return error
+  if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error
   const text = message.startsWith(`${location}: `) ? message.slice(location.length + 2) : message
   const told = code === 'DBS_CONSTRAINT' ? (constraintText(data) ?? text) : text

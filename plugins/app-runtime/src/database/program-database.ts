@@ -2,6 +2,7 @@ import type { DatabaseCapabilities, SqlParameter, SqlResult, SqlValue, ThreadCon
 import { isSvcError } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { databaseFailure } from './database-failure.ts'
+import { LazyConnection } from './lazy-connection.ts'
 import type { SearchNeed } from './search-sql.ts'
 
 export interface ProgramDatabaseOptions {
@@ -16,16 +17,22 @@ export interface ProgramDatabaseOptions {
  * without a place.
  */
 export class ProgramDatabase {
-  readonly #connection: ThreadConnection
+  readonly #connection: LazyConnection
   readonly #location: string
   readonly #capabilities: ProgramDatabaseOptions['capabilities']
-  /** The transaction that the running code is in; it begins with its first statement. */
-  #kind: 'read' | 'write' | null = null
 
   constructor({ connection, location, capabilities }: ProgramDatabaseOptions) {
-    this.#connection = connection
+    this.#connection = new LazyConnection(connection)
     this.#location = location
     this.#capabilities = capabilities
+  }
+
+  /**
+   * For what else of the host belongs to the running program, such as the state of its actors: what is written here is in the
+   * transaction that is open. It throws the errors of the store.
+   */
+  get connection(): ThreadConnection {
+    return this.#connection
   }
 
   /**
@@ -34,65 +41,36 @@ export class ProgramDatabase {
    * the database and cannot write. Inside of another one it is a part of that.
    */
   transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true): A {
-    if (this.#kind !== null) return run()
-    this.#kind = kind
-    let isKept = false
-    try {
-      const result = run()
-      isKept = keeps(result)
-      return result
-    } finally {
-      this.#kind = null
-      this.#end(isKept)
-    }
-  }
-
-  /** Whether the running code is in a transaction. */
-  get inTransaction(): boolean {
-    return this.#kind !== null
+    return this.#told('the database', () => this.#connection.within(kind, run, keeps))
   }
 
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
-    return this.#told(table, () => {
-      this.#enter()
-      return this.#connection.row(sql, parameters)
-    })
+    return this.#told(table, () => this.#connection.row(sql, parameters))
   }
 
   rows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
-    return this.#told(table, () => {
-      this.#enter()
-      return this.#connection.rows(sql, parameters)
-    })
+    return this.#told(table, () => this.#connection.rows(sql, parameters))
   }
 
   execute(table: string, sql: string, parameters: readonly SqlParameter[]): SqlResult {
-    return this.#told(table, () => {
-      this.#enter()
-      return this.#connection.execute(sql, parameters)
-    })
+    return this.#told(table, () => this.#connection.execute(sql, parameters))
   }
 
   /** SQL of the program itself, that reads or writes. */
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
-    return this.#told('db', () => {
-      this.#enter()
+    return this.#told('the database', () => {
       try {
         return this.#connection.query(sql, parameters)
       } catch (error) {
-        if (!isSvcError(error, 'DBS_READ_ONLY') || this.#kind === 'read') throw error
+        if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
         return this.#connection.execute(sql, parameters)
       }
     })
   }
 
-  /** Brings a copy up to date. In a transaction that reads, what follows sees another state; one that writes needs none. */
+  /** Brings a copy up to date, outside of what writes. */
   sync(): void {
-    this.#told('db', () => {
-      if (this.#kind === 'write') return
-      if (this.#connection.inTransaction) this.#connection.commit()
-      this.#connection.sync()
-    })
+    this.#told('the database', () => this.#connection.sync())
   }
 
   /** Throws `RUN_UNSUPPORTED` when the database cannot do what a search needs. */
@@ -105,16 +83,6 @@ export class ProgramDatabase {
 
   close(): void {
     this.#connection.close()
-  }
-
-  #enter(): void {
-    if (this.#kind !== null && !this.#connection.inTransaction) this.#connection.begin(this.#kind)
-  }
-
-  #end(isKept: boolean): void {
-    if (!this.#connection.inTransaction) return
-    if (!isKept) this.#connection.rollback()
-    else this.#told('db', () => this.#connection.commit())
   }
 
   #told<A>(table: string, run: () => A): A {

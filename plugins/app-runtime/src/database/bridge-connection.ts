@@ -1,0 +1,99 @@
+import {
+  databaseErrors,
+  type SqlParameters,
+  type SqlResult,
+  type SqlStatement,
+  type SqlValue,
+  type ThreadConnection
+} from '@svc/contracts'
+import type { Bridge } from '../threads/bridge.ts'
+
+/** What a thread asks of the store in the main thread, with the answers of the bridge of that name. */
+export type StoreQuestion =
+  | { readonly op: 'query' | 'execute'; readonly statement: Exclude<SqlStatement, string> }
+  | { readonly op: 'begin' | 'commit' | 'rollback' | 'sync' }
+
+/** Kind of the question on the bridge. */
+export const STORE_QUESTION = 'database'
+
+/** A database of which the main thread has the only connection: in memory, or far away. Each call is a question to it. */
+export class BridgeConnection implements ThreadConnection {
+  readonly #bridge: Bridge
+  readonly #location: string
+  #open: 'read' | 'write' | null = null
+  #isClosed = false
+
+  constructor(bridge: Bridge, location: string) {
+    this.#bridge = bridge
+    this.#location = location
+  }
+
+  get inTransaction(): boolean {
+    return this.#open !== null
+  }
+
+  query(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#ask({ op: 'query', statement: statementOf(sql, parameters) }) as SqlResult
+  }
+
+  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
+    return this.query(sql, parameters).rows
+  }
+
+  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
+    return this.rows(sql, parameters)[0] ?? null
+  }
+
+  execute(sql: string, parameters?: SqlParameters): SqlResult {
+    if (this.#open === 'read') {
+      throw databaseErrors.create('DBS_READ_ONLY', `${this.#location}: the transaction that is open only reads`, {
+        data: { sql }
+      })
+    }
+    return this.#ask({ op: 'execute', statement: statementOf(sql, parameters) }) as SqlResult
+  }
+
+  begin(kind: 'read' | 'write'): void {
+    if (this.#open !== null) {
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
+    }
+    this.#ask({ op: 'begin' })
+    this.#open = kind
+  }
+
+  commit(): void {
+    if (this.#open === null) {
+      throw databaseErrors.create('DBS_TRANSACTION_ENDED', `${this.#location}: no transaction is open`)
+    }
+    this.#open = null
+    this.#ask({ op: 'commit' })
+  }
+
+  rollback(): void {
+    if (this.#open === null) return
+    this.#open = null
+    this.#ask({ op: 'rollback' })
+  }
+
+  sync(): void {
+    if (this.#open !== null) {
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open`)
+    }
+    this.#ask({ op: 'sync' })
+  }
+
+  close(): void {
+    if (this.#isClosed) return
+    this.rollback()
+    this.#isClosed = true
+  }
+
+  #ask(question: StoreQuestion): unknown {
+    if (this.#isClosed) throw databaseErrors.create('DBS_CLOSED', `${this.#location} is closed`)
+    return this.#bridge.ask(STORE_QUESTION, question)
+  }
+}
+
+function statementOf(sql: string, parameters: SqlParameters | undefined): Exclude<SqlStatement, string> {
+  return parameters === undefined ? { sql } : { sql, parameters }
+}
