@@ -3,7 +3,6 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Why a program ended, or could not begin. */
 export const runErrors = errorTable({
   RUN_ACTOR_BUSY: { message: 'An actor asked itself, by way of others, and would wait for ever.', status: 409 },
-  RUN_ACTOR_VERSION: { message: 'The state of an agent is of a version that it cannot migrate.', status: 409 },
   RUN_ARGUMENTS: { message: 'A function was called with arguments that it does not take.', status: 400 },
   RUN_ASSERTION: { message: 'An assertion or a condition of a function does not hold.', status: 422 },
   RUN_BODY: { message: 'The body of a request is not what the program reads.', status: 400 },

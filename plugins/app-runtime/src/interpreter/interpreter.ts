@@ -1,12 +1,18 @@
 import type { HirExpression, Program } from '@svc/contracts'
+import { ActorRuntime } from '../actors/actor-runtime.ts'
+import type { StoredAddress } from '../actors/actor-store.ts'
 import { runErrors } from '../errors.ts'
+import { losslessValue } from '../wire/lossless.ts'
+import { memoryDurable, skippingDurable } from '../workflows/memory-durable.ts'
+import { type TurnEnd, WorkflowRuntime } from '../workflows/workflow-runtime.ts'
 import { callableOf, enter, type FunctionUnit, isStackOverflow } from './compile/functions.ts'
 import { ProgramCompiler } from './compile/program-compiler.ts'
+import type { Durable } from './durable.ts'
 import { Failure, fail } from './failure.ts'
 import type { Host } from './host.ts'
 import { type Limits, Machine } from './machine.ts'
 import { SourcePlaces } from './source-places.ts'
-import type { Value } from './value.ts'
+import { isList, type Value } from './value.ts'
 
 /** What can be asked of a program while it runs. Undefined stands for an argument that is left to its default. */
 export interface RunningProgram {
@@ -25,6 +31,10 @@ export class Interpreter {
   readonly #machine: Machine
   readonly #compiled: ProgramCompiler
   readonly #places: SourcePlaces
+  readonly #actors: ActorRuntime
+  readonly #workflows: WorkflowRuntime
+  /** null where what is kept ends with the program. */
+  readonly #durable: Durable | null
   readonly #running: RunningProgram = {
     function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
     route: (contract, args) => this.#enter(this.#compiled.route(contract), `route ${contract}`, args),
@@ -34,6 +44,14 @@ export class Interpreter {
   constructor(program: Program, host: Host) {
     this.#machine = new Machine(host)
     this.#places = new SourcePlaces(program.path, program.text)
+    const durable = host.durable ?? memoryDurable(host.sleep)
+    this.#durable = host.durable ?? null
+    this.#actors = new ActorRuntime(this.#machine, durable)
+    const describe = ({ message, at, calls }: Failure): string =>
+      `${this.#places.text(at < 0 ? (calls[0]?.at ?? -1) : at)}: ${message}`
+    this.#workflows = new WorkflowRuntime(this.#machine, durable, this.#actors.handle, describe)
+    this.#machine.actors = this.#actors
+    this.#machine.workflows = this.#workflows
     this.#compiled = this.#told(() => new ProgramCompiler(program, this.#machine))
   }
 
@@ -51,8 +69,29 @@ export class Interpreter {
     })
   }
 
-  /** Calls a test of the program. */
+  /**
+   * One turn at a run of a workflow: it is run until it ends or has to wait. `again` takes up one that failed. Throws
+   * `RUN_WORKFLOW_UNKNOWN`, and what the store throws; a failure of the program is part of what it returns.
+   */
+  turn(runId: string, limits: Limits, again = false): TurnEnd {
+    return this.#run(limits, () => this.#workflows.turn(runId, again))
+  }
+
+  /** Handles the oldest message of an instance. Returns whether there was one that was due. */
+  deliver({ actor, id, args }: StoredAddress, limits: Limits): boolean {
+    return this.#run(limits, () => {
+      const spawned = losslessValue(args, this.#actors.handle)
+      return this.#actors.deliver({ actor, id, args: isList(spawned) ? spawned : [] })
+    })
+  }
+
+  /** Calls a test of the program. Where nothing else keeps them, each has workflows and actors of its own. */
   test(name: string, args: readonly Value[], limits: Limits): Value {
+    if (this.#durable === null) {
+      const durable = skippingDurable()
+      this.#actors.use(durable)
+      this.#workflows.use(durable)
+    }
     return this.#run(limits, () => {
       const unit = this.#compiled.test(name)
       if (unit === undefined) return fail('RUN_UNDEFINED', `there is no test ${name}`)
@@ -74,7 +113,10 @@ export class Interpreter {
     return this.#told(() => {
       this.#machine.begin(limits)
       this.#compiled.begin()
-      return run()
+      const result = run()
+      this.#actors.finish()
+      this.#workflows.finish()
+      return result
     })
   }
 
@@ -112,5 +154,8 @@ const HINTS: Readonly<Record<string, string>> = {
   RUN_STACK_LIMIT: 'raise the setting call_depth, or write a loop',
   RUN_STEP_LIMIT: 'raise the setting steps or test_steps, or look for a loop without an end',
   RUN_TIME_LIMIT: 'raise the setting time_limit_ms',
-  RUN_UNSUPPORTED: 'see the README of app-runtime for what programs have'
+  RUN_UNSUPPORTED: 'see the README of app-runtime for what programs have',
+  RUN_WORKFLOW_CHANGED: 'give the old text back, or tell old and new runs apart with workflow.version',
+  RUN_WORKFLOW_PENDING: 'svc workflow inspect shows how far it is',
+  RUN_WORKFLOW_UNREPEATABLE: 'what an activity or side_effect gives is kept, and the same each time'
 }

@@ -1,5 +1,7 @@
 import { getHeapStatistics } from 'node:v8'
+import type { ActorRuntime } from '../actors/actor-runtime.ts'
 import type { WorkflowExecution } from '../workflows/execution.ts'
+import type { WorkflowRuntime } from '../workflows/workflow-runtime.ts'
 import { fail } from './failure.ts'
 import type { Host } from './host.ts'
 import type { Value } from './value.ts'
@@ -40,6 +42,8 @@ export class Machine {
   mostDepth = 0
   /** The turn at a workflow that the program is in; null outside of workflows, and within their activities. */
   workflow: WorkflowExecution | null = null
+  actors: ActorRuntime | null = null
+  workflows: WorkflowRuntime | null = null
   /** What `with` says of the call that is made next. */
   options: Value = null
   readonly host: Host

@@ -9,6 +9,8 @@ export interface Native {
   readonly least: number
   readonly most: number
   readonly capability?: Capability
+  /** Whether it may be something else when it is called again: the clock, chance, a wait. */
+  readonly isUnrepeatable?: true
   readonly run: (args: readonly Value[], machine: Machine) => Value
 }
 
@@ -16,11 +18,16 @@ export function native(least: number, most: number, run: Native['run'], capabili
   return { least, most, run, ...(capability === undefined ? {} : { capability }) }
 }
 
+/** One that is something else each time, as what needs a capability is by itself. */
+export function unrepeatable(least: number, most: number, run: Native['run']): Native {
+  return { least, most, run, isUnrepeatable: true }
+}
+
 /** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and what the function throws. */
 export function callNative(
   machine: Machine,
   name: string,
-  { least, most, capability, run }: Native,
+  { least, most, capability, isUnrepeatable, run }: Native,
   args: Value[]
 ): Value {
   if (args.length < least || args.length > most) {
@@ -31,6 +38,7 @@ export function callNative(
   if (capability !== undefined && !machine.host.capabilities.has(capability)) {
     fail('RUN_CAPABILITY_DENIED', `${name} needs the capability ${capability}, which the program was not granted`)
   }
+  if (machine.workflow !== null && (capability !== undefined || isUnrepeatable === true)) machine.workflow.refuse(name)
   return run(args, machine)
 }
 

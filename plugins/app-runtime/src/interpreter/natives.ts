@@ -2,10 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { basename, dirname, extname, join } from 'node:path'
 import { Decimal } from './decimal.ts'
 import { display } from './display.ts'
+import { durationOf } from './duration.ts'
 import { fail } from './failure.ts'
 import { CAPABILITIES } from './host.ts'
 import { elementCount } from './methods/call-method.ts'
-import { functionArg, intArg, listArg, type Native, native, textArg } from './native.ts'
+import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
 import { intOf } from './operators.ts'
 import { FILES } from './std/files.ts'
 import { FORMAT_FUNCTIONS } from './std/formats.ts'
@@ -43,8 +44,8 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   len: native(1, 1, ([value = null]) => elementCount(value)),
   str: native(1, 1, ([value = null]) => display(value)),
   to_string: native(1, 1, ([value = null]) => display(value)),
-  print: native(0, ANY, (args, { host }) => {
-    host.print(args.map(display).join(' '))
+  print: native(0, ANY, (args, { host, workflow }) => {
+    if (workflow?.isReplaying !== true) host.print(args.map(display).join(' '))
     return null
   }),
   assert: native(1, 2, ([condition = null, message]) => {
@@ -68,23 +69,40 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     return Array.from({ length }, (_, index) => from + index)
   }),
   type_of: native(1, 1, ([value = null]) => typeName(value)),
-  sleep: native(1, 1, (args, { host }) => {
-    host.sleep(durationOf(args[0] ?? null))
+  sleep: unrepeatable(1, 1, (args, machine) => {
+    const duration = durationOf(args[0] ?? null)
+    machine.host.sleep(Math.min(duration, machine.timeLeft() + 1))
     return null
   }),
-  'std.time.now_ms': native(0, 0, (_, { host }) => host.now()),
-  'std.now_ms': native(0, 0, (_, { host }) => host.now()),
-  'std.random.float': native(0, 0, (_, { host }) => new Float(host.random())),
-  'std.random.int': native(2, 2, (args, { host }) => {
+  workflow_wait: native(1, 1, (args, { workflow, host }) => {
+    const duration = durationOf(args[0] ?? null)
+    if (workflow !== null) return workflow.wait(duration)
+    host.sleep(duration)
+    return null
+  }),
+  workflow_wait_signal: native(1, 1, (args, { workflow }) => {
+    const key = textArg(args, 0)
+    return workflow === null ? fail('RUN_UNSUPPORTED', 'only a workflow can wait for a signal') : workflow.waitForSignal(key)
+  }),
+  'workflow.version': native(3, 3, (args, { workflow }) => {
+    const [id, least, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]
+    return workflow?.version(id, least, newest) ?? newest
+  }),
+  state_load: native(1, 1, (args, { actors }) => actors?.load(textArg(args, 0)) ?? NONE),
+  state_save: native(2, 2, (args, { actors }) => actors?.save(textArg(args, 0), args[1] ?? null) ?? null),
+  'std.time.now_ms': unrepeatable(0, 0, (_, { host }) => host.now()),
+  'std.now_ms': unrepeatable(0, 0, (_, { host }) => host.now()),
+  'std.random.float': unrepeatable(0, 0, (_, { host }) => new Float(host.random())),
+  'std.random.int': unrepeatable(2, 2, (args, { host }) => {
     const [low, high] = [intArg(args, 0), intArg(args, 1)]
     if (high <= low) fail('RUN_ARGUMENTS', `between ${low} and ${high} there is no int`)
     return low + Math.floor(host.random() * (high - low))
   }),
-  'std.random.choice': native(1, 1, (args, { host }) => {
+  'std.random.choice': unrepeatable(1, 1, (args, { host }) => {
     const list = listArg(args, 0)
     return list.length === 0 ? NONE : some(list[Math.floor(host.random() * list.length)] as Value)
   }),
-  'std.crypto.uuid': native(0, 0, () => randomUUID()),
+  'std.crypto.uuid': unrepeatable(0, 0, () => randomUUID()),
   'std.crypto.hash_fast': native(1, 1, args => digest('sha1', textArg(args, 0)).slice(0, 16)),
   'std.crypto.hash_secure': native(1, 1, args => digest('sha256', textArg(args, 0))),
   'std.path.join': native(2, 2, args => join(textArg(args, 0), textArg(args, 1))),
@@ -128,8 +146,8 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
 
 function logging(level: 'debug' | 'info' | 'warn' | 'error'): Record<string, Native> {
   return {
-    [`std.log.${level}`]: native(1, 1, ([text = null], { host }) => {
-      host.log(level, display(text))
+    [`std.log.${level}`]: native(1, 1, ([text = null], { host, workflow }) => {
+      if (workflow?.isReplaying !== true) host.log(level, display(text))
       return null
     })
   }
@@ -177,17 +195,4 @@ function toBool(value: Value): boolean {
   if (typeof value === 'string' || isList(value)) return value.length > 0
   if (isRecord(value)) return value.size > 0
   return value !== null && value !== NONE
-}
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-/** Milliseconds: an int, or a text such as `500ms` or `2s`. */
-function durationOf(value: Value): number {
-  if (typeof value === 'number' && value >= 0) return value
-  const match = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null
-  const unit = UNITS[match?.[2] ?? '']
-  if (match === null || unit === undefined) {
-    return fail('RUN_TYPE', `a duration is an int of milliseconds or a text such as "2s", found ${display(value)}`)
-  }
-  return Number(match[1]) * unit
 }

@@ -12,6 +12,8 @@ export interface FunctionUnit {
   readonly params: readonly string[]
   /** Byte of the source. */
   readonly at: number
+  /** Whether `with` may stand behind its calls. */
+  readonly takesOptions?: true
   /** What a parameter gets that is left out; null for one that must be given. */
   defaults: readonly (Eval | null)[]
   size: number
@@ -88,7 +90,8 @@ export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: n
   }
 }
 
-function returnedBy(machine: Machine, { name }: FunctionUnit, at: number): Value {
+/** What a function returned that was left by `return`. */
+export function returnedBy(machine: Machine, { name }: FunctionUnit, at: number): Value {
   if (machine.jump === 'return') return machine.returned
   return fail('RUN_UNSUPPORTED', `${machine.jump} leaves ${name}, which is not the loop around it`, at)
 }

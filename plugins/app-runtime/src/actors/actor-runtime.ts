@@ -1,0 +1,303 @@
+import { randomUUID } from 'node:crypto'
+import { type ActorAddress, ActorHandle } from '../interpreter/actor-handle.ts'
+import { display } from '../interpreter/display.ts'
+import type { Durable } from '../interpreter/durable.ts'
+import { Failure, fail } from '../interpreter/failure.ts'
+import type { Machine } from '../interpreter/machine.ts'
+import { isList, isRecord, NONE, type RecordValue, some, Tagged, type Value } from '../interpreter/value.ts'
+import { losslessText, losslessValue } from '../wire/lossless.ts'
+
+export interface ActorDefinition {
+  readonly name: string
+  /** Of an agent. */
+  readonly version: string | null
+  /** Fields with what they begin with, and the arguments with their defaults. Throws where `given` does not fit. */
+  readonly begin: (given: readonly Value[]) => { readonly args: readonly Value[]; readonly fields: Map<string, Value> }
+  readonly handlers: ReadonlyMap<string, HandlerDefinition>
+  /** By the version that the kept state has. */
+  readonly migrations: ReadonlyMap<string, () => void>
+}
+
+export interface HandlerDefinition {
+  /** Whether it is declared to return a Result: an Error then leaves the state as it was. */
+  readonly isResult: boolean
+  /** Its body takes the fields from `turn`, and gives them back. */
+  readonly run: (args: readonly Value[]) => Value
+}
+
+/** What a handler works on. */
+export interface ActorTurn {
+  readonly key: string
+  readonly args: readonly Value[]
+  readonly fields: Map<string, Value>
+  /** What `state_save` was given. */
+  readonly saved: Map<string, Value>
+  /** Fields of the version that is migrated. */
+  readonly before: RecordValue
+}
+
+/** Attempts at a message that nobody waits for. */
+const MOST_ATTEMPTS = 5
+
+const FIRST_DELAY = 100
+
+/** How a transaction is rolled back by a handler that returns an Error. */
+class Refusal {
+  readonly value: Value
+
+  constructor(value: Value) {
+    this.value = value
+  }
+}
+
+/**
+ * Actors and agents of a program. A handler runs in one transaction with the loading and saving of its instance's state, and
+ * the store lets in one writer at a time, so that handlers of an instance take turns and a failure leaves the last good state.
+ */
+export class ActorRuntime {
+  /** The handler that is being run. */
+  turn: ActorTurn | null = null
+  /** Names instances that constants of the program spawn, which are the same each time. */
+  naming: { readonly constant: string; count: number } | null = null
+  readonly #machine: Machine
+  #durable: Durable
+  readonly #definitions = new Map<string, ActorDefinition>()
+  readonly #busy = new Set<string>()
+  readonly handle = (actor: string, id: string, args: readonly Value[]): ActorHandle => this.#handleOf(actor, id, args)
+
+  constructor(machine: Machine, durable: Durable) {
+    this.#machine = machine
+    this.#durable = durable
+  }
+
+  /** From now on, what is kept is kept there. */
+  use(durable: Durable): void {
+    this.#durable = durable
+  }
+
+  define(definition: ActorDefinition): void {
+    this.#definitions.set(definition.name, definition)
+  }
+
+  spawn(actor: string, args: readonly Value[]): ActorHandle {
+    this.#machine.workflow?.refuse(`spawn of ${actor}`)
+    const { naming } = this
+    const id = naming === null ? randomUUID() : `${naming.constant}-${naming.count++}`
+    return this.#handleOf(actor, id, args)
+  }
+
+  /** Runs a handler and gives what it returns. What was sent to the instance before is handled first. */
+  ask(address: ActorAddress, event: string, args: readonly Value[]): Value {
+    const { actor, id } = address
+    this.#machine.workflow?.refuse(`${actor}.${event}`)
+    const key = `${actor}/${id}`
+    if (this.#busy.has(key)) {
+      fail('RUN_ACTOR_BUSY', `${actor}.${event} was asked by a handler of the same ${actor}, which it would wait for`)
+    }
+    const { actors } = this.#durable
+    if (actors.inTransaction) this.#handleAll(address)
+    else while (this.deliver(address)) this.#machine.charge(1)
+    return this.#transaction(() => this.#perform(address, event, args))
+  }
+
+  /** Leaves a message, which is handled later; with the transaction that is open, where one is. */
+  send(address: ActorAddress, event: string, args: readonly Value[]): null {
+    const { actor, id } = address
+    this.#machine.workflow?.refuse(`${actor}.send`)
+    this.#handler(actor, event)
+    const { actors, now, notify } = this.#durable
+    actors.post({ actor, id, args: losslessText(address.args) }, event, losslessText(args), now())
+    notify?.()
+    return null
+  }
+
+  /**
+   * Handles the oldest message of an instance, where it is due. Returns whether there was one. One that fails is tried again
+   * later, five times in all, and holds up those behind it until then.
+   */
+  deliver(address: ActorAddress): boolean {
+    const { actors } = this.#durable
+    const { depth } = this.#machine
+    const first = actors.next(address.actor, address.id, this.#durable.now())
+    if (first === null) return false
+    try {
+      const done = this.#transaction(() => this.#handleNext(address))
+      // The Error took back the removal as well.
+      if (done instanceof Refusal) actors.transaction(() => actors.remove(first.id))
+      return true
+    } catch (thrown) {
+      if (!(thrown instanceof Failure)) throw thrown
+      this.#machine.depth = depth
+      const attempts = first.attempts + 1
+      const now = this.#durable.now()
+      const again = attempts >= MOST_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** first.attempts
+      actors.failed(first.id, `${thrown.code}: ${thrown.message}`, again, now)
+      const end = again === null ? 'and is given up' : `and is tried again in ${again - now} ms`
+      this.#machine.host.log('warn', `${address.actor}.${first.event} failed, ${end}: ${thrown.message}`)
+      if (thrown.code === 'RUN_STEP_LIMIT' || thrown.code === 'RUN_TIME_LIMIT') throw thrown
+      return true
+    }
+  }
+
+  /** Handles everything that was sent, where nobody else does. */
+  finish(): void {
+    const { actors, notify } = this.#durable
+    if (notify !== null) return
+    for (;;) {
+      const waiting = actors.waiting(this.#durable.now())
+      for (const { actor, id, args } of waiting) {
+        this.deliver({ actor, id, args: listOf(losslessValue(args, this.handle)) })
+      }
+      if (waiting.length > 0) continue
+      const due = actors.nextDue()
+      if (due === null) return
+      const left = due - this.#durable.now()
+      if (left >= this.#machine.timeLeft() && !this.#durable.skipsTime) return
+      this.#durable.sleep(Math.max(left, 1))
+    }
+  }
+
+  /** `state_load`: of the instance whose handler runs, or of the program. */
+  load(key: string): Value {
+    const { turn } = this
+    if (turn !== null) {
+      const value = turn.saved.get(key) ?? turn.before.get(key)
+      return value === undefined ? NONE : some(value)
+    }
+    this.#machine.workflow?.refuse('state_load')
+    const text = this.#durable.actors.load(`/${key}`)
+    return text === null ? NONE : some(losslessValue(text, this.handle))
+  }
+
+  /** `state_save`: with the transaction of the handler that runs, or at once. */
+  save(key: string, value: Value): null {
+    const { turn } = this
+    if (turn !== null) turn.saved.set(key, value)
+    else {
+      this.#machine.workflow?.refuse('state_save')
+      this.#durable.actors.save(`/${key}`, losslessText(value))
+    }
+    return null
+  }
+
+  /** An Error of a handler in a transaction of its own takes back what the handler did. */
+  #transaction(run: () => Value | Refusal): Value {
+    const { actors } = this.#durable
+    if (actors.inTransaction) {
+      const done = run()
+      return done instanceof Refusal ? done.value : done
+    }
+    try {
+      return actors.transaction(() => {
+        const done = run()
+        if (done instanceof Refusal) throw done
+        return done
+      })
+    } catch (thrown) {
+      if (thrown instanceof Refusal) return thrown.value
+      throw thrown
+    }
+  }
+
+  #perform({ actor, id, args: spawned }: ActorAddress, event: string, args: readonly Value[]): Value | Refusal {
+    const definition = this.#definition(actor)
+    const handler = this.#handler(actor, event)
+    const { actors } = this.#durable
+    const key = `${actor}/${id}`
+    const kept = actors.load(key)
+    const outer = this.turn
+    this.#busy.add(key)
+    try {
+      this.turn = this.#turnOf(definition, key, kept, spawned)
+      const turn = this.turn
+      const value = handler.run(args)
+      if (handler.isResult && value instanceof Tagged && value.tag === 'Error') return new Refusal(value)
+      const text = textOf(definition, turn)
+      if (text !== kept) actors.save(key, text)
+      return value
+    } finally {
+      this.turn = outer
+      this.#busy.delete(key)
+    }
+  }
+
+  #turnOf(definition: ActorDefinition, key: string, kept: string | null, spawned: readonly Value[]): ActorTurn {
+    const nothing: RecordValue = new Map()
+    if (kept === null) {
+      return { key, ...definition.begin(spawned), saved: new Map(), before: nothing }
+    }
+    const record = recordOf(losslessValue(kept, this.handle))
+    const before = recordOf(record.get('state') ?? null)
+    const { args, fields } = definition.begin(listOf(record.get('args') ?? null))
+    for (const name of fields.keys()) {
+      const value = before.get(name)
+      if (value !== undefined) fields.set(name, value)
+    }
+    const saved = new Map(recordOf(record.get('saved') ?? null))
+    const version = record.get('version') ?? null
+    const migrate = version === definition.version ? undefined : definition.migrations.get(display(version))
+    if (migrate === undefined) return { key, args, fields, saved, before: nothing }
+    const turn = { key, args, fields, saved, before }
+    this.turn = turn
+    migrate()
+    return { ...turn, before: nothing }
+  }
+
+  #handleNext(address: ActorAddress): Value | Refusal {
+    const { actors } = this.#durable
+    const message = actors.next(address.actor, address.id, this.#durable.now())
+    // Somebody else was faster.
+    if (message === null) return null
+    const done = this.#perform(address, message.event, listOf(losslessValue(message.args, this.handle)))
+    actors.remove(message.id)
+    return done
+  }
+
+  /** Within a transaction that others opened: a failure is one of that. */
+  #handleAll(address: ActorAddress): void {
+    while (this.#durable.actors.next(address.actor, address.id, this.#durable.now()) !== null) this.#handleNext(address)
+  }
+
+  #definition(actor: string): ActorDefinition {
+    return this.#definitions.get(actor) ?? fail('RUN_UNDEFINED', `the program has no actor ${actor}`)
+  }
+
+  #handler(actor: string, event: string): HandlerDefinition {
+    const { handlers } = this.#definition(actor)
+    return (
+      handlers.get(event) ??
+      fail('RUN_UNSUPPORTED', `${actor} has no handler ${event}; it has ${[...handlers.keys()].join(', ')}`)
+    )
+  }
+
+  #handleOf(actor: string, id: string, args: readonly Value[]): ActorHandle {
+    const address = { actor, id, args }
+    const events = [...(this.#definitions.get(actor)?.handlers.keys() ?? [])]
+    const asked = events.map(event => [event, (given: Value[]) => this.ask(address, event, given)] as const)
+    const send = (given: Value[]): Value => {
+      const [event, ...rest] = given
+      if (typeof event === 'string') return this.send(address, event, rest)
+      return fail('RUN_TYPE', `send takes the name of a handler of ${actor} and its arguments`)
+    }
+    return new ActorHandle(address, { send, ...Object.fromEntries(asked) })
+  }
+}
+
+function textOf({ version }: ActorDefinition, { args, fields, saved }: ActorTurn): string {
+  return losslessText(
+    new Map<string, Value>([
+      ['version', version],
+      ['args', args],
+      ['state', fields],
+      ['saved', saved]
+    ])
+  )
+}
+
+function recordOf(value: Value): RecordValue {
+  return isRecord(value) ? value : new Map()
+}
+
+function listOf(value: Value): readonly Value[] {
+  return isList(value) ? value : []
+}

@@ -1,0 +1,92 @@
+import type { ThreadConnection } from '@svc/contracts'
+import { prepareTables, written } from '../workflows/sql-transaction.ts'
+import type { ActorStore, Message, StoredAddress } from './actor-store.ts'
+
+/** The first message of each instance: one that was given up is no message. */
+export const FIRST_MESSAGES = `SELECT m.actor, m.instance, m.spawned_json, m.not_before_ms FROM actor_mailbox m
+  WHERE m.id IN (SELECT min(id) FROM actor_mailbox WHERE program = :program AND given_up_at_ms IS NULL
+    GROUP BY actor, instance)`
+
+/** Actors in a database: its one writer at a time is what makes handlers take turns. */
+export class SqlActorStore implements ActorStore {
+  readonly #connection: ThreadConnection
+  readonly #program: string
+
+  /** Actors belong to `program`: those of others with the same names are others. */
+  constructor(connection: ThreadConnection, program: string) {
+    this.#connection = connection
+    this.#program = program
+  }
+
+  get inTransaction(): boolean {
+    return this.#connection.inTransaction
+  }
+
+  transaction<A>(run: () => A): A {
+    prepareTables(this.#connection)
+    return written(this.#connection, run)
+  }
+
+  load(key: string): string | null {
+    prepareTables(this.#connection)
+    const row = this.#connection.row('SELECT value FROM actor_state WHERE key = ?', [this.#key(key)])
+    return row === null || row[0] === null ? null : String(row[0])
+  }
+
+  save(key: string, text: string): void {
+    prepareTables(this.#connection)
+    this.#connection.execute(
+      'INSERT INTO actor_state (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      [this.#key(key), text]
+    )
+  }
+
+  post({ actor, id, args: spawned }: StoredAddress, event: string, args: string, now: number): void {
+    prepareTables(this.#connection)
+    this.#connection.execute(
+      `INSERT INTO actor_mailbox (program, actor, instance, spawned_json, event, args_json, not_before_ms)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      [this.#program, actor, id, spawned, event, args, now]
+    )
+  }
+
+  next(actor: string, id: string, now: number): Message | null {
+    prepareTables(this.#connection)
+    const row = this.#connection.row(
+      `SELECT id, event, args_json, attempts, not_before_ms FROM actor_mailbox
+        WHERE program = ? AND actor = ? AND instance = ? AND given_up_at_ms IS NULL ORDER BY id LIMIT 1`,
+      [this.#program, actor, id]
+    )
+    if (row === null || Number(row[4]) > now) return null
+    return { id: Number(row[0]), event: String(row[1]), args: String(row[2]), attempts: Number(row[3]) }
+  }
+
+  remove(message: number): void {
+    this.#connection.execute('DELETE FROM actor_mailbox WHERE id = ?', [message])
+  }
+
+  failed(message: number, error: string, again: number | null, now: number): void {
+    this.#connection.execute(
+      `UPDATE actor_mailbox SET attempts = attempts + 1, last_error = ?, not_before_ms = ?, given_up_at_ms = ?
+        WHERE id = ?`,
+      [error, again ?? now, again === null ? now : null, message]
+    )
+  }
+
+  waiting(now: number): readonly StoredAddress[] {
+    prepareTables(this.#connection)
+    return this.#connection.rows(FIRST_MESSAGES, { program: this.#program }).flatMap(([actor, id, args, notBefore]) => {
+      return Number(notBefore) > now ? [] : [{ actor: String(actor), id: String(id), args: String(args) }]
+    })
+  }
+
+  nextDue(): number | null {
+    prepareTables(this.#connection)
+    const row = this.#connection.row(`SELECT min(not_before_ms) FROM (${FIRST_MESSAGES})`, { program: this.#program })
+    return row === null || row[0] === null ? null : Number(row[0])
+  }
+
+  #key(key: string): string {
+    return `${this.#program}/${key}`
+  }
+}

@@ -1,0 +1,20 @@
+import { Opaque, type Value } from './value.ts'
+
+/** Which instance of which actor. */
+export interface ActorAddress {
+  readonly actor: string
+  /** Unique among the instances of the actor. */
+  readonly id: string
+  /** What `spawn` was given: an instance is made of it at its first message. */
+  readonly args: readonly Value[]
+}
+
+/** What `spawn` gives: its methods are the handlers of the actor, and `send`. */
+export class ActorHandle extends Opaque {
+  readonly address: ActorAddress
+
+  constructor(address: ActorAddress, methods: Opaque['methods']) {
+    super(address.actor, methods)
+    this.address = address
+  }
+}

@@ -1,0 +1,19 @@
+import type { ActorStore } from '../actors/actor-store.ts'
+import type { WorkflowStore } from '../workflows/workflow-store.ts'
+
+/** Where the runs of a program's workflows and its actors are kept. */
+export interface Durable {
+  readonly workflows: WorkflowStore
+  readonly actors: ActorStore
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Milliseconds. */
+  sleep(duration: number): void
+  /** Whether sleeping only says that time has passed: in tests of programs. */
+  readonly skipsTime: boolean
+  /**
+   * Told that something is due: a message, or a run that was begun. null where nobody looks after what is due, so that the
+   * program does it itself before it ends.
+   */
+  readonly notify: (() => void) | null
+}

@@ -1,0 +1,342 @@
+import { display } from '../interpreter/display.ts'
+import type { Durable } from '../interpreter/durable.ts'
+import { Failure, fail } from '../interpreter/failure.ts'
+import type { Machine } from '../interpreter/machine.ts'
+import { error, Tagged, type Value } from '../interpreter/value.ts'
+import { losslessText, losslessValue, type MakeHandle } from '../wire/lossless.ts'
+import { type CallOptions, callOptions, delayAfter } from './call-options.ts'
+import { entry, type JournalEntry } from './journal.ts'
+import { Suspension } from './suspension.ts'
+import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
+
+/** Milliseconds that a thread waits itself; what takes longer unwinds the workflow. */
+const SHORT_WAIT = 250
+
+const MOST_ERROR = 2000
+
+const NO_OPTIONS = callOptions([])
+
+export interface RunOf {
+  readonly runId: string
+  readonly owner: string
+  readonly workflow: string
+  readonly history: RunHistory
+  /** Whether the journal says which steps were not done again. */
+  readonly tellsReplays: boolean
+}
+
+export interface ActivityCall {
+  readonly name: string
+  readonly options: CallOptions
+  /** Whether it is declared to return a Result. */
+  readonly isResult: boolean
+  /** Runs its body. */
+  readonly run: () => Value
+}
+
+interface Attempt {
+  readonly ok: boolean
+  /** What the workflow gets when there is no other attempt. */
+  readonly value: Value
+  readonly message: string
+  readonly thrown: Failure | null
+}
+
+/**
+ * One turn at a run: from the beginning of its workflow to its end, or to the next wait. Steps that were completed in an
+ * earlier turn give what they gave then; the others are done and written down, so that the end of the process at any point
+ * costs at most the attempt that was under way.
+ */
+export class WorkflowExecution {
+  readonly run: RunOf
+  readonly #machine: Machine
+  readonly #durable: Durable
+  readonly #handle: MakeHandle
+  readonly #replayed = new Set<string>()
+  /** Entries that go with the next change. */
+  #entries: JournalEntry[] = []
+  #calls = 0
+
+  constructor(run: RunOf, machine: Machine, durable: Durable, handle: MakeHandle) {
+    this.run = run
+    this.#machine = machine
+    this.#durable = durable
+    this.#handle = handle
+  }
+
+  /** Whether everything up to here was done in an earlier turn. */
+  get isReplaying(): boolean {
+    return this.#replayed.size < this.run.history.completed.size
+  }
+
+  /** Steps are numbered in the order in which they are called. */
+  nextId(): string {
+    return `${this.run.workflow}-${this.#calls++}`
+  }
+
+  begin(steps: number): void {
+    this.#entries.push(entry({ event: 'WorkflowStarted', workflow: this.run.workflow, steps }))
+  }
+
+  /** For what could be another thing each time. Throws `RUN_WORKFLOW_UNREPEATABLE`. */
+  refuse(what: string): never {
+    return fail(
+      'RUN_WORKFLOW_UNREPEATABLE',
+      `the workflow ${this.run.workflow} cannot be repeated with ${what} in it; call it in an activity or in side_effect { }`
+    )
+  }
+
+  /** Ends the turn. */
+  end(turn: NonNullable<RunChange['turn']>): void {
+    const { workflow } = this.run
+    if (turn.status === 'completed') this.#entries.push(entry({ event: 'WorkflowCompleted', workflow }))
+    this.#record({ turn })
+  }
+
+  activity({ name, options, isResult, run }: ActivityCall): Value {
+    const counted = this.nextId()
+    const id = options.id ?? counted
+    const done = this.#done(id, name)
+    if (done !== null) return this.#value(done)
+    const max = (options.retries ?? 0) + 1
+    const step = this.#step(name, id)
+    let attempt = this.#resumed(id, name, max, options)
+    for (; ; attempt++) {
+      this.#record({ attempt: { activityId: id, attempt, status: 'started', error: null } })
+      const outcome = this.#attempt(run, options)
+      const failed = { event: 'ActivityAttemptFailed', ...step, attempt, max_attempts: max } as const
+      if (!outcome.ok) this.#entries.push(entry({ ...failed, error: outcome.message.slice(0, MOST_ERROR) }))
+      if (outcome.ok || attempt >= max) return this.#finished(id, name, attempt, outcome, options, isResult)
+      const delay = delayAfter(attempt, options)
+      const due = this.#durable.now() + delay
+      const next = { event: 'ActivityRetryScheduled', ...step, attempt, next_attempt: attempt + 1 } as const
+      this.#entries.push(entry({ ...next, delay_ms: delay }))
+      this.#record({
+        attempt: { activityId: id, attempt, status: 'failed', error: outcome.message },
+        scheduled: { activityId: id, activity: name, at: due }
+      })
+      this.#wait(due)
+    }
+  }
+
+  /** `workflow_wait`. */
+  wait(duration: number): null {
+    const [id, name] = [this.nextId(), 'workflow_wait']
+    if (this.#done(id, name) !== null) return null
+    let due = this.run.history.scheduled.get(id)
+    if (due === undefined) {
+      due = this.#durable.now() + duration
+      this.#task(id, name)
+      this.#record({ scheduled: { activityId: id, activity: name, at: due } })
+    }
+    this.#wait(due)
+    const waited_ms = Math.max(duration, this.#durable.now() - due + duration)
+    this.#complete(id, name, { event: 'TimerWaitCompleted', ...this.#step(name, id), waited_ms }, null)
+    return null
+  }
+
+  /** `workflow_wait_signal`: what came with the signal. */
+  waitForSignal(key: string): Value {
+    const [id, name] = [this.nextId(), 'workflow_wait_signal']
+    const done = this.#done(id, name)
+    if (done !== null) return this.#value(done)
+    if (!this.run.history.scheduled.has(id)) {
+      this.#task(id, name)
+      this.#record({ scheduled: { activityId: id, activity: name, at: this.#durable.now() } })
+    }
+    const signal = this.#durable.workflows.signal(this.run.runId, key)
+    if (signal === null) throw new Suspension(null, key)
+    const value = signal.payload === null ? null : losslessValue(signal.payload, this.#handle)
+    const own = { event: 'SignalWaitSatisfied', ...this.#step(name, id), signal_key: key } as const
+    this.#complete(id, name, own, value, signal.id)
+    return value
+  }
+
+  /** `side_effect { … }`: gives what it gave the first time. */
+  sideEffect(run: () => Value): Value {
+    const [id, name] = [this.nextId(), 'side_effect']
+    const done = this.#done(id, name)
+    if (done !== null) return this.#value(done)
+    const attempt = this.#resumed(id, name, 1, NO_OPTIONS)
+    this.#record({ attempt: { activityId: id, attempt, status: 'started', error: null } })
+    const value = this.#outside(run)
+    const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed' } as const
+    this.#complete(id, name, { ...own, classification: 'local' }, value)
+    return value
+  }
+
+  /** `workflow.version`: the newest, and for a run that is already beyond it the oldest. Throws `RUN_WORKFLOW_CHANGED`. */
+  version(id: string, least: number, newest: number): number {
+    const [step, name] = [`version:${id}`, 'workflow.version']
+    const done = this.#done(step, name)
+    if (done !== null) {
+      const kept = this.#value(done)
+      if (typeof kept === 'number' && kept >= least && kept <= newest) return kept
+      const { runId } = this.run
+      return fail('RUN_WORKFLOW_CHANGED', `the run ${runId} has version ${display(kept)} of ${id}, which is gone`)
+    }
+    const value = this.isReplaying ? least : newest
+    const own = { event: 'BranchDecision', ...this.#step(name, step), branch: `${id}=${value}` } as const
+    this.#entries.push(entry({ ...own, decision_source: name }))
+    this.#keep(step, { activity: name, event: 'BranchDecision', result: losslessText(value) })
+    return value
+  }
+
+  /** The attempt that is next; tells of one that was under way when its process ended. */
+  #resumed(id: string, name: string, max: number, options: CallOptions): number {
+    const { attempts, scheduled } = this.run.history
+    const last = attempts.get(id)
+    if (last === undefined) {
+      this.#task(id, name, options, max)
+      return 1
+    }
+    if (last.status === 'failed') {
+      this.#wait(scheduled.get(id) ?? 0)
+      return last.attempt + 1
+    }
+    this.#entries.push(
+      entry({
+        event: 'ActivityAttemptRecovered',
+        ...this.#step(name, id),
+        resume_attempt: last.attempt,
+        max_attempts_window: max
+      })
+    )
+    return last.attempt
+  }
+
+  #attempt(run: () => Value, { timeout, retries }: CallOptions): Attempt {
+    const machine = this.#machine
+    const { depth } = machine
+    try {
+      const value = this.#outside(() => (timeout === null ? run() : machine.within(timeout, run)))
+      const isRefused = retries !== null && value instanceof Tagged && value.tag === 'Error'
+      return { ok: !isRefused, value, message: isRefused ? display(value.fields[0] ?? null) : '', thrown: null }
+    } catch (thrown) {
+      if (!(thrown instanceof Failure) || this.#isFinal(thrown)) throw thrown
+      machine.depth = depth
+      return { ok: false, value: error(thrown.message), message: `${thrown.code}: ${thrown.message}`, thrown }
+    }
+  }
+
+  /** What another attempt would not change. */
+  #isFinal({ code }: Failure): boolean {
+    return FINAL.has(code) || (code === 'RUN_TIME_LIMIT' && this.#machine.timeLeft() <= 0)
+  }
+
+  /** Clock, chance and the world are free where nothing is replayed. */
+  #outside<A>(run: () => A): A {
+    this.#machine.workflow = null
+    try {
+      return run()
+    } finally {
+      this.#machine.workflow = this
+    }
+  }
+
+  #finished(
+    id: string,
+    name: string,
+    attempt: number,
+    { value, thrown, message }: Attempt,
+    { classification, mens }: CallOptions,
+    isResult: boolean
+  ): Value {
+    if (thrown !== null && !isResult) {
+      this.#record({ attempt: { activityId: id, attempt, status: 'failed', error: message } })
+      throw thrown
+    }
+    if (isMesh(name)) {
+      const reason = `no mesh is connected, so that ${mens ?? name} was done here`
+      this.#entries.push(entry({ event: 'MeshActivitySkipped', ...this.#step(name, id), reason }))
+    }
+    const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed', classification } as const
+    this.#complete(id, name, own, value)
+    return value
+  }
+
+  #wait(due: number): void {
+    const left = due - this.#durable.now()
+    if (left <= 0) return
+    if (left > SHORT_WAIT || left > this.#machine.timeLeft()) throw new Suspension(due, null)
+    this.#durable.sleep(left)
+  }
+
+  /** What the step gave in an earlier turn. Throws `RUN_WORKFLOW_CHANGED` where it was another one then. */
+  #done(id: string, name: string): StepRecord | null {
+    const step = this.run.history.completed.get(id)
+    if (step === undefined) return null
+    if (step.activity !== name) {
+      fail(
+        'RUN_WORKFLOW_CHANGED',
+        `the step ${id} of the run ${this.run.runId} was ${step.activity} and is ${name} now`
+      )
+    }
+    if (this.#replayed.has(id)) return step
+    this.#replayed.add(id)
+    if (this.run.tellsReplays && step.event !== 'BranchDecision') {
+      const named = this.#step(name, id)
+      const told = { event: 'ActivityReplayed', ...named, replay_source: 'workflow_activity_log' } as const
+      this.#entries.push(entry({ ...told, result_event: step.event }))
+      this.#entries.push(entry({ event: 'ActivityCompleted', ...named, replayed: true }))
+    }
+    return step
+  }
+
+  #value({ result }: StepRecord): Value {
+    return losslessValue(result, this.#handle)
+  }
+
+  #step(activity: string, activity_id: string) {
+    return { workflow: this.run.workflow, activity, activity_id } as const
+  }
+
+  #task(id: string, name: string, options?: CallOptions, max_attempts = 1): void {
+    const named = this.#step(name, id)
+    this.#entries.push(
+      entry({
+        event: 'ActivityTask',
+        ...named,
+        execution_boundary: isMesh(name) ? 'mesh' : 'local',
+        max_attempts,
+        timeout_ms: options?.timeout ?? null,
+        idempotency_key: `${this.run.runId}:${id}`
+      }),
+      entry({ event: 'ActivityStarted', ...named })
+    )
+  }
+
+  #complete(id: string, name: string, own: Parameters<typeof entry>[0], value: Value, signal?: number): void {
+    const result = losslessText(value)
+    this.#entries.push(entry(own), entry({ event: 'ActivityCompleted', ...this.#step(name, id) }))
+    this.#keep(id, { activity: name, event: own.event, result }, signal)
+  }
+
+  /** Called again under its id, it is not done again. */
+  #keep(id: string, step: StepRecord, signal?: number): void {
+    this.#record({ completed: { activityId: id, ...step }, ...(signal === undefined ? {} : { signal }) })
+    this.#replayed.add(id)
+    this.run.history.completed.set(id, step)
+  }
+
+  #record(change: RunChange): void {
+    const entries = this.#entries
+    this.#entries = []
+    this.#durable.workflows.record(this.run.runId, this.run.owner, { ...change, entries }, this.#durable.now())
+  }
+}
+
+/** Names of activities that are meant for other machines. */
+function isMesh(name: string): boolean {
+  return name.startsWith('mesh_')
+}
+
+const FINAL: ReadonlySet<string> = new Set([
+  'RUN_CANCELLED',
+  'RUN_CAPABILITY_DENIED',
+  'RUN_MEMORY_LIMIT',
+  'RUN_STEP_LIMIT',
+  'RUN_UNDEFINED',
+  'RUN_UNSUPPORTED',
+  'RUN_WORKFLOW_LOST'
+])

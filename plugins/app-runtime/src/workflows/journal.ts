@@ -1,0 +1,64 @@
+/** What happened in runs of workflows, as `contracts/workflow/workflow-journal.v1.schema.json` has it. */
+export type JournalEntry = { readonly journal_version: 1 } & (
+  | { readonly event: 'WorkflowStarted'; readonly workflow: string; readonly steps: number }
+  | (Step & {
+      readonly event: 'ActivityTask'
+      readonly execution_boundary: 'local' | 'mesh'
+      readonly max_attempts: number
+      readonly timeout_ms: number | null
+      readonly idempotency_key: string
+    })
+  | (Step & { readonly event: 'ActivityStarted' })
+  | (Step & {
+      readonly event: 'ActivityAttemptFailed'
+      readonly attempt: number
+      readonly max_attempts: number
+      readonly error: string
+    })
+  | (Step & {
+      readonly event: 'ActivityRetryScheduled'
+      readonly attempt: number
+      readonly next_attempt: number
+      readonly delay_ms: number
+    })
+  | (Step & {
+      readonly event: 'ActivityAttemptRecovered'
+      readonly resume_attempt: number
+      readonly max_attempts_window: number
+    })
+  | {
+      readonly event: 'LocalActivity'
+      readonly activity: string
+      readonly activity_id: string
+      readonly status: 'executed'
+      readonly classification: Classification
+    }
+  | (Step & { readonly event: 'BranchDecision'; readonly branch: string; readonly decision_source: string })
+  | (Step & { readonly event: 'TimerWaitCompleted'; readonly waited_ms: number })
+  | (Step & { readonly event: 'SignalWaitSatisfied'; readonly signal_key: string })
+  | (Step & { readonly event: 'MeshActivitySkipped'; readonly reason: string })
+  | (Step & {
+      readonly event: 'ActivityReplayed'
+      readonly replay_source: 'workflow_activity_log'
+      readonly result_event: string
+    })
+  | (Step & { readonly event: 'ActivityCompleted'; readonly replayed?: true })
+  | { readonly event: 'WorkflowCompleted'; readonly workflow: string }
+)
+
+export const CLASSIFICATIONS = ['local', 'planning', 'verification', 'reconstruction'] as const
+
+export type Classification = (typeof CLASSIFICATIONS)[number]
+
+interface Step {
+  readonly workflow: string
+  readonly activity: string
+  readonly activity_id: string
+}
+
+type Content<E> = E extends unknown ? Omit<E, 'journal_version'> : never
+
+/** An entry, with its version where the journal has it: behind the event. */
+export function entry({ event, ...rest }: Content<JournalEntry>): JournalEntry {
+  return { event, journal_version: 1, ...rest } as JournalEntry
+}

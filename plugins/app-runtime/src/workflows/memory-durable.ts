@@ -1,0 +1,29 @@
+import { MemoryActorStore } from '../actors/memory-actor-store.ts'
+import type { Durable } from '../interpreter/durable.ts'
+import { MemoryWorkflowStore } from './memory-workflow-store.ts'
+
+/** For a program without a database: what it keeps ends with it. */
+export function memoryDurable(
+  sleep: (duration: number) => void
+): Durable & { readonly workflows: MemoryWorkflowStore } {
+  return {
+    workflows: new MemoryWorkflowStore(),
+    actors: new MemoryActorStore(),
+    now: Date.now,
+    sleep,
+    skipsTime: false,
+    notify: null
+  }
+}
+
+/** For tests of programs: time passes by itself where it is waited for. */
+export function skippingDurable(): Durable & { readonly workflows: MemoryWorkflowStore } {
+  let skipped = 0
+  return {
+    ...memoryDurable(duration => {
+      skipped += duration
+    }),
+    now: () => Date.now() + skipped,
+    skipsTime: true
+  }
+}

@@ -1,0 +1,136 @@
+import { fail } from '../interpreter/failure.ts'
+import type { JournalEntry } from './journal.ts'
+import {
+  type AttemptRecord,
+  type ClaimedRun,
+  ENDED,
+  type Lease,
+  type NewRun,
+  type RunChange,
+  type RunHistory,
+  type RunRecord,
+  type RunStatus,
+  type SignalRecord,
+  type StepRecord,
+  type WorkflowStore
+} from './workflow-store.ts'
+
+interface KeptRun {
+  record: RunRecord
+  owner: string | null
+  leaseUntil: number
+  readonly completed: Map<string, StepRecord>
+  readonly scheduled: Map<string, number>
+  readonly attempts: Map<string, AttemptRecord>
+  readonly journal: JournalEntry[]
+}
+
+/** Runs that end with the process: for programs without a database. */
+export class MemoryWorkflowStore implements WorkflowStore {
+  readonly #runs = new Map<string, KeptRun>()
+  readonly #signals: { readonly run: string; readonly key: string; readonly record: SignalRecord }[] = []
+  #signalCount = 0
+  readonly inTransaction = false
+
+  create({ runId, workflow, args, parent }: NewRun): boolean {
+    if (this.#runs.has(runId)) return false
+    const status: RunStatus = 'pending'
+    const open = { result: null, error: null, wakeAt: null, waitingFor: null }
+    this.#runs.set(runId, {
+      record: { runId, workflow, args, parent, status, ...open },
+      owner: null,
+      leaseUntil: 0,
+      completed: new Map(),
+      scheduled: new Map(),
+      attempts: new Map(),
+      journal: []
+    })
+    return true
+  }
+
+  find(runId: string): RunRecord | null {
+    return this.#runs.get(runId)?.record ?? null
+  }
+
+  claim(runId: string, { owner, now, until }: Lease, again = false): ClaimedRun | null {
+    const run = this.#runs.get(runId)
+    if (run === undefined) return null
+    const { record } = run
+    if (ENDED.includes(record.status) && !(again && record.status === 'failed')) return null
+    if (run.owner !== null && run.leaseUntil > now) return null
+    const wasInterrupted = record.status === 'running'
+    run.owner = owner
+    run.leaseUntil = until
+    run.record = { ...record, status: 'running', wakeAt: null, waitingFor: null, error: null }
+    return { ...run.record, wasInterrupted }
+  }
+
+  history(runId: string): RunHistory {
+    const { completed, scheduled, attempts } = this.#runs.get(runId) ?? EMPTY
+    return { completed: new Map(completed), scheduled: new Map(scheduled), attempts: new Map(attempts) }
+  }
+
+  record(runId: string, owner: string, change: RunChange): void {
+    const run = this.#runs.get(runId)
+    if (run === undefined || run.owner !== owner || run.record.status !== 'running') {
+      fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or somebody else runs it`)
+    }
+    const { entries = [], completed, scheduled, attempt, signal, turn } = change
+    run.journal.push(...entries)
+    if (completed !== undefined) {
+      const { activityId, ...step } = completed
+      run.completed.set(activityId, step)
+    }
+    if (scheduled !== undefined) run.scheduled.set(scheduled.activityId, scheduled.at)
+    if (attempt !== undefined) {
+      run.attempts.set(attempt.activityId, { attempt: attempt.attempt, status: attempt.status })
+    }
+    if (signal !== undefined) {
+      this.#signals.splice(
+        this.#signals.findIndex(each => each.record.id === signal),
+        1
+      )
+    }
+    if (turn === undefined) return
+    run.owner = null
+    run.record = { ...run.record, ...turn }
+  }
+
+  signal(runId: string, key: string): SignalRecord | null {
+    return this.#signals.find(each => each.run === runId && each.key === key)?.record ?? null
+  }
+
+  due(now: number): readonly string[] {
+    return [...this.#runs.values()].flatMap(({ record, owner, leaseUntil }) => {
+      const { runId, status, wakeAt, waitingFor, parent } = record
+      if (parent !== null) return []
+      const isDue =
+        status === 'pending' ||
+        (status === 'running' && (owner === null || leaseUntil <= now)) ||
+        (status === 'waiting' &&
+          ((wakeAt !== null && wakeAt <= now) || (waitingFor !== null && this.signal(runId, waitingFor) !== null)))
+      return isDue ? [runId] : []
+    })
+  }
+
+  nextWake(): number | null {
+    const times = [...this.#runs.values()].flatMap(({ record: { status, wakeAt, parent } }) => {
+      return status === 'waiting' && wakeAt !== null && parent === null ? [wakeAt] : []
+    })
+    return times.length === 0 ? null : Math.min(...times)
+  }
+
+  /** Signals a run. Returns false where there is none that could take it. */
+  send(runId: string, key: string, payload: string | null): boolean {
+    const run = this.#runs.get(runId)
+    if (run === undefined || ENDED.includes(run.record.status)) return false
+    this.#signals.push({ run: runId, key, record: { id: ++this.#signalCount, payload } })
+    return true
+  }
+
+  journal(runId: string): readonly JournalEntry[] {
+    return this.#runs.get(runId)?.journal ?? []
+  }
+}
+
+const EMPTY: RunHistory = { completed: new Map(), scheduled: new Map(), attempts: new Map() }

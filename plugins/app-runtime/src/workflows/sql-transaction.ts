@@ -1,0 +1,33 @@
+import type { ThreadConnection } from '@svc/contracts'
+import { DURABLE_TABLES } from './tables.ts'
+
+/** Runs in the transaction that is open, or else in one of its own that is rolled back when it throws. */
+export function written<A>(connection: ThreadConnection, run: () => A): A {
+  if (connection.inTransaction) return run()
+  connection.begin('write')
+  try {
+    const result = run()
+    connection.commit()
+    return result
+  } catch (error) {
+    connection.rollback()
+    throw error
+  }
+}
+
+const prepared = new WeakSet<ThreadConnection>()
+
+/** Makes the tables that are missing, once for each connection. */
+export function prepareTables(connection: ThreadConnection): void {
+  if (prepared.has(connection)) return
+  const names = DURABLE_TABLES.flatMap(sql => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(sql)?.[1] ?? [])
+  const marks = names.map(() => '?').join(', ')
+  const found = connection.row(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN (${marks})`, names)
+  if (Number(found?.[0]) < names.length) {
+    written(connection, () => {
+      for (const sql of DURABLE_TABLES) connection.execute(sql)
+    })
+  }
+  // What a transaction makes that is rolled back has to be made again.
+  if (!connection.inTransaction) prepared.add(connection)
+}

@@ -1,0 +1,11 @@
+/** What unwinds a workflow that has to wait: it is run again from its beginning when that is over. */
+export class Suspension {
+  /** Milliseconds since 1970; null where only the signal ends it. */
+  readonly wakeAt: number | null
+  readonly signal: string | null
+
+  constructor(wakeAt: number | null, signal: string | null) {
+    this.wakeAt = wakeAt
+    this.signal = signal
+  }
+}

@@ -1,0 +1,37 @@
+import type { Durable } from '../src/interpreter/durable.ts'
+import type { Host } from '../src/interpreter/host.ts'
+import { Interpreter } from '../src/interpreter/interpreter.ts'
+import type { Value } from '../src/interpreter/value.ts'
+import { memoryDurable } from '../src/workflows/memory-durable.ts'
+import { hostOf, LIMITS, programFrom } from './run-program.ts'
+
+export interface DurableProgram {
+  readonly interpreter: Interpreter
+  readonly lines: string[]
+  call(name: string, ...args: Value[]): Value
+}
+
+/** A program whose runs and actors are kept by `durable`; `host` replaces parts of its host. */
+export function durableProgram(text: string, durable: Durable, host: Partial<Host> = {}): DurableProgram {
+  const lines: string[] = []
+  const interpreter = new Interpreter(programFrom(text), { ...hostOf(lines), now: Date.now, ...host, durable })
+  return { interpreter, lines, call: (name, ...args) => interpreter.call(name, args, LIMITS) }
+}
+
+const idle = new Int32Array(new SharedArrayBuffer(4))
+
+/** In memory, with somebody who would look after what is due. */
+export function drivenDurable() {
+  let [count, ahead] = [0, 0]
+  return {
+    ...memoryDurable(duration => void Atomics.wait(idle, 0, 0, duration)),
+    now: () => Date.now() + ahead,
+    advance(duration: number) {
+      ahead += duration
+    },
+    notify: () => {
+      count++
+    },
+    notified: () => count
+  }
+}

@@ -1,0 +1,396 @@
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { display } from '../../src/interpreter/display.ts'
+import type { JournalEntry } from '../../src/workflows/journal.ts'
+import { skippingDurable } from '../../src/workflows/memory-durable.ts'
+import { drivenDurable, durableProgram } from '../durable-program.ts'
+import { LIMITS, run } from '../run-program.ts'
+
+const schema = JSON.parse(
+  readFileSync(new URL('../../../../contracts/workflow/workflow-journal.v1.schema.json', import.meta.url), 'utf8')
+)
+const isJournal = new Ajv2020({ allErrors: true }).compile(schema)
+
+function events(journal: readonly JournalEntry[]): string[] {
+  return journal.map(({ event }) => event)
+}
+
+const ORDER = `
+activity reserve(item: str) to Result[str] {
+    print("reserve", item)
+    Ok("r-" + item)
+}
+
+activity charge(amount: dec) to Result[dec] with { retries: 2, timeout: "10s" } {
+    print("charge")
+    Ok(amount)
+}
+
+fn both(item: str) to Result[str] {
+    let reservation = reserve(item)?
+    let paid = charge(19.50dec)?
+    Ok(reservation + " " + str(paid))
+}
+
+workflow order(item: str) to Result[str] {
+    both(item)
+}
+
+fn main() {
+    print(order("cup") with { id: "run-1" })
+}
+`
+
+t.test('activities are steps of the workflow that calls them, by way of functions', async t => {
+  const durable = skippingDurable()
+  const { lines, call } = durableProgram(ORDER, durable)
+  call('main')
+  t.same(lines, ['reserve cup', 'charge', 'Ok(r-cup 19.50)'])
+  const step = (activity: string, activity_id: string) => ({ workflow: 'order', activity, activity_id })
+  const journal_version = 1
+  const steps = [
+    { id: 'order-0', name: 'reserve', max_attempts: 1, timeout_ms: null },
+    { id: 'order-1', name: 'charge', max_attempts: 3, timeout_ms: 10_000 }
+  ]
+  const expected = [
+    { event: 'WorkflowStarted', journal_version, workflow: 'order', steps: 0 },
+    ...steps.flatMap(({ id, name, max_attempts, timeout_ms }) => [
+      {
+        event: 'ActivityTask',
+        journal_version,
+        ...step(name, id),
+        execution_boundary: 'local',
+        max_attempts,
+        timeout_ms,
+        idempotency_key: `run-1:${id}`
+      },
+      { event: 'ActivityStarted', journal_version, ...step(name, id) },
+      {
+        event: 'LocalActivity',
+        journal_version,
+        activity: name,
+        activity_id: id,
+        status: 'executed',
+        classification: 'local'
+      },
+      { event: 'ActivityCompleted', journal_version, ...step(name, id) }
+    ]),
+    { event: 'WorkflowCompleted', journal_version, workflow: 'order' }
+  ]
+  const journal = durable.workflows.journal('run-1')
+  t.equal(JSON.stringify(journal), JSON.stringify(expected))
+  t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
+})
+
+t.test('outside of a workflow an activity is a function', async t => {
+  t.same(
+    run(`${ORDER}\nfn other() { print(1) }\n`.replace('print(order("cup") with { id: "run-1" })', 'print(both("x"))'))
+      .lines,
+    ['reserve x', 'charge', 'Ok(r-x 19.50)']
+  )
+})
+
+t.test('a run with the id of one that was completed gives what that gave', async t => {
+  const { lines, call } = durableProgram(ORDER, skippingDurable())
+  call('main')
+  call('main')
+  t.same(lines, ['reserve cup', 'charge', 'Ok(r-cup 19.50)', 'Ok(r-cup 19.50)'])
+})
+
+const FLAKY = `
+activity flaky(times: int) to Result[int] {
+    let n = match state_load("tries") { Some(n) => n, None => 0 }
+    state_save("tries", n + 1)
+    print("try", n + 1)
+    if n < times { panic("not yet") }
+    Ok(n)
+}
+
+workflow w() to Result[int] {
+    flaky(2) with { retries: 3, initial_backoff: "1s", activity_id: "flaky" }
+}
+
+fn main() { print(w() with { id: "w" }) }
+`
+
+t.test('attempts that fail are made again, with a delay that doubles', async t => {
+  const durable = skippingDurable()
+  const { lines, call } = durableProgram(FLAKY, durable)
+  call('main')
+  t.same(lines, ['try 1', 'try 2', 'try 3', 'Ok(2)'])
+  const journal = durable.workflows.journal('w')
+  t.same(events(journal), [
+    'WorkflowStarted',
+    'ActivityTask',
+    'ActivityStarted',
+    'ActivityAttemptFailed',
+    'ActivityRetryScheduled',
+    'ActivityAttemptFailed',
+    'ActivityRetryScheduled',
+    'LocalActivity',
+    'ActivityCompleted',
+    'WorkflowCompleted'
+  ])
+  t.match(journal[3], { attempt: 1, max_attempts: 4, error: 'RUN_PANIC: not yet', activity_id: 'flaky' })
+  t.match(journal[4], { attempt: 1, next_attempt: 2, delay_ms: 1000 })
+  t.match(journal[6], { attempt: 2, next_attempt: 3, delay_ms: 2000 })
+  t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
+})
+
+t.test('the workflow gets an Error when the last attempt has failed, and can make good', async t => {
+  const text = `
+activity never() to Result[int] { panic("no") }
+activity undo() to Result[Unit] {
+    print("undone")
+    Ok(Unit)
+}
+workflow w() to Result[int] {
+    match never() with { retries: 1 } {
+        Ok(n) => Ok(n)
+        Error(why) => {
+            undo()?
+            Error("failed: " + why)
+        }
+    }
+}
+fn main() { print(w()) }
+`
+  t.same(run(text).lines, ['undone', 'Error(failed: no)'])
+})
+
+t.test('an Error is a result, and tried again only where retries are asked for', async t => {
+  const text = (options: string): string => `
+activity no() to Result[int] {
+    print("asked")
+    Error("sold out")
+}
+workflow w() to Result[int] { no()${options} }
+fn main() { print(w()) }
+`
+  t.same(run(text('')).lines, ['asked', 'Error(sold out)'])
+  t.same(run(text(' with { retries: 1 }')).lines, ['asked', 'asked', 'Error(sold out)'])
+})
+
+t.test('an attempt ends with its time', async t => {
+  const text = `
+activity slow() to Result[int] {
+    loop { }
+    Ok(1)
+}
+workflow w() to Result[int] { slow() with { timeout: "20ms" } }
+fn main() { print(w().is_err()) }
+`
+  t.same(run(text, { limits: { steps: 1e9 } }).lines, ['true'])
+})
+
+t.test('what could be something else each time is refused in a workflow, and kept by side_effect', async t => {
+  const text = (body: string): string => `
+workflow w() to int {
+    ${body}
+}
+fn main() { print(w()) }
+`
+  t.equal(run(text('std.time.now_ms()')).code, 'RUN_WORKFLOW_UNREPEATABLE')
+  t.equal(run(text('std.random.int(0, 9)')).code, 'RUN_WORKFLOW_UNREPEATABLE')
+  t.equal(run(text('if std.fs.exists("/") { 1 } else { 2 }')).code, 'RUN_WORKFLOW_UNREPEATABLE')
+  t.equal(run(text('side_effect { std.random.int(5, 6) }')).lines[0], '5')
+  const assigns = run(text('let mut x = 1\n    side_effect { x = std.random.int(5, 6) }\n    x'))
+  t.match(assigns.error?.message, 'write x = side_effect')
+})
+
+t.test('a side effect gives the same when the workflow is run again, also the way it is left', async t => {
+  const durable = skippingDurable()
+  let chance = 0
+  const text = `
+workflow w(leave: bool) to Result[float] {
+    let first = side_effect { std.random.float() }
+    side_effect {
+        if leave { return Ok(std.random.float()) }
+    }
+    workflow_wait("1h")
+    let again = side_effect { std.random.float() }
+    Ok(first + again)
+}
+fn main() {
+    print(w(false))
+    print(w(true))
+}
+`
+  const { lines, call } = durableProgram(text, durable, { random: () => ++chance })
+  call('main')
+  t.same(lines, ['Ok(3)', 'Ok(4)'])
+})
+
+const SIGNALLED = `
+activity note(text: str) to Result[str] {
+    print(text)
+    Ok(text)
+}
+workflow approval() to Result[str] {
+    note("asked")?
+    workflow_wait("2h")
+    let who = workflow_wait_signal("approved")
+    note("approved by " + who)
+}
+fn main() { print(approval() with { id: "a" }) }
+`
+
+t.test('waits and signals suspend a run, and it goes on where it was', async t => {
+  const durable = drivenDurable()
+  const { lines, call, interpreter } = durableProgram(SIGNALLED, durable)
+  t.throws(() => interpreter.call('main', [], { ...LIMITS, milliseconds: 300 }), { code: 'RUN_WORKFLOW_PENDING' })
+  t.same(lines, ['asked'])
+  t.same(durable.workflows.due(durable.now()), [])
+  const wake = durable.workflows.nextWake() ?? 0
+  t.ok(wake > Date.now() + 7_100_000)
+  t.same(durable.workflows.due(wake), ['a'])
+  durable.advance(7_200_000)
+  t.match(interpreter.turn('a', LIMITS), { kind: 'waiting', signal: 'approved' })
+  t.same(durable.workflows.due(durable.now()), [])
+  t.ok(durable.workflows.send('a', 'approved', '"me"'))
+  t.same(durable.workflows.due(durable.now()), ['a'])
+  t.match(interpreter.turn('a', LIMITS), { kind: 'completed' })
+  t.same(lines, ['asked', 'approved by me'])
+  call('main')
+  t.equal(lines.at(-1), 'Ok(approved by me)')
+  const journal = durable.workflows.journal('a')
+  t.ok(isJournal(journal), JSON.stringify(isJournal.errors))
+  t.match(
+    journal.filter(({ event }) => event === 'TimerWaitCompleted' || event === 'SignalWaitSatisfied'),
+    [
+      { activity: 'workflow_wait', activity_id: 'approval-1', waited_ms: Number },
+      { activity: 'workflow_wait_signal', activity_id: 'approval-2', signal_key: 'approved' }
+    ]
+  )
+  t.notOk(durable.workflows.send('a', 'approved', null), 'a run that has ended takes no signal')
+})
+
+t.test('a workflow that calls one waits with it', async t => {
+  const text = `
+activity step(n: int) to Result[int] {
+    print("step", n)
+    Ok(n)
+}
+workflow inner(n: int) to Result[int] {
+    step(n)?
+    workflow_wait("1h")
+    step(n + 1)
+}
+workflow outer() to Result[int] {
+    let a = inner(1)?
+    let b = inner(10)?
+    Ok(a + b)
+}
+fn main() { print(outer()) }
+`
+  const { lines, call } = durableProgram(text, skippingDurable())
+  call('main')
+  t.same(lines, ['step 1', 'step 2', 'step 10', 'step 11', 'Ok(13)'])
+})
+
+t.test('a workflow that is detached is begun and not waited for', async t => {
+  const durable = drivenDurable()
+  const text = ORDER.replace('with { id: "run-1" }', 'with { id: "run-1", detach: true }')
+  const { lines, call, interpreter } = durableProgram(text, durable)
+  call('main')
+  t.same(lines, ['Ok(run-1)'])
+  t.equal(durable.notified(), 1)
+  t.same(durable.workflows.due(durable.now()), ['run-1'])
+  t.match(interpreter.turn('run-1', LIMITS), { kind: 'completed' })
+  const alone = durableProgram(text, skippingDurable())
+  alone.call('main')
+  t.same(alone.lines, ['Ok(run-1)', 'reserve cup', 'charge'], 'where nobody else does it, it is done before the end')
+})
+
+t.test('a version is that of the run: the newest for new ones, the oldest for those that are beyond it', async t => {
+  const text = (version: string): string => `
+activity a(text: str) to Result[str] {
+    print(text)
+    Ok(text)
+}
+workflow w() to Result[int] {
+    ${version}
+    a("before")?
+    workflow_wait_signal("go")
+    Ok(v)
+}
+fn main() { print(w() with { id: "w" }) }
+`
+  const durable = drivenDurable()
+  const short = { ...LIMITS, milliseconds: 200 }
+  const old = durableProgram(text('let v = 0'), durable)
+  t.throws(() => old.interpreter.call('main', [], short), { code: 'RUN_WORKFLOW_PENDING' })
+  durable.workflows.send('w', 'go', null)
+  const newer = durableProgram(text('let v = workflow.version("pay", 1, 3)'), durable)
+  newer.call('main')
+  t.same(newer.lines, ['Ok(1)'])
+  const fresh = durableProgram(text('let v = workflow.version("pay", 1, 3)').replace('"w" })', '"x" })'), durable)
+  t.throws(() => fresh.interpreter.call('main', [], short), { code: 'RUN_WORKFLOW_PENDING' })
+  t.match(durable.workflows.journal('x')[1], { event: 'BranchDecision', branch: 'pay=3', activity: 'workflow.version' })
+  durable.workflows.send('x', 'go', null)
+  const gone = durableProgram(text('let v = workflow.version("pay", 4, 5)').replace('"w" })', '"x" })'), durable)
+  t.throws(() => gone.call('main'), { code: 'RUN_WORKFLOW_CHANGED' })
+})
+
+t.test('a text that does something else than its run has done is told', async t => {
+  const durable = drivenDurable()
+  const short = { ...LIMITS, milliseconds: 200 }
+  const before = durableProgram(SIGNALLED.replace('workflow_wait("2h")', ''), durable)
+  t.throws(() => before.interpreter.call('main', [], short), { code: 'RUN_WORKFLOW_PENDING' })
+  durable.workflows.send('a', 'approved', '"me"')
+  const after = durableProgram(SIGNALLED.replace('note("asked")?', ''), durable)
+  t.throws(() => after.call('main'), {
+    code: 'RUN_WORKFLOW_CHANGED',
+    message: /approval-0.*was note and is workflow_wait/
+  })
+})
+
+t.test('a run has one owner at a time, and one that was cancelled is not written to', async t => {
+  const { workflows } = skippingDurable()
+  workflows.create({ runId: 'r', workflow: 'w', args: '[]', parent: null, plannedSteps: 0 }, 1)
+  const first = workflows.claim('r', { owner: 'a', now: 1, until: 100 })
+  t.match(first, { runId: 'r', wasInterrupted: false })
+  t.equal(workflows.claim('r', { owner: 'b', now: 50, until: 150 }), null)
+  t.match(workflows.claim('r', { owner: 'b', now: 101, until: 200 }), { wasInterrupted: true })
+  t.throws(() => workflows.record('r', 'a', {}, 102), { code: 'RUN_WORKFLOW_LOST' })
+  workflows.record('r', 'b', { turn: { status: 'completed', result: 'null' } }, 103)
+  t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }), null)
+})
+
+t.test('values of every kind come back as they went', async t => {
+  const text = `
+type Shape = | Circle(r: float) | Empty
+activity same(v: any) to Result[any] { Ok(v) }
+workflow w(v: any) to Result[any] {
+    let kept = same(v)?
+    workflow_wait("1h")
+    Ok((kept, same(v)? is v, type_of(kept)))
+}
+fn main() {
+    for v in [1, 9007199254740993, 1.0, -0.0, 12.50dec, "x", true, Some(None), Circle(2.5), Empty, (1, "a"), { b: 1, a: [] }, { "10": 1, "9": 2 }] {
+        print(w(v))
+    }
+}
+`
+  const { lines, call } = durableProgram(text, skippingDurable())
+  call('main')
+  t.same(lines, [
+    'Ok((1, true, int))',
+    'Ok((9007199254740993, true, int))',
+    'Ok((1, true, float))',
+    'Ok((0, true, float))',
+    'Ok((12.50, true, dec))',
+    'Ok((x, true, str))',
+    'Ok((true, true, bool))',
+    'Ok((Some(None), true, Option))',
+    'Ok((Circle(2.5), true, Circle))',
+    'Ok((Empty, true, Empty))',
+    'Ok(((1, a), true, Tuple))',
+    'Ok(({b: 1, a: []}, true, Object))',
+    'Ok(({10: 1, 9: 2}, true, Object))'
+  ])
+  const wrong = durableProgram('workflow w(f: any) { f }\nfn main() { w(fn() 1) }', skippingDurable())
+  t.throws(() => wrong.call('main'), { code: 'RUN_TYPE', message: /the value\[0\] is a fn, which cannot be kept/ })
+  t.equal(display(null), 'null')
+})
