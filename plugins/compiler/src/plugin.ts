@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
-import { languageCompiler } from '@svc/contracts'
+import { languageCompiler, webProject } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
+import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
 import { compilation } from './compilation.ts'
 import { type CheckedFile, checkFile, type FormattedFile, formatFile, hasErrors } from './compile.ts'
@@ -16,12 +17,13 @@ import { readSources } from './source-files.ts'
 
 export default definePlugin({
   name: 'compiler',
-  summary: 'The compiler of the source language: checks and formats programs',
+  summary: 'The compiler of the source language: checks, formats and builds programs',
   config: settings,
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation],
-  commands: [checkCommand, formatCommand],
-  activate(ctx) {
+  optional: { project: webProject },
+  commands: [buildCommand, checkCommand, formatCommand],
+  activate(ctx, { project }) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
       readSources(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
@@ -32,6 +34,22 @@ export default definePlugin({
     ctx.provide(languageCompiler, { compile: compilation(check), read })
     ctx.command(checkCommand.command, runCheck({ read, check }))
     ctx.command(formatCommand.command, runFormat({ read, format }))
+    ctx.command(
+      buildCommand.command,
+      runBuild({
+        read,
+        check,
+        settings: () => ({
+          scaffold: ctx.config.emit_scaffold,
+          express: ctx.config.emit_express_server,
+          tanstackStart: ctx.config.tanstack_start,
+          projectTanstackStart: project?.tanstackStart(),
+          v0ApiUrl: ctx.config.v0_api_url
+        }),
+        components: () => ({ files: [], diagnostics: [] }),
+        webIr: () => ''
+      })
+    )
   }
 })
 

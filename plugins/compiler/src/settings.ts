@@ -20,6 +20,48 @@ export const settings = t.object({
     'SVC_COMPILER_HIR_DUMP',
     'Whether the HIR of each text that is checked and right is written down: to log_file, or to the log without one.'
   ),
+  lsp_reward_events: t.boolean({
+    default: true,
+    'x-env': 'SVC_LSP_REWARD_EVENTS',
+    'x-env-type': 'truthy',
+    'x-reload': 'live',
+    description: 'Whether the language server tells the reward component of files that have no findings any more.'
+  }),
+  emit_scaffold: flag(
+    'SVC_WEB_EMIT_SCAFFOLD',
+    'Whether a build also writes the first files of an application where they are missing, as with --scaffold.'
+  ),
+  emit_express_server: flag(
+    'SVC_EMIT_EXPRESS_SERVER',
+    'Whether a build also writes server.ts: an Express application with the routes of the program.'
+  ),
+  tanstack_start: t.optional(
+    t.boolean({
+      'x-env': 'SVC_WEB_TANSTACK_START',
+      'x-env-type': 'truthy',
+      'x-reload': 'live',
+      description:
+        'Whether the scaffold of a build is rendered by a server of TanStack Start. It must agree with tanstack_start of the table [web], which alone is enough.'
+    })
+  ),
+  web_ts_out: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_WEB_TS_OUT',
+      'x-reload': 'live',
+      description:
+        'Folder, relative to the project, with the modules of components. Builds and svc plugins doctor look there for the exports of @v0 components.'
+    })
+  ),
+  v0_api_url: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_V0_API_URL',
+      'x-reload': 'live',
+      description:
+        'Address below which components with @v0 "ID" are found by their ID, as a registry item of shadcn/ui or as TypeScript. Without it builds fetch nothing, and such a component is a placeholder.'
+    })
+  ),
   log_file: t.optional(
     t.string({
       minLength: 1,

@@ -93,6 +93,8 @@ export const diagnosticCodes = {
   'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),
   'typecheck.with.option_type': warning('typecheck', 'An option behind `with` has another type.'),
   'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.'),
+  'web.machine.missing_value': error('runtime_contract', 'A transition does not say what its new state holds.'),
+  'web.machine.unknown_state': error('runtime_contract', 'A transition names a state that its machine does not have.'),
   'web.route.missing_parameter': error('runtime_contract', 'A loader needs what the path of its page does not have.'),
   'web.route.missing_property': error('runtime_contract', 'A page needs what neither its path nor its loader gives.'),
   'web.route.unknown_component': error('runtime_contract', 'A page names a component that is not declared.'),

@@ -83,7 +83,7 @@ class RouteReader {
       component: entry.component.text,
       properties: this.#properties(entry.component, path, loader),
       loader,
-      pending: pending === null ? null : (this.#component(pending), pending.text),
+      pending: pending === null ? null : this.fallback(pending).component,
       error: error === null ? null : this.fallback(error),
       children: entry.children.map(child => this.route(child, path))
     }

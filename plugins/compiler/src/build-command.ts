@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import { readOrTell, showsColour } from './check-command.ts'
+import { type CheckedFile, hasErrors } from './compile.ts'
+import type { Diagnostic } from './diagnostics/diagnostic.ts'
+import { diagnosticJson } from './diagnostics/json.ts'
+import { renderDiagnostic } from './diagnostics/render.ts'
+import { compilerErrors } from './errors.ts'
+import type { SourceFile } from './source-file.ts'
+import { type EmittedComponents, emitProject, type ProjectOptions } from './web/emit-project.ts'
+import type { EmittedFile } from './web/emitted-file.ts'
+import { TOKENS_FILE } from './web/files/tokens.ts'
+import { readFolderList } from './web/folder-list.ts'
+import { fetchV0Components } from './web/v0.ts'
+import { type WebModule, webModule } from './web/web-module.ts'
+import { type Written, writeFolder } from './web/write-folder.ts'
+
+export const buildCommand: CommandDescriptor = {
+  command: 'build',
+  summary: 'Writes what a program has for browsers: components, a client, types, contracts',
+  input: t.object({
+    file: t.string({ minLength: 1, description: 'The source file.' }),
+    mode: t.enum(['app', 'library'], {
+      default: 'app',
+      description: 'An application, or a package for other projects.'
+    }),
+    out: t.string({ default: 'dist', minLength: 1, description: 'Folder that takes the files.' }),
+    scaffold: t.boolean({
+      default: false,
+      description: 'Also write the first files of an application where they are missing; they are yours from then on.'
+    }),
+    emit_ir: t.boolean({ default: false, description: 'Also write the web IR as web-ir.v1.json.' })
+  }),
+  args: ['file'],
+  aliases: { out: 'o' }
+}
+
+interface BuildInput {
+  readonly file: string
+  readonly mode?: 'app' | 'library'
+  readonly out?: string
+  readonly scaffold?: boolean
+  readonly emit_ir?: boolean
+}
+
+export interface BuildSettings {
+  readonly scaffold: boolean
+  readonly express: boolean
+  /** What the environment or the plugin's own settings say; undefined where they say nothing. */
+  readonly tanstackStart: boolean | undefined
+  /** What the table `[web]` of the project says. */
+  readonly projectTanstackStart: boolean | undefined
+  readonly v0ApiUrl: string | undefined
+}
+
+/** What the command asks of the plugin. */
+export interface Builder {
+  read(paths: readonly string[]): Promise<SourceFile[]>
+  check(file: SourceFile, script: boolean): Promise<CheckedFile>
+  settings(): BuildSettings
+  components(web: WebModule): EmittedComponents
+  /** Text of `web-ir.v1.json`. */
+  webIr(web: WebModule): string
+}
+
+/** Exit codes: 0; 1 for a program with errors and for what cannot be read, fetched or written. Then nothing changed. */
+export function runBuild(builder: Builder): CommandHandler {
+  return async (given, io) => {
+    const input = given as unknown as BuildInput
+    const built = await readOrTell(() => build(builder, input, io), io)
+    if (built === null) return 1
+    const { findings, source, written } = built
+    tellFindings(findings, source, written === null, io)
+    if (written === null) return 1
+    const folder = input.out ?? 'dist'
+    if (io.json) io.stdout.write(`${JSON.stringify({ folder, ...written }, null, 2)}\n`)
+    else tellWritten(folder, written, io)
+    return 0
+  }
+}
+
+interface Built {
+  readonly source: SourceFile
+  readonly findings: readonly Diagnostic[]
+  /** null for a program with errors. */
+  readonly written: Written | null
+}
+
+async function build(builder: Builder, input: BuildInput, io: CommandIo): Promise<Built | null> {
+  const { file, mode = 'app', out = 'dist', emit_ir = false } = input
+  const sources = await builder.read([file])
+  const [source] = sources
+  if (source === undefined || sources.length > 1) {
+    throw compilerErrors.create('CMP_FILE_UNREADABLE', `${file} is a folder with ${sources.length} source files`, {
+      hint: 'name the one file of the program'
+    })
+  }
+  const settings = builder.settings()
+  const checked = await builder.check(source, false)
+  if (hasErrors(checked.diagnostics)) return { source, findings: checked.diagnostics, written: null }
+  const web = webModule(checked.parsed.module, source)
+  const options: ProjectOptions = {
+    mode,
+    layout: layoutOf(settings),
+    express: settings.express,
+    tokens: await tokensBeside(source.path),
+    outDir: relative(resolve(out), join(resolve(dirname(source.path)), 'public'))
+      .split(sep)
+      .join('/')
+  }
+  const project = emitProject(web, builder.components(web), options)
+  const findings = [...checked.diagnostics, ...project.diagnostics]
+  if (hasErrors(findings)) return { source, findings, written: null }
+  const own = await replacedByUser(web, out, settings.v0ApiUrl, io.signal)
+  const ir = emit_ir ? [{ path: 'web-ir.v1.json', text: builder.webIr(web) }] : []
+  const files = [...project.files.filter(({ path }) => !own.paths.has(path)), ...ir]
+  const scaffold = input.scaffold === true || settings.scaffold ? project.scaffold : []
+  return { source, findings, written: await writeFolder(out, files, [...scaffold, ...own.fetched]) }
+}
+
+function layoutOf({ tanstackStart, projectTanstackStart }: BuildSettings): ProjectOptions['layout'] {
+  if (tanstackStart !== undefined && tanstackStart !== (projectTanstackStart ?? tanstackStart)) {
+    const message = `SVC_WEB_TANSTACK_START is ${tanstackStart}, and tanstack_start of [web] is ${projectTanstackStart}`
+    throw compilerErrors.create('CMP_LAYOUT_MISMATCH', message, {
+      hint: 'make the two agree, or leave one of them out; nothing was written'
+    })
+  }
+  return (tanstackStart ?? projectTanstackStart ?? false) ? 'start' : 'spa'
+}
+
+async function tokensBeside(sourcePath: string): Promise<ProjectOptions['tokens']> {
+  const path = join(dirname(sourcePath), TOKENS_FILE)
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as { readonly code?: string }).code === 'ENOENT') return null
+    throw compilerErrors.create('CMP_FILE_UNREADABLE', `${path} cannot be read: ${String(error)}`, {
+      hint: 'make it readable, or remove it',
+      cause: error
+    })
+  })
+  return text === null ? null : { path, text }
+}
+
+/** Modules of `@v0` components that the user has or that are fetched for them: the build has placeholders for those. */
+async function replacedByUser(
+  web: WebModule,
+  out: string,
+  v0ApiUrl: string | undefined,
+  signal: AbortSignal
+): Promise<{ paths: ReadonlySet<string>; fetched: readonly EmittedFile[] }> {
+  const listed = await readFolderList(out)
+  const candidates = web.module.items.flatMap(item => (item.kind === 'V0' ? [`${item.name.text}.tsx`] : []))
+  const users = new Set<string>()
+  for (const path of candidates) {
+    const isThere = await readFile(join(out, path)).then(
+      () => true,
+      () => false
+    )
+    if (isThere && !listed.has(path)) users.add(path)
+  }
+  const fetched =
+    v0ApiUrl === undefined ? [] : await fetchV0Components(web.module, v0ApiUrl, path => users.has(path), signal)
+  return { paths: new Set([...users, ...fetched.map(({ path }) => path)]), fetched }
+}
+
+function tellFindings(findings: readonly Diagnostic[], source: SourceFile, hasFailed: boolean, io: CommandIo): void {
+  if (io.json) {
+    if (hasFailed)
+      io.stdout.write(
+        `${JSON.stringify(
+          findings.map(each => diagnosticJson(each, source)),
+          null,
+          2
+        )}\n`
+      )
+    return
+  }
+  for (const each of findings) io.stderr.write(`${renderDiagnostic(each, source, showsColour(io.stderr))}\n\n`)
+  const errors = findings.filter(({ severity }) => severity === 'error').length
+  if (hasFailed) io.stderr.write(`built nothing: ${source.path} has ${errors} error${errors === 1 ? '' : 's'}\n`)
+}
+
+function tellWritten(folder: string, { written, unchanged, removed, kept }: Written, io: CommandIo): void {
+  for (const path of written) io.stdout.write(`wrote ${join(folder, path)}\n`)
+  for (const path of removed) io.stdout.write(`removed ${join(folder, path)}\n`)
+  for (const path of kept) io.stdout.write(`kept ${join(folder, path)}, which was changed since it was built\n`)
+  const total = written.length + unchanged.length
+  io.stderr.write(`built ${folder}: ${total} files, ${written.length} of them new or changed\n`)
+}

@@ -1,0 +1,129 @@
+import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
+import { type ClientRoutes, clientRoutes } from './client-routes.ts'
+import type { EmittedFile } from './emitted-file.ts'
+import { activitiesFile } from './files/activities.ts'
+import { appContractFile } from './files/app-contract.ts'
+import { clientFile } from './files/client.ts'
+import { dockerfiles } from './files/dockerfile.ts'
+import { expressServerFile } from './files/express-server.ts'
+import { islandsMetaFile } from './files/islands-meta.ts'
+import { libraryFiles } from './files/library.ts'
+import { mobileFiles } from './files/mobile.ts'
+import { openApiFile } from './files/openapi.ts'
+import { queryHooksFile } from './files/query-hooks.ts'
+import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
+import { schemaFile } from './files/schema.ts'
+import { stateMachinesFile } from './files/state-machines.ts'
+import { tokensFile } from './files/tokens.ts'
+import { typesFile } from './files/types.ts'
+import { urlsFile } from './files/urls.ts'
+import { zodSchemasFile } from './files/zod-schemas.ts'
+import { commonScaffold, type Layout } from './scaffold/common.ts'
+import type { ScaffoldFacts } from './scaffold/facts.ts'
+import { spaScaffold } from './scaffold/spa.ts'
+import { startScaffold } from './scaffold/start.ts'
+import { componentsOf, type WebModule } from './web-module.ts'
+
+export interface ProjectOptions {
+  /** `library` makes a package for other projects in place of an application. */
+  readonly mode: 'app' | 'library'
+  readonly layout: Layout
+  /** Whether `server.ts` is among the files. */
+  readonly express: boolean
+  /** Text of `vox.tokens.json` beside the program; null without that file. */
+  readonly tokens: { readonly path: string; readonly text: string } | null
+  /** Folder that Vite builds into, from the folder of the build. */
+  readonly outDir: string
+}
+
+/** Components as modules of TypeScript, and what keeps some from being one. */
+export interface EmittedComponents {
+  readonly files: readonly EmittedFile[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface EmittedProject {
+  /** Written anew by each build, in the order of their paths. */
+  readonly files: readonly EmittedFile[]
+  /** Written once, and the user's own from then on. */
+  readonly scaffold: readonly EmittedFile[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** All files of a build. With errors among the diagnostics nothing should be written. */
+export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
+  const { routes, diagnostics } = clientRoutes(web)
+  const machines = stateMachinesFile(web)
+  const isApp = options.mode === 'app'
+  const modules = [
+    clientFile(web),
+    queryHooksFile(web),
+    isApp && routes !== null ? routesManifestFile(web, routes) : null,
+    schemaFile(web),
+    zodSchemasFile(web),
+    activitiesFile(web),
+    islandsMetaFile(web),
+    urlsFile(web),
+    machines.file,
+    isApp && options.express ? expressServerFile(web) : null,
+    ...components.files,
+    ...mobileFiles(web)
+  ].filter(file => file !== null)
+  const types = typesFile(web, modules.some(usesResult))
+  const files = [
+    ...modules,
+    ...(types === null ? [] : [types]),
+    appContractFile(web, routes),
+    openApiFile(web),
+    options.tokens === null ? null : tokensFile(options.tokens.text, options.tokens.path),
+    ...dockerfiles(web)
+  ].filter(file => file !== null)
+  const exported = exportedComponents(web, components)
+  const library = isApp ? [] : [routesJsonFile(routes), ...libraryFiles(web, files, exported)]
+  return {
+    files: [...files, ...library].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    scaffold: isApp ? scaffoldFiles(web, files, routes, options) : [],
+    diagnostics: sortDiagnostics([...diagnostics, ...machines.diagnostics, ...components.diagnostics])
+  }
+}
+
+function usesResult({ text }: EmittedFile): boolean {
+  return /^import [^\n]*\bResult\b[^\n]* from '\.\/types'$/m.test(text)
+}
+
+/** Components that have a module of their name. */
+function exportedComponents(web: WebModule, { files }: EmittedComponents): ReadonlyMap<string, string> {
+  const paths = new Set(files.map(({ path }) => path))
+  const names = [...componentsOf(web.module).keys()].filter(name => paths.has(`${name}.tsx`))
+  return new Map(names.map(name => [name, `${name}.tsx`]))
+}
+
+function scaffoldFiles(
+  web: WebModule,
+  files: readonly EmittedFile[],
+  routes: ClientRoutes | null,
+  { layout, outDir }: ProjectOptions
+): EmittedFile[] {
+  const has = (path: string): boolean => files.some(file => file.path === path)
+  const pages = [...componentsOf(web.module)].filter(([name, properties]) => {
+    return has(`${name}.tsx`) && properties.every(({ isOptional }) => isOptional)
+  })
+  const page = pages.find(([name]) => name === 'App' || name === 'Main') ?? pages[0]
+  const imported = files.flatMap(({ path, text }) => {
+    if (path === 'server.ts') return []
+    return [...text.matchAll(/^(?:import|export) [^\n]*from '([^.'][^']*)'$/gm)].map(([, module = '']) => module)
+  })
+  const facts: ScaffoldFacts = {
+    name: web.name.replaceAll('_', '-').toLowerCase(),
+    title: web.name.replaceAll('_', ' '),
+    hasRoutes: routes !== null,
+    hasClient: has('vox-client.ts'),
+    hasHooks: has('vox-tanstack-query.tsx'),
+    hasTokens: has('vox-tokens.css'),
+    hasExpress: has('server.ts'),
+    page: page?.[0] ?? null,
+    outDir,
+    imported: new Set(imported)
+  }
+  return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]
+}

@@ -1,0 +1,47 @@
+import type { EmittedFile } from '../emitted-file.ts'
+import { parameterList } from '../endpoints.ts'
+import { header } from '../header.ts'
+import { valueName } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
+import type { WebModule } from '../web-module.ts'
+
+const BINDING = `let bound: Activities | null = null
+
+/** Says what the activities do here. Call it once, before the first of them. */
+export function bindActivities(activities: Activities): void {
+  bound = activities
+}
+
+function $bound(name: string): Activities {
+  if (bound !== null) return bound
+  throw new globalThis.Error(\`the activity \${name} does nothing here: call bindActivities first\`)
+}
+`
+
+/**
+ * `activities.ts`: the activities of a program as functions that somebody else has to fill, for workers and tests in
+ * TypeScript. Their bodies in the program run on the server alone.
+ */
+export function activitiesFile(web: WebModule): EmittedFile | null {
+  const { activities } = web.hir
+  if (activities.length === 0) return null
+  const imports = new TypeImports()
+  const signatures = activities.map(({ name, params, return_type }) => ({
+    name,
+    head: `(${parameterList(web, params, imports)}): Promise<${web.types.result(return_type, imports)}>`,
+    args: params.map(param => valueName(param.name)).join(', ')
+  }))
+  const members = signatures.map(({ name, head }) => `  ${name}${head}\n`)
+  const functions = signatures.map(({ name, head, args }) => {
+    return `export async function ${valueName(name)}${head} {\n  return await $bound('${name}').${name}(${args})\n}\n`
+  })
+  const lines = imports.lines()
+  const parts = [
+    header(web.name),
+    ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]),
+    `export interface Activities {\n${members.join('')}}\n`,
+    BINDING,
+    ...functions
+  ]
+  return { path: 'activities.ts', text: parts.join('\n') }
+}

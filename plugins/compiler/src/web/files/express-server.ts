@@ -1,0 +1,139 @@
+import type { HirParam } from '../../hir/hir.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { answerOf, endpointsOf, isOptional } from '../endpoints.ts'
+import { header } from '../header.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
+import type { WebModule } from '../web-module.ts'
+
+const SERVER = `/** Where the program itself is served: \`svc run\`. */
+const upstream = process.env['SVC_UPSTREAM_URL'] ?? 'http://127.0.0.1:3000'
+
+/**
+ * An application with all routes of the program. What \`handlers\` has is answered here; everything else is passed on to the
+ * program.
+ */
+export function createApp(handlers: Partial<Handlers> = {}): Express {
+  const app = express()
+  app.use(express.json({ strict: false, limit: '4mb' }))
+  for (const route of routes) {
+    app[route.method](route.path, (request, response) => {
+      answer(route, handlers, request, response).catch((error: unknown) => {
+        response.status(500).json({ error: error instanceof Error ? error.message : String(error) })
+      })
+    })
+  }
+  app.use(express.static('public'))
+  return app
+}
+
+interface RouteEntry {
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  /** As Express writes it. */
+  readonly path: string
+  readonly handler: keyof Handlers
+  /** Whether parameters of the query hold JSON. */
+  readonly isQuery: boolean
+  readonly required: readonly string[]
+}
+
+async function answer(
+  route: RouteEntry,
+  handlers: Partial<Handlers>,
+  request: Request,
+  response: Response
+): Promise<void> {
+  const handler = handlers[route.handler] as ((args: unknown) => unknown) | undefined
+  if (handler === undefined) return await passOn(request, response)
+  const given: Record<string, unknown> = { ...request.params, ...Object(request.body) }
+  for (const [name, text] of Object.entries(request.query)) {
+    if (typeof text !== 'string') continue
+    try {
+      given[name] = route.isQuery ? JSON.parse(text) : text
+    } catch {
+      response.status(400).json({ error: \`\${name} holds no JSON\` })
+      return
+    }
+  }
+  const missing = route.required.find(name => given[name] === undefined)
+  if (missing !== undefined) {
+    response.status(400).json({ error: \`\${missing} is missing\` })
+    return
+  }
+  response.json((await handler(given)) ?? null)
+}
+
+async function passOn(request: Request, response: Response): Promise<void> {
+  const hasBody = request.method !== 'GET' && request.method !== 'HEAD'
+  const headers: Record<string, string> = { accept: request.get('accept') ?? '*/*' }
+  const authorization = request.get('authorization')
+  if (authorization !== undefined) headers['authorization'] = authorization
+  if (hasBody) headers['content-type'] = 'application/json'
+  const answered = await fetch(new URL(request.originalUrl, upstream), {
+    method: request.method,
+    headers,
+    ...(hasBody ? { body: JSON.stringify(request.body ?? {}) } : {})
+  })
+  response.status(answered.status)
+  response.type(answered.headers.get('content-type') ?? 'application/json')
+  response.send(await answered.text())
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const port = Number(process.env['PORT'] ?? 3002)
+  createApp().listen(port, '127.0.0.1', () => process.stdout.write(\`http://127.0.0.1:\${port}\\n\`))
+}
+`
+
+/** `server.ts`: an Express application with the routes of the program, for who has to put them behind a server of their own. */
+export function expressServerFile(web: WebModule): EmittedFile {
+  const imports = new TypeImports()
+  const endpoints = endpointsOf(web.hir).map(endpoint => ({
+    name: endpoint.name,
+    method: endpoint.method.toLowerCase(),
+    path: endpoint.route_path,
+    isQuery: endpoint.kind === 'query',
+    params: endpoint.params,
+    pathParams: [] as string[],
+    answer: answerOf(endpoint)
+  }))
+  const routes = web.hir.routes.map(({ method, path, params = [], return_type }) => ({
+    name: `${method} ${path}`.toLowerCase(),
+    method: method.toLowerCase(),
+    path: path.replace(/\{([a-z_]\w*)\}/gi, ':$1'),
+    isQuery: false,
+    params,
+    pathParams: [...path.matchAll(/:([a-z_]\w*)|\{([a-z_]\w*)\}/gi)].map(([, colon, braces]) => colon ?? braces ?? ''),
+    answer: answerOf({ return_type })
+  }))
+  const all = [...endpoints, ...routes]
+  const members = all.map(({ name, params, pathParams, answer }) => {
+    const known = new Set(params.map(param => param.name))
+    const rest = pathParams.filter(param => !known.has(param)).map(param => `readonly ${param}: string`)
+    const input = [...params.map(param => memberOf(web, param, imports)), ...rest]
+    const type = web.types.result(answer, imports)
+    return `  ${propertyKey(name)}(args: { ${input.join('; ')} }): ${type} | Promise<${type}>\n`
+  })
+  const entries = all.map(({ name, method, path, isQuery, params }) => {
+    const required = params.filter(param => !isOptional(param)).map(param => literal(param.name))
+    return `  { method: '${method}', path: ${literal(path)}, handler: ${literal(name)}, isQuery: ${isQuery}, required: [${required.join(', ')}] }`
+  })
+  const head = [
+    "import { pathToFileURL } from 'node:url'",
+    "import express, { type Express, type Request, type Response } from 'express'",
+    ...imports.lines()
+  ]
+  const parts = [
+    header(web.name),
+    `${head.join('\n')}\n`,
+    `/** What may be answered here. */\nexport interface Handlers {\n${members.join('')}}\n`,
+    `const routes: readonly RouteEntry[] = [${entries.length === 0 ? '' : `\n${entries.join(',\n')}\n`}]\n`,
+    SERVER
+  ]
+  return { path: 'server.ts', text: parts.join('\n').replaceAll('{  }', '{}') }
+}
+
+function memberOf({ types }: WebModule, param: HirParam, imports: TypeImports): string {
+  const mark = isOptional(param) ? '?' : ''
+  return `readonly ${propertyKey(param.name)}${mark}: ${types.print(param.type_ann, imports)}`
+}

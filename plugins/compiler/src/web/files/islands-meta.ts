@@ -1,0 +1,37 @@
+import { lowerType } from '../../hir/lower-types.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import { TypeImports } from '../typescript-types.ts'
+import { itemsOf, type WebModule } from '../web-module.ts'
+
+/** `vox-islands-meta.ts`: names and properties of the islands, for who writes or mounts them. */
+export function islandsMetaFile({ module, types, name }: WebModule): EmittedFile | null {
+  const islands = itemsOf(module, 'Island')
+  if (islands.length === 0) return null
+  const imports = new TypeImports()
+  const interfaces = islands.map(island => {
+    const members = island.props.map(prop => {
+      const type = types.print(lowerType(prop.type), imports)
+      return `  readonly ${propertyKey(prop.name.text)}${prop.isOptional ? '?' : ''}: ${type}\n`
+    })
+    return `export interface ${island.name.text}Props {\n${members.join('')}}\n`
+  })
+  const entries = islands.map(island => {
+    const props = island.props.map(prop => {
+      const type = types.print(lowerType(prop.type), new TypeImports())
+      return `      ${propertyKey(prop.name.text)}: { type: ${literal(type)}, optional: ${prop.isOptional} }`
+    })
+    const list = props.length === 0 ? '{}' : `{\n${props.join(',\n')}\n    }`
+    return `  ${island.name.text}: {\n    props: ${list}\n  }`
+  })
+  const lines = imports.lines()
+  const parts = [
+    header(name),
+    ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]),
+    ...interfaces,
+    `export const islands = {\n${entries.join(',\n')}\n} as const\n`,
+    `export type IslandName = keyof typeof islands\n`
+  ]
+  return { path: 'vox-islands-meta.ts', text: parts.join('\n') }
+}

@@ -1,0 +1,210 @@
+import type { ImportItem } from '../../syntax/ast.ts'
+import type { Member } from '../../syntax/ast-expressions.ts'
+import { walk } from '../../syntax/walk.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { itemsOf, type WebModule } from '../web-module.ts'
+
+const BRIDGE = `import { dataUrlOf, firstFile, once, type SpeechRecognition } from './mobile-utils'
+
+export type MobileResult<T> =
+  | { readonly _tag: 'Ok'; readonly value: T }
+  | { readonly _tag: 'Err'; readonly value: string }
+
+type Answer<T> = Promise<MobileResult<T>>
+
+/** What a device can do. An app that wraps the page may put its own parts of it into \`globalThis.voxMobile\`. */
+export interface MobileBridge {
+  notify(title: string, body: string): Answer<null>
+  vibrate(): Answer<null>
+  /** A picture as a \`data:\` URL. */
+  take_photo(): Answer<string>
+  take_photo_from_gallery(): Answer<string>
+  /** JSON with \`latitude\`, \`longitude\` and \`accuracy\` in metres. */
+  get_location(): Answer<string>
+  /** JSON with \`x\`, \`y\` and \`z\` in metres per second squared. */
+  accelerometer(): Answer<string>
+  transcribe_microphone(): Answer<string>
+  /** JSON: a list of records with \`name\` and \`tel\`. */
+  read_contacts(): Answer<string>
+  read_clipboard(): Answer<string>
+  biometric_auth(reason: string): Answer<null>
+  share_text(text: string): Answer<null>
+  store_file(name: string, data: string): Answer<null>
+  read_file(name: string): Answer<string>
+  copy_to_clipboard(text: string): Answer<null>
+  platform(): string
+  has_camera(): boolean
+}
+
+const browser: MobileBridge = {
+  notify: (title, body) =>
+    attempt(async () => {
+      if ((await Notification.requestPermission()) !== 'granted') throw new Error('notifications are not allowed')
+      new Notification(title, { body })
+      return null
+    }),
+  vibrate: () =>
+    attempt(async () => {
+      if (!navigator.vibrate?.(200)) throw new Error('this device does not vibrate')
+      return null
+    }),
+  take_photo: () => attempt(async () => await dataUrlOf(await firstFile('image/*', 'environment'))),
+  take_photo_from_gallery: () => attempt(async () => await dataUrlOf(await firstFile('image/*', null))),
+  get_location: () =>
+    attempt(async () => {
+      const found = await new Promise<GeolocationPosition>((resolve, reject) => {
+        navigator.geolocation.getCurrentPosition(resolve, error => reject(new Error(error.message)))
+      })
+      const { latitude, longitude, accuracy } = found.coords
+      return JSON.stringify({ latitude, longitude, accuracy })
+    }),
+  accelerometer: () =>
+    attempt(async () => {
+      const { accelerationIncludingGravity: found } = await once<DeviceMotionEvent>('devicemotion', 2000)
+      return JSON.stringify({ x: found?.x ?? 0, y: found?.y ?? 0, z: found?.z ?? 0 })
+    }),
+  transcribe_microphone: () =>
+    attempt(async () => {
+      const { SpeechRecognition, webkitSpeechRecognition } = globalThis as SpeechRecognition
+      const Recognition = SpeechRecognition ?? webkitSpeechRecognition
+      if (Recognition === undefined) throw new Error('this browser does not transcribe')
+      const recognition = new Recognition()
+      return await new Promise<string>((resolve, reject) => {
+        recognition.onresult = event => resolve(event.results[0]?.[0]?.transcript ?? '')
+        recognition.onerror = event => reject(new Error(event.error))
+        recognition.start()
+      })
+    }),
+  read_contacts: () =>
+    attempt(async () => {
+      const { contacts } = navigator as Navigator & {
+        readonly contacts?: { select(keys: string[], options: object): Promise<unknown> }
+      }
+      if (contacts === undefined) throw new Error('this browser does not give contacts')
+      return JSON.stringify(await contacts.select(['name', 'tel'], { multiple: true }))
+    }),
+  read_clipboard: () => attempt(async () => await navigator.clipboard.readText()),
+  biometric_auth: reason =>
+    attempt(async () => {
+      throw new Error(\`a browser cannot ask for a fingerprint or a face (\${reason})\`)
+    }),
+  share_text: text =>
+    attempt(async () => {
+      await navigator.share({ text })
+      return null
+    }),
+  store_file: (name, data) =>
+    attempt(async () => {
+      localStorage.setItem(\`vox-file:\${name}\`, data)
+      return null
+    }),
+  read_file: name =>
+    attempt(async () => {
+      const data = localStorage.getItem(\`vox-file:\${name}\`)
+      if (data === null) throw new Error(\`there is no file \${name}\`)
+      return data
+    }),
+  copy_to_clipboard: text =>
+    attempt(async () => {
+      await navigator.clipboard.writeText(text)
+      return null
+    }),
+  platform: () => (/android/i.test(navigator.userAgent) ? 'android' : /iphone|ipad/i.test(navigator.userAgent) ? 'ios' : 'web'),
+  has_camera: () => navigator.mediaDevices !== undefined
+}
+
+/** The device that the page runs on. */
+export const mobile: MobileBridge = {
+  ...browser,
+  ...(globalThis as { readonly voxMobile?: Partial<MobileBridge> }).voxMobile
+}
+
+async function attempt<T>(run: () => Promise<T>): Answer<T> {
+  try {
+    return { _tag: 'Ok', value: await run() }
+  } catch (error) {
+    return { _tag: 'Err', value: error instanceof Error ? error.message : String(error) }
+  }
+}
+`
+
+const UTILS = `/** Asks for one file; \`capture\` opens that camera at once where there is one. */
+export async function firstFile(accept: string, capture: 'environment' | 'user' | null): Promise<File> {
+  const input = document.createElement('input')
+  input.type = 'file'
+  input.accept = accept
+  if (capture !== null) input.setAttribute('capture', capture)
+  return await new Promise<File>((resolve, reject) => {
+    input.addEventListener('change', () => {
+      const file = input.files?.[0]
+      if (file === undefined) reject(new Error('nothing was chosen'))
+      else resolve(file)
+    })
+    input.addEventListener('cancel', () => reject(new Error('nothing was chosen')))
+    input.click()
+  })
+}
+
+export async function dataUrlOf(file: Blob): Promise<string> {
+  return await new Promise<string>((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(String(reader.result))
+    reader.onerror = () => reject(new Error('the file cannot be read'))
+    reader.readAsDataURL(file)
+  })
+}
+
+/** The next event of the window; fails after \`milliseconds\` without one. */
+export async function once<E extends Event>(name: string, milliseconds: number): Promise<E> {
+  return await new Promise<E>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      window.removeEventListener(name, listener)
+      reject(new Error(\`no \${name} within \${milliseconds} ms\`))
+    }, milliseconds)
+    const listener = (event: Event) => {
+      clearTimeout(timer)
+      resolve(event as E)
+    }
+    window.addEventListener(name, listener, { once: true })
+  })
+}
+
+interface Recognition {
+  onresult: (event: { readonly results: ArrayLike<ArrayLike<{ readonly transcript: string }>> }) => void
+  onerror: (event: { readonly error: string }) => void
+  start(): void
+}
+
+/** Where browsers have what transcribes speech. */
+export interface SpeechRecognition {
+  readonly SpeechRecognition?: new () => Recognition
+  readonly webkitSpeechRecognition?: new () => Recognition
+}
+`
+
+/** `mobile-bridge.ts` and `mobile-utils.ts`, for programs that use `std.mobile`. */
+export function mobileFiles(web: WebModule): EmittedFile[] {
+  if (!usesMobile(web)) return []
+  return [
+    { path: 'mobile-bridge.ts', text: [header(web.name), BRIDGE].join('\n') },
+    { path: 'mobile-utils.ts', text: [header(web.name), UTILS].join('\n') }
+  ]
+}
+
+function usesMobile({ module }: WebModule): boolean {
+  if (itemsOf(module, 'Import').some(({ items }) => items.some(isMobile))) return true
+  let isUsed = false
+  walk(module, node => {
+    if (node.kind === 'Member') {
+      const { object, property } = node as unknown as Member
+      if (property.text === 'mobile' && object.kind === 'Identifier' && object.name === 'std') isUsed = true
+    }
+    return !isUsed
+  })
+  return isUsed
+}
+
+function isMobile(item: ImportItem): boolean {
+  return item.kind === 'PathImport' && item.path[0]?.text === 'std' && item.path[1]?.text === 'mobile'
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Name of the file in which a build keeps what it wrote. */
+export const LIST_FILE = '.vox-build.json'
+
+/** Paths of what a build wrote, with a hash of each as it was written. */
+export type FolderList = ReadonlyMap<string, string>
+
+/** The list of a folder; empty where no build has written yet, or somebody broke the file. */
+export async function readFolderList(folder: string): Promise<FolderList> {
+  const text = await readFile(join(folder, LIST_FILE), 'utf8').catch(() => '')
+  try {
+    const { files } = JSON.parse(text) as { readonly files?: Readonly<Record<string, unknown>> }
+    const entries = Object.entries(files ?? {}).filter((entry): entry is [string, string] => {
+      const [path, hash] = entry
+      return typeof hash === 'string' && isBelow(path)
+    })
+    return new Map(entries)
+  } catch {
+    return new Map()
+  }
+}
+
+export function folderListText(list: FolderList): string {
+  const files = Object.fromEntries([...list].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return `${JSON.stringify({ schema_version: 1, files }, null, 2)}\n`
+}
+
+export function hashOf(text: string | Buffer): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/** Whether a path stays in its folder, whatever somebody wrote into the list. */
+function isBelow(path: string): boolean {
+  return !path.startsWith('/') && !/^[a-zA-Z]:|\\/.test(path) && !path.split('/').includes('..')
+}

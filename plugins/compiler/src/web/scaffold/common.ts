@@ -1,0 +1,113 @@
+import type { EmittedFile } from '../emitted-file.ts'
+import {
+  DEPENDENCIES,
+  DEV_DEPENDENCIES,
+  EXPRESS_DEPENDENCIES,
+  EXPRESS_DEV_DEPENDENCIES,
+  START_DEPENDENCIES
+} from '../versions.ts'
+import type { ScaffoldFacts } from './facts.ts'
+
+export type Layout = 'spa' | 'start'
+
+/** What both layouts have: styles, the configuration of shadcn/ui, of TypeScript and of npm. `folder` has the styles. */
+export function commonScaffold(facts: ScaffoldFacts, layout: Layout): EmittedFile[] {
+  const folder = layout === 'spa' ? 'app' : 'src'
+  return [
+    { path: `${folder}/globals.css`, text: globals(facts.hasTokens) },
+    { path: layout === 'spa' ? 'app/components.json' : 'components.json', text: json(components(folder, layout)) },
+    { path: 'tsconfig.json', text: json(tsconfig(layout)) },
+    { path: 'package.json', text: json(manifest(facts, layout)) }
+  ]
+}
+
+function globals(hasTokens: boolean): string {
+  const head = hasTokens ? "@import '../vox-tokens.css';\n\n" : ''
+  return `${head}:root {
+  color-scheme: light dark;
+  font-family: system-ui, sans-serif;
+  line-height: 1.5;
+}
+
+body {
+  margin: 0 auto;
+  max-width: 60rem;
+  padding: 1rem;
+}
+`
+}
+
+function components(folder: string, layout: Layout): object {
+  return {
+    $schema: 'https://ui.shadcn.com/schema.json',
+    style: 'new-york',
+    rsc: false,
+    tsx: true,
+    tailwind: {
+      config: '',
+      css: layout === 'spa' ? 'app/globals.css' : 'src/globals.css',
+      baseColor: 'neutral',
+      cssVariables: true
+    },
+    aliases: {
+      components: `@/${folder}/components`,
+      ui: `@/${folder}/components/ui`,
+      lib: `@/${folder}/lib`,
+      hooks: `@/${folder}/hooks`,
+      utils: `@/${folder}/lib/utils`
+    }
+  }
+}
+
+function tsconfig(layout: Layout): object {
+  return {
+    compilerOptions: {
+      target: 'ES2023',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+      module: 'ESNext',
+      moduleResolution: 'bundler',
+      jsx: 'react-jsx',
+      strict: true,
+      noEmit: true,
+      isolatedModules: true,
+      skipLibCheck: true,
+      types: ['vite/client'],
+      paths: { '@/*': ['./*'] }
+    },
+    include: ['*.ts', '*.tsx', layout === 'spa' ? 'app' : 'src'],
+    // It runs in Node, whose types a page does not have.
+    exclude: ['server.ts', 'node_modules']
+  }
+}
+
+function manifest({ name, imported, hasExpress, hasRoutes, hasHooks }: ScaffoldFacts, layout: Layout): object {
+  const needed = new Set([
+    'react',
+    'react-dom',
+    ...imported,
+    ...(hasHooks ? ['@tanstack/react-query'] : []),
+    ...(hasRoutes || layout === 'start' ? ['@tanstack/react-router'] : [])
+  ])
+  const dependencies = Object.entries(DEPENDENCIES).filter(([module]) => needed.has(module))
+  return {
+    name,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    scripts: { dev: 'vite', build: 'vite build', check: 'tsc --noEmit' },
+    dependencies: sorted({
+      ...Object.fromEntries(dependencies),
+      ...(layout === 'start' ? START_DEPENDENCIES : {}),
+      ...(hasExpress ? EXPRESS_DEPENDENCIES : {})
+    }),
+    devDependencies: sorted({ ...DEV_DEPENDENCIES, ...(hasExpress ? EXPRESS_DEV_DEPENDENCIES : {}) })
+  }
+}
+
+function sorted(record: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}

@@ -1,0 +1,16 @@
+/** What a scaffold depends on. */
+export interface ScaffoldFacts {
+  readonly name: string
+  readonly title: string
+  readonly hasRoutes: boolean
+  readonly hasClient: boolean
+  readonly hasHooks: boolean
+  readonly hasTokens: boolean
+  readonly hasExpress: boolean
+  /** Component that is shown where a program has no routes; null for one without a component that needs nothing. */
+  readonly page: string | null
+  /** Folder that Vite builds into, from the folder of the build. */
+  readonly outDir: string
+  /** Libraries that the other files import. */
+  readonly imported: ReadonlySet<string>
+}

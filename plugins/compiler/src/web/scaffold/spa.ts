@@ -1,0 +1,155 @@
+import type { EmittedFile } from '../emitted-file.ts'
+import type { ScaffoldFacts } from './facts.ts'
+
+/** The user's own first files of an application that runs in the browser alone. */
+export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
+  return [
+    { path: 'index.html', text: indexHtml(facts.title) },
+    { path: 'app/main.tsx', text: MAIN },
+    { path: 'app/App.tsx', text: appText(facts) },
+    { path: 'vite.config.ts', text: viteConfig(facts.outDir) }
+  ]
+}
+
+function indexHtml(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${title}</title>
+  </head>
+  <body>
+    <div id="root"></div>
+    <script type="module" src="/app/main.tsx"></script>
+  </body>
+</html>
+`
+}
+
+const MAIN = `import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './App'
+import './globals.css'
+
+const element = document.getElementById('root')
+if (element === null) throw new Error('index.html has no element with the id root')
+createRoot(element).render(
+  <StrictMode>
+    <App />
+  </StrictMode>
+)
+`
+
+function viteConfig(outDir: string): string {
+  return `import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+export default defineConfig({
+  plugins: [react()],
+  resolve: { dedupe: ['react', 'react-dom'] },
+  publicDir: false,
+  // \`svc run\` serves what is built here.
+  build: { outDir: '${outDir}', emptyOutDir: false },
+  server: { port: 3001, strictPort: true, proxy: { '/api': 'http://127.0.0.1:3000' } }
+})
+`
+}
+
+function appText(facts: ScaffoldFacts): string {
+  if (facts.hasRoutes) return routedApp(facts)
+  const { page, hasHooks } = facts
+  if (page === null) return `export function App() {\n  return <p>Views of the program come here.</p>\n}\n`
+  const view = '<Page />'
+  if (!hasHooks) return `import { ${page} as Page } from '../${page}'\n\nexport function App() {\n  return ${view}\n}\n`
+  return `import { QueryClient } from '@tanstack/react-query'
+import { ${page} as Page } from '../${page}'
+import { VoxQueryProvider } from '../vox-tanstack-query'
+
+const queries = new QueryClient()
+
+export function App() {
+  return (
+    <VoxQueryProvider client={queries}>
+      ${view}
+    </VoxQueryProvider>
+  )
+}
+`
+}
+
+function routedApp({ hasHooks, hasClient }: ScaffoldFacts): string {
+  const router = '<RouterProvider router={router} />'
+  const imports = [
+    ...(hasHooks ? ["import { QueryClient } from '@tanstack/react-query'"] : []),
+    ROUTER_IMPORTS,
+    "import { error, notFound, type RouteParams, routes, type VoxRoute } from '../routes.manifest'",
+    ...(hasClient ? ["import { voxClient } from '../vox-client'"] : []),
+    ...(hasHooks ? ["import { VoxQueryProvider } from '../vox-tanstack-query'"] : [])
+  ]
+  const again = `// What pages were loaded with is loaded again when something may have changed.
+voxClient.onChange.add(() => void router.invalidate())
+`
+  const app = hasHooks
+    ? `const queries = new QueryClient()
+
+export function App() {
+  return (
+    <VoxQueryProvider client={queries}>
+      ${router}
+    </VoxQueryProvider>
+  )
+}
+`
+    : `export function App() {\n  return ${router}\n}\n`
+  return [`${imports.join('\n')}\n`, ROUTER, ...(hasClient ? [again] : []), app].join('\n')
+}
+
+const ROUTER_IMPORTS = `import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  Outlet,
+  RouterProvider,
+  useLoaderData,
+  useParams,
+  useSearch
+} from '@tanstack/react-router'`
+
+const ROUTER = `const root = createRootRoute({
+  component: Outlet,
+  notFoundComponent: () => notFound?.() ?? <p>There is no such page.</p>
+})
+
+function routeOf(route: VoxRoute, parent: AnyRoute, base: string): AnyRoute {
+  const shown = (message: string) => (route.error ?? error)?.(message) ?? <p role="alert">{message}</p>
+  const own = createRoute({
+    getParentRoute: () => parent,
+    path: route.path.slice(base === '/' ? 0 : base.length).replaceAll(':', '$') || '/',
+    validateSearch: (search: RouteParams) => search,
+    loaderDeps: ({ search }) => ({ search }),
+    loader: ({ params, deps }) => route.loader?.({ ...deps.search, ...(params as RouteParams) }),
+    component: () => <Page route={route} />,
+    errorComponent: ({ error }: { readonly error: Error }) => shown(error.message),
+    ...(route.pending === null ? {} : { pendingComponent: route.pending })
+  })
+  return route.children.length === 0
+    ? own
+    : own.addChildren(route.children.map(child => routeOf(child, own, route.path)))
+}
+
+function Page({ route }: { readonly route: VoxRoute }) {
+  const params: RouteParams = { ...useSearch({ strict: false }), ...useParams({ strict: false }) }
+  return route.render(params, useLoaderData({ strict: false }))
+}
+
+const router = createRouter({
+  routeTree: root.addChildren(routes.map(route => routeOf(route, root, ''))),
+  parseSearch: text => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: search => {
+    const text = new URLSearchParams(search as Record<string, string>).toString()
+    return text === '' ? '' : \`?\${text}\`
+  }
+})
+`

@@ -1,0 +1,102 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compilerErrors } from '../errors.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { EmittedFile } from './emitted-file.ts'
+import { itemsOf } from './web-module.ts'
+
+/** Longest answer that is read, in bytes. */
+const MAX_BYTES = 2_000_000
+
+/**
+ * Modules of components with `@v0 "ID"`, fetched from below `baseUrl`: all but those of which `has` says that they are
+ * there already. Throws `CMP_V0_UNAVAILABLE` and `CMP_V0_INVALID`.
+ */
+export async function fetchV0Components(
+  module: Module,
+  baseUrl: string,
+  has: (path: string) => boolean,
+  signal: AbortSignal
+): Promise<EmittedFile[]> {
+  const files: EmittedFile[] = []
+  for (const { name, source, fromFile } of itemsOf(module, 'V0')) {
+    const path = `${name.text}.tsx`
+    if (fromFile || has(path)) continue
+    const url = `${baseUrl.replace(/\/+$/, '')}/${encodeURIComponent(source.value)}`
+    const text = sourceOf(await get(url, signal), url)
+    if (!exportsName(text, name.text)) {
+      throw compilerErrors.create('CMP_V0_INVALID', `${url} does not export \`${name.text}\``, {
+        hint: `name the component as its module does, or write ${path} yourself; nothing was written`
+      })
+    }
+    files.push({ path, text: text.endsWith('\n') ? text : `${text}\n` })
+  }
+  return files
+}
+
+/** Components with `@v0` whose module in `folder` is missing or does not export their name; sentences. */
+export async function v0Problems(module: Module, folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (const { name } of itemsOf(module, 'V0')) {
+    const path = join(folder, `${name.text}.tsx`)
+    const text = await readFile(path, 'utf8').catch(() => null)
+    if (text === null) found.push(`${path} is missing`)
+    else if (!exportsName(text, name.text)) found.push(`${path} does not export \`${name.text}\``)
+  }
+  return found
+}
+
+/** Whether a module of TypeScript has an export of that name; a default export is none. */
+export function exportsName(text: string, name: string): boolean {
+  const declared = new RegExp(`^export\\s+(async\\s+)?(function|const|let|class)\\s+${name}\\b`, 'm')
+  if (declared.test(text)) return true
+  return [...text.matchAll(/^export\s*\{([^}]*)\}/gm)].some(([, list = '']) => {
+    return list.split(',').some(
+      entry =>
+        entry
+          .trim()
+          .split(/\s+as\s+/)
+          .at(-1) === name
+    )
+  })
+}
+
+async function get(url: string, signal: AbortSignal): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([signal, AbortSignal.timeout(30_000)]) })
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    const parts: Uint8Array[] = []
+    let size = 0
+    for await (const part of response.body ?? []) {
+      size += part.length
+      if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`)
+      parts.push(part)
+    }
+    return Buffer.concat(parts).toString('utf8')
+  } catch (cause) {
+    const why = cause instanceof Error ? (cause.cause instanceof Error ? cause.cause.message : cause.message) : cause
+    throw compilerErrors.create('CMP_V0_UNAVAILABLE', `${url} cannot be fetched: ${String(why)}`, {
+      hint: 'check the network and SVC_V0_API_URL, or name a file of yours with `@v0 from`; nothing was written',
+      cause
+    })
+  }
+}
+
+/** The one module of TypeScript in a registry item, or the text itself. */
+function sourceOf(text: string, url: string): string {
+  if (!text.trimStart().startsWith('{')) return text
+  let files: unknown
+  try {
+    files = (JSON.parse(text) as { readonly files?: unknown }).files
+  } catch {
+    return text
+  }
+  const contents = (Array.isArray(files) ? files : []).flatMap((file: { readonly content?: unknown }) => {
+    return typeof file?.content === 'string' ? [file.content] : []
+  })
+  const [content] = contents
+  if (content !== undefined) return content
+  throw compilerErrors.create('CMP_V0_INVALID', `${url} is a registry item without a file`, {
+    hint: 'check the ID behind @v0; nothing was written'
+  })
+}

@@ -1,0 +1,24 @@
+/** Versions of what emitted modules import. */
+export const DEPENDENCIES = {
+  '@tanstack/react-query': '5.108.0',
+  '@tanstack/react-router': '1.170.46',
+  react: '19.3.1',
+  'react-dom': '19.3.1',
+  zod: '4.6.7'
+} as const
+
+/** Versions of what a scaffold is built with. */
+export const DEV_DEPENDENCIES = {
+  '@types/react': '19.3.0',
+  '@types/react-dom': '19.3.0',
+  '@vitejs/plugin-react': '6.3.0',
+  typescript: '7.0.2',
+  vite: '8.3.8'
+} as const
+
+/** What the server-rendered layout needs as well. */
+export const START_DEPENDENCIES = { '@tanstack/react-start': '1.169.5' } as const
+
+/** What `server.ts` needs. */
+export const EXPRESS_DEPENDENCIES = { express: '5.3.0' } as const
+export const EXPRESS_DEV_DEPENDENCIES = { '@types/express': '5.0.6', '@types/node': '20.19.21' } as const

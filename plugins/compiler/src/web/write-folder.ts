@@ -1,0 +1,121 @@
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { compilerErrors } from '../errors.ts'
+import type { EmittedFile } from './emitted-file.ts'
+import { folderListText, hashOf, LIST_FILE, readFolderList } from './folder-list.ts'
+
+export interface Written {
+  /** Paths in the folder, each list in their order. */
+  readonly written: readonly string[]
+  readonly unchanged: readonly string[]
+  readonly removed: readonly string[]
+  /** No longer emitted, but changed by somebody since they were written. */
+  readonly kept: readonly string[]
+}
+
+/**
+ * Brings a folder to hold what a build emitted: all of it or nothing. Files of earlier builds are replaced, and removed
+ * where they are no longer emitted. Files of anybody else stay as they are: `scaffold` is written only where nothing is
+ * yet but what an earlier build emitted, and an emitted file in whose place there is another one is an error. Throws `CMP_BUILD_CONFLICT` and
+ * `CMP_FILE_UNWRITABLE`.
+ */
+export async function writeFolder(
+  folder: string,
+  files: readonly EmittedFile[],
+  scaffold: readonly EmittedFile[]
+): Promise<Written> {
+  const before = await readFolderList(folder)
+  const present = new Map<string, Buffer>()
+  for (const path of [...files, ...scaffold].map(file => file.path).concat([...before.keys()])) {
+    const content = await contentOf(join(folder, path))
+    if (content !== null) present.set(path, content)
+  }
+  refuseForeign(folder, files, present, before)
+  const isOwn = (path: string): boolean => hashOf(present.get(path) ?? '') === before.get(path)
+  const first = scaffold.filter(({ path }) => !present.has(path) || isOwn(path))
+  const changed = files.filter(({ path, text }) => present.get(path)?.equals(Buffer.from(text)) !== true)
+  const emitted = new Set([...files, ...first].map(({ path }) => path))
+  const old = [...before.keys()].filter(path => !emitted.has(path) && present.has(path))
+  const removed = old.filter(isOwn)
+  const list = folderListText(new Map(files.map(({ path, text }) => [path, hashOf(text)])))
+  const isSameList = (await contentOf(join(folder, LIST_FILE)))?.equals(Buffer.from(list)) === true
+  const writes = [...changed, ...first, ...(isSameList ? [] : [{ path: LIST_FILE, text: list }])]
+  await replaceAll(folder, writes, removed)
+  return {
+    written: [...changed, ...first].map(({ path }) => path).sort(),
+    unchanged: files.filter(file => !changed.includes(file)).map(({ path }) => path),
+    removed: removed.sort(),
+    kept: old.filter(path => !removed.includes(path)).sort()
+  }
+}
+
+function refuseForeign(
+  folder: string,
+  files: readonly EmittedFile[],
+  present: ReadonlyMap<string, Buffer>,
+  before: ReadonlyMap<string, string>
+): void {
+  const foreign = files.find(({ path, text }) => {
+    const content = present.get(path)
+    return content !== undefined && !before.has(path) && !content.equals(Buffer.from(text))
+  })
+  if (foreign === undefined) return
+  const path = join(folder, foreign.path)
+  throw compilerErrors.create('CMP_BUILD_CONFLICT', `${path} is in the place of a file that the build would write`, {
+    hint: 'move it away, or build into another folder with -o; nothing was written',
+    at: { file: path }
+  })
+}
+
+/**
+ * New files are complete beside the old ones before the first of them takes its place, and old ones come back when one
+ * of the steps fails.
+ */
+async function replaceAll(folder: string, writes: readonly EmittedFile[], removed: readonly string[]): Promise<void> {
+  if (writes.length === 0 && removed.length === 0) return
+  const undo: (() => Promise<void>)[] = []
+  let stage: string | null = null
+  try {
+    await mkdir(folder, { recursive: true })
+    stage = await mkdtemp(join(folder, '.vox-build-'))
+    for (const [index, { text }] of writes.entries()) await writeFile(join(stage, `${index}.new`), text)
+    for (const path of new Set([...writes.map(each => each.path), ...removed])) {
+      const [from, to] = [join(folder, path), join(stage, `${undo.length}.old`)]
+      if ((await contentOf(from)) === null) undo.push(() => rm(from, { force: true }))
+      else {
+        await copyFile(from, to)
+        undo.push(() => rename(to, from))
+      }
+    }
+    for (const [index, { path }] of writes.entries()) {
+      await mkdir(dirname(join(folder, path)), { recursive: true })
+      await rename(join(stage, `${index}.new`), join(folder, path))
+    }
+    for (const path of removed) await rm(join(folder, path))
+  } catch (cause) {
+    for (const step of undo) await step().catch(() => {})
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${why}`, {
+      hint: 'make the folder writable, or build into another one with -o; nothing was changed',
+      at: { file: folder },
+      cause
+    })
+  } finally {
+    if (stage !== null) await rm(stage, { recursive: true, force: true }).catch(() => {})
+  }
+  for (const path of removed) await removeEmpty(folder, dirname(path))
+}
+
+/** null where there is no file. */
+async function contentOf(path: string): Promise<Buffer | null> {
+  return await readFile(path).catch(() => null)
+}
+
+async function removeEmpty(folder: string, path: string): Promise<void> {
+  if (path === '.' || path === '') return
+  const isGone = await rmdir(join(folder, path)).then(
+    () => true,
+    () => false
+  )
+  if (isGone) await removeEmpty(folder, dirname(path))
+}

@@ -1,0 +1,25 @@
+import { webProject } from '@svc/contracts'
+import { definePlugin, t } from '@svc/plugin-sdk'
+
+const settings = t.object(
+  {
+    tanstack_start: t.optional(
+      t.boolean({
+        'x-reload': 'live',
+        description:
+          'Whether pages are rendered by a server of TanStack Start. SVC_WEB_TANSTACK_START must agree where it is set.'
+      })
+    )
+  },
+  { 'x-section': 'web' }
+)
+
+export default definePlugin({
+  name: 'web',
+  summary: 'What a project says about its pages: the table [web]',
+  config: settings,
+  provides: [webProject],
+  activate(ctx) {
+    ctx.provide(webProject, { tanstackStart: () => ctx.config.tanstack_start })
+  }
+})
