@@ -1,15 +1,23 @@
 import { resolve } from 'node:path'
-import { languageCompiler, webProject } from '@svc/contracts'
+import { languageCompiler, rewardEvents, webProject } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
 import { compilation } from './compilation.ts'
-import { type CheckedFile, checkFile, type FormattedFile, formatFile, hasErrors } from './compile.ts'
+import {
+  type CheckedFile,
+  type CompileOptions,
+  checkFile,
+  type FormattedFile,
+  formatFile,
+  hasErrors
+} from './compile.ts'
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { formatCommand, runFormat } from './format-command.ts'
 import type { HirModule } from './hir/hir.ts'
 import { lower } from './hir/lower.ts'
 import { logTo } from './log-file.ts'
+import { lspCommand, runLsp } from './lsp-command.ts'
 import { checkHandler, checkOperation, formatHandler, formatOperation, irHandler, irOperation } from './operations.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
@@ -21,8 +29,9 @@ export default definePlugin({
   config: settings,
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation],
+  hooks: [rewardEvents],
   optional: { project: webProject },
-  commands: [buildCommand, checkCommand, formatCommand],
+  commands: [buildCommand, checkCommand, formatCommand, lspCommand],
   activate(ctx, { project }) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
       readSources(paths, ctx.config.examples_strict_parse)
@@ -50,22 +59,38 @@ export default definePlugin({
         webIr: () => ''
       })
     )
+    ctx.command(
+      lspCommand.command,
+      runLsp({
+        version: ctx.version,
+        options: () => checkOptions(ctx.config),
+        reward(event) {
+          if (!ctx.config.lsp_reward_events) return
+          ctx
+            .trigger(rewardEvents, event)
+            .catch((error: unknown) => ctx.log.warn(`no reward was told: ${String(error)}`))
+        },
+        failed: error => ctx.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error))
+      })
+    )
   }
 })
 
 type Context = Pick<PluginContext<Settings>, 'config' | 'log' | 'projectRoot'>
 
+function checkOptions(config: Settings): Omit<CompileOptions, 'script'> {
+  return {
+    allowComponentFunctions: config.allow_legacy_component_fn,
+    suppressHookLints: config.suppress_legacy_hook_lints
+  }
+}
+
 function checker(ctx: Context): (file: SourceFile, script: boolean) => Promise<CheckedFile> {
   return async (file, script) => {
-    const { allow_legacy_component_fn, suppress_legacy_hook_lints, hir_dump } = ctx.config
     const began = performance.now()
-    const checked = checkFile(file, {
-      script,
-      allowComponentFunctions: allow_legacy_component_fn,
-      suppressHookLints: suppress_legacy_hook_lints
-    })
+    const checked = checkFile(file, { ...checkOptions(ctx.config), script })
     const isRight = !hasErrors(checked.diagnostics)
-    const hir = hir_dump && isRight ? lower(checked.parsed.module, file.text) : undefined
+    const hir = ctx.config.hir_dump && isRight ? lower(checked.parsed.module, file.text) : undefined
     await note(ctx, 'check', file, checked.diagnostics, began, hir)
     return checked
   }

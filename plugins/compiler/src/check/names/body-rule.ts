@@ -1,7 +1,6 @@
 import type { Declaration } from '../../syntax/ast.ts'
 import type { Call, Expression, Identifier, Match, Member, Spawn, With } from '../../syntax/ast-expressions.ts'
 import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
-import type { Name } from '../../syntax/node.ts'
 import type { ModuleName, ModuleNames } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
@@ -25,7 +24,7 @@ export interface Place {
 
 /** A check of bodies. Each of its methods is called for every node of its sort, what is outside before what is inside. */
 export interface BodyRule {
-  bind?(name: Name, place: Place): void
+  bind?(local: LocalName, place: Place): void
   /** A name as a value. The name of what is called comes here too, and `db` only where it is not followed by a table. */
   identifier?(node: Identifier, meaning: Meaning, place: Place): void
   constructorPattern?(node: ConstructorPattern, place: Place): void

@@ -3,9 +3,10 @@ import type { Declaration } from '../../syntax/ast.ts'
 import type { Identifier } from '../../syntax/ast-expressions.ts'
 import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import type { Name, Span } from '../../syntax/node.ts'
+import type { Span } from '../../syntax/node.ts'
 import { isViewTag } from '../../syntax/view-tags.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { LocalName } from './scopes.ts'
 
 /** Names are compared with all others to find one that is alike; in a file full of wrong names that would take long. */
 const COMPARED_NAMES = 100
@@ -15,7 +16,7 @@ export class NamesRule implements BodyRule {
   readonly found: Diagnostic[] = []
   #compared = 0
 
-  bind(name: Name, _place: Place): void {
+  bind({ name }: LocalName, _place: Place): void {
     if (name.text !== 'db') return
     this.found.push(
       diagnostic('typecheck.reserved_name', '`db` is the database everywhere, and nothing else can be called so', name)

@@ -185,7 +185,7 @@ class BodyWalker implements Place {
 
   #bind(local: LocalName): void {
     this.#scopes.bind(local)
-    for (const rule of this.#rules) rule.bind?.(local.name, this)
+    for (const rule of this.#rules) rule.bind?.(local, this)
   }
 
   #pattern(pattern: Pattern, isMutable = false, canBeMutable = false): void {

@@ -17,6 +17,9 @@ import { patternTypes } from './pattern-types.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, BOOL, FLOAT, fits, generic, INT, join, NEVER, plain, STR, show, UNIT, type ValueType } from './type.ts'
 
+/** Methods of lists that call a function with each element. */
+const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
+
 /** A function whose body is being read. */
 interface Frame {
   /** What it says that it returns; null when it says nothing. */
@@ -29,6 +32,8 @@ interface Frame {
 export class BodyTypes {
   readonly #signatures: Signatures
   readonly #locals = new LocalTypes()
+  /** Types of the elements that functions without a name are called with. */
+  readonly #items = new Map<Expression, ValueType>()
   #frame: Frame = { declared: null, returns: [] }
 
   constructor(signatures: Signatures) {
@@ -43,9 +48,10 @@ export class BodyTypes {
     this.#locals.within(body)
   }
 
-  params(params: readonly Param[]): ValueType[] {
-    return params.map(({ name, type, value }) => {
-      const read = this.#signatures.reader.read(type)
+  /** `first` is the type of the first one where it does not say its own. */
+  params(params: readonly Param[], first: ValueType = ANY): ValueType[] {
+    return params.map(({ name, type, value }, index) => {
+      const read = type === null && index === 0 ? first : this.#signatures.reader.read(type)
       if (value !== null) this.infer(value)
       this.bind(name.text, read)
       return read
@@ -79,6 +85,7 @@ export class BodyTypes {
     this.#signatures.depth++
     const found = this.#infer(expression, tail)
     this.#signatures.depth--
+    this.#signatures.observe?.(expression, found)
     return found
   }
 
@@ -209,7 +216,7 @@ export class BodyTypes {
       }
       case 'Lambda':
         return this.#locals.within(() => {
-          const params = this.params(expression.params)
+          const params = this.params(expression.params, this.#items.get(expression))
           const declared = expression.result === null ? null : this.#signatures.reader.read(expression.result)
           return { kind: 'function', params, result: this.body(expression.body, declared) }
         })
@@ -305,6 +312,9 @@ export class BodyTypes {
     const { callee } = call
     const isMethod = callee.kind === 'Member'
     const object = isMethod ? this.infer(callee.object) : ANY
+    if (isMethod && isList(object) && TAKE_ITEMS.has(callee.property.text)) {
+      for (const { value } of call.args) this.#items.set(value, itemOf(object))
+    }
     const given = call.args.map(({ value }) => this.infer(value))
     if (isMethod) return this.#method(callee, object)
     if (callee.kind !== 'Identifier') {

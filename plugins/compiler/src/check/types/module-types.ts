@@ -20,9 +20,11 @@ export class ModuleTypes implements Signatures {
   readonly reader: TypeReader
   readonly found: Diagnostic[] = []
   readonly #results = new Map<Declaration, ValueType>()
+  readonly observe: Signatures['observe']
   depth = 0
 
-  constructor(module: Module, names: ModuleNames, tables: DbTables) {
+  constructor(module: Module, names: ModuleNames, tables: DbTables, observe: Signatures['observe'] = null) {
+    this.observe = observe
     this.names = names
     this.tables = tables
     this.reader = new TypeReader(module)

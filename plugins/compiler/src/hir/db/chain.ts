@@ -49,7 +49,8 @@ const HEADS: Readonly<Record<string, HirDbOperator>> = {
 /** Names that begin a chain on a table. */
 export const DB_HEADS: readonly string[] = Object.keys(HEADS)
 
-const MODIFIERS: ReadonlySet<string> = new Set(['order_by', 'limit', 'select', 'sync', 'using', 'live', 'scope'])
+/** Names of what may follow in a chain. */
+export const MODIFIERS: ReadonlySet<string> = new Set(['order_by', 'limit', 'select', 'sync', 'using', 'live', 'scope'])
 
 const RETRIEVAL = { fts: 'Fts', search: 'Fts', vector: 'Vector', hybrid: 'Hybrid' } as const
 

@@ -195,6 +195,10 @@ export abstract class ExpressionParser extends PatternParser {
       this.advance()
       return { kind: 'TupleIndex', start, end: this.lastEnd, object, index }
     }
+    if (this.onNewLine) {
+      this.fail('expected the name of a member behind the dot', { start: this.lastEnd - 1, end: this.lastEnd })
+      return { kind: 'Member', start, end: this.lastEnd, object, property: this.noName() }
+    }
     const property = this.expectName('the name of a member')
     return { kind: 'Member', start, end: this.lastEnd, object, property }
   }
@@ -232,10 +236,14 @@ export abstract class ExpressionParser extends PatternParser {
     return { kind: 'Argument', start, end: this.lastEnd, name, value }
   }
 
-  /** Whether the brace that is next opens an object with an entry. */
+  /** Whether the brace that is next opens an object with an entry: `{ a: …`, or `{ a, b: …`, which can be nothing else. */
   protected hasKey(): boolean {
-    const first = this.tokens.kind(this.position + 1)
-    return (first === Kind.String || isNameKind(first)) && this.tokens.kind(this.position + 2) === Kind.Colon
+    const { tokens } = this
+    for (let at = this.position + 1; ; at += 2) {
+      const [kind, next] = [tokens.kind(at), tokens.kind(at + 1)]
+      if (next === Kind.Colon) return kind === Kind.String || isNameKind(kind)
+      if (next !== Kind.Comma || !isNameKind(kind)) return false
+    }
   }
 }
 

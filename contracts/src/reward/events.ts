@@ -1,0 +1,21 @@
+import { hook } from '@svc/plugin-sdk'
+
+/**
+ * Tells the reward component that somebody did something worth noticing. Whoever triggers it does not wait for what comes
+ * of it, and a tap that throws is reported and skipped. Taps choose by `filter: { type: … }`.
+ */
+export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', { onError: 'skip' })
+
+/** One thing that happened, as JSON; at most 262,144 bytes. */
+export interface RewardEvent {
+  /** `diagnostics_clean`, `task_completed` and so on. */
+  readonly type: string
+  readonly [more: string]: unknown
+}
+
+/** Sent when a file that had findings has none any more. */
+export interface DiagnosticsCleanEvent extends RewardEvent {
+  readonly type: 'diagnostics_clean'
+  /** URI of the file. */
+  readonly file: string
+}

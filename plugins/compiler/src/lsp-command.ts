@@ -1,0 +1,48 @@
+import { type DiagnosticsCleanEvent, reservedStdout } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import type { AnalysisOptions } from './lsp/analysis.ts'
+
+export const lspCommand: CommandDescriptor = {
+  command: 'lsp',
+  summary: 'Serves an editor: the language server protocol over standard input and output',
+  input: t.object({
+    stdio: t.boolean({
+      default: true,
+      description: 'Speak over standard input and output, as editors ask for; there is no other way.'
+    })
+  }),
+  // Whoever is told of clean files is another plugin.
+  project: true
+}
+
+/** What the command asks of the plugin. */
+export interface LanguageServing {
+  readonly version: string
+  options(): AnalysisOptions
+  /** Takes what is to be told to the reward component. */
+  reward(event: DiagnosticsCleanEvent): void
+  failed(error: unknown): void
+}
+
+/** Exit codes: 0 after the client said `shutdown`; 1 when it hung up without; 2 for another transport. */
+export function runLsp(serving: LanguageServing): CommandHandler {
+  return async ({ stdio = true }, io) => {
+    if (stdio === false) {
+      const message = 'there is no transport but standard input and output; leave out --no-stdio'
+      io.stderr.write(io.json ? `${JSON.stringify({ error: { message } })}\n` : `error: ${message}\n`)
+      return 2
+    }
+    // No other command loads the protocol.
+    const { serveLanguage } = await import('./lsp/server.ts')
+    const { version } = serving
+    return serveLanguage({
+      input: io.stdin,
+      output: io.stdout === process.stdout ? reservedStdout() : io.stdout,
+      signal: io.signal,
+      version,
+      options: () => serving.options(),
+      cleaned: file => serving.reward({ type: 'diagnostics_clean', file }),
+      failed: error => serving.failed(error)
+    })
+  }
+}

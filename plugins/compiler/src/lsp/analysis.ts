@@ -1,0 +1,71 @@
+import type { Range } from 'vscode-languageserver'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { type CompileOptions, checkFile, hasErrors } from '../compile.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { SourceFile } from '../source-file.ts'
+import { type ExpressionTypes, expressionTypes } from '../symbols/expression-types.ts'
+import { indexSymbols } from '../symbols/index-symbols.ts'
+import type { SymbolIndex } from '../symbols/symbol-index.ts'
+import type { Span } from '../syntax/node.ts'
+import type { ParseResult } from '../syntax/parse.ts'
+
+export type AnalysisOptions = Omit<CompileOptions, 'script'>
+
+/** One version of an open file. What is known about it is found when somebody asks, once. */
+export class Analysis {
+  readonly document: TextDocument
+  readonly #options: AnalysisOptions
+  #checked: { readonly parsed: ParseResult; readonly diagnostics: readonly Diagnostic[] } | null = null
+  #types: ExpressionTypes | null = null
+  #symbols: SymbolIndex | null = null
+
+  constructor(document: TextDocument, options: AnalysisOptions) {
+    // The document of the connection changes in place.
+    this.document = TextDocument.create(document.uri, document.languageId, document.version, document.getText())
+    this.#options = options
+  }
+
+  get text(): string {
+    return this.document.getText()
+  }
+
+  get parsed(): ParseResult {
+    return this.#check().parsed
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#check().diagnostics
+  }
+
+  get types(): ExpressionTypes {
+    this.#types ??= expressionTypes(this.parsed.module)
+    return this.#types
+  }
+
+  get symbols(): SymbolIndex {
+    this.#symbols ??= indexSymbols(this.parsed.module, this.types)
+    return this.#symbols
+  }
+
+  /** The same file with another text. */
+  with(text: string): Analysis {
+    const { uri, languageId, version } = this.document
+    return new Analysis(TextDocument.create(uri, languageId, version, text), this.#options)
+  }
+
+  range({ start, end }: Span): Range {
+    return { start: this.document.positionAt(start), end: this.document.positionAt(end) }
+  }
+
+  /** A file with loose statements is a script; one that is wrong either way is what it is less wrong as. */
+  #check(): { readonly parsed: ParseResult; readonly diagnostics: readonly Diagnostic[] } {
+    if (this.#checked !== null) return this.#checked
+    const file = new SourceFile(this.document.uri, this.text)
+    const module = checkFile(file, { ...this.#options, script: false })
+    this.#checked = module
+    if (!hasErrors(module.parsed.diagnostics)) return module
+    const script = checkFile(file, { ...this.#options, script: true })
+    if (script.parsed.diagnostics.length < module.parsed.diagnostics.length) this.#checked = script
+    return this.#checked
+  }
+}

@@ -1,0 +1,32 @@
+const COOLDOWN_MILLISECONDS = 120_000
+
+/** Files that lost their last finding, each told at most once in two minutes. */
+export class CleanFiles {
+  readonly #now: () => number
+  readonly #dirty = new Set<string>()
+  readonly #told = new Map<string, number>()
+
+  /** `now` gives milliseconds. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now
+  }
+
+  /** Takes the number of findings of a file; says whether it has just become clean, and that is to be told. */
+  update(uri: string, findings: number): boolean {
+    if (findings > 0) {
+      this.#dirty.add(uri)
+      return false
+    }
+    if (!this.#dirty.delete(uri)) return false
+    const last = this.#told.get(uri)
+    const now = this.#now()
+    if (last !== undefined && now - last < COOLDOWN_MILLISECONDS) return false
+    this.#told.set(uri, now)
+    return true
+  }
+
+  /** Forgets a closed file; when it was told about stays known. */
+  close(uri: string): void {
+    this.#dirty.delete(uri)
+  }
+}

@@ -1,0 +1,14 @@
+import type { CodeLens } from 'vscode-languageserver'
+import type { Analysis } from './analysis.ts'
+
+/** What a client registers to run a test: it is given the URI of the file, and the name of the function. */
+export const RUN_TEST_COMMAND = 'vox.runTest'
+
+export function codeLenses(analysis: Analysis): CodeLens[] {
+  return analysis.parsed.module.items.flatMap(item => {
+    if (item.kind !== 'Function' || (item.role !== 'test' && item.role !== 'forall' && item.role !== 'fuzz')) return []
+    const args = [analysis.document.uri, item.name.text]
+    const title = item.role === 'test' ? 'Run test' : 'Run property test'
+    return [{ range: analysis.range(item.name), command: { title, command: RUN_TEST_COMMAND, arguments: args } }]
+  })
+}

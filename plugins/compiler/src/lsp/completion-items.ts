@@ -1,0 +1,57 @@
+import {
+  type CompletionItem,
+  CompletionItemKind,
+  InsertTextFormat,
+  MarkupKind,
+  type Range
+} from 'vscode-languageserver'
+import type { Word } from './vocabulary/word.ts'
+
+export interface ItemDetails {
+  readonly detail?: string
+  readonly text?: string
+  readonly snippet?: string
+  /** What is nearer comes first: `0` to `9`. */
+  readonly rank?: string
+}
+
+/** Makes completions that replace the word at one place. */
+export class CompletionItems {
+  readonly #range: Range
+  readonly #items = new Map<string, CompletionItem>()
+
+  constructor(range: Range) {
+    this.#range = range
+  }
+
+  get found(): CompletionItem[] {
+    return [...this.#items.values()]
+  }
+
+  /** Of two with one label the first stays. */
+  add(label: string, kind: CompletionItemKind, { detail, text, snippet, rank = '5' }: ItemDetails = {}): void {
+    if (this.#items.has(label)) return
+    this.#items.set(label, {
+      label,
+      kind,
+      sortText: `${rank}${label}`,
+      insertTextFormat: snippet === undefined ? InsertTextFormat.PlainText : InsertTextFormat.Snippet,
+      textEdit: { range: this.#range, newText: snippet ?? label },
+      ...(detail === undefined ? {} : { detail }),
+      ...(text === undefined ? {} : { documentation: { kind: MarkupKind.Markdown, value: text } })
+    })
+  }
+
+  words(known: ReadonlyMap<string, Word>, kind: CompletionItemKind, rank: string): void {
+    for (const { name, signature, text, snippet } of known.values()) {
+      this.add(name, kind, { detail: signature, text, rank, ...(snippet === undefined ? {} : { snippet }) })
+    }
+  }
+}
+
+/** A call with places to fill in for what must be given. */
+export function callSnippet(name: string, params: readonly string[]): string {
+  return `${name}(${params.map((param, index) => `\${${index + 1}:${param}}`).join(', ')})`
+}
+
+export { CompletionItemKind as ItemKind }

@@ -1,0 +1,36 @@
+import type { TextEdit } from 'vscode-languageserver'
+import { formatFile } from '../compile.ts'
+import { SourceFile } from '../source-file.ts'
+import type { Analysis } from './analysis.ts'
+
+/** The one change that leads to the canonical form; none for a text that has it, or that cannot be read. */
+export function formattingEdits(analysis: Analysis): TextEdit[] {
+  const { text } = analysis
+  const { text: formatted } = formatFile(new SourceFile(analysis.document.uri, text))
+  if (formatted === null || formatted === text) return []
+  // What is the same at both ends stays, so that the cursor does, too.
+  let start = 0
+  while (start < text.length && start < formatted.length && text[start] === formatted[start]) start++
+  let end = text.length
+  let until = formatted.length
+  while (end > start && until > start && text[end - 1] === formatted[until - 1]) {
+    end--
+    until--
+  }
+  // No place lies inside of a line break or of a character.
+  if (text[end - 1] === '\r' && text[end] === '\n') {
+    end++
+    until++
+  }
+  if (isHalf(text, start)) start--
+  if (isHalf(text, end)) {
+    end++
+    until++
+  }
+  return [{ range: analysis.range({ start, end }), newText: formatted.slice(start, until) }]
+}
+
+/** Whether an offset lies between the two halves of one character. */
+function isHalf(text: string, offset: number): boolean {
+  return (text.charCodeAt(offset - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(offset) & 0xfc00) === 0xdc00
+}

@@ -1,0 +1,231 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import {
+  CodeActionKind,
+  createConnection,
+  ErrorCodes,
+  type InitializeResult,
+  LSPErrorCodes,
+  ResponseError,
+  TextDocumentSyncKind,
+  TextDocuments,
+  type WatchDog
+} from 'vscode-languageserver'
+import { createProtocolConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-languageserver/node'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import type { Analysis, AnalysisOptions } from './analysis.ts'
+import { CleanFiles } from './clean-files.ts'
+import { codeActions } from './code-actions.ts'
+import { codeLenses } from './code-lenses.ts'
+import { completions } from './completion.ts'
+import { documentSymbols } from './document-symbols.ts'
+import { formattingEdits } from './formatting.ts'
+import { hover } from './hover.ts'
+import { definition, highlights, references } from './navigation.ts'
+import { OpenFiles } from './open-files.ts'
+import { publishedDiagnostics } from './published-diagnostics.ts'
+import { prepareRename, RenameRefused, rename } from './rename.ts'
+import { semanticTokens, semanticTokensLegend } from './semantic-tokens.ts'
+
+export interface LanguageServer {
+  readonly input: NodeJS.ReadableStream
+  readonly output: NodeJS.WritableStream
+  /** Ends the server. */
+  readonly signal: AbortSignal
+  /** Name and version that clients are told. */
+  readonly version: string
+  /** Asked for each version of a file. */
+  options(): AnalysisOptions
+  /** A file that had findings has none any more. */
+  cleaned(uri: string): void
+  /** Something of the server itself went wrong. */
+  failed(error: unknown): void
+}
+
+const CAPABILITIES: InitializeResult['capabilities'] = {
+  positionEncoding: 'utf-16',
+  textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
+  hoverProvider: true,
+  completionProvider: { triggerCharacters: ['@', '.'] },
+  definitionProvider: true,
+  referencesProvider: true,
+  documentHighlightProvider: true,
+  renameProvider: { prepareProvider: true },
+  documentFormattingProvider: true,
+  documentSymbolProvider: true,
+  codeLensProvider: {},
+  codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+  semanticTokensProvider: { legend: semanticTokensLegend, full: true }
+}
+
+/** Milliseconds that changes of a file are gathered for before it is checked again. */
+const GATHER_MILLISECONDS = 10
+/** Milliseconds between two looks at whether the editor still runs. */
+const PARENT_MILLISECONDS = 3_000
+
+/**
+ * Speaks the language server protocol until the client says `exit`, hangs up, or ends. Gives the exit code: 0 after
+ * `shutdown`, else 1.
+ */
+export function serveLanguage(server: LanguageServer): Promise<number> {
+  const { input, output, signal } = server
+  return new Promise(resolve => {
+    const watch = new ParentWatch(code => end(code))
+    const protocol = (logger: Parameters<Parameters<typeof createConnection>[0]>[0]) =>
+      createProtocolConnection(new StreamMessageReader(input), new StreamMessageWriter(output), logger)
+    const connection = createConnection(protocol, watch)
+    const session = new Session(connection, server)
+    const end = (code: number): void => {
+      watch.stop()
+      session.close()
+      connection.dispose()
+      // An input that is still read keeps the process alive.
+      input.pause()
+      resolve(code)
+    }
+    const hangUp = (): void => end(watch.shutdownReceived ? 0 : 1)
+    input.on('end', hangUp).on('close', hangUp)
+    signal.addEventListener('abort', hangUp)
+    connection.listen()
+  })
+}
+
+/** Ends the server when the client says so, or is no more. */
+class ParentWatch implements WatchDog {
+  shutdownReceived = false
+  readonly exit: (code: number) => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(exit: (code: number) => void) {
+    this.exit = exit
+  }
+
+  initialize({ processId }: { readonly processId: number | null }): void {
+    if (processId === null) return
+    this.#timer = setInterval(() => {
+      if (!isRunning(processId)) this.exit(this.shutdownReceived ? 0 : 1)
+    }, PARENT_MILLISECONDS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+function isRunning(processId: number): boolean {
+  try {
+    process.kill(processId, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+type Connection = ReturnType<typeof createConnection>
+
+class Session {
+  readonly #connection: Connection
+  readonly #server: LanguageServer
+  readonly #documents = new TextDocuments(TextDocument)
+  readonly #files: OpenFiles
+  readonly #clean = new CleanFiles()
+  /** Files whose newest version is still to be checked. */
+  readonly #waiting = new Map<string, NodeJS.Timeout>()
+
+  constructor(connection: Connection, server: LanguageServer) {
+    this.#connection = connection
+    this.#server = server
+    this.#files = new OpenFiles(() => server.options())
+    connection.onInitialize(() => ({
+      capabilities: CAPABILITIES,
+      serverInfo: { name: 'svc', version: server.version }
+    }))
+    this.#documents.onDidChangeContent(({ document }) => this.#check(document.uri))
+    this.#documents.onDidSave(({ document }) => this.#check(document.uri))
+    this.#documents.onDidClose(({ document }) => this.#forget(document.uri))
+    this.#documents.listen(connection)
+    this.#answer()
+  }
+
+  close(): void {
+    for (const timer of this.#waiting.values()) clearTimeout(timer)
+    this.#waiting.clear()
+  }
+
+  #answer(): void {
+    const connection = this.#connection
+    connection.onHover(({ textDocument, position }) => this.#of(textDocument, null, file => hover(file, position)))
+    connection.onCompletion(({ textDocument, position }) =>
+      this.#of(textDocument, [], file => completions(file, position))
+    )
+    connection.onDefinition(({ textDocument, position }) =>
+      this.#of(textDocument, null, file => definition(file, position))
+    )
+    connection.onReferences(({ textDocument, position, context }) =>
+      this.#of(textDocument, [], file => references(file, position, context.includeDeclaration))
+    )
+    connection.onDocumentHighlight(({ textDocument, position }) =>
+      this.#of(textDocument, [], file => highlights(file, position))
+    )
+    connection.onPrepareRename(({ textDocument, position }) =>
+      this.#of(textDocument, null, file => prepareRename(file, position))
+    )
+    connection.onRenameRequest(({ textDocument, position, newName }) =>
+      this.#of(textDocument, null, file => ({ changes: { [textDocument.uri]: rename(file, position, newName) } }))
+    )
+    connection.onDocumentFormatting(({ textDocument }) => this.#of(textDocument, [], formattingEdits))
+    connection.onDocumentSymbol(({ textDocument }) => this.#of(textDocument, [], documentSymbols))
+    connection.onCodeLens(({ textDocument }) => this.#of(textDocument, [], codeLenses))
+    connection.onCodeAction(({ textDocument, context }) => codeActions(textDocument.uri, context.diagnostics))
+    connection.languages.semanticTokens.on(({ textDocument }) => this.#of(textDocument, { data: [] }, semanticTokens))
+  }
+
+  /** What is asked of an open file; `none` for one that is not open. */
+  #of<A>(textDocument: { readonly uri: string }, none: A, ask: (file: Analysis) => A): A | ResponseError {
+    const document = this.#documents.get(textDocument.uri)
+    if (document === undefined) return none
+    try {
+      return ask(this.#files.of(document))
+    } catch (error) {
+      if (error instanceof RenameRefused) return new ResponseError(LSPErrorCodes.RequestFailed, error.message)
+      this.#server.failed(error)
+      const message = isSvcError(error) ? error.message : 'the server failed; its log tells more'
+      return new ResponseError(ErrorCodes.InternalError, message)
+    }
+  }
+
+  /** Changes that come in quick succession are checked once, as what they led to. */
+  #check(uri: string): void {
+    if (this.#waiting.has(uri)) return
+    const timer = setTimeout(() => {
+      this.#waiting.delete(uri)
+      this.#publish(uri)
+    }, GATHER_MILLISECONDS)
+    this.#waiting.set(uri, timer)
+  }
+
+  #publish(uri: string): void {
+    const document = this.#documents.get(uri)
+    if (document === undefined) return
+    try {
+      const diagnostics = publishedDiagnostics(this.#files.of(document))
+      this.#send(uri, diagnostics, document.version)
+      if (this.#clean.update(uri, diagnostics.length)) this.#server.cleaned(uri)
+    } catch (error) {
+      this.#server.failed(error)
+    }
+  }
+
+  #forget(uri: string): void {
+    clearTimeout(this.#waiting.get(uri))
+    this.#waiting.delete(uri)
+    this.#files.close(uri)
+    this.#clean.close(uri)
+    this.#send(uri, [])
+  }
+
+  #send(uri: string, diagnostics: ReturnType<typeof publishedDiagnostics>, version?: number): void {
+    const params = version === undefined ? { uri, diagnostics } : { uri, diagnostics, version }
+    // A client that has gone takes nothing; that the connection has ended is told elsewhere.
+    this.#connection.sendDiagnostics(params).catch(() => undefined)
+  }
+}

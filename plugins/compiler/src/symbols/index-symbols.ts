@@ -1,0 +1,310 @@
+import type { BodyRule, Meaning, Place } from '../check/names/body-rule.ts'
+import { boundNames, type ModuleName } from '../check/names/module-names.ts'
+import type { LocalName } from '../check/names/scopes.ts'
+import { walkBodies } from '../check/names/walk-bodies.ts'
+import type { ValueType } from '../check/types/type.ts'
+import { isDbMember } from '../hir/db/chain.ts'
+import { bare } from '../hir/db/predicate.ts'
+import type { Component, Declaration, Module, Type } from '../syntax/ast.ts'
+import type {
+  Call,
+  Element,
+  Expression,
+  Identifier,
+  MatchArm,
+  Member,
+  ObjectEntry,
+  Spawn,
+  StructLiteral
+} from '../syntax/ast-expressions.ts'
+import type { ConstructorPattern } from '../syntax/ast-statements.ts'
+import type { Name, Span } from '../syntax/node.ts'
+import { type AnyNode, walk } from '../syntax/walk.ts'
+import { declaredSymbols } from './declared-symbols.ts'
+import type { ExpressionTypes } from './expression-types.ts'
+import type { LanguageSymbol, Occurrence, SymbolKind } from './symbol.ts'
+import { SymbolIndex } from './symbol-index.ts'
+
+/** Calls on a table that take a record whose keys are columns. */
+const TAKE_RECORDS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 'update'])
+/** Calls on a chain that take names of columns. */
+const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
+
+const LOCAL_KINDS: Readonly<Record<LocalName['kind'], SymbolKind>> = {
+  parameter: 'parameter',
+  variable: 'variable',
+  state: 'state',
+  implicit: 'variable'
+}
+
+/** Finds what every word of a module stands for. With the types of its expressions, fields and handlers are found, too. */
+export function indexSymbols(module: Module, types: ExpressionTypes | null): SymbolIndex {
+  const indexer = new Indexer(module, types)
+  for (const item of module.items) indexer.structure(item)
+  const names = walkBodies(module, [indexer])
+  for (const item of module.items) indexer.references(item, names)
+  return new SymbolIndex(indexer.occurrences, indexer.unresolved)
+}
+
+class Indexer implements BodyRule {
+  readonly occurrences: Occurrence[] = []
+  readonly unresolved: Span[] = []
+  readonly #types: ExpressionTypes | null
+  readonly #symbols = new Map<Name, LanguageSymbol>()
+  /** Of several patterns of one arm, which bind one name more than once: the name that counts. */
+  readonly #sameAs = new Map<Name, Name>()
+  readonly #typeNames = new Map<string, LanguageSymbol>()
+  readonly #shorthands = new Set<number>()
+
+  constructor(module: Module, types: ExpressionTypes | null) {
+    this.#types = types
+    for (const symbol of declaredSymbols(module)) {
+      this.#symbols.set(symbol.definition, symbol)
+      this.#occur(symbol.definition, symbol, { isDefinition: true })
+      const isType = ['type', 'table', 'actor', 'agent', 'machine', 'import'].includes(symbol.kind)
+      if (isType && !this.#typeNames.has(symbol.name)) this.#typeNames.set(symbol.name, symbol)
+    }
+  }
+
+  /** What has to be known of a declaration before its bodies are walked. */
+  structure(item: Declaration): void {
+    walk(item, node => {
+      if (node.kind === 'MatchArm') this.#join(node as MatchArm)
+      if (node.kind === 'ObjectEntry') {
+        const { key, value } = node as ObjectEntry
+        if (value === null) this.#shorthands.add(key.start)
+      }
+      return true
+    })
+  }
+
+  bind({ kind, name }: LocalName, { item }: Place): void {
+    if (name.end <= name.start) return
+    const first = this.#sameAs.get(name) ?? name
+    const symbol = this.#symbols.get(first) ?? {
+      kind: LOCAL_KINDS[kind],
+      name: name.text,
+      definition: first,
+      node: { kind: 'Name', start: name.start, end: name.end },
+      declaration: item
+    }
+    this.#symbols.set(first, symbol)
+    this.#symbols.set(name, symbol)
+    this.#occur(name, symbol, { isDefinition: true })
+  }
+
+  identifier(node: Identifier, meaning: Meaning, _place: Place): void {
+    if (meaning === null) {
+      if (node.name !== '_' && node.name !== 'db') this.unresolved.push(node)
+      return
+    }
+    this.#mean(node, meaning, this.#shorthands.has(node.start) ? 'shorthand' : 'word')
+  }
+
+  constructorPattern({ name }: ConstructorPattern, place: Place): void {
+    this.#mean(name, place.meaning(name.text))
+  }
+
+  spawn({ target }: Spawn, place: Place): void {
+    const named = target.kind === 'Call' ? target.callee : target
+    if (named.kind === 'Identifier') this.#mean(named, place.meaning(named.name))
+  }
+
+  call({ callee, args }: Call, _piped: 0 | 1, place: Place): void {
+    if (callee.kind !== 'Identifier') return
+    const meaning = place.meaning(callee.name)
+    const params = meaning?.kind === 'module' ? (meaning.entry.signature?.params ?? []) : []
+    for (const { name } of args) {
+      const param = name === null ? undefined : params.find(each => each.name.text === name.text)
+      if (name !== null && param !== undefined) this.#name(name, param.name)
+    }
+  }
+
+  /** Words of a declaration that are no values: types, tags, tables, columns, fields. */
+  references(item: Declaration, names: ReadonlyMap<string, ModuleName>): void {
+    const generics = 'generics' in item ? item.generics : []
+    const value = (name: Name): void => this.#name(name, names.get(name.text)?.name)
+    walk(item, node => {
+      switch (node.kind) {
+        case 'NamedType':
+          this.#type(node as Type, generics)
+          break
+        case 'Struct':
+          this.#struct(node as StructLiteral)
+          break
+        case 'Element':
+          this.#element(node as Element, names)
+          break
+        case 'RouteEntry': {
+          const { component, options } = node as AnyNode & { component: Name; options: readonly { value: Name }[] }
+          value(component)
+          for (const option of options) value(option.value)
+          break
+        }
+        case 'RouteFallback':
+          value((node as AnyNode & { component: Name }).component)
+          break
+        case 'FormSubmit':
+          value((node as AnyNode & { handler: Name }).handler)
+          break
+        case 'Transition': {
+          const { from, target } = node as AnyNode & { from: Name; target: Name }
+          value(from)
+          value(target)
+          break
+        }
+        case 'Member':
+          this.#member(node as Member)
+          break
+        case 'Call':
+          this.#columns(node as Call)
+      }
+      return true
+    })
+    if (item.kind === 'Component') this.#dependencies(item)
+    if (item.kind !== 'Index') return
+    const table = this.#typeNames.get(item.table.text)
+    if (table === undefined) return
+    this.#occur(item.table, table)
+    for (const column of item.columns) this.#field(column, column.text, table.declaration)
+  }
+
+  #join({ patterns }: MatchArm): void {
+    const [first, ...others] = patterns.map(boundNames)
+    for (const name of others.flat()) {
+      const same = first?.find(each => each.text === name.text)
+      if (same !== undefined) this.#sameAs.set(name, same)
+    }
+  }
+
+  #mean(at: Span, meaning: Meaning, form: Occurrence['form'] = 'word'): void {
+    if (meaning?.kind === 'local') this.#name(at, meaning.local.name, form)
+    if (meaning?.kind === 'module') this.#name(at, meaning.entry.name, form)
+  }
+
+  #name(at: Span, definition: Name | undefined, form: Occurrence['form'] = 'word'): void {
+    const symbol = definition === undefined ? undefined : this.#symbols.get(definition)
+    if (symbol !== undefined) this.#occur(at, symbol, { form })
+  }
+
+  #type(type: Type, generics: readonly Name[]): void {
+    if (type.kind !== 'NamedType' || type.path.length !== 1) return
+    const [name] = type.path
+    if (name === undefined) return
+    const generic = generics.find(each => each.text === name.text)
+    if (generic !== undefined) this.#name(name, generic)
+    else this.#occur(name, this.#typeNames.get(name.text))
+  }
+
+  #struct({ name, entries }: StructLiteral): void {
+    const type = this.#typeNames.get(name.text)
+    this.#occur(name, type)
+    for (const { key } of entries) if ('text' in key && type !== undefined) this.#field(key, key.text, type.declaration)
+  }
+
+  #element({ tag, attributes }: Element, names: ReadonlyMap<string, ModuleName>): void {
+    const entry = names.get(tag.text)
+    if (entry === undefined) return
+    this.#name(tag, entry.name)
+    const { declaration } = entry
+    const known: readonly { readonly name: Name }[] =
+      'params' in declaration ? (declaration.params ?? []) : 'props' in declaration ? declaration.props : []
+    for (const { name } of attributes) this.#name(name, known.find(each => each.name.text === name.text)?.name)
+  }
+
+  #dependencies({ members }: Component): void {
+    const states = members.filter(member => member.kind === 'State' || member.kind === 'Derived')
+    for (const member of members) {
+      if (member.kind !== 'Effect') continue
+      for (const name of member.dependencies ?? []) {
+        this.#name(name, states.find(state => state.name.text === name.text)?.name)
+      }
+    }
+  }
+
+  #member(member: Member): void {
+    if (isDbMember(member)) {
+      const table = this.#typeNames.get(member.property.text)
+      if (table?.kind === 'table') this.#occur(member.property, table)
+      return
+    }
+    const type = this.#types?.byExpression.get(member.object)
+    const declaration = type === undefined ? null : declarationOf(type)
+    if (declaration !== null) this.#field(member.property, member.property.text, declaration)
+  }
+
+  /** Columns that a call on `db.T` names. */
+  #columns({ callee, args }: Call): void {
+    if (callee.kind !== 'Member') return
+    const { text } = callee.property
+    if (!TAKE_RECORDS.has(text) && !TAKE_COLUMNS.has(text)) return
+    const table = tableBehind(callee.object)
+    const declaration = table === null ? undefined : this.#typeNames.get(table)?.declaration
+    if (declaration?.kind !== 'Table') return
+    for (const { value } of args) {
+      if (TAKE_RECORDS.has(text)) this.#keys(bare(value), declaration)
+      else for (const each of columnNames(bare(value))) this.#column(each, declaration)
+    }
+  }
+
+  #keys(record: Expression, table: Declaration): void {
+    if (record.kind === 'List') for (const item of record.items) this.#keys(bare(item), table)
+    if (record.kind !== 'Object') return
+    for (const { key, value } of record.entries) {
+      const text = 'text' in key ? key.text : key.value
+      if (value !== null && ['and', 'or', 'not'].includes(text)) this.#keys(bare(value), table)
+      else if (value !== null) this.#field(key, text, table)
+    }
+  }
+
+  #column(given: Expression, table: Declaration): void {
+    if (given.kind === 'Identifier') this.#field(given, given.name, table)
+    if (given.kind === 'String') this.#field(given, given.value, table, 'string')
+  }
+
+  #field(at: Span, name: string, declaration: Declaration, form: Occurrence['form'] = 'word'): void {
+    this.#name(
+      at,
+      fieldsOf(declaration).find(each => each.text === name),
+      form
+    )
+  }
+
+  #occur(at: Span, symbol: LanguageSymbol | undefined, rest: Partial<Pick<Occurrence, 'isDefinition' | 'form'>> = {}) {
+    if (symbol === undefined || at.end <= at.start) return
+    const { isDefinition = false, form = 'word' } = rest
+    this.occurrences.push({ start: at.start, end: at.end, symbol, isDefinition, form })
+  }
+}
+
+/** The declaration that says which fields or handlers a value has. */
+function declarationOf(type: ValueType): Declaration | null {
+  if (type.kind === 'row') return type.table
+  if (type.kind === 'declared' || type.kind === 'actor') return type.declaration
+  return type.kind === 'answer' ? declarationOf(type.value) : null
+}
+
+function fieldsOf(declaration: Declaration): readonly Name[] {
+  switch (declaration.kind) {
+    case 'Table':
+      return declaration.fields.map(({ name }) => name)
+    case 'Type':
+      return declaration.definition.form === 'struct' ? declaration.definition.fields.map(({ name }) => name) : []
+    case 'Actor':
+    case 'Agent':
+      return declaration.members.flatMap(member => (member.kind === 'Handler' ? [member.event] : []))
+    default:
+      return []
+  }
+}
+
+/** The table that a chain of calls begins with. */
+function tableBehind(expression: Expression): string | null {
+  let at = expression
+  while (at.kind === 'Call' && at.callee.kind === 'Member') at = at.callee.object
+  return isDbMember(at) ? at.property.text : null
+}
+
+function columnNames(given: Expression): readonly Expression[] {
+  return given.kind === 'List' ? given.items.map(bare) : [given]
+}

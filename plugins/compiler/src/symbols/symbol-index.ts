@@ -1,0 +1,45 @@
+import type { Span } from '../syntax/node.ts'
+import type { LanguageSymbol, Occurrence } from './symbol.ts'
+
+/** Which word of a file stands for what. Occurrences do not overlap. */
+export class SymbolIndex {
+  /** In the order of the source. */
+  readonly occurrences: readonly Occurrence[]
+  /** Names of values that nothing in the file, and nothing of the language, has. */
+  readonly unresolved: readonly Span[]
+  readonly #bySymbol = new Map<LanguageSymbol, Occurrence[]>()
+
+  constructor(occurrences: readonly Occurrence[], unresolved: readonly Span[]) {
+    const sorted = occurrences.toSorted((a, b) => a.start - b.start || a.end - b.end)
+    // One word may be met twice, as the key of a record and as a part of a chain.
+    this.occurrences = sorted.filter((each, index) => each.start >= (sorted[index - 1]?.end ?? 0))
+    this.unresolved = unresolved.toSorted((a, b) => a.start - b.start)
+    for (const occurrence of this.occurrences) {
+      const known = this.#bySymbol.get(occurrence.symbol)
+      if (known === undefined) this.#bySymbol.set(occurrence.symbol, [occurrence])
+      else known.push(occurrence)
+    }
+  }
+
+  symbols(): IterableIterator<LanguageSymbol> {
+    return this.#bySymbol.keys()
+  }
+
+  /** The word around an offset, or the one that ends there. */
+  at(offset: number): Occurrence | undefined {
+    let low = 0
+    let high = this.occurrences.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.occurrences[middle] as Occurrence).start <= offset) low = middle + 1
+      else high = middle
+    }
+    const found = this.occurrences[low - 1]
+    return found !== undefined && offset <= found.end ? found : undefined
+  }
+
+  /** Everywhere that a symbol is named, its definition included, in the order of the source. */
+  of(symbol: LanguageSymbol): readonly Occurrence[] {
+    return this.#bySymbol.get(symbol) ?? []
+  }
+}

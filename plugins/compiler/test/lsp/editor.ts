@@ -1,0 +1,156 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import {
+  createProtocolConnection,
+  type Diagnostic,
+  DidChangeTextDocumentNotification,
+  DidCloseTextDocumentNotification,
+  DidOpenTextDocumentNotification,
+  InitializedNotification,
+  InitializeRequest,
+  type InitializeResult,
+  type Position,
+  type ProtocolConnection,
+  PublishDiagnosticsNotification,
+  type PublishDiagnosticsParams,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type TextDocumentContentChangeEvent,
+  type TextEdit
+} from 'vscode-languageserver-protocol/node'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+
+const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.mjs', import.meta.url))
+
+/** A client of the server as an editor is one: a process of its own, spoken to over its standard streams. */
+export class Editor {
+  readonly connection: ProtocolConnection
+  readonly capabilities: InitializeResult['capabilities']
+  readonly #published: PublishDiagnosticsParams[] = []
+  readonly #waiting: (() => void)[] = []
+  /** Resolves to the exit code. */
+  readonly ended: Promise<number | null>
+
+  static async start(t: Test, { cwd = t.testdir({}), env = {} } = {}): Promise<Editor> {
+    const child = spawn(process.execPath, [BIN, 'lsp', '--stdio'], {
+      cwd,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, NODE_OPTIONS: '', ...env }
+    })
+    const ended = once(child, 'exit').then(([code]) => code as number | null)
+    const connection = createProtocolConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin)
+    )
+    t.teardown(async () => {
+      connection.dispose()
+      child.kill('SIGKILL')
+      await ended
+    })
+    const editor = new Editor(connection, ended)
+    connection.listen()
+    const { capabilities } = await connection.sendRequest(InitializeRequest.type, {
+      processId: process.pid,
+      rootUri: null,
+      capabilities: {}
+    })
+    Object.assign(editor, { capabilities })
+    await connection.sendNotification(InitializedNotification.type, {})
+    return editor
+  }
+
+  private constructor(connection: ProtocolConnection, ended: Promise<number | null>) {
+    this.connection = connection
+    this.ended = ended
+    this.capabilities = {}
+    connection.onNotification(PublishDiagnosticsNotification.type, params => {
+      this.#published.push(params)
+      for (const wake of this.#waiting.splice(0)) wake()
+    })
+  }
+
+  async open(name: string, text: string): Promise<OpenFile> {
+    const uri = `file:///project/${name}`
+    const textDocument = { uri, languageId: 'vox', version: 1, text }
+    await this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument })
+    return new OpenFile(this, TextDocument.create(uri, 'vox', 1, text))
+  }
+
+  /** The findings of one version of a file; without a version, the next ones that come. */
+  async diagnostics(uri: string, version?: number): Promise<readonly Diagnostic[]> {
+    for (let seen = version === undefined ? this.#published.length : 0; ; seen++) {
+      while (seen >= this.#published.length) await new Promise<void>(wake => this.#waiting.push(wake))
+      const params = this.#published[seen] as PublishDiagnosticsParams
+      if (params.uri === uri && (version === undefined || params.version === version)) return params.diagnostics
+    }
+  }
+
+  /** Versions of a file that findings came for. */
+  versions(uri: string): (number | undefined)[] {
+    return this.#published.filter(params => params.uri === uri).map(({ version }) => version)
+  }
+}
+
+export class OpenFile {
+  readonly #editor: Editor
+  #document: TextDocument
+
+  constructor(editor: Editor, document: TextDocument) {
+    this.#editor = editor
+    this.#document = document
+  }
+
+  get uri(): string {
+    return this.#document.uri
+  }
+
+  get text(): string {
+    return this.#document.getText()
+  }
+
+  /** What is at a place: where `mark`, with the cursor in it as `|`, stands in the text. */
+  at(mark: string): { readonly textDocument: { readonly uri: string }; readonly position: Position } {
+    const offset = this.text.indexOf(mark.replace('|', ''))
+    if (offset < 0) throw new Error(`the text has no ${mark}`)
+    const position = this.#document.positionAt(offset + Math.max(0, mark.indexOf('|')))
+    return { textDocument: { uri: this.uri }, position }
+  }
+
+  /** The text at each place. */
+  texts(places: readonly { readonly range: { readonly start: Position; readonly end: Position } }[]): string[] {
+    return places.map(({ range }) => this.#document.getText(range))
+  }
+
+  async change(...contentChanges: TextDocumentContentChangeEvent[]): Promise<void> {
+    const version = this.#document.version + 1
+    this.#document = TextDocument.update(this.#document, contentChanges, version)
+    const textDocument = { uri: this.uri, version }
+    await this.#editor.connection.sendNotification(DidChangeTextDocumentNotification.type, {
+      textDocument,
+      contentChanges
+    })
+  }
+
+  /** Types `text` where `mark` says. */
+  async type(mark: string, text: string): Promise<void> {
+    const { position } = this.at(mark)
+    await this.change({ range: { start: position, end: position }, text })
+  }
+
+  async close(): Promise<void> {
+    await this.#editor.connection.sendNotification(DidCloseTextDocumentNotification.type, {
+      textDocument: { uri: this.uri }
+    })
+  }
+
+  diagnostics(): Promise<readonly Diagnostic[]> {
+    return this.#editor.diagnostics(this.uri, this.#document.version)
+  }
+
+  /** The text after edits that the server gave. */
+  edited(edits: readonly TextEdit[] | null | undefined): string {
+    return TextDocument.applyEdits(this.#document, [...(edits ?? [])])
+  }
+}
