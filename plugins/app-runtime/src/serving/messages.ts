@@ -1,4 +1,5 @@
-import type { Program, ThreadAccess } from '@svc/contracts'
+import type { Program } from '@svc/contracts'
+import type { DatabaseAccess } from '../database/access.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
@@ -37,8 +38,8 @@ export interface Load {
   readonly program: Program
   readonly limits: Limits
   readonly capabilities: readonly Capability[]
-  /** How it gets a connection of its own; null where it asks over the bridge, or has no database. */
-  readonly database: ThreadAccess | 'bridge' | null
+  /** null for a program that uses none. */
+  readonly database: DatabaseAccess | null
   readonly bridge: BridgeEnd
   readonly progress: SharedArrayBuffer
   /** Microseconds that a call of each endpoint takes, as the thread has measured it: ints. */

@@ -23,7 +23,8 @@ export interface ThreadParts {
   readonly load: Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
   /** Number of endpoints. */
   readonly endpoints: number
-  readonly answers: BridgeAnswers
+  /** For the bridge; the signal is aborted when the thread has ended. */
+  answers(signal: AbortSignal): BridgeAnswers
   readonly report: (error: unknown, kind: string) => void
 }
 
@@ -69,7 +70,7 @@ export class ProgramThread {
     this.#costs = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, endpoints)))
     const { port1, port2 } = new MessageChannel()
     const answered = new SharedArrayBuffer(4)
-    answerBridge({ port: port1, answered }, this.#bridge.signal, answers, report)
+    answerBridge({ port: port1, answered }, this.#bridge.signal, answers(this.#bridge.signal), report)
     this.loaded = new Promise((resolve, reject) => {
       worker.on('message', (message: FromThread) => {
         if (!('kind' in message)) this.#take(message)

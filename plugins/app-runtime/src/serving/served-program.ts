@@ -3,7 +3,10 @@ import { resolve } from 'node:path'
 import { httpHandlers, httpListeners, type LanguageCompiler, type PrimaryDatabase, type Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
+import { accessTo } from '../database/access.ts'
+import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
+import { migrateSchema } from '../schema/migrate.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { endpointsOf } from './endpoints.ts'
@@ -27,7 +30,7 @@ export interface ServingParts {
  * Serves the program that the settings name: compiles it, loads it into a thread, and contributes its routes. Throws
  * `RUN_PROGRAM_INVALID` when it has errors.
  */
-export async function serveProgram({ ctx, compiler }: ServingParts, file: string): Promise<void> {
+export async function serveProgram({ ctx, compiler, store }: ServingParts, file: string): Promise<void> {
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
   const program = await compiledFrom(path, compiler)
@@ -38,6 +41,8 @@ export async function serveProgram({ ctx, compiler }: ServingParts, file: string
   )
   const endpoints = endpointsOf(program.module)
   const limits = limitsOf(config, config.steps)
+  const hasDatabase = needsDatabase(program)
+  const database = hasDatabase ? await accessTo(store) : null
   const capabilities = grantedTo(program, config.capabilities)
   const pool = await ProgramPool.open({
     threads: config.threads ?? Math.max(LEAST_THREADS, availableParallelism()),
@@ -47,13 +52,18 @@ export async function serveProgram({ ctx, compiler }: ServingParts, file: string
     timeLimit: config.time_limit_ms,
     thread: () => ({
       worker: spares.take(),
-      load: { program, limits, capabilities, database: null },
+      load: { program, limits, capabilities, database },
       endpoints: endpoints.length,
-      answers: HTTP_ANSWERS,
+      answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) }),
       report: (error, kind) => log.error(`${kind} failed for ${file}`, { error })
     })
   })
   ctx.effect(`threads of ${file}`, () => pool.close())
+  if (hasDatabase) {
+    // Last, since the program from before goes on with the new tables.
+    const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
+    for (const note of notes) log.warn(note, { program: file })
+  }
   ctx.contribute(httpListeners, {
     name: LISTENER,
     host: '127.0.0.1',
@@ -61,6 +71,12 @@ export async function serveProgram({ ctx, compiler }: ServingParts, file: string
     setting: 'plugins.app-runtime.port'
   })
   ctx.contribute(httpHandlers, { listener: LISTENER, routes: programRoutes(endpoints, pool) }, `routes of ${file}`)
+}
+
+/** Whether a program can ask for the database; only then it is opened. */
+function needsDatabase({ module, text }: Program): boolean {
+  const { tables, actors, agents, workflows } = module
+  return tables.length + actors.length + agents.length + workflows.length > 0 || /\bdb\s*\./.test(text)
 }
 
 async function compiledFrom(path: string, compiler: LanguageCompiler): Promise<Program> {

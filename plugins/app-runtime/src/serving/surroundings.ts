@@ -1,3 +1,4 @@
+import { openDatabase } from '../database/access.ts'
 import type { Host } from '../interpreter/host.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import type { InTransaction } from './endpoint-runner.ts'
@@ -20,6 +21,8 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
     const sent = Atomics.add(progress, PROGRESS.UNWRITTEN, 1) + 1
     if (sent >= MOST_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
   }
+  const bridge = bridgeTo(load.bridge)
+  const database = load.database === null ? null : openDatabase(load.database, bridge)
   return {
     host: {
       print: text => line('info', text),
@@ -31,10 +34,10 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       sleep: duration => {
         Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
       },
-      bridge: bridgeTo(load.bridge),
-      database: null,
+      bridge,
+      database,
       ending: null
     },
-    inTransaction: (_kind, work) => work()
+    inTransaction: (kind, work, keeps) => (database === null ? work() : database.transaction(kind, work, keeps))
   }
 }
