@@ -34,6 +34,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   readonly #connection: ThreadConnection
   readonly #options: SqlStoreOptions
   readonly #workflows = new Map<string, string>()
+  #metrics: boolean | null = null
 
   constructor(connection: ThreadConnection, options: SqlStoreOptions) {
     this.#connection = connection
@@ -185,12 +186,18 @@ export class SqlWorkflowStore implements WorkflowStore {
       now
     ])
     const { metricSession } = this.#options
-    if (metricSession === null) return
+    if (metricSession === null || !this.#hasMetrics()) return
     const activity = 'activity_id' in entry ? { activity_id: entry.activity_id } : {}
     this.#connection.execute(
       `INSERT INTO research_metrics (session_id, metric_type, metadata_json) VALUES (?, 'workflow_journal_entry', ?)`,
       [metricSession, JSON.stringify({ workflow, run_id: runId, ...activity, entry })]
     )
+  }
+
+  /** Only the primary database has them. */
+  #hasMetrics(): boolean {
+    this.#metrics ??= this.#connection.row("SELECT 1 FROM sqlite_master WHERE name = 'research_metrics'") !== null
+    return this.#metrics
   }
 
   #step(row: readonly SqlValue[]): void {

@@ -147,7 +147,6 @@ export class WorkflowRuntime {
         execution.end({ status: 'waiting', wakeAt: thrown.wakeAt, waitingFor: thrown.signal })
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
       }
-      // Of what is no failure of the program, such as a database that is away, the next turn may see nothing.
       if (thrown instanceof Failure && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
       if (thrown instanceof Failure && this.#goesOn(thrown)) {
         execution.end({ status: 'pending' })
@@ -157,11 +156,10 @@ export class WorkflowRuntime {
           `the run ${execution.run.runId} goes on without its caller: ${thrown.message}`
         )
       }
-      const status = thrown instanceof Failure ? 'failed' : 'pending'
-      const error = thrown instanceof Failure ? `${thrown.code}: ${this.#describe(thrown)}` : ''
-      execution.end(status === 'failed' ? { status, error } : { status })
-      if (thrown instanceof Failure) return { kind: 'failed', failure: thrown }
-      throw thrown
+      // What is no failure of the program, such as a database that is away, leaves the run to whoever finds it next.
+      if (!(thrown instanceof Failure)) throw thrown
+      execution.end({ status: 'failed', error: `${thrown.code}: ${this.#describe(thrown)}` })
+      return { kind: 'failed', failure: thrown }
     } finally {
       machine.workflow = outer
     }

@@ -1,0 +1,29 @@
+import type { ThreadConnection } from '@svc/contracts'
+import { SqlActorStore } from '../actors/sql-actor-store.ts'
+import type { Durable } from '../interpreter/durable.ts'
+import { SqlWorkflowStore } from './sql-workflow-store.ts'
+
+/** What a thread is told of how its program keeps things. */
+export interface DurableOptions {
+  /** What runs and actors belong to: two programs in one database leave those of the other alone. */
+  readonly program: string
+  /** Session of the rows `workflow_journal_entry` in research_metrics: `workflow:<repository>`. null writes none. */
+  readonly metricSession: string | null
+}
+
+/** For a program with a database, in one of its threads; `notify` is null where nobody looks after what is due. */
+export function databaseDurable(
+  connection: ThreadConnection,
+  { program, metricSession }: DurableOptions,
+  sleep: (duration: number) => void,
+  notify: (() => void) | null
+): Durable {
+  return {
+    workflows: new SqlWorkflowStore(connection, { program, metricSession }),
+    actors: new SqlActorStore(connection, program),
+    now: Date.now,
+    sleep,
+    skipsTime: false,
+    notify
+  }
+}

@@ -1,0 +1,201 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { FileConnection } from '../../../database/src/thread/file-connection.ts'
+import type { Durable } from '../../src/interpreter/durable.ts'
+import { databaseDurable } from '../../src/workflows/database-durable.ts'
+import { entry } from '../../src/workflows/journal.ts'
+import { memoryDurable } from '../../src/workflows/memory-durable.ts'
+import { ownerOf } from '../../src/workflows/owner.ts'
+
+const ADDRESS = { actor: 'A', id: '1', args: '[]' }
+
+interface Opened {
+  readonly durable: Durable
+  signal(runId: string, key: string, payload: string | null): void
+}
+
+const STORES: Readonly<Record<string, (t: Test) => Opened>> = {
+  memory() {
+    const durable = memoryDurable(() => undefined)
+    return { durable, signal: (...args) => void durable.workflows.send(...args) }
+  },
+  database(t) {
+    const connection = new FileConnection({
+      file: join(t.testdir(), 'runs.db'),
+      busyTimeoutMs: 1000,
+      synchronous: 'normal'
+    })
+    t.teardown(() => connection.close())
+    const durable = databaseDurable(connection, { program: 'p', metricSession: null }, () => undefined, null)
+    return {
+      durable,
+      signal: (runId, key, payload) =>
+        void connection.execute(
+          'INSERT INTO workflow_signal_log (run_id, signal_key, payload_json, recorded_at_ms) VALUES (?, ?, ?, 0)',
+          [runId, key, payload]
+        )
+    }
+  }
+}
+
+const run = (runId: string, parent: string | null = null) => ({
+  runId,
+  workflow: 'w',
+  args: '[1]',
+  parent,
+  plannedSteps: 2
+})
+
+for (const [name, open] of Object.entries(STORES)) {
+  t.test(`runs in ${name}: one owner at a time`, async t => {
+    const { workflows } = open(t).durable
+    t.equal(workflows.find('r'), null)
+    t.equal(workflows.claim('r', { owner: 'a', now: 1, until: 9 }), null)
+    t.ok(workflows.create(run('r'), 1))
+    t.notOk(workflows.create(run('r'), 1))
+    t.match(workflows.find('r'), { runId: 'r', workflow: 'w', args: '[1]', status: 'pending', result: null })
+    t.match(workflows.claim('r', { owner: 'a', now: 1, until: 100 }), { status: 'running', wasInterrupted: false })
+    t.equal(workflows.claim('r', { owner: 'b', now: 50, until: 150 }), null)
+    t.match(workflows.claim('r', { owner: 'b', now: 101, until: 200 }), { wasInterrupted: true })
+    t.throws(() => workflows.record('r', 'a', {}, 102), { code: 'RUN_WORKFLOW_LOST' })
+    workflows.record('r', 'b', { turn: { status: 'completed', result: '7' } }, 103)
+    t.match(workflows.find('r'), { status: 'completed', result: '7' })
+    t.equal(workflows.claim('r', { owner: 'c', now: 300, until: 400 }, true), null)
+    t.throws(() => workflows.record('r', 'b', {}, 104), { code: 'RUN_WORKFLOW_LOST' })
+  })
+
+  t.test(`runs in ${name}: one that failed is only taken up when that is asked for`, async t => {
+    const { workflows } = open(t).durable
+    workflows.create(run('r'), 1)
+    workflows.claim('r', { owner: 'a', now: 1, until: 100 })
+    workflows.record('r', 'a', { turn: { status: 'failed', error: 'RUN_PANIC: x' } }, 2)
+    t.match(workflows.find('r'), { status: 'failed', error: 'RUN_PANIC: x' })
+    t.equal(workflows.claim('r', { owner: 'b', now: 3, until: 100 }), null)
+    t.match(workflows.claim('r', { owner: 'b', now: 3, until: 100 }, true), { error: null, wasInterrupted: false })
+  })
+
+  t.test(`runs in ${name}: what was done is there for the next owner`, async t => {
+    const { workflows } = open(t).durable
+    workflows.create(run('r'), 1)
+    workflows.claim('r', { owner: 'a', now: 1, until: 100 })
+    const entries = [entry({ event: 'WorkflowStarted', workflow: 'w', steps: 2 })]
+    const attempt = { activityId: 'w-0', attempt: 1, error: null }
+    workflows.record('r', 'a', { entries, attempt: { ...attempt, status: 'started' } }, 2)
+    t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'started' })
+    const failed = { ...attempt, status: 'failed', error: 'no' } as const
+    workflows.record('r', 'a', { attempt: failed, scheduled: { activityId: 'w-0', activity: 'x', at: 77 } }, 3)
+    t.match(workflows.history('r').attempts.get('w-0'), { attempt: 1, status: 'failed' })
+    t.equal(workflows.history('r').scheduled.get('w-0'), 77)
+    workflows.record('r', 'a', { attempt: { ...attempt, attempt: 2, status: 'started' } }, 3)
+    t.match(workflows.history('r').attempts.get('w-0'), { attempt: 2, status: 'started' })
+    const completed = { activityId: 'w-0', activity: 'x', event: 'LocalActivity', result: '{"$tag":["Ok",["a b"]]}' }
+    workflows.record('r', 'a', { completed }, 4)
+    const { activityId, ...step } = completed
+    t.same(workflows.history('r').completed.get(activityId), step)
+    t.equal(workflows.history('other').completed.size, 0)
+  })
+
+  t.test(`runs in ${name}: those that wait are due at their time, or with their signal`, async t => {
+    const { durable, signal } = open(t)
+    const { workflows } = durable
+    for (const id of ['timer', 'signal', 'begun']) workflows.create(run(id), 1)
+    workflows.create(run('child', 'timer'), 1)
+    t.same(new Set(workflows.due(2)), new Set(['timer', 'signal', 'begun']), 'not the one that belongs to another')
+    for (const id of ['timer', 'signal', 'begun']) workflows.claim(id, { owner: 'a', now: 1, until: 100 })
+    t.same(workflows.due(2), [])
+    t.same(workflows.due(101).length, 3, 'when their owner has lost them')
+    workflows.record('timer', 'a', { turn: { status: 'waiting', wakeAt: 50, waitingFor: null } }, 3)
+    workflows.record('signal', 'a', { turn: { status: 'waiting', wakeAt: null, waitingFor: 'go' } }, 3)
+    workflows.record('begun', 'a', { turn: { status: 'completed', result: 'null' } }, 3)
+    t.same(workflows.due(49), [])
+    t.same(workflows.due(50), ['timer'])
+    t.equal(workflows.nextWake(), 50)
+    signal('signal', 'other', null)
+    t.same(workflows.due(4), [])
+    signal('signal', 'go', '1')
+    signal('signal', 'go', '2')
+    t.same(workflows.due(4), ['signal'])
+    t.match(workflows.signal('signal', 'go'), { payload: '1' })
+    workflows.claim('signal', { owner: 'a', now: 1, until: 100 })
+    workflows.record('signal', 'a', { signal: workflows.signal('signal', 'go')?.id ?? 0 }, 5)
+    t.match(workflows.signal('signal', 'go'), { payload: '2' }, 'each is taken once')
+  })
+
+  t.test(`actors in ${name}: a transaction is kept as a whole or not at all`, async t => {
+    const { actors } = open(t).durable
+    t.notOk(actors.inTransaction)
+    t.equal(actors.load('k'), null)
+    actors.save('k', '1')
+    t.throws(
+      () =>
+        actors.transaction(() => {
+          t.ok(actors.inTransaction)
+          actors.save('k', '2')
+          actors.save('other', '2')
+          actors.post(ADDRESS, 'e', '[]', 1)
+          throw new Error('no')
+        }),
+      { message: 'no' }
+    )
+    t.equal(actors.load('k'), '1')
+    t.equal(actors.load('other'), null)
+    t.same(actors.waiting(5), [])
+    t.equal(
+      actors.transaction(() =>
+        actors.transaction(() => {
+          actors.save('k', '3')
+          return 'done'
+        })
+      ),
+      'done'
+    )
+    t.equal(actors.load('k'), '3')
+  })
+
+  t.test(`actors in ${name}: messages wait in their order`, async t => {
+    const { actors } = open(t).durable
+    actors.post(ADDRESS, 'first', '[1]', 1)
+    actors.post(ADDRESS, 'second', '[2]', 1)
+    actors.post({ ...ADDRESS, id: '2' }, 'other', '[]', 9)
+    t.same(actors.waiting(5), [ADDRESS])
+    t.equal(actors.nextDue(), 1)
+    const first = actors.next('A', '1', 5)
+    t.match(first, { event: 'first', args: '[1]', attempts: 0 })
+    actors.failed(first?.id ?? 0, 'no', 8, 5)
+    t.equal(actors.next('A', '1', 7), null)
+    t.match(actors.next('A', '1', 8), { event: 'first', attempts: 1 })
+    actors.failed(first?.id ?? 0, 'no', null, 8)
+    const second = actors.next('A', '1', 8)
+    t.match(second, { event: 'second' })
+    actors.remove(second?.id ?? 0)
+    t.equal(actors.next('A', '1', 8), null)
+    t.equal(actors.nextDue(), 9)
+  })
+}
+
+t.test('the lease of a process that has ended holds up nobody', async t => {
+  const { workflows } = (STORES.database as (t: Test) => Opened)(t).durable
+  workflows.create(run('r'), 1)
+  const dead = ownerOf('x').replace(/^\d+/, '4194999')
+  workflows.claim('r', { owner: dead, now: 1, until: 1e15 })
+  t.same(workflows.due(2), ['r'])
+  t.match(workflows.claim('r', { owner: ownerOf('y'), now: 2, until: 1e15 }), { wasInterrupted: true })
+  t.same(workflows.due(3), [])
+})
+
+t.test('programs do not see the runs and actors of others in their database', async t => {
+  const connection = new FileConnection({
+    file: join(t.testdir(), 'runs.db'),
+    busyTimeoutMs: 1000,
+    synchronous: 'normal'
+  })
+  t.teardown(() => connection.close())
+  const of = (program: string) => databaseDurable(connection, { program, metricSession: null }, () => undefined, null)
+  of('a').workflows.create(run('r'), 1)
+  of('a').actors.save('k', '1')
+  of('a').actors.post(ADDRESS, 'e', '[]', 1)
+  t.same(of('b').workflows.due(5), [])
+  t.equal(of('b').actors.load('k'), null)
+  t.same(of('b').actors.waiting(5), [])
+  t.same(of('a').workflows.due(5), ['r'])
+})
