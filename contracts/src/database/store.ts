@@ -16,6 +16,8 @@ export interface PrimaryDatabase extends DatabaseStore {
    * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
+  /** How a thread opens an empty database in memory that is its own; that throws `DBS_NO_BINDING` where it cannot. */
+  memoryAccess(): ThreadAccess
   /** Opens the database where that has not happened, and tells how it is. Throws nothing. */
   status(): Promise<DatabaseStatus>
 }

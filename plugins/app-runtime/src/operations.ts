@@ -49,7 +49,8 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
         capabilities: [],
         seed: null,
         args,
-        work: { kind: 'run' }
+        work: { kind: 'run' },
+        database: null
       },
       {
         print(line) {

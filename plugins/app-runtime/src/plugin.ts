@@ -1,7 +1,8 @@
 import { join } from 'node:path'
-import { databaseStore, languageCompiler } from '@svc/contracts'
+import { databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
+import { openJobDatabase } from './database/job-database.ts'
 import { evaluateHandler, evaluateOperation } from './operations.ts'
 import { type Runner, runCommand, runProgram } from './run-command.ts'
 import {
@@ -22,9 +23,10 @@ export default definePlugin({
   summary: 'Runs programs of the source language and their tests',
   config: settings,
   requires: { compiler: languageCompiler, store: databaseStore },
+  optional: { admin: kernelAdmin },
   operations: [evaluateOperation],
   commands: [runCommand, testCommand, diffCommand, migrateCommand],
-  async activate(ctx, { compiler, store }) {
+  async activate(ctx, { compiler, store, admin }) {
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal) => {
@@ -32,7 +34,13 @@ export default definePlugin({
         try {
           const capabilities = grantedTo(program, config.capabilities)
           const limits = limitsOf(config, job.work.kind === 'run' ? config.steps : config.test_steps)
-          return await runInThread({ program, ...job, limits, capabilities }, listener, signal)
+          const {
+            access,
+            store: answering,
+            close
+          } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot)
+          const whole = { program, ...job, limits, capabilities, database: access }
+          return await runInThread(whole, listener, signal, answering).finally(close)
         } catch (error) {
           return { ok: false, failure: failureOf(error) }
         }
@@ -56,6 +64,6 @@ export default definePlugin({
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
     const { program } = ctx.config
-    if (program !== undefined) await serveProgram({ ctx, compiler, store }, program)
+    if (program !== undefined) await serveProgram({ ctx, compiler, store, admin }, program)
   }
 })

@@ -28,7 +28,11 @@ function runnerOf(limits: Partial<typeof LIMITS> = {}, allowed: readonly Capabil
     compiler,
     run: async (program, job, listener, signal) => {
       const capabilities = grantedTo(program, allowed)
-      return runInThread({ program, ...job, limits: { ...LIMITS, ...limits }, capabilities }, listener, signal)
+      return runInThread(
+        { program, ...job, limits: { ...LIMITS, ...limits }, capabilities, database: null },
+        listener,
+        signal
+      )
     }
   }
 }

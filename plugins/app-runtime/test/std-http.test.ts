@@ -30,7 +30,8 @@ async function execute(
       capabilities,
       seed: null,
       args: [],
-      work: { kind: 'run' }
+      work: { kind: 'run' },
+      database: null
     },
     { print: line => void lines.push(line), report: () => undefined, failed: error => failures.push(error) },
     new AbortController().signal

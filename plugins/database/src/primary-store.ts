@@ -19,7 +19,7 @@ import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
 import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
 import { type OpenOptions, openLocal, openPlace } from './open-place.ts'
 import type { Place } from './place.ts'
-import { openMemory } from './store/local-store.ts'
+import { memoryAccess, openMemory } from './store/local-store.ts'
 
 export interface PrimaryOptions extends OpenOptions {
   readonly place: Place
@@ -78,6 +78,10 @@ export class PrimaryStore implements PrimaryDatabase {
 
   async threadAccess(): Promise<ThreadAccess | null> {
     return (await this.#store()).threadAccess()
+  }
+
+  memoryAccess(): ThreadAccess {
+    return memoryAccess()
   }
 
   async backup(file: string): Promise<void> {

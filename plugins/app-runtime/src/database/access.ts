@@ -1,5 +1,15 @@
 import { createRequire } from 'node:module'
-import type { ConnectThread, DatabaseCapabilities, DatabaseStore, ThreadAccess } from '@svc/contracts'
+import type {
+  ConnectThread,
+  DatabaseCapabilities,
+  DatabaseStore,
+  PrimaryDatabase,
+  Program,
+  ThreadAccess,
+  ThreadConnection
+} from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import { BridgeConnection } from './bridge-connection.ts'
 import { ProgramDatabase } from './program-database.ts'
@@ -19,13 +29,32 @@ export async function accessTo(store: DatabaseStore): Promise<DatabaseAccess> {
   return { thread: await store.threadAccess(), location: store.location, capabilities: { fts, vector } }
 }
 
-/** Opens the database in this thread. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT` and `DBS_BUSY`. */
-export function openDatabase({ thread, location, capabilities }: DatabaseAccess, bridge: Bridge): ProgramDatabase {
-  return new ProgramDatabase({ connection: connectionTo(thread, location, bridge), location, capabilities })
+/** For the thread of tests: a database of its own, or one in the main thread where it cannot have that. */
+export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
+  return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
 }
 
-function connectionTo(thread: ThreadAccess | null, location: string, bridge: Bridge) {
-  if (thread === null) return new BridgeConnection(bridge, location)
-  const { connect } = createRequire(import.meta.url)(thread.module) as { readonly connect: ConnectThread }
-  return connect(thread.options)
+/**
+ * Opens the database in this thread; in one that is empty, the tables of the program `fresh` are made. Throws
+ * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY`, and what making tables throws.
+ */
+export function openDatabase(access: DatabaseAccess, bridge: Bridge, fresh: Program | null = null): ProgramDatabase {
+  const { thread, location } = access
+  const own = thread === null ? null : connectionOf(thread, fresh !== null)
+  const connection = own ?? new BridgeConnection(bridge, location)
+  // What the main thread has in place of a connection of this thread can do less.
+  const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
+  if (fresh !== null) for (const sql of freshSchema(fresh, capabilities)) connection.execute(sql)
+  return new ProgramDatabase({ connection, location, capabilities })
+}
+
+/** null where an empty database can be had in the main thread alone. */
+function connectionOf({ module, options }: ThreadAccess, isFresh: boolean): ThreadConnection | null {
+  try {
+    const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
+    return connect(options)
+  } catch (error) {
+    if (isFresh && isSvcError(error, 'DBS_NO_BINDING')) return null
+    throw error
+  }
 }

@@ -1,6 +1,7 @@
 import type { Program, ProgramTest } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
+import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { Value } from '../interpreter/value.ts'
@@ -33,6 +34,8 @@ export interface TestOptions {
   readonly seed: number
   /** Of each run. */
   readonly limits: Limits
+  /** What a run changes in it is undone. */
+  readonly database: ProgramDatabase | null
 }
 
 /** Tries at simpler values after a failure. */
@@ -42,12 +45,12 @@ const MOST_SIMPLER = 200
 export function runTests(
   interpreter: Interpreter,
   program: Program,
-  { names, iterations, seed, limits }: TestOptions,
+  { names, iterations, seed, limits, database }: TestOptions,
   tell: (result: TestResult) => void
 ): void {
   for (const test of program.tests.filter(({ name }) => names.includes(name))) {
     const began = performance.now()
-    const attempt = (args: readonly Value[]): TestFailure | null => attempted(interpreter, test, args, limits)
+    const attempt = (args: readonly Value[]): TestFailure | null => attempted(interpreter, test, args, limits, database)
     const { failure, runs } =
       test.kind === 'test' ? { failure: attempt([]), runs: 1 } : forAll(program, test, iterations, seed, attempt)
     const { name, title, kind } = test
@@ -60,10 +63,13 @@ function attempted(
   interpreter: Interpreter,
   { name }: ProgramTest,
   args: readonly Value[],
-  limits: Limits
+  limits: Limits,
+  database: ProgramDatabase | null
 ): TestFailure | null {
   try {
-    interpreter.test(name, args, limits)
+    const run = (): Value => interpreter.test(name, args, limits)
+    if (database === null) run()
+    else database.transaction('write', run, () => false)
     return null
   } catch (error) {
     if (!isSvcError(error)) throw error

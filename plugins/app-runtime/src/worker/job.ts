@@ -1,10 +1,11 @@
 import type { Program } from '@svc/contracts'
 import type { ErrorPlace } from '@svc/plugin-sdk'
+import type { DatabaseAccess } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
-import type { BridgeEnd } from '../threads/bridge.ts'
 import type { TestResult } from '../testing/run-tests.ts'
+import type { BridgeEnd } from '../threads/bridge.ts'
 
 /** What the thread of a program is given. */
 export interface Job {
@@ -18,6 +19,8 @@ export interface Job {
   /** Lines that were sent and not written yet, as one int: a program that prints faster than they are written waits. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
+  /** null where the program has none. */
+  readonly database: DatabaseAccess | null
 }
 
 export interface RunWork {

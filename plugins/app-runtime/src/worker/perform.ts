@@ -1,5 +1,6 @@
 import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
+import { openDatabase } from '../database/access.ts'
 import type { RunErrorCode } from '../errors.ts'
 import { display } from '../interpreter/display.ts'
 import { Exit, type Host } from '../interpreter/host.ts'
@@ -17,7 +18,9 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
   const interpreter = new Interpreter(program, host)
   try {
     if (work.kind === 'test') {
-      runTests(interpreter, program, { ...work, limits }, result => report({ kind: 'test', result }))
+      runTests(interpreter, program, { ...work, limits, database: host.database }, result =>
+        report({ kind: 'test', result })
+      )
       return { refused: null, exit: null }
     }
     const result = interpreter.call('main', mainArguments(program, job.args), limits)
@@ -28,12 +31,14 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
     throw thrown
   } finally {
     for (const end of host.ending ?? []) end()
+    host.database?.close()
   }
 }
 
 function hostOf(job: Job, report: (message: Report) => void): Host {
   const unwritten = new Int32Array(job.unwritten)
   const idle = new Int32Array(new SharedArrayBuffer(4))
+  const bridge = bridgeTo(job.bridge)
   return {
     print(line) {
       report({ kind: 'print', line })
@@ -48,8 +53,9 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     sleep: duration => {
       Atomics.wait(idle, 0, 0, duration)
     },
-    bridge: bridgeTo(job.bridge),
-    database: null,
+    bridge,
+    database:
+      job.database === null ? null : openDatabase(job.database, bridge, job.work.kind === 'test' ? job.program : null),
     ending: []
   }
 }

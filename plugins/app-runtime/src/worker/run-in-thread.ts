@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
+import type { DatabaseStore } from '@svc/contracts'
+import { storeAnswers } from '../database/store-answers.ts'
 import { answerBridge } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
@@ -27,11 +29,15 @@ export type Ending =
   | { readonly ok: true; readonly outcome: Outcome }
   | { readonly ok: false; readonly failure: RunFailure }
 
-/** Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. */
+/**
+ * Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. `store` is asked where the thread
+ * has no connection of its own to its database.
+ */
 export async function runInThread(
   job: Omit<Job, 'unwritten' | 'bridge'>,
   listener: Listener,
-  signal: AbortSignal
+  signal: AbortSignal,
+  store: (() => Promise<DatabaseStore>) | null = null
 ): Promise<Ending> {
   const { path } = job.program
   if (signal.aborted) return failed('RUN_CANCELLED', `${path}: the program was stopped`)
@@ -90,7 +96,12 @@ export async function runInThread(
         : failed('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
   })
   const over = new AbortController()
-  answerBridge({ port: port1, answered }, over.signal, HTTP_ANSWERS, listener.failed)
+  answerBridge(
+    { port: port1, answered },
+    over.signal,
+    { ...HTTP_ANSWERS, ...(store === null ? {} : storeAnswers(store, over.signal)) },
+    listener.failed
+  )
   await once(worker, 'exit')
   over.abort()
   clearTimeout(alarm)

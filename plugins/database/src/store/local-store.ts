@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { DatabaseStore } from '@svc/contracts'
-import type { ThreadPlace } from '../thread/file-connection.ts'
+import type { DatabaseStore, ThreadAccess } from '@svc/contracts'
+import { MEMORY, type ThreadPlace } from '../thread/file-connection.ts'
 import type { WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
 import { WorkerConnection } from './worker-connection.ts'
@@ -31,9 +31,14 @@ export async function openFile(file: string, { busyTimeoutMs, synchronous }: Loc
   return new QueuedStore({ mode: 'file', location, writer, reader, copier, threads: { module: MODULE, options } })
 }
 
+/** For a thread: an empty database that only it has. */
+export function memoryAccess(): ThreadAccess {
+  return { module: MODULE, options: { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal' } satisfies ThreadPlace }
+}
+
 /** An empty database that is gone when it is closed. */
 export async function openMemory(): Promise<DatabaseStore> {
-  const location = ':memory:'
+  const location = MEMORY
   const place: WorkerPlace = { engine: 'sqljs', file: '', readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' }
   const writer = new WorkerConnection(place, location)
   await writer.open()

@@ -14,16 +14,19 @@ import { patiently } from './wait.ts'
 
 /** A file, and how the store that it belongs to treats it. */
 export interface ThreadPlace {
-  /** Absolute. */
+  /** Absolute, or {@link MEMORY}. */
   readonly file: string
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
 }
 
+/** In place of a file: an empty database that only its connection has. */
+export const MEMORY = ':memory:'
+
 /** Kibibytes of pages that each of the two connections keeps: there may be many threads. */
 const PAGE_CACHE_KIB = 16_384
 
-/** Two connections of one thread to a file: one that cannot write, and one that is opened at the first write. */
+/** Two connections of one thread to a file: one that cannot write, and one that is opened at the first write. Memory has one. */
 export class FileConnection implements ThreadConnection {
   readonly #place: ThreadPlace
   readonly #reader: LibsqlEngine
@@ -35,7 +38,8 @@ export class FileConnection implements ThreadConnection {
   constructor(place: ThreadPlace) {
     this.#place = place
     this.#reader = this.#connect()
-    this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
+    if (place.file === MEMORY) this.#writer = this.#reader
+    else this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
   }
 
   get inTransaction(): boolean {
@@ -117,7 +121,7 @@ export class FileConnection implements ThreadConnection {
     this.rollback()
     this.#isClosed = true
     this.#reader.close()
-    this.#writer?.close()
+    if (this.#writer !== this.#reader) this.#writer?.close()
   }
 
   #read<A>(
