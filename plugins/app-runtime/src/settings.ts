@@ -15,6 +15,11 @@ export const settings = t.object({
     'x-env': 'SVC_PORT',
     description: 'Port of the program on this machine; 0 for any that is free.'
   }),
+  watch: t.boolean({
+    default: true,
+    description:
+      'Whether the program is served anew when its file is saved; one with errors leaves the old one in place.'
+  }),
   threads: t.optional(
     t.integer({
       minimum: 1,

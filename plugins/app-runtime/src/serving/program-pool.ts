@@ -1,5 +1,7 @@
+import type { Worker } from 'node:worker_threads'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { SentFailure } from './messages.ts'
 import { type PendingCall, ProgramThread, type ThreadEnd, type ThreadParts } from './program-thread-handle.ts'
@@ -29,8 +31,11 @@ export interface PoolOptions {
   readonly log: Logger
   /** Milliseconds that a call may run. */
   readonly timeLimit: number
-  /** A thread that runs nothing yet, with what the program is loaded with. */
-  thread(): Omit<ThreadParts, 'onIdle'>
+  readonly load: ThreadParts['load']
+  /** A thread that runs nothing yet. */
+  worker(isFirst: boolean): Worker | Promise<Worker>
+  /** For what threads ask of the main thread; the signal is aborted when the thread has ended. */
+  answers(signal: AbortSignal): BridgeAnswers
 }
 
 /** Answers with a status as HTTP has it, and JSON. */
@@ -112,7 +117,15 @@ export class ProgramPool {
   }
 
   async #add(): Promise<void> {
-    const thread = new ProgramThread(this.#options.thread(), {
+    const { worker, load, answers, endpoints, log, path } = this.#options
+    const parts: ThreadParts = {
+      worker: await worker(this.#threads.length === 0 && this.#starting === 0),
+      load,
+      endpoints: endpoints.length,
+      answers,
+      report: (error, kind) => log.error(`${kind} failed for ${path}`, { error })
+    }
+    const thread = new ProgramThread(parts, {
       ended: end => this.#replace(thread, end),
       answered: () => this.#onAnswered(),
       failed: (endpoint, failure) => this.#tell(endpoint, failure),

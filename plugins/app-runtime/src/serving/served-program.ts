@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { httpHandlers, httpListeners, type LanguageCompiler, type PrimaryDatabase, type Program } from '@svc/contracts'
+import {
+  httpHandlers,
+  httpListeners,
+  type KernelAdmin,
+  type LanguageCompiler,
+  type PrimaryDatabase,
+  type Program
+} from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
@@ -12,7 +19,8 @@ import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { endpointsOf } from './endpoints.ts'
 import { ProgramPool } from './program-pool.ts'
 import { programRoutes } from './program-routes.ts'
-import { ThreadSpares } from './thread-spares.ts'
+import { ProgramWatch } from './program-watch.ts'
+import { ThreadSupply } from './thread-supply.ts'
 
 /** The listener of the program's routes. */
 export const LISTENER = 'app'
@@ -24,21 +32,21 @@ export interface ServingParts {
   readonly ctx: PluginContext<Settings>
   readonly compiler: LanguageCompiler
   readonly store: PrimaryDatabase
+  readonly admin: KernelAdmin | undefined
 }
 
 /**
  * Serves the program that the settings name: compiles it, loads it into a thread, and contributes its routes. Throws
  * `RUN_PROGRAM_INVALID` when it has errors.
  */
-export async function serveProgram({ ctx, compiler, store }: ServingParts, file: string): Promise<void> {
+export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
+  const { ctx, compiler, store } = parts
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
-  const program = await compiledFrom(path, compiler)
-  const spares = await ctx.keep(
-    ThreadSpares.keyOf(config.heap_mb),
-    () => new ThreadSpares(config.heap_mb),
-    value => value.close()
-  )
+  const watch = await watchProgram(parts, path)
+  const program = watch?.saved?.program ?? (await compiledFrom(path, compiler))
+  if (watch !== null) watch.saved = null
+  const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module)
   const limits = limitsOf(config, config.steps)
   const hasDatabase = needsDatabase(program)
@@ -50,14 +58,11 @@ export async function serveProgram({ ctx, compiler, store }: ServingParts, file:
     path: file,
     log,
     timeLimit: config.time_limit_ms,
-    thread: () => ({
-      worker: spares.take(),
-      load: { program, limits, capabilities, database },
-      endpoints: endpoints.length,
-      answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) }),
-      report: (error, kind) => log.error(`${kind} failed for ${file}`, { error })
-    })
+    worker: isFirst => (isFirst ? supply.take() : supply.start()),
+    load: { program, limits, capabilities, database },
+    answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
   })
+  supply.prepare()
   ctx.effect(`threads of ${file}`, () => pool.close())
   if (hasDatabase) {
     // Last, since the program from before goes on with the new tables.
@@ -70,7 +75,42 @@ export async function serveProgram({ ctx, compiler, store }: ServingParts, file:
     port: config.port,
     setting: 'plugins.app-runtime.port'
   })
+  if (watch !== null) reloadOnSave(parts, watch, program)
   ctx.contribute(httpHandlers, { listener: LISTENER, routes: programRoutes(endpoints, pool) }, `routes of ${file}`)
+}
+
+/** null where nobody wants it to be watched, or it could not be reloaded. */
+async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise<ProgramWatch | null> {
+  if (!ctx.config.watch || admin === undefined) return null
+  return ctx.keep(
+    `watch ${path}`,
+    () => new ProgramWatch(path),
+    value => value.close()
+  )
+}
+
+/** Has a program that was saved without errors take the place of this one. */
+function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatch, { path, text }: Program): void {
+  const { log } = ctx
+  const reload = async (saved: string): Promise<void> => {
+    const started = performance.now()
+    const result = await compiler.compile({ path, text: saved }, { script: false })
+    if (!result.ok) {
+      log.error(`${path} has errors; what was served before goes on\n${result.report.trimEnd()}`)
+      return
+    }
+    if (result.warnings !== '') log.warn(result.warnings.trimEnd())
+    watch.saved = { text: saved, program: result.program }
+    await admin?.apply({ reload: [ctx.name] })
+    log.info(`${path} was reloaded in ${Math.round(performance.now() - started)} ms`)
+  }
+  const listener = (saved: string): void => {
+    reload(saved).catch((error: unknown) => {
+      const reason = error instanceof Error ? error.message : String(error)
+      log.error(`${path} was not reloaded; what was served before goes on: ${reason}`)
+    })
+  }
+  ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }
 
 /** Whether a program can ask for the database; only then it is opened. */

@@ -1,0 +1,88 @@
+import { statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { PluginContext } from '@svc/plugin-sdk'
+
+/** The script lies beside the compiled plugin; threads take no sources. */
+const SCRIPT = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/serving-worker.cjs' : './serving-worker.cjs', import.meta.url)
+)
+
+const STACK_MB = 64
+
+/** Milliseconds after which the next thread is started: until then a program that was just loaded has the processor. */
+const PREPARE_MS = 150
+
+type KeepingContext = Pick<PluginContext, 'keep' | 'background'>
+
+/**
+ * Threads that run no program yet. One waits for whoever serves next: starting it takes longer than all else that a changed
+ * program needs before it serves, so it outlives a reload of the plugin.
+ */
+export class ThreadSupply {
+  readonly #ctx: KeepingContext
+  readonly #heapMb: number
+  /** What tells threads apart that cannot stand in for each other, and counts them. */
+  readonly #kind: string
+  readonly #state: { next: number }
+
+  static async open(ctx: KeepingContext, heapMb: number): Promise<ThreadSupply> {
+    const kind = `program thread of ${heapMb} MB, ${statSync(SCRIPT).mtimeMs}`
+    const state = await ctx.keep(
+      kind,
+      () => ({ next: 0 }),
+      () => undefined
+    )
+    return new ThreadSupply(ctx, heapMb, kind, state)
+  }
+
+  private constructor(ctx: KeepingContext, heapMb: number, kind: string, state: { next: number }) {
+    this.#ctx = ctx
+    this.#heapMb = heapMb
+    this.#kind = kind
+    this.#state = state
+  }
+
+  /** The thread that waits, or a new one. */
+  async take(): Promise<Worker> {
+    const worker = await this.#hold(this.#state.next++)
+    // One that ended while it waited has no number.
+    return worker.threadId === -1 ? this.start() : worker
+  }
+
+  start(): Worker {
+    return new Worker(SCRIPT, {
+      // Without the loaders and flags that the process was started with.
+      execArgv: [],
+      // The program looks at its heap itself, and says where it was; the thread's limit is for what gets past that.
+      resourceLimits: { maxOldGenerationSizeMb: 2 * this.#heapMb + 64, stackSizeMb: STACK_MB }
+    })
+  }
+
+  /** Has a thread wait for whoever takes the place of this unit. */
+  prepare(): void {
+    this.#ctx.background('the next thread', async signal => {
+      await new Promise<void>(resolve => {
+        const timer = setTimeout(resolve, PREPARE_MS)
+        signal.addEventListener('abort', () => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+      if (!signal.aborted) await this.#hold(this.#state.next)
+    })
+  }
+
+  #hold(number: number): Promise<Worker> {
+    return this.#ctx.keep(
+      `${this.#kind}, ${number}`,
+      () => {
+        const worker = this.start()
+        // Whoever takes it listens; until then it has nobody to tell.
+        worker.on('error', () => undefined)
+        return worker
+      },
+      async worker => void (await worker.terminate())
+    )
+  }
+}
