@@ -18,6 +18,7 @@ import type { HirModule } from './hir/hir.ts'
 import { lower } from './hir/lower.ts'
 import { logTo } from './log-file.ts'
 import { lspCommand, runLsp } from './lsp-command.ts'
+import { newCommand, runNew } from './new-command.ts'
 import { checkHandler, checkOperation, formatHandler, formatOperation, irHandler, irOperation } from './operations.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
@@ -31,7 +32,7 @@ export default definePlugin({
   operations: [checkOperation, formatOperation, irOperation],
   hooks: [rewardEvents],
   optional: { project: webProject },
-  commands: [buildCommand, checkCommand, formatCommand, lspCommand],
+  commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
   activate(ctx, { project }) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
       readSources(paths, ctx.config.examples_strict_parse)
@@ -43,6 +44,7 @@ export default definePlugin({
     ctx.provide(languageCompiler, { compile: compilation(check), read })
     ctx.command(checkCommand.command, runCheck({ read, check }))
     ctx.command(formatCommand.command, runFormat({ read, format }))
+    ctx.command(newCommand.command, runNew())
     ctx.command(
       buildCommand.command,
       runBuild({

@@ -88,7 +88,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
 }
 
 function usesResult({ text }: EmittedFile): boolean {
-  return /^import [^\n]*\bResult\b[^\n]* from '\.\/types'$/m.test(text)
+  return /^import [^\n]*\b(?:Result|Ok|Err)\b[^\n]* from '\.\/types'$/m.test(text)
 }
 
 /** Components that have a module of their name. */

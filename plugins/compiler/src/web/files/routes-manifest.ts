@@ -3,7 +3,7 @@ import type { ClientRoute, ClientRoutes, RouteFallback, RouteProperty } from '..
 import type { EmittedFile } from '../emitted-file.ts'
 import { isOptional } from '../endpoints.ts'
 import { header } from '../header.ts'
-import { literal, propertyKey } from '../typescript-names.ts'
+import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
@@ -34,7 +34,9 @@ export function routesManifestFile(web: WebModule, found: ClientRoutes): Emitted
     `export const notFound: (() => ReactNode) | null = ${printer.fallback(found.notFound, '')}\n`,
     `export const error: ((message: string) => ReactNode) | null = ${printer.fallback(found.error, 'message')}\n`
   ]
-  const imports = `${printer.imports.lines().join('\n')}\n`
+  // By the name of their module, since queries may be called as what is exported here.
+  const client = body.some(text => text.includes('$client.')) ? ["import * as $client from './vox-client'"] : []
+  const imports = `${[...printer.imports.lines(), ...client].join('\n')}\n`
   return { path: 'routes.manifest.ts', text: [header(web.name), imports, TYPES, ...body].join('\n') }
 }
 
@@ -71,8 +73,7 @@ class ManifestPrinter {
   route(route: ClientRoute, indent: string): string {
     const { path, component, loader, pending, error, children } = route
     const needsParams = (uses: boolean): string => (uses ? 'params' : '_params')
-    const call =
-      loader === null ? '' : `${this.imports.value('./vox-client', loader.query)}(${this.#args(loader.params)})`
+    const call = loader === null ? '' : `$client.${valueName(loader.query)}(${this.#args(loader.params)})`
     const takesParams = loader?.params.length ? 'params' : ''
     const fromPath = route.properties.some(({ from }) => from === 'param')
     const fromData = route.properties.some(({ from }) => from === 'data')
@@ -108,7 +109,7 @@ class ManifestPrinter {
     const entries = properties.map(property => {
       const { name, from } = property
       if (from === 'param') return this.#textProperty(property)
-      const query = this.imports.value('./vox-client', loader?.query ?? '')
+      const query = `$client.${valueName(loader?.query ?? '')}`
       return `${propertyKey(name)}: data as Awaited<ReturnType<typeof ${query}>>`
     })
     return this.#create(component, entries.length === 0 ? '' : `, { ${entries.join(', ')} }`)
@@ -141,7 +142,7 @@ function fromText(type: HirType | null, text: string): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
   if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`
   if (name === 'bool') return `${text} === 'true'`
-  return `(${text} ?? '')`
+  return `${text} ?? ''`
 }
 
 function nameOf(type: Exclude<HirType, string>): string {

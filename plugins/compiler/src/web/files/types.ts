@@ -36,7 +36,10 @@ export function typesFile({ hir, types, name }: WebModule, usesResult: boolean):
   const needsResult = usesResult || imports.uses('./types', 'Result')
   const isOwn = hir.types.some(type => type.name === 'Result')
   const parts = [
-    imports.lines().join('\n'),
+    imports
+      .lines()
+      .map(line => `${line}\n`)
+      .join(''),
     ...declarations,
     ...(needsResult && !isOwn ? [withoutNames(hir.types)] : [])
   ].filter(part => part !== '')

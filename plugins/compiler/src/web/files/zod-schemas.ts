@@ -63,7 +63,7 @@ class ZodPrinter {
     if (generics.length === 0) return `export const ${name}Schema: z.ZodType<${name}> = ${value}\n`
     const list = generics.join(', ')
     const params = generics.map(each => `${each}Schema: z.ZodType<${each}>`).join(', ')
-    return `export function ${name}Schema<${list}>(${params}): z.ZodType<${name}<${list}>> {\n  return ${value}\n}\n`
+    return `export function ${name}Schema<${list}>(${params}): z.ZodType<${name}<${list}>> {\n  return ${value.replaceAll('\n', '\n  ')}\n}\n`
   }
 
   members(fields: readonly HirNamedField[], scope: ReadonlySet<string> = new Set()): string {
@@ -91,10 +91,10 @@ class ZodPrinter {
         // Servers may leave a key out or send null.
         return `${inner(first)}.nullish().transform(value => value ?? null)`
       case 'Result':
-        return union([
+        return `z.discriminatedUnion('_tag', [${[
           `z.object({ _tag: z.literal('Ok'), value: ${inner(first)} })`,
           `z.object({ _tag: z.literal('Err'), value: ${second === undefined ? 'z.string()' : inner(second)} })`
-        ])
+        ].join(', ')}])`
       case 'Map':
       case 'map':
         return `z.record(z.string(), ${inner(second)})`

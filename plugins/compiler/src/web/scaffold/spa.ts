@@ -124,19 +124,23 @@ const ROUTER = `const root = createRootRoute({
 
 function routeOf(route: VoxRoute, parent: AnyRoute, base: string): AnyRoute {
   const shown = (message: string) => (route.error ?? error)?.(message) ?? <p role="alert">{message}</p>
-  const own = createRoute({
+  const path = route.path.slice(base === '/' ? 0 : base.length).replaceAll(':', '$') || '/'
+  // What all pages stand in has no path of its own, and nothing in it where there is no other page.
+  const isFrame = path === '/' && route.children.length > 0
+  const own: AnyRoute = createRoute({
     getParentRoute: () => parent,
-    path: route.path.slice(base === '/' ? 0 : base.length).replaceAll(':', '$') || '/',
+    ...(isFrame ? { id: 'frame' } : { path }),
     validateSearch: (search: RouteParams) => search,
-    loaderDeps: ({ search }) => ({ search }),
+    loaderDeps: ({ search }: { readonly search: RouteParams }) => ({ search }),
     loader: ({ params, deps }) => route.loader?.({ ...deps.search, ...(params as RouteParams) }),
     component: () => <Page route={route} />,
-    errorComponent: ({ error }: { readonly error: Error }) => shown(error.message),
+    errorComponent: ({ error }) => <>{shown(error instanceof Error ? error.message : String(error))}</>,
     ...(route.pending === null ? {} : { pendingComponent: route.pending })
   })
-  return route.children.length === 0
-    ? own
-    : own.addChildren(route.children.map(child => routeOf(child, own, route.path)))
+  if (route.children.length === 0) return own
+  const children = route.children.map(child => routeOf(child, own, route.path))
+  const index = createRoute({ getParentRoute: () => own, path: '/', component: () => null })
+  return own.addChildren(isFrame ? [index, ...children] : children)
 }
 
 function Page({ route }: { readonly route: VoxRoute }) {

@@ -92,13 +92,15 @@ import type { RouteParams } from '../../routes.manifest'
 
 const page = pageAt(${literal(route.path)})
 
+const failure = (message: string) => page.error?.(message) ?? <p role="alert">{message}</p>
+
 export const Route = createFileRoute(${literal(id)})({
   validateSearch: (search: RouteParams) => search,
   loaderDeps: ({ search }) => ({ search }),
   loader: async ({ params, deps }) => (await page.loader?.({ ...deps.search, ...params })) ?? null,
   component: () => <Page route={page} />,
-  pendingComponent: () => page.pending?.() ?? null,
-  errorComponent: ({ error }) => page.error?.(error.message) ?? <p role="alert">{error.message}</p>
+  pendingComponent: () => <>{page.pending?.()}</>,
+  errorComponent: ({ error }) => <>{failure(error instanceof Error ? error.message : String(error))}</>
 })
 `
 }

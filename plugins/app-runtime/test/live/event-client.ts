@@ -1,0 +1,58 @@
+import { get, type IncomingMessage } from 'node:http'
+import { createInterface } from 'node:readline'
+
+export interface StreamEvent {
+  readonly id: string
+  readonly event: string
+  readonly data: string
+}
+
+export interface EventClient {
+  readonly status: number
+  readonly type: string
+  /** What came, of events with data. */
+  readonly events: AsyncIterableIterator<StreamEvent>
+  /** As an EventSource has it, which a comment with a number moves, too. */
+  readonly lastId: () => string
+  body(): Promise<string>
+  close(): void
+}
+
+/** Reads server-sent events as the standard says, without coming back by itself. */
+export async function listen(url: string, headers: Readonly<Record<string, string>> = {}): Promise<EventClient> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { headers, agent: false }, resolve).once('error', reject)
+  })
+  let lastId = headers['last-event-id'] ?? ''
+  async function* events(): AsyncIterableIterator<StreamEvent> {
+    let [id, event] = [lastId, 'message']
+    let data: string[] = []
+    try {
+      for await (const line of createInterface(response)) {
+        if (line === '') {
+          lastId = id
+          if (data.length > 0) yield { id, event, data: data.join('\n') }
+          event = 'message'
+          data = []
+        } else if (line.startsWith('id: ')) id = line.slice(4)
+        else if (line.startsWith('event: ')) event = line.slice(7)
+        else if (line.startsWith('data: ')) data.push(line.slice(6))
+      }
+    } catch (error) {
+      // A connection that is cut is the end.
+      if ((error as { readonly code?: string }).code !== 'ECONNRESET') throw error
+    }
+  }
+  return {
+    status: response.statusCode ?? 0,
+    type: response.headers['content-type'] ?? '',
+    events: events(),
+    lastId: () => lastId,
+    async body() {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += String(chunk)
+      return text
+    },
+    close: () => response.destroy()
+  }
+}

@@ -1,0 +1,56 @@
+import { type DatabaseStore, httpHandlers, httpUpgrades } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { openWorld, type World } from '../../../http/test/world.ts'
+import { type LiveService, openLive } from '../../src/live/live-service.ts'
+import type { AskQuery } from '../../src/live/query-streams.ts'
+import { programFrom } from '../run-program.ts'
+import { apply, openStore } from '../schema/schema-fixture.ts'
+
+export const SOURCE = `@table type Note { title: str  n: int = 0 }
+@table type Other { a: int }
+@table type Silent { a: int }
+@query fn notes(min: int) to List[Note] { db.Note.where({ n: { gte: min } }).live("notes") }
+@query fn others() to List[Other] { db.Other.all().live("rest") }
+@query fn silent() to List[Silent] { db.Silent.all() }
+`
+
+export interface LiveWorld {
+  readonly world: World
+  readonly store: DatabaseStore
+  readonly live: () => LiveService
+  /** Runs of queries so far. */
+  readonly runs: () => number
+}
+
+/** The real kernel and the real http plugin, with the streams of a program over a database in a file. */
+export async function openLiveWorld(file?: string): Promise<LiveWorld & { readonly plugin: () => Plugin }> {
+  const store = await openStore(file)
+  await apply(store, SOURCE)
+  let runs = 0
+  let live: LiveService | null = null
+  const ask: AskQuery = async (name, query) => {
+    runs += 1
+    const min = Number(new URLSearchParams(query).get('min') ?? 0)
+    if (Number.isNaN(min)) return { status: 400, body: '{"error":"min is no int"}' }
+    const sql =
+      name === 'notes' ? 'SELECT title FROM note WHERE n >= ? ORDER BY _id' : 'SELECT a FROM other WHERE a >= ?'
+    const { rows } = await store.query(sql, [min])
+    return { status: 200, body: JSON.stringify(rows.flat()) }
+  }
+  const plugin = (): Plugin =>
+    definePlugin({
+      name: 'live',
+      activate(ctx) {
+        const opened = openLive({ store, program: programFrom(SOURCE), ask, log: ctx.log }) as LiveService
+        live = opened
+        ctx.contribute(httpHandlers, { routes: opened.routes })
+        ctx.contribute(httpUpgrades, opened.upgrade)
+        ctx.background('streams', async signal => {
+          if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve))
+          opened.close()
+        })
+      }
+    }) as Plugin
+  const world = await openWorld([plugin()])
+  return { world, store, live: () => live as unknown as LiveService, runs: () => runs, plugin }
+}

@@ -1,0 +1,84 @@
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { readOrTell } from './check-command.ts'
+import { compilerErrors } from './errors.ts'
+import { projectFiles } from './new/project-files.ts'
+import { api } from './new/templates/api.ts'
+import { chat } from './new/templates/chat.ts'
+import { hello } from './new/templates/hello.ts'
+import { web } from './new/templates/web.ts'
+import type { EmittedFile } from './web/emitted-file.ts'
+
+export const templates = { hello, api, chat, web } as const
+
+type TemplateName = keyof typeof templates
+
+export const newCommand: CommandDescriptor = {
+  command: 'new',
+  summary: 'Makes a folder with a program to begin with',
+  input: t.object({
+    name: t.string({ minLength: 1, description: 'The folder.' }),
+    template: t.enum(Object.keys(templates) as [TemplateName, ...TemplateName[]], {
+      default: 'hello',
+      description: Object.entries(templates)
+        .map(([name, { summary }]) => `${name}: ${summary}`)
+        .join('. ')
+    })
+  }),
+  args: ['name']
+}
+
+/** Exit codes: 0; 1 when there is a file already, or the folder cannot be written. Then nothing changed. */
+export function runNew(): CommandHandler {
+  return async (given, io) => {
+    const { name, template = 'hello' } = given as unknown as { readonly name: string; readonly template?: TemplateName }
+    const files = projectFiles(basename(resolve(name)), templates[template])
+    const written = await readOrTell(() => writeNew(name, files), io)
+    if (written === null) return 1
+    const paths = files.map(({ path }) => path)
+    if (io.json) io.stdout.write(`${JSON.stringify({ folder: name, template, written: paths }, null, 2)}\n`)
+    else {
+      for (const path of paths) io.stdout.write(`wrote ${join(name, path)}\n`)
+      io.stderr.write(`next: cd ${name} && svc run app.vox\n`)
+    }
+    return 0
+  }
+}
+
+/** All files, or none. Throws `CMP_PROJECT_EXISTS` and `CMP_FILE_UNWRITABLE`. */
+async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<true> {
+  for (const { path } of files) {
+    const place = join(folder, path)
+    const isFree = await lstat(place).then(
+      () => false,
+      () => true
+    )
+    if (!isFree) throw exists(place)
+  }
+  const done: string[] = []
+  try {
+    await mkdir(folder, { recursive: true })
+    for (const { path, text } of files) {
+      await writeFile(join(folder, path), text, { flag: 'wx' })
+      done.push(join(folder, path))
+    }
+  } catch (cause) {
+    for (const path of done) await rm(path, { force: true })
+    const { code, message } = cause as { readonly code?: string; readonly message: string }
+    if (code === 'EEXIST') throw exists(folder)
+    throw compilerErrors.create('CMP_FILE_UNWRITABLE', `${folder} cannot be written: ${message}`, {
+      hint: 'name a folder that may be written; nothing was changed',
+      at: { file: folder },
+      cause
+    })
+  }
+  return true
+}
+
+function exists(path: string): Error {
+  return compilerErrors.create('CMP_PROJECT_EXISTS', `${path} exists already`, {
+    hint: 'name another folder; nothing was written',
+    at: { file: path }
+  })
+}

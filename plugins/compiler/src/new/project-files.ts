@@ -1,0 +1,57 @@
+import type { EmittedFile } from '../web/emitted-file.ts'
+import type { Template } from './template.ts'
+
+/** Files of a new project. */
+export function projectFiles(name: string, template: Template): EmittedFile[] {
+  return [
+    { path: 'app.vox', text: template.program },
+    { path: 'svc.toml', text: configuration(template) },
+    { path: 'README.md', text: readme(name, template) },
+    { path: '.gitignore', text: ignored(template) }
+  ]
+}
+
+function configuration({ isServed }: Template): string {
+  const head = '# Settings of the project; `svc config list` shows all there are.\n'
+  return isServed ? `${head}\n[plugins.app-runtime]\nprogram = "app.vox"\n` : head
+}
+
+function readme(name: string, { summary, isServed, hasPages = false, program }: Template): string {
+  const rows = [
+    ['svc check app.vox', 'tells what is wrong with the program'],
+    ['svc run app.vox', isServed ? 'serves it on http://127.0.0.1:3000 until Ctrl-C' : 'runs it'],
+    ...(isServed ? [['svc dev app.vox', 'serves it, anew whenever the file is saved']] : []),
+    ...(program.includes('@test') ? [['svc test app.vox', 'runs its tests']] : []),
+    ['svc fmt app.vox', 'writes it in its canonical form'],
+    ...(hasPages ? [['svc build app.vox -o web --scaffold', 'writes its pages into the folder web']] : [])
+  ]
+  const table = rows.map(([command, does]) => `| \`${command}\` | ${does} |`)
+  const pages = hasPages
+    ? `
+## Pages
+
+\`\`\`
+svc build app.vox -o web --scaffold
+cd web
+npm install
+npm run build
+\`\`\`
+
+puts pages into the folder \`public\`, from which \`svc run app.vox\` serves them. With \`npm run dev\` they are on
+http://127.0.0.1:3001, and change as soon as a build wrote them anew. The files in \`web/app\` are yours.
+`
+    : ''
+  return `# ${name}
+
+${summary.charAt(0).toUpperCase()}${summary.slice(1)}, in \`app.vox\`.
+
+| Command | Does |
+|---|---|
+${table.join('\n')}
+${pages}`
+}
+
+function ignored({ hasPages = false }: Template): string {
+  const lines = ['.vox/', 'svc.local.toml', ...(hasPages ? ['node_modules/', 'public/'] : [])]
+  return `${lines.join('\n')}\n`
+}

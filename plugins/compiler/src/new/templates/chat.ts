@@ -1,0 +1,84 @@
+import type { Template } from '../template.ts'
+
+/** Rooms with messages: a page, routes, tools for models. */
+export const chat: Template = {
+  summary: 'rooms with messages: pages, routes, tools for models',
+  isServed: true,
+  hasPages: true,
+  program: `// Rooms with messages: for people as pages, for programs over HTTP, for models as tools.
+
+@table
+type Message {
+    room: str
+    author: str
+    text: str
+    sent_ms: int
+}
+
+@index Message.by_room on (room)
+
+@query
+fn messages(room: str = "lobby") to List[Message] {
+    db.Message.filter({ room: room }).order_by("_id").limit(200).live("messages")
+}
+
+@mutation
+fn post(room: str, author: str, text: str) to Result[int] {
+    if len(text.trim()) is 0 {
+        return Error("a message needs a text")
+    }
+    db.Message.insert({ room: room, author: author, text: text.trim(), sent_ms: std.time.now_ms() })
+}
+
+@mcp.tool("say: posts a message to a room")
+fn say(room: str, text: str) to Result[int] {
+    post(room, "model", text)
+}
+
+@mcp.tool("read_room: the last messages of a room, one in each line")
+fn read_room(room: str, at_most: int = 20) to str {
+    let rows = db.Message.filter({ room: room }).order_by("_id", "desc").limit(at_most)
+    rows.reverse().map(fn(row) line(row.author, row.text)).join("\\n")
+}
+
+fn line(author: str, text: str) to str {
+    author + ": " + text
+}
+
+component Room(messages: List[Message]) {
+    state author: str = "me"
+    state draft: str = ""
+    derived can_send = len(draft.trim()) > 0
+
+    view:
+        <main>
+            <h1>"Lobby"</h1>
+            <ul>
+                {for message in messages {
+                    <li key={message._id}>{line(message.author, message.text)}</li>
+                }}
+            </ul>
+            <input bind={author} aria-label="Your name" />
+            <input bind={draft} aria-label="Message" placeholder="What do you say?" />
+            <button
+                on:click={
+                    post("lobby", author, draft)
+                    draft = ""
+                }
+                disabled={not can_send}
+            >
+                "Send"
+            </button>
+        </main>
+}
+
+routes {
+    "/" to Room with (loader: messages)
+}
+
+@test("a line begins with its author")
+fn lines() {
+    assert(line("Ada", "hello") is "Ada: hello")
+}
+`
+}

@@ -1,0 +1,22 @@
+import type { Template } from '../template.ts'
+
+/** A program that runs and ends. */
+export const hello: Template = {
+  summary: 'a program that runs and ends',
+  isServed: false,
+  program: `// Run it with \`svc run app.vox\`, its tests with \`svc test app.vox\`.
+
+fn greeting(name: str) to str {
+    "Hello, " + name + "!"
+}
+
+fn main() {
+    print(greeting("world"))
+}
+
+@test("a greeting names whom it greets")
+fn greets() {
+    assert(greeting("Ada") is "Hello, Ada!")
+}
+`
+}
