@@ -15,6 +15,17 @@ export const settings = t.object({
     'x-env': 'SVC_PORT',
     description: 'Port of the program on this machine; 0 for any that is free.'
   }),
+  database: t.optional(
+    t.string({
+      minLength: 1,
+      description:
+        'Where the tables of the program are: memory for a database that ends with the process, or a file, relative to the project. Without it in the primary database.'
+    })
+  ),
+  open: t.boolean({
+    default: false,
+    description: 'Whether the program is shown in a browser when it begins to be served.'
+  }),
   watch: t.boolean({
     default: true,
     description:
@@ -57,6 +68,25 @@ export const settings = t.object({
     minimum: 16,
     'x-reload': 'live',
     description: 'Megabytes of memory that a program may hold.'
+  }),
+  workflow_journal_off: t.boolean({
+    default: false,
+    'x-env': 'SVC_WORKFLOW_JOURNAL_CODEX_OFF',
+    'x-env-type': 'truthy',
+    description:
+      'Whether the journals of workflows are left out of research_metrics; runs keep them for themselves all the same.'
+  }),
+  run_workflow: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_RUN_WORKFLOW',
+      description: 'Name of a workflow that svc run runs in place of the program; it exits with 2 when that fails.'
+    })
+  ),
+  workflow_args: t.string({
+    default: '{}',
+    'x-env': 'SVC_WORKFLOW_ARGS',
+    description: 'Arguments of that workflow, as JSON: an object by name, or a list in their order.'
   }),
   call_depth: t.integer({
     default: 10_000,

@@ -4,7 +4,7 @@ import type { StoredAddress } from '../actors/actor-store.ts'
 import { runErrors } from '../errors.ts'
 import { losslessValue } from '../wire/lossless.ts'
 import { memoryDurable, skippingDurable } from '../workflows/memory-durable.ts'
-import { type TurnEnd, WorkflowRuntime } from '../workflows/workflow-runtime.ts'
+import { type TurnEnd, type TurnOptions, WorkflowRuntime } from '../workflows/workflow-runtime.ts'
 import { callableOf, enter, type FunctionUnit, isStackOverflow } from './compile/functions.ts'
 import { ProgramCompiler } from './compile/program-compiler.ts'
 import type { Durable } from './durable.ts'
@@ -70,11 +70,11 @@ export class Interpreter {
   }
 
   /**
-   * One turn at a run of a workflow: it is run until it ends or has to wait. `again` takes up one that failed. Throws
-   * `RUN_WORKFLOW_UNKNOWN`, and what the store throws; a failure of the program is part of what it returns.
+   * One turn at a run of a workflow: it is run until it ends or has to wait. Throws `RUN_WORKFLOW_UNKNOWN`,
+   * `RUN_WORKFLOW_LOST`, and what the store throws; any other failure of the program is part of what it returns.
    */
-  turn(runId: string, limits: Limits, again = false): TurnEnd {
-    return this.#run(limits, () => this.#workflows.turn(runId, again))
+  turn(runId: string, limits: Limits, options: TurnOptions = {}): TurnEnd {
+    return this.#run(limits, () => this.#workflows.turn(runId, options))
   }
 
   /** Handles the oldest message of an instance. Returns whether there was one that was due. */

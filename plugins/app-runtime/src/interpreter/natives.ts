@@ -82,7 +82,9 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   }),
   workflow_wait_signal: native(1, 1, (args, { workflow }) => {
     const key = textArg(args, 0)
-    return workflow === null ? fail('RUN_UNSUPPORTED', 'only a workflow can wait for a signal') : workflow.waitForSignal(key)
+    return workflow === null
+      ? fail('RUN_UNSUPPORTED', 'only a workflow can wait for a signal')
+      : workflow.waitForSignal(key)
   }),
   'workflow.version': native(3, 3, (args, { workflow }) => {
     const [id, least, newest] = [textArg(args, 0), intArg(args, 1), intArg(args, 2)]

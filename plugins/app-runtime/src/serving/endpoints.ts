@@ -15,7 +15,8 @@ export interface Endpoint {
   readonly route: EndpointRoute | null
 }
 
-export type EndpointKind = 'query' | 'mutation' | 'server' | 'route' | 'tool' | 'resource' | 'scheduled'
+/** `due` is what is done of runs and mailboxes, by `DurableRunner`. */
+export type EndpointKind = 'query' | 'mutation' | 'server' | 'route' | 'tool' | 'resource' | 'scheduled' | 'due'
 
 export interface EndpointRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -45,8 +46,14 @@ export function endpointsOf(module: HirModule): Endpoint[] {
     ...module.mcp_resources.map(({ func }) => local('resource', func)),
     ...module.functions
       .filter(({ schedule_interval }) => schedule_interval !== undefined)
-      .map(fn => local('scheduled', fn))
+      .map(fn => local('scheduled', fn)),
+    ...(isDurable(module) ? [local('due', { name: 'runs and messages', params: [], return_type: null })] : [])
   ]
+}
+
+/** Whether a program has something that goes on without a caller. */
+export function isDurable({ workflows, actors, agents }: HirModule): boolean {
+  return workflows.length + actors.length + agents.length > 0
 }
 
 function remote(kind: EndpointKind, method: 'GET' | 'POST', fn: HirEndpoint): Endpoint {

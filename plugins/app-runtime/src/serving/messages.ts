@@ -3,6 +3,7 @@ import type { DatabaseAccess } from '../database/access.ts'
 import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
+import type { DurableOptions } from '../workflows/database-durable.ts'
 
 /** Calls that a thread may have at a time, begun or not. */
 export const SLOTS = 256
@@ -40,6 +41,8 @@ export interface Load {
   readonly capabilities: readonly Capability[]
   /** null for a program that uses none. */
   readonly database: DatabaseAccess | null
+  /** null for a program without workflows and actors. */
+  readonly durable: DurableOptions | null
   readonly bridge: BridgeEnd
   readonly progress: SharedArrayBuffer
   /** Microseconds that a call of each endpoint takes, as the thread has measured it: ints. */
@@ -61,6 +64,8 @@ export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
   | { readonly kind: 'refused'; readonly error: SentFailure }
+  /** A run or a message waits for somebody who looks after it. */
+  | { readonly kind: 'due' }
   | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure }
 

@@ -31,6 +31,8 @@ export interface PoolOptions {
   readonly log: Logger
   /** Milliseconds that a call may run. */
   readonly timeLimit: number
+  /** Called when a thread has left something to be done. */
+  readonly onDue?: () => void
   readonly load: ThreadParts['load']
   /** A thread that runs nothing yet. */
   worker(isFirst: boolean): Worker | Promise<Worker>
@@ -129,7 +131,8 @@ export class ProgramPool {
       ended: end => this.#replace(thread, end),
       answered: () => this.#onAnswered(),
       failed: (endpoint, failure) => this.#tell(endpoint, failure),
-      log: (level, text) => this.#options.log[level](text)
+      log: (level, text) => this.#options.log[level](text),
+      due: () => this.#options.onDue?.()
     })
     await thread.loaded
     if (this.#isClosed) await thread.end()

@@ -42,6 +42,8 @@ export interface ThreadListener {
   answered(): void
   failed(endpoint: string, failure: SentFailure): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
+  /** A run or a message waits for somebody who looks after it. */
+  due(): void
 }
 
 /** The main thread's view of a thread with a program. */
@@ -217,6 +219,7 @@ export class ProgramThread {
       this.#listener.failed(message.endpoint, message.failure)
       return
     }
+    if (message.kind === 'due') this.#listener.due()
     if (message.kind !== 'log') return
     this.#listener.log(message.level, message.text)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {

@@ -4,6 +4,7 @@ import type { Host } from '../interpreter/host.ts'
 import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
 import type { Value } from '../interpreter/value.ts'
 import { WireTypes } from '../wire/wire-types.ts'
+import { DurableRunner } from '../workflows/durable-runner.ts'
 import { EndpointRunner, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
 import { type Answers, type Calls, type FromThread, type Load, PROGRESS, STATE, type ToThread } from './messages.ts'
@@ -18,7 +19,7 @@ const WEIGHT = 0.2
 /** A program, loaded into this thread. */
 class LoadedProgram {
   readonly #port: MessagePort
-  readonly #runners: readonly EndpointRunner[]
+  readonly #runners: readonly (EndpointRunner | DurableRunner)[]
   readonly #names: readonly string[]
   readonly #progress: Int32Array
   readonly #costs: Int32Array
@@ -45,6 +46,7 @@ class LoadedProgram {
     const endpoints = endpointsOf(program.module)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
     this.#runners = endpoints.map(endpoint => {
+      if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
       return new EndpointRunner(endpoint, interpreter, types, limits, surroundings.inTransaction)
     })
   }
@@ -65,7 +67,7 @@ class LoadedProgram {
       Atomics.add(this.#progress, PROGRESS.TURNS, 1)
       this.#slot = slot
       const started = performance.now()
-      const { status, body, failure } = (this.#runners[endpoint] as EndpointRunner).run(
+      const { status, body, failure } = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(
         calls[at + 2] as string,
         this.#turn
       )

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import {
+  type DatabaseStore,
   httpHandlers,
   httpListeners,
   type KernelAdmin,
@@ -11,11 +12,13 @@ import {
 import type { PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
+import { openPlace } from '../database/job-database.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
 import { migrateSchema } from '../schema/migrate.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
+import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
 import { endpointsOf } from './endpoints.ts'
 import { ProgramPool } from './program-pool.ts'
 import { programRoutes } from './program-routes.ts'
@@ -40,7 +43,7 @@ export interface ServingParts {
  * `RUN_PROGRAM_INVALID` when it has errors.
  */
 export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
-  const { ctx, compiler, store } = parts
+  const { ctx, compiler } = parts
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
   const watch = await watchProgram(parts, path)
@@ -50,16 +53,20 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const endpoints = endpointsOf(program.module)
   const limits = limitsOf(config, config.steps)
   const hasDatabase = needsDatabase(program)
+  const store = await storeOf(parts)
   const database = hasDatabase ? await accessTo(store) : null
   const capabilities = grantedTo(program, config.capabilities)
+  const durable = durableOptions(program, ctx, parts.admin)
+  let onDue = (): void => undefined
   const pool = await ProgramPool.open({
     threads: config.threads ?? Math.max(LEAST_THREADS, availableParallelism()),
     endpoints,
     path: file,
     log,
     timeLimit: config.time_limit_ms,
+    onDue: () => onDue(),
     worker: isFirst => (isFirst ? supply.take() : supply.start()),
-    load: { program, limits, capabilities, database },
+    load: { program, limits, capabilities, database, durable },
     answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
   })
   supply.prepare()
@@ -69,6 +76,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
   }
+  onDue = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
   ctx.contribute(httpListeners, {
     name: LISTENER,
     host: '127.0.0.1',
@@ -77,6 +85,18 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   })
   if (watch !== null) reloadOnSave(parts, watch, program)
   ctx.contribute(httpHandlers, { listener: LISTENER, routes: programRoutes(endpoints, pool) }, `routes of ${file}`)
+}
+
+/** The database of the program. One of its own outlives a reload. */
+async function storeOf({ ctx, store }: ServingParts): Promise<DatabaseStore> {
+  const { database } = ctx.config
+  if (database === undefined) return store
+  const place = database === 'memory' ? database : resolve(ctx.projectRoot, database)
+  return ctx.keep(
+    `database ${place}`,
+    () => openPlace(store, place),
+    value => value.close()
+  )
 }
 
 /** null where nobody wants it to be watched, or it could not be reloaded. */

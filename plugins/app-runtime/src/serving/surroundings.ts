@@ -1,6 +1,7 @@
 import { openDatabase } from '../database/access.ts'
 import type { Host } from '../interpreter/host.ts'
 import { bridgeTo } from '../threads/bridge.ts'
+import { databaseDurable } from '../workflows/database-durable.ts'
 import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
@@ -23,6 +24,13 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
   }
   const bridge = bridgeTo(load.bridge)
   const database = load.database === null ? null : openDatabase(load.database, bridge)
+  const sleep = (duration: number): void => {
+    Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
+  }
+  const durable =
+    database === null || load.durable === null
+      ? null
+      : databaseDurable(database.connection, load.durable, sleep, () => report({ kind: 'due' }))
   return {
     host: {
       print: text => line('info', text),
@@ -31,12 +39,11 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       random: Math.random,
       args: [],
       capabilities: new Set(load.capabilities),
-      sleep: duration => {
-        Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
-      },
+      sleep,
       bridge,
       database,
-      ending: null
+      ending: null,
+      durable
     },
     inTransaction: (kind, work, keeps) => (database === null ? work() : database.transaction(kind, work, keeps))
   }

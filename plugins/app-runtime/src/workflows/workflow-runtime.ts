@@ -17,6 +17,13 @@ export interface WorkflowDefinition {
   readonly run: (args: readonly Value[]) => Value
 }
 
+export interface TurnOptions {
+  /** Takes up a run that failed. */
+  readonly again?: boolean
+  /** Whose turn it is; unique among all of them. */
+  readonly owner?: string
+}
+
 /** How a turn at a run ended. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly value: Value }
@@ -93,11 +100,10 @@ export class WorkflowRuntime {
     return outer === null ? this.#called(() => this.#waited(runId, !isNew)) : this.#waited(runId, !isNew)
   }
 
-  /** One turn at a run: it is run until it ends or has to wait. `again` takes up one that failed. */
-  turn(runId: string, again = false): TurnEnd {
+  /** One turn at a run: it is run until it ends or has to wait. */
+  turn(runId: string, { again = false, owner = ownerOf(randomUUID()) }: TurnOptions = {}): TurnEnd {
     const { workflows } = this.#durable
     const machine = this.#machine
-    const owner = ownerOf(randomUUID())
     const now = this.#durable.now()
     const run = workflows.claim(runId, { owner, now, until: now + machine.timeLeft() + LEASE_MARGIN }, again)
     if (run === null) return { kind: 'taken', run: workflows.find(runId) }

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto'
+import type { DatabaseStore } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import type { StoredAddress } from '../actors/actor-store.ts'
+import { FIRST_MESSAGES } from '../actors/sql-actor-store.ts'
+import type { DueEnd, DueWork } from './durable-runner.ts'
+import { ownerOf } from './owner.ts'
+import { DUE_RUNS, isFree, NEXT_WAKE } from './sql-workflow-store.ts'
+import { DURABLE_TABLES } from './tables.ts'
+
+/** Milliseconds between two looks at the database, for what other processes leave there. */
+const LOOK_MS = 500
+
+/** Runs and mailboxes that are worked on at a time. */
+const MOST_AT_ONCE = 4
+
+/** Milliseconds after which what was announced inside of a transaction is looked for again. */
+const COMMIT_MS = 20
+
+/** Messages of one mailbox that are handled before others have their turn. */
+const MOST_OF_ONE = 100
+
+export interface SchedulerOptions {
+  readonly store: DatabaseStore
+  /** What runs and actors belong to. */
+  readonly program: string
+  readonly log: Logger
+  /** Has a thread do it; `status` as HTTP has it, the body of 200 is a `DueEnd`. */
+  perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
+}
+
+/**
+ * Has runs go on that are due, and messages handled that wait, for as long as a program is served. What is due is in the
+ * database alone: where this process ends, the next one finds it there.
+ */
+export class DurableScheduler {
+  readonly #options: SchedulerOptions
+  readonly #busy = new Map<string, Promise<void>>()
+  #timer: NodeJS.Timeout | null = null
+  #looking: Promise<void> | null = null
+  #isWanted = false
+  #isClosed = false
+
+  private constructor(options: SchedulerOptions) {
+    this.#options = options
+  }
+
+  /** Makes the tables where they are missing, and begins. Throws what the store throws. */
+  static async start(options: SchedulerOptions): Promise<DurableScheduler> {
+    await prepareStore(options.store)
+    const scheduler = new DurableScheduler(options)
+    scheduler.#plan(0)
+    return scheduler
+  }
+
+  /** Something is due, or will be when a transaction ends that is about to. */
+  poke(): void {
+    this.#plan(COMMIT_MS)
+  }
+
+  /** Begins nothing more. What has begun is ended by its thread. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    await this.#looking
+  }
+
+  #plan(milliseconds: number): void {
+    if (this.#isClosed) return
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#wake(), milliseconds).unref()
+  }
+
+  #wake(): void {
+    if (this.#looking !== null) {
+      this.#isWanted = true
+      return
+    }
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        this.#options.log.warn('what is due cannot be looked for', { error })
+        return LOOK_MS
+      })
+      .then(wait => {
+        this.#looking = null
+        this.#plan(this.#isWanted ? 0 : wait)
+        this.#isWanted = false
+      })
+  }
+
+  /** Begins what is due, and says how many milliseconds there are until the next time. */
+  async #look(): Promise<number> {
+    const { store, program } = this.#options
+    const now = Date.now()
+    const runs = await store.query(DUE_RUNS, { program, now })
+    for (const [run, holder, until] of runs.rows) {
+      if (this.#busy.size >= MOST_AT_ONCE) return LOOK_MS
+      if (isFree(holder, until, now)) this.#begin(`run ${run}`, () => this.#turn(String(run)))
+    }
+    const messages = await store.query(FIRST_MESSAGES, { program })
+    let next = now + LOOK_MS
+    for (const [actor, id, args, notBefore] of messages.rows) {
+      if (this.#busy.size >= MOST_AT_ONCE) return LOOK_MS
+      const address = { actor: String(actor), id: String(id), args: String(args) }
+      if (Number(notBefore) <= now) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
+      else next = Math.min(next, Number(notBefore))
+    }
+    const wake = (await store.query(NEXT_WAKE, { program })).rows[0]?.[0]
+    if (typeof wake === 'number') next = Math.min(next, wake)
+    return Math.max(1, next - Date.now())
+  }
+
+  #begin(name: string, work: () => Promise<void>): void {
+    if (this.#isClosed || this.#busy.has(name)) return
+    const done = work()
+      .catch((error: unknown) => this.#options.log.warn(`${name} was not worked on`, { error }))
+      .finally(() => {
+        this.#busy.delete(name)
+        this.#plan(0)
+      })
+    this.#busy.set(name, done)
+  }
+
+  async #turn(run: string): Promise<void> {
+    const owner = ownerOf(randomUUID())
+    const { status, body } = await this.#options.perform({ run, owner })
+    if (status === 200) return
+    const { code = '' } = JSON.parse(body) as { readonly code?: string }
+    // The thread has ended, so that its lease is of no use; what its limits ended would be ended by them again.
+    const isFinal = code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
+    await this.#options.store.execute(
+      isFinal
+        ? `UPDATE workflow_run_log SET status = 'failed', last_error = ?, lease_owner = NULL, completed_at_ms = ?
+            WHERE run_id = ? AND lease_owner = ?`
+        : 'UPDATE workflow_run_log SET last_error = ?, lease_until_ms = 0, updated_at_ms = ? WHERE run_id = ? AND lease_owner = ?',
+      [body.slice(0, 2000), Date.now(), run, owner]
+    )
+  }
+
+  async #deliver(mailbox: StoredAddress): Promise<void> {
+    for (let count = 0; count < MOST_OF_ONE && !this.#isClosed; count++) {
+      const { status, body } = await this.#options.perform({ mailbox })
+      if (status !== 200 || !(JSON.parse(body) as DueEnd).more) return
+    }
+  }
+}
+
+/** Makes the tables of runs and actors where they are missing. */
+export async function prepareStore(store: DatabaseStore): Promise<void> {
+  await store.batch(DURABLE_TABLES)
+}
