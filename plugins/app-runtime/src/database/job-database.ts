@@ -19,8 +19,11 @@ export async function openJobDatabase(
   program: Program,
   kind: 'run' | 'test',
   primary: PrimaryDatabase,
-  projectRoot: string
+  projectRoot: string,
+  /** `memory`, or the path of a file, for a run that is not to use the primary one. */
+  place?: string
 ): Promise<JobDatabase> {
+  if (place !== undefined) return placedDatabase(program, await openPlace(primary, place), projectRoot)
   if (program.module.tables.length === 0 || kind === 'run') {
     const hasTables = program.module.tables.length > 0
     if (hasTables) await migrateSchema(primary, program, { projectRoot })
@@ -35,5 +38,20 @@ export async function openJobDatabase(
       return opened
     },
     close: async () => (await opened?.catch(() => null))?.close()
+  }
+}
+
+/** `memory`, or the path of a file. Whoever opens it closes it. */
+export function openPlace(primary: PrimaryDatabase, place: string): Promise<DatabaseStore> {
+  return primary.open(place === 'memory' ? place : { file: place })
+}
+
+async function placedDatabase(program: Program, store: DatabaseStore, projectRoot: string): Promise<JobDatabase> {
+  try {
+    await migrateSchema(store, program, { projectRoot })
+    return { access: await accessTo(store), store: async () => store, close: () => store.close() }
+  } catch (error) {
+    await store.close()
+    throw error
   }
 }

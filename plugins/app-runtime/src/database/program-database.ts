@@ -45,15 +45,27 @@ export class ProgramDatabase {
   }
 
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
-    return this.#told(table, () => this.#connection.row(sql, parameters))
+    try {
+      return this.#connection.row(sql, parameters)
+    } catch (error) {
+      throw databaseFailure(error, table, this.#location)
+    }
   }
 
   rows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
-    return this.#told(table, () => this.#connection.rows(sql, parameters))
+    try {
+      return this.#connection.rows(sql, parameters)
+    } catch (error) {
+      throw databaseFailure(error, table, this.#location)
+    }
   }
 
   execute(table: string, sql: string, parameters: readonly SqlParameter[]): SqlResult {
-    return this.#told(table, () => this.#connection.execute(sql, parameters))
+    try {
+      return this.#connection.execute(sql, parameters)
+    } catch (error) {
+      throw databaseFailure(error, table, this.#location)
+    }
   }
 
   /** SQL of the program itself, that reads or writes. */

@@ -4,6 +4,8 @@ import type { ScannedStatement } from './scan.ts'
 
 const MIN_INTEGER = -(2n ** 63n)
 const MAX_INTEGER = 2n ** 63n - 1n
+/** Text that has to be looked at twice. */
+const UNUSUAL = /[\0\uD800-\uDFFF]/
 
 /** Values by position. Throws `DBS_VALUE_INVALID`, which names the parameter. */
 export function bindParameters(
@@ -44,27 +46,34 @@ function isList(parameters: SqlParameters): parameters is readonly SqlParameter[
 }
 
 function bindValue(value: unknown, name: string | number, sql: string): BoundValue {
-  if (typeof value === 'string' && isPlain(value)) return value
-  const refuse = (what: string) => mismatch(sql, `the parameter ${name} is ${what}, which no column holds`)
+  if (typeof value === 'string') return UNUSUAL.test(value) ? bindUnusual(value, name, sql) : value
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : bindFraction(value, name, sql)
   if (value === null) return null
   if (typeof value === 'boolean') return value ? 1n : 0n
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw refuse(String(value))
-    return Number.isSafeInteger(value) ? BigInt(value) : value
-  }
   if (typeof value === 'bigint') {
-    if (value < MIN_INTEGER || value > MAX_INTEGER) throw refuse('an integer of more than 64 bits')
+    if (value < MIN_INTEGER || value > MAX_INTEGER) throw unbindable(name, 'an integer of more than 64 bits', sql)
     return value
   }
-  if (typeof value === 'string')
-    throw refuse(value.includes('\0') ? 'text with U+0000' : 'text with half of a surrogate pair')
   // Its own memory: a view of a shared pool would travel with the pool.
   if (value instanceof Uint8Array) return new Uint8Array(value)
-  throw refuse(kindOf(value))
+  throw unbindable(name, kindOf(value), sql)
 }
 
-function isPlain(text: string): boolean {
-  return !text.includes('\0') && !/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)
+function bindFraction(value: number, name: string | number, sql: string): number {
+  if (!Number.isFinite(value)) throw unbindable(name, String(value), sql)
+  return value
+}
+
+function bindUnusual(text: string, name: string | number, sql: string): string {
+  if (text.includes('\0')) throw unbindable(name, 'text with U+0000', sql)
+  if (/[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/.test(text)) {
+    throw unbindable(name, 'text with half of a surrogate pair', sql)
+  }
+  return text
+}
+
+function unbindable(name: string | number, what: string, sql: string): Error {
+  return mismatch(sql, `the parameter ${name} is ${what}, which no column holds`)
 }
 
 function kindOf(value: unknown): string {

@@ -32,6 +32,8 @@ export class FileConnection implements ThreadConnection {
   readonly #reader: LibsqlEngine
   #writer: LibsqlEngine | null = null
   #open: 'read' | 'write' | null = null
+  /** Whether a failure has ended the transaction that is open: what came after it would be committed for itself. */
+  #isLost = false
   #isClosed = false
 
   /** Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
@@ -91,12 +93,13 @@ export class FileConnection implements ThreadConnection {
     if (kind === 'read') this.#told(() => this.#reader.exec('BEGIN'))
     else this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
     this.#open = kind
+    this.#isLost = false
   }
 
   commit(): void {
     const engine = this.#engine()
     try {
-      this.#assertBegun(engine)
+      this.#assertBegun()
       this.#told(() => patiently(this.#place.busyTimeoutMs, () => engine.exec('COMMIT')))
     } catch (error) {
       this.rollback()
@@ -132,11 +135,14 @@ export class FileConnection implements ThreadConnection {
     this.#assertUsable()
     const statement = admit(sql, parameters, true)
     const engine = this.#engine()
-    if (this.#open !== null) this.#assertBegun(engine)
-    return this.#told(
-      () => patiently(this.#open === null ? this.#place.busyTimeoutMs : 0, () => run(engine, statement)),
-      statement
-    )
+    if (this.#open === null)
+      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
+    this.#assertBegun()
+    try {
+      return run(engine, statement)
+    } catch (error) {
+      throw this.#failed(error, statement)
+    }
   }
 
   get #write(): LibsqlEngine {
@@ -150,14 +156,17 @@ export class FileConnection implements ThreadConnection {
 
   /** In the transaction for writing. */
   #inside(engine: LibsqlEngine, statement: AdmittedStatement): SqlResult {
-    this.#assertBegun(engine)
+    this.#assertBegun()
     withoutAlone(statement)
-    return this.#told(() => engine.run(statement), statement)
+    try {
+      return engine.run(statement)
+    } catch (error) {
+      throw this.#failed(error, statement)
+    }
   }
 
-  /** Some failures end the transaction: what came after one would be committed for itself. */
-  #assertBegun(engine: LibsqlEngine): void {
-    if (this.#open !== null && engine.inTransaction) return
+  #assertBegun(): void {
+    if (this.#open !== null && !this.#isLost) return
     const why = this.#open === null ? 'none is open' : 'an earlier failure has rolled it back'
     throw databaseErrors.create('DBS_TRANSACTION_ENDED', `${this.#place.file}: a transaction cannot be used: ${why}`)
   }
@@ -184,6 +193,12 @@ export class FileConnection implements ThreadConnection {
 
   #assertUsable(): void {
     if (this.#isClosed) throw databaseErrors.create('DBS_CLOSED', `${this.#place.file} is closed`)
+  }
+
+  /** In a transaction: some failures end it. */
+  #failed(error: unknown, statement: BoundStatement): Error {
+    this.#isLost = !this.#engine().inTransaction
+    return storeError(failureOf(error), this.#place.file, statement)
   }
 
   #told<A>(run: () => A, statement?: BoundStatement): A {
