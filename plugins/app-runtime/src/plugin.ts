@@ -3,6 +3,7 @@ import { databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
 import { openJobDatabase } from './database/job-database.ts'
+import { devCommand, serveInDevelopment } from './dev-command.ts'
 import { evaluateHandler, evaluateOperation } from './operations.ts'
 import { type Runner, runCommand, runProgram } from './run-command.ts'
 import {
@@ -25,11 +26,11 @@ export default definePlugin({
   requires: { compiler: languageCompiler, store: databaseStore },
   optional: { admin: kernelAdmin },
   operations: [evaluateOperation],
-  commands: [runCommand, testCommand, diffCommand, migrateCommand],
+  commands: [runCommand, devCommand, testCommand, diffCommand, migrateCommand],
   async activate(ctx, { compiler, store, admin }) {
     const runner: Runner = {
       compiler,
-      run: async (program, job, listener, signal) => {
+      run: async (program, job, listener, signal, place) => {
         const { config } = ctx
         try {
           const capabilities = grantedTo(program, config.capabilities)
@@ -38,7 +39,7 @@ export default definePlugin({
             access,
             store: answering,
             close
-          } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot)
+          } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, place)
           const whole = { program, ...job, limits, capabilities, database: access }
           return await runInThread(whole, listener, signal, answering).finally(close)
         } catch (error) {
@@ -50,7 +51,8 @@ export default definePlugin({
       evaluateOperation,
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
-    ctx.command(runCommand.command, runProgram(runner))
+    ctx.command(runCommand.command, runProgram(runner, admin))
+    ctx.command(devCommand.command, serveInDevelopment(runner, admin))
     const schema: SchemaCommandOptions = {
       compiler,
       store,

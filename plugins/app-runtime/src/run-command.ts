@@ -1,25 +1,39 @@
 import { once } from 'node:events'
-import type { LanguageCompiler, Program, ProgramText } from '@svc/contracts'
+import type { KernelAdmin, LanguageCompiler, Program, ProgramText } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
+import { type AppInput, appOptions, isApp, placeOf, servedProgram, tellServing } from './app-mode.ts'
 import type { Job, RunFailure } from './worker/job.ts'
 import type { Ending, Listener } from './worker/run-in-thread.ts'
 
 export const runCommand: CommandDescriptor = {
   command: 'run',
-  summary: 'Runs the function main of a program',
+  summary: 'Serves a program that has routes, tables or the like; runs the function main of another one',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     args: t.array(t.string(), { default: [], description: 'What main is called with.' }),
-    script: t.boolean({ default: false, description: 'Run loose statements in place of a function main.' }),
+    mode: t.enum(['auto', 'app', 'script', 'interp'], {
+      default: 'auto',
+      description:
+        'app serves the program, interp runs its function main, script its loose statements; auto finds out which.'
+    }),
+    app: t.boolean({ default: false, description: 'As --mode app.' }),
+    script: t.boolean({ default: false, description: 'As --mode script.' }),
+    interp: t.boolean({ default: false, description: 'As --mode interp.' }),
+    ...appOptions,
     seed: t.optional(t.integer({ description: 'Makes std.random give the same numbers each time.' }))
   }),
   args: ['file', 'args']
 }
 
-interface RunInput {
+type Mode = 'auto' | 'app' | 'script' | 'interp'
+
+interface RunInput extends AppInput {
   readonly file: string
   readonly args?: readonly string[]
+  readonly mode?: Mode
+  readonly app?: boolean
   readonly script?: boolean
+  readonly interp?: boolean
   readonly seed?: number
 }
 
@@ -30,25 +44,50 @@ export interface Runner {
     program: Program,
     job: Pick<Job, 'work' | 'args' | 'seed'>,
     listener: Listener,
-    signal: AbortSignal
+    signal: AbortSignal,
+    /** `memory`, or the path of a file; without it the primary database. */
+    database?: string
   ): Promise<Ending>
 }
 
 /**
- * Exit codes: 0; 1 when the file has errors, or the program failed or returned an Error; 130 when it was interrupted.
+ * Serves a program, or runs it. Exit codes: 0; 1 when the file has errors, or the program failed or returned an Error; 130 when it was interrupted.
  */
-export function runProgram(runner: Runner): CommandHandler {
+export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler {
   return async (given, io) => {
-    const { file, args = [], script = false, seed = null } = given as unknown as RunInput
-    const program = await compiled(runner.compiler, file, script, io)
+    const input = given as unknown as RunInput
+    const { file, args = [], seed = null, database } = input
+    const mode = modeOf(input)
+    if (mode === null) {
+      io.stderr.write('error: --mode, --app, --script and --interp exclude each other\n')
+      return 2
+    }
+    const program = await compiled(runner.compiler, file, mode === 'script', io)
     if (program === null) return 1
-    const ending = await runner.run(program, { work: { kind: 'run' }, args, seed }, listenerOf(io), io.signal)
+    if (mode === 'app' || (mode === 'auto' && isApp(program))) {
+      tellServing(file, io)
+      return servedProgram(file, input, admin)
+    }
+    const job = { work: { kind: 'run' as const }, args, seed }
+    const place = database === undefined ? undefined : placeOf(database)
+    const ending = await runner.run(program, job, listenerOf(io), io.signal, place)
     if (!ending.ok) return tellFailure(ending.failure, io)
     const { refused, exit } = ending.outcome
     if (refused === null) return exit ?? 0
     io.stderr.write(io.json ? `${JSON.stringify({ error: { message: refused } })}\n` : `error: ${refused}\n`)
     return 1
   }
+}
+
+/** null where several were asked for. */
+function modeOf({ mode = 'auto', app = false, script = false, interp = false }: RunInput): Mode | null {
+  const asked = new Set<Mode>()
+  if (mode !== 'auto') asked.add(mode)
+  if (app) asked.add('app')
+  if (script) asked.add('script')
+  if (interp) asked.add('interp')
+  const [first = 'auto', ...others] = asked
+  return others.length === 0 ? first : null
 }
 
 /** Output goes where a person or a pipe takes it, as fast as that does. */

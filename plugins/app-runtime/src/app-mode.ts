@@ -1,0 +1,76 @@
+import { connect } from 'node:net'
+import { resolve } from 'node:path'
+import type { KernelAdmin, Program } from '@svc/contracts'
+import { type CommandIo, type ServeInstead, t } from '@svc/plugin-sdk'
+
+export const appOptions = {
+  port: t.optional(t.integer({ minimum: 0, maximum: 65_535, description: 'Port of a program that is served.' })),
+  database: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Where its tables are: a file, or memory for an empty database that ends with it.'
+    })
+  )
+}
+
+export interface AppInput {
+  readonly port?: number
+  readonly database?: string
+}
+
+/** Plugins that a served program needs. */
+const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
+
+/** Whether a program is one that is served: it can be called from outside, or is looked at. */
+export function isApp({ module }: Program): boolean {
+  const { routes, query_fns, mutation_fns, server_fns, tables, mcp_tools, mcp_resources, functions } = module
+  const callable = [routes, query_fns, mutation_fns, server_fns, mcp_tools, mcp_resources]
+  if (callable.some(each => each.length > 0)) return true
+  if (functions.some(each => each.is_component || each.schedule_interval !== undefined)) return true
+  // Tables by themselves are as good for a program that has something to do and then ends.
+  return tables.length > 0 && !functions.some(({ name }) => name === 'main')
+}
+
+/** What a command returns to have a program served. */
+export async function servedProgram(
+  file: string,
+  { port, database }: AppInput,
+  admin: KernelAdmin | undefined,
+  more: Readonly<Record<string, unknown>> = {}
+): Promise<ServeInstead> {
+  return {
+    only: PLUGINS,
+    set: {
+      'plugins.app-runtime.program': resolve(file),
+      ...(port === undefined ? {} : { 'plugins.app-runtime.port': port }),
+      ...(database === undefined ? {} : { 'plugins.app-runtime.database': placeOf(database) }),
+      // Another svc may serve this project, or another one, on the port of the management interface.
+      ...((await isTaken(admin)) ? { 'plugins.http.port': 0 } : {}),
+      ...more
+    }
+  }
+}
+
+/** Of the terminal's folder, not of the project's. */
+export function placeOf(database: string): string {
+  return database === 'memory' ? database : resolve(database)
+}
+
+export function tellServing(file: string, io: CommandIo): void {
+  if (!io.json) io.stderr.write(`serving ${file} until Ctrl-C\n`)
+}
+
+async function isTaken(admin: KernelAdmin | undefined): Promise<boolean> {
+  const settings = admin?.settings('plugins.http') ?? []
+  const settingOf = (key: string): unknown => settings.find(each => each.key === `plugins.http.${key}`)?.value
+  const [host, port] = [settingOf('host'), settingOf('port')]
+  if (typeof host !== 'string' || typeof port !== 'number' || port === 0) return false
+  return new Promise(settle => {
+    const socket = connect({ host: host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port })
+    socket.once('connect', () => {
+      socket.destroy()
+      settle(true)
+    })
+    socket.once('error', () => settle(false))
+  })
+}

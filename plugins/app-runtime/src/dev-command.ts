@@ -1,0 +1,26 @@
+import type { KernelAdmin } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { type AppInput, appOptions, servedProgram, tellServing } from './app-mode.ts'
+import { compiled, type Runner } from './run-command.ts'
+
+export const devCommand: CommandDescriptor = {
+  command: 'dev',
+  summary: 'Serves a program, and serves it anew whenever its file is saved',
+  input: t.object({
+    file: t.string({ minLength: 1, description: 'The source file.' }),
+    ...appOptions,
+    open: t.boolean({ default: false, description: 'Show it in a browser.' })
+  }),
+  args: ['file']
+}
+
+/** Exit code 1 when the file has errors. */
+export function serveInDevelopment(runner: Runner, admin: KernelAdmin | undefined): CommandHandler {
+  return async (given, io) => {
+    const { file, open = false, ...input } = given as unknown as AppInput & { file: string; open?: boolean }
+    const program = await compiled(runner.compiler, file, false, io)
+    if (program === null) return 1
+    tellServing(file, io)
+    return servedProgram(file, input, admin, { 'plugins.app-runtime.watch': true, 'plugins.app-runtime.open': open })
+  }
+}
