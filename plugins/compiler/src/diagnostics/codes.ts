@@ -17,6 +17,9 @@ export const diagnosticCodes = {
   E0001: error('parse', 'The text does not follow the grammar.'),
   E0301: error('typecheck', 'A `match` does not take every value.'),
   E091: error('lint', 'The language has no macros.'),
+  E_EFFECT_DUPLICATE: error('typecheck', 'An effect is named twice.'),
+  E_EFFECT_PURE_CONFLICT: error('typecheck', 'A function is marked as pure and says that it has effects.'),
+  E_SM_UNKNOWN_STATE: error('typecheck', 'A transition names a state that its machine does not have.'),
   W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view is spelled as React spells it instead of in the language's own way."),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a hook of React.'),
@@ -42,6 +45,7 @@ export const diagnosticCodes = {
   'lint.search_index_unknown_table': error('lint', 'A search or vector index belongs to a table that is not declared.'),
   'lint.symbol_operator': warning('lint', '`&&` or `||` stands where the language writes `and` or `or`.'),
   'lint.table_id_column': warning('lint', 'A column is called `id`, although each row has its `_id`.'),
+  'lint.theme_contrast': warning('lint', 'A colour of a text has too little contrast to the one behind it.'),
   'parse.deprecated_get': error('parse', '`@get` stands where a route is declared.'),
   'parse.unknown_decorator': error('parse', 'No decorator has that name.'),
   'typecheck.activity.no_return_type': warning('typecheck', 'An activity does not say what it returns.'),
@@ -60,6 +64,8 @@ export const diagnosticCodes = {
   'typecheck.db.unknown_operator': error('typecheck', '`where` does not have an operator of that name.'),
   'typecheck.db.unknown_table': error('typecheck', 'There is no table of that name.'),
   'typecheck.deprecated_ident': warning('typecheck', 'A deprecated declaration is used.'),
+  'typecheck.duplicate_name': error('typecheck', 'A name is given twice where it means one thing.'),
+  'typecheck.hir.empty_name': error('hir_invariant', 'A name is empty.'),
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
   'typecheck.immutable_assign': error('typecheck', 'Something is assigned to that does not change.'),
   'typecheck.import.alias_conflict': error('typecheck', 'Two imports give one name.'),
@@ -78,6 +84,16 @@ export const diagnosticCodes = {
   'typecheck.reserved_name': error('typecheck', 'Something is called `db`, which is the database.'),
   'typecheck.return_mismatch': error('typecheck', 'A function returns another type than it says.'),
   'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.'),
+  'typecheck.rust_import.deferred': warning('typecheck', 'A crate is imported that is not built in yet.'),
+  'typecheck.rust_import.escape_hatch': warning(
+    'typecheck',
+    'A crate is imported that goes around what the language gives.'
+  ),
+  'typecheck.rust_import.internal': warning(
+    'typecheck',
+    'A crate is imported that does what the language does itself.'
+  ),
+  'typecheck.rust_import.unknown_item': error('typecheck', 'A crate does not have an item of that name.'),
   'typecheck.rust_import.unpinned': warning(
     'typecheck',
     'A crate is imported without a version, a path or a repository.'
@@ -87,19 +103,96 @@ export const diagnosticCodes = {
     '`?` stands where nothing can fail, or where the failure cannot be returned.'
   ),
   'typecheck.undefined': error('typecheck', 'Nothing has that name.'),
+  'typecheck.undefined_type': warning('typecheck', 'No type has that name.'),
   'typecheck.unknown_field': error('typecheck', 'A value has no field of that name.'),
   'typecheck.unknown_method': error('typecheck', 'A value has no method of that name.'),
+  'typecheck.unknown_std': warning('typecheck', 'The standard library has no function of that name.'),
   'typecheck.with.not_record': error('typecheck', 'The options behind `with` are no record that is written out.'),
   'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),
   'typecheck.with.option_type': warning('typecheck', 'An option behind `with` has another type.'),
   'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.'),
+  'vox/effect/missing-declaration': warning('typecheck', 'A function has an effect that it does not declare.'),
+  'vox/effect/missing-fs-decl': warning('typecheck', 'A function uses files, and does not declare the effect.'),
+  'vox/effect/missing-llm-decl': warning('typecheck', 'A function asks a model, and does not declare the effect.'),
+  'vox/effect/missing-net-decl': warning('typecheck', 'A function uses the network, and does not declare the effect.'),
+  'vox/effect/missing-random-decl': warning('typecheck', 'A function uses chance, and does not declare the effect.'),
+  'vox/effect/missing-secret-decl': warning('typecheck', 'A function uses secrets, and does not declare the effect.'),
+  'vox/effect/missing-time-decl': warning(
+    'typecheck',
+    'A function asks for the time, and does not declare the effect.'
+  ),
+  'vox/effect/pure-violation': warning(
+    'typecheck',
+    'A function that is marked as pure has an effect, itself or through what it calls.'
+  ),
+  'vox/fixture/unfilled-hole': warning('lint', 'A function is still to be written.'),
+  'vox/workflow/non-deterministic-call': warning(
+    'runtime_contract',
+    'A workflow calls something that gives something else each time.'
+  ),
   'web.machine.missing_value': error('runtime_contract', 'A transition does not say what its new state holds.'),
-  'web.machine.unknown_state': error('runtime_contract', 'A transition names a state that its machine does not have.'),
+  'web.no_value_yet': error(
+    'runtime_contract',
+    'A component shows an answer of the server that has nothing to stand for it until it is there.'
+  ),
+  'web.not_in_browser': error('runtime_contract', 'What runs in a browser needs something that only the server has.'),
   'web.route.missing_parameter': error('runtime_contract', 'A loader needs what the path of its page does not have.'),
   'web.route.missing_property': error('runtime_contract', 'A page needs what neither its path nor its loader gives.'),
   'web.route.unknown_component': error('runtime_contract', 'A page names a component that is not declared.'),
   'web.route.unknown_loader': error('runtime_contract', 'The loader of a page is no query.'),
-  'web.route.unknown_option': error('runtime_contract', 'There is no option of that name for a page.')
+  'web.route.unknown_option': error('runtime_contract', 'There is no option of that name for a page.'),
+  'web_ir_validate.behavior.required_state_without_initial': error('runtime_contract', 'A state has no first value.'),
+  'web_ir_validate.dom.arena_too_large': error('runtime_contract', 'The views of a module have too many nodes.'),
+  'web_ir_validate.dom.id_oob': error('runtime_contract', 'A node of a view names one that is not there.'),
+  'web_ir_validate.interop.empty_component': error('runtime_contract', 'A component of React has no name.'),
+  'web_ir_validate.interop.empty_escape_expr': error('runtime_contract', 'A piece of TypeScript is empty.'),
+  'web_ir_validate.interop.empty_escape_reason': error(
+    'runtime_contract',
+    'A piece of TypeScript does not say why it is there.'
+  ),
+  'web_ir_validate.interop.empty_external_specifier': error(
+    'runtime_contract',
+    'A function of TypeScript does not say which module has it.'
+  ),
+  'web_ir_validate.interop.empty_import_source': error(
+    'runtime_contract',
+    'A component of React does not say where it comes from.'
+  ),
+  'web_ir_validate.island.empty_prop_key': error('runtime_contract', 'A property of an island has no name.'),
+  'web_ir_validate.route.duplicate_contract_id': error(
+    'runtime_contract',
+    'Two pages have one id, because there are two `routes` blocks.'
+  ),
+  'web_ir_validate.route.duplicate_loader_id': error('runtime_contract', 'Two routes have one id.'),
+  'web_ir_validate.route.empty_loader_contract': error('runtime_contract', 'A route has no contract.'),
+  'web_ir_validate.route.empty_loader_id': error('runtime_contract', 'A route has no id.'),
+  'web_ir_validate.route.empty_mutation_name': error('runtime_contract', 'A mutation has no name.'),
+  'web_ir_validate.route.empty_mutation_payload_type': error(
+    'runtime_contract',
+    'A mutation does not say what it takes.'
+  ),
+  'web_ir_validate.route.empty_server_export_path': error('runtime_contract', 'A function of the server has no path.'),
+  'web_ir_validate.route.empty_server_fn_name': error('runtime_contract', 'A function of the server has no name.'),
+  'web_ir_validate.route.empty_server_signature': error(
+    'runtime_contract',
+    'A function of the server has no signature.'
+  ),
+  'web_ir_validate.scheduled.empty_interval': error(
+    'runtime_contract',
+    'A scheduled function does not say how often it runs.'
+  ),
+  'web_ir_validate.scheduled.empty_name': error('runtime_contract', 'A scheduled function has no name.'),
+  'web_ir_validate.style.duplicate_property_in_rule': error(
+    'runtime_contract',
+    'A rule of a style declares a property twice.'
+  ),
+  'web_ir_validate.style.empty_declarations': error('runtime_contract', 'A rule of a style declares nothing.'),
+  'web_ir_validate.style.empty_property': error('runtime_contract', 'A declaration of a style has no property.'),
+  'web_ir_validate.style.specificity_conflict': error(
+    'runtime_contract',
+    'Two rules for one class differ in their specificity.'
+  ),
+  'web_ir_validate.style.unknown_property': error('runtime_contract', 'CSS has no property of that name.')
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type DiagnosticCode = keyof typeof diagnosticCodes

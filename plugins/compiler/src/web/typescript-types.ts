@@ -46,6 +46,8 @@ export class TypeScriptTypes {
     }
     if ('Named' in type) return this.#named(type.Named, imports, scope)
     const [name, args] = type.Generic
+    // The table of an ID is not part of its type.
+    if (name === 'Id') return 'number'
     return this.#generic(name, args.map(inner), imports, scope)
   }
 
@@ -77,8 +79,6 @@ export class TypeScriptTypes {
       case 'Map':
       case 'map':
         return `Readonly<Record<string, ${second ?? 'any'}>>`
-      case 'Id':
-        return 'number'
       case 'Tensor':
         return 'readonly number[]'
       default: {

@@ -92,8 +92,8 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
   #transition(transition: Transition): string {
     const { event, from, fromArgs, target, params } = transition
     const isAny = from.text === 'any' || from.text === '_'
-    const source = isAny ? undefined : this.#state(from.text, from)
-    const goal = this.#state(target.text, target)
+    const source = isAny ? undefined : this.#state(from.text)
+    const goal = this.#state(target.text)
     if ((!isAny && source === undefined) || goal === undefined) return ''
     const names = new Map(params.map(param => [param.name.text, `event.${param.name.text}`]))
     for (const [index, bound] of (fromArgs ?? []).entries()) {
@@ -114,13 +114,8 @@ export function is${pascalCase(name)}Done(${terminal.length === 0 ? '_state' : '
     return `  if (${condition.join(' && ')}) return ${result}\n`
   }
 
-  #state(name: string, at: Transition['from']): MachineState | undefined {
-    const found = this.#states.find(state => state.name.text === name)
-    if (found === undefined) {
-      const machine = this.#machine.name.text
-      this.diagnostics.push(diagnostic('web.machine.unknown_state', `\`${machine}\` has no state \`${name}\``, at))
-    }
-    return found
+  #state(name: string): MachineState | undefined {
+    return this.#states.find(state => state.name.text === name)
   }
 
   /** A name that is bound, or a literal. */

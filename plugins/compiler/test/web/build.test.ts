@@ -1,0 +1,223 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runBuild } from '../../src/build-command.ts'
+import { build, builder, filesIn, run } from './building.ts'
+
+const SMALL = `type Point { x: int y: int }
+
+@query
+fn origin() to Point { { x: 0, y: 0 } }
+`
+
+function small(t: Test, text = SMALL): { file: string; out: string } {
+  const folder = t.testdir({ 'app.vox': text })
+  return { file: join(folder, 'app.vox'), out: join(folder, 'web') }
+}
+
+t.test('a build writes what the program has, and says so', async t => {
+  const { file, out } = small(t)
+  const { code, out: told, err } = await build(file, out)
+  t.equal(code, 0)
+  t.same(Object.keys(filesIn(out)), [
+    '.vox-build.json',
+    'openapi.json',
+    'schemas.ts',
+    'types.ts',
+    'vox-app-contract.json',
+    'vox-client.ts',
+    'vox-tanstack-query.tsx'
+  ])
+  t.match(told, `wrote ${join(out, 'types.ts')}\n`)
+  t.equal(err, `built ${out}: 6 files, 6 of them new or changed\n`)
+})
+
+t.test('as JSON it tells the folder and what became of each file', async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  writeFileSync(file, SMALL.replaceAll('y:', 'z:'))
+  const { out: told } = await run(runBuild(builder()), { file, out }, true)
+  t.same(JSON.parse(told), {
+    folder: out,
+    written: ['openapi.json', 'schemas.ts', 'types.ts'],
+    unchanged: ['vox-app-contract.json', 'vox-client.ts', 'vox-tanstack-query.tsx'],
+    removed: [],
+    kept: []
+  })
+})
+
+t.test('the same program gives the same bytes, and leaves the files of the last build alone', async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  const [before, times] = [filesIn(out), statSync(join(out, 'types.ts')).mtimeMs]
+  t.match((await build(file, out)).err, '6 files, 0 of them new or changed')
+  t.same(filesIn(out), before)
+  t.equal(statSync(join(out, 'types.ts')).mtimeMs, times)
+  await build(file, `${out}2`)
+  t.same(filesIn(`${out}2`), before)
+})
+
+t.test('files that the program no longer has are removed, but not when somebody changed them', async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  writeFileSync(join(out, 'schemas.ts'), '// mine now\n')
+  writeFileSync(file, 'fn main() { print("nothing else") }\n')
+  const { out: told } = await build(file, out)
+  t.same(Object.keys(filesIn(out)), ['.vox-build.json', 'schemas.ts', 'vox-app-contract.json'])
+  t.match(told, `removed ${join(out, 'types.ts')}\n`)
+  t.match(told, `kept ${join(out, 'schemas.ts')}, which was changed since it was built\n`)
+})
+
+t.test('a file of somebody else is never overwritten, and then nothing is', async t => {
+  const { file, out } = small(t)
+  mkdirSync(out)
+  writeFileSync(join(out, 'types.ts'), '// mine\n')
+  const { code, err } = await build(file, out)
+  t.equal(code, 1)
+  t.match(err, `${join(out, 'types.ts')} is in the place of a file that the build would write`)
+  t.same(filesIn(out), { 'types.ts': '// mine\n' })
+})
+
+t.test('a program with errors changes nothing', async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  const before = filesIn(out)
+  writeFileSync(file, SMALL.replace('to Point', 'to str'))
+  const failed = await build(file, out)
+  t.equal(failed.code, 1)
+  t.match(failed.err, 'error[typecheck.return_mismatch]')
+  t.match(failed.err, `built nothing: ${file} has 1 error\n`)
+  t.same(filesIn(out), before)
+  const { out: json, code } = await run(runBuild(builder()), { file, out }, true)
+  t.equal(code, 1)
+  t.match(JSON.parse(json), [{ error_code: 'typecheck.return_mismatch' }])
+})
+
+t.test(
+  'a folder that cannot be written is as it was',
+  { skip: process.getuid?.() === 0 && 'root may write' },
+  async t => {
+    const { file, out } = small(t)
+    await build(file, out)
+    const before = filesIn(out)
+    writeFileSync(file, `${SMALL}\n@query\nfn more() to int { 1 }\n`)
+    chmodSync(out, 0o555)
+    const { code, err } = await build(file, out)
+    chmodSync(out, 0o755)
+    t.equal(code, 1)
+    t.match(err, 'cannot be written')
+    t.same(filesIn(out), before)
+  }
+)
+
+t.test('what fails half-way is taken back', async t => {
+  const { file, out } = small(t)
+  await build(file, out)
+  const before = filesIn(out)
+  writeFileSync(file, `${SMALL.replaceAll('Point', 'Place')}\nenv a { base "debian" }\n`)
+  // A folder in the place of the last file makes the last step impossible.
+  rmSync(join(out, 'vox-app-contract.json'))
+  mkdirSync(join(out, 'vox-app-contract.json', 'in-the-way'), { recursive: true })
+  const { code, err } = await build(file, out)
+  t.equal(code, 1)
+  t.match(err, 'nothing was changed')
+  const { 'vox-app-contract.json': _, ...others } = before
+  t.same(filesIn(out), others)
+})
+
+t.test('a list that somebody broke or forged gives no power over other files', async t => {
+  const { file, out } = small(t)
+  const precious = join(out, '..', 'precious.txt')
+  writeFileSync(precious, 'precious')
+  mkdirSync(out)
+  const hash = '6ac9ba0b4b9e1c4b0f8ae4ce2c8fd5b8bc8ee3c7e5d5c3a0c1f4a3b5d6e7f8a9'
+  const forged = { schema_version: 1, files: { '../precious.txt': hash, '/etc/hostname': hash } }
+  for (const list of ['{ "files": ', JSON.stringify(forged), '[]', 'null']) {
+    writeFileSync(join(out, '.vox-build.json'), list)
+    t.equal((await build(file, out)).code, 0)
+    t.equal(readFileSync(precious, 'utf8'), 'precious')
+    rmSync(out, { recursive: true })
+    mkdirSync(out)
+  }
+})
+
+t.test('the scaffold is written once and belongs to the user', async t => {
+  const { file, out } = small(t)
+  await build(file, out, { scaffold: true })
+  const scaffold = ['app/App.tsx', 'app/components.json', 'app/globals.css', 'app/main.tsx', 'index.html']
+  for (const path of [...scaffold, 'package.json', 'tsconfig.json', 'vite.config.ts']) {
+    t.ok(existsSync(join(out, path)), path)
+  }
+  writeFileSync(join(out, 'app/App.tsx'), '// mine\n')
+  rmSync(join(out, 'index.html'))
+  await build(file, out, { scaffold: true })
+  t.equal(readFileSync(join(out, 'app/App.tsx'), 'utf8'), '// mine\n')
+  t.ok(existsSync(join(out, 'index.html')), 'what is missing is written')
+  rmSync(join(out, 'index.html'))
+  await build(file, out)
+  t.notOk(existsSync(join(out, 'index.html')), 'without the scaffold nothing is missing')
+  t.ok(existsSync(join(out, 'app/main.tsx')), 'and nothing is removed')
+  await build(file, out, {}, { scaffold: true })
+  t.ok(existsSync(join(out, 'index.html')), 'the setting asks for it as well')
+})
+
+t.test('the environment and the project must agree on the layout', async t => {
+  const { file, out } = small(t)
+  const { code, err } = await build(file, out, {}, { tanstackStart: true, projectTanstackStart: false })
+  t.equal(code, 1)
+  t.match(err, 'SVC_WEB_TANSTACK_START is true, and tanstack_start of [web] is false')
+  t.notOk(existsSync(out))
+  for (const settings of [{ tanstackStart: true }, { projectTanstackStart: true }]) {
+    rmSync(out, { recursive: true, force: true })
+    await build(file, out, { scaffold: true }, settings)
+    for (const path of ['src/routes/__root.tsx', 'src/routes/index.tsx', 'src/router.tsx', 'src/routeTree.gen.ts']) {
+      t.ok(existsSync(join(out, path)), path)
+    }
+  }
+  await build(file, out, {}, { tanstackStart: false, projectTanstackStart: false })
+})
+
+t.test('a library is a package, and no application', async t => {
+  const text = `${SMALL}\ncomponent Dot(at: Point) { view: <p>"."</p> }\nroutes { "/" to Dot with loader: origin }\n`
+  const { file, out } = small(t, text)
+  await build(file, out, { mode: 'library', scaffold: true }, { express: true })
+  const files = filesIn(out)
+  t.notOk(files['routes.manifest.ts'] ?? files['server.ts'] ?? files['app/main.tsx'])
+  t.match(JSON.parse(files['package.json'] ?? ''), {
+    name: 'app',
+    exports: { '.': './index.ts' },
+    peerDependencies: { '@tanstack/react-query': String, react: String, zod: String }
+  })
+  t.equal(
+    files['index.ts'],
+    `// Generated from app.vox by svc build; the next build writes it anew.
+
+export * from './types'
+export * from './schemas'
+export * as client from './vox-client'
+export * as hooks from './vox-tanstack-query'
+export { Dot } from './Dot'
+`
+  )
+  t.same(JSON.parse(files['routes.manifest.json'] ?? '').routes, [
+    { path: '/', component: 'Dot', loader: 'origin', pending: null, error: null, children: [] }
+  ])
+})
+
+t.test('the web IR stands beside the other files when it is asked for', async t => {
+  const { file, out } = small(t)
+  await build(file, out, { emit_ir: true })
+  t.equal(filesIn(out)['web-ir.v1.json'], '{}\n')
+  await build(file, out)
+  t.notOk(filesIn(out)['web-ir.v1.json'])
+})
+
+t.test('a folder stands for its program where it has one alone', async t => {
+  const { file, out } = small(t)
+  const folder = join(file, '..')
+  t.equal((await build(folder, out)).code, 0)
+  writeFileSync(join(folder, 'other.vox'), SMALL)
+  const { code, err } = await build(folder, out)
+  t.equal(code, 1)
+  t.match(err, `${folder} is a folder with 2 source files`)
+})

@@ -1,0 +1,104 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
+import { type Builder, type BuildSettings, runBuild } from '../../src/build-command.ts'
+import { checkFile } from '../../src/compile.ts'
+import { readSources } from '../../src/source-files.ts'
+import type { EmittedComponents } from '../../src/web/emit-project.ts'
+import { TypeImports } from '../../src/web/typescript-types.ts'
+import { componentsOf, itemsOf, type WebModule } from '../../src/web/web-module.ts'
+
+const options = { allowComponentFunctions: false, suppressHookLints: false, script: false }
+
+const SETTINGS: BuildSettings = {
+  scaffold: false,
+  express: false,
+  tanstackStart: undefined,
+  projectTanstackStart: undefined,
+  v0ApiUrl: undefined
+}
+
+export function builder(settings: Partial<BuildSettings> = {}): Builder {
+  return {
+    read: paths => readSources(paths, false),
+    check: async file => checkFile(file, options),
+    settings: () => ({ ...SETTINGS, ...settings }),
+    components: namedComponents,
+    webIr: () => '{}\n'
+  }
+}
+
+/** Components that show their name: what stands around them is built here. */
+function namedComponents({ module, types }: WebModule): EmittedComponents {
+  const islands = new Set(itemsOf(module, 'Island').map(({ name }) => name.text))
+  const components = [...componentsOf(module)].filter(([name]) => !islands.has(name))
+  const files = components.map(([name, properties]) => {
+    const imports = new TypeImports()
+    const members = properties.map(property => {
+      return `readonly ${property.name}${property.isOptional ? '?' : ''}: ${types.print(property.type, imports)}`
+    })
+    const lines = imports
+      .lines()
+      .map(line => `${line}\n`)
+      .join('')
+    const head = `export function ${name}(_props: { ${members.join('; ')} })`
+    return { path: `${name}.tsx`, text: `${lines}${head} {\n  return <p>${name}</p>\n}\n` }
+  })
+  return { files, diagnostics: [] }
+}
+
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+export async function run(command: CommandHandler, input: Record<string, unknown>, json = false): Promise<Ran> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+  const io: CommandIo = { stdin, stdout, stderr, json, signal: new AbortController().signal }
+  const code = await command(input, io)
+  stdout.end()
+  stderr.end()
+  return { code: typeof code === 'number' ? code : 0, out: await text(stdout), err: await text(stderr) }
+}
+
+export async function build(
+  file: string,
+  out: string,
+  input: Record<string, unknown> = {},
+  settings: Partial<BuildSettings> = {}
+): Promise<Ran> {
+  return await run(runBuild(builder(settings)), { file, out, ...input })
+}
+
+/** Texts of all files below a folder, by their path, without what was installed. */
+export function filesIn(folder: string): Record<string, string> {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
+  const files = entries
+    .filter(entry => entry.isFile())
+    .map(entry => relative(folder, join(entry.parentPath, entry.name)))
+    .filter(path => !path.startsWith('node_modules'))
+  return Object.fromEntries(files.sort().map(path => [path, readFileSync(join(folder, path), 'utf8')]))
+}
+
+const ROOT = new URL('../../../..', import.meta.url).pathname
+const OWN = new URL('../../node_modules', import.meta.url).pathname
+
+/** Packages of this repository as if `npm install` had put them into a folder. */
+export function install(folder: string): void {
+  const shared = ['zod', 'vite', '@types/react', '@types/react-dom', '@vitejs/plugin-react']
+  const tanstack = ['@tanstack/react-query', '@tanstack/react-router']
+  const places = [
+    ...['react', 'react-dom'].map(name => [name, join(OWN, name)] as const),
+    ...[...shared, ...tanstack].map(name => [name, join(ROOT, 'node_modules', name)] as const)
+  ]
+  for (const [name, place] of places) {
+    const link = join(folder, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(place, link)
+  }
+}
+
+export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { build, filesIn, install, TYPESCRIPT } from './building.ts'
+
+const exec = promisify(execFile)
+
+/** What TypeScript finds in a folder, with all of its checks. */
+async function typeCheck(folder: string): Promise<string> {
+  const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
+  return await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder, ...strict], { cwd: folder }).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout
+  )
+}
+
+function rich(t: Test): { file: string; out: string } {
+  const folder = t.testdir({ 'vox.tokens.json': '{"color": {"brand": "#06c"}}' })
+  copyFileSync(new URL('rich.vox', import.meta.url), join(folder, 'rich.vox'))
+  return { file: join(folder, 'rich.vox'), out: join(folder, 'web') }
+}
+
+t.test('an application with everything is right for a strict TypeScript', async t => {
+  const { file, out } = rich(t)
+  t.equal((await build(file, out, { scaffold: true })).code, 0)
+  install(out)
+  writeFileSync(join(out, 'uses.ts'), USES)
+  t.equal(await typeCheck(out), '')
+})
+
+t.test('so is a library, and the layout that a server renders', async t => {
+  const { file, out } = rich(t)
+  const app = join(out, '..', 'start')
+  await build(file, out, { mode: 'library' })
+  await build(file, app, { scaffold: true }, { tanstackStart: true })
+  for (const folder of [out, app]) install(folder)
+  writeFileSync(join(out, 'tsconfig.json'), filesIn(app)['tsconfig.json'] ?? '')
+  t.equal(await typeCheck(out), '')
+  const found = await typeCheck(app)
+  // The server's own package is not among those of this repository.
+  t.same(
+    found.split('\n').filter(line => line !== '' && !line.includes("'@tanstack/react-start/plugin/vite'")),
+    []
+  )
+})
+
+/** Types that are as narrow as the program's: a mistake on each line with a comment. */
+const USES = `import { nextOrder, Order } from './state_machines'
+import type { NewNote, Note } from './schema'
+import { KindSchema, NoteSchema } from './schemas'
+import { Branch, type Kind, Leaf, Linked, Plain, Todo, type Tree } from './types'
+import { Urls } from './urls'
+import * as client from './vox-client'
+import { useAddNote, useNotes } from './vox-tanstack-query'
+
+export const tree: Tree<number> = Branch(1, Leaf, Branch(2, Leaf, Leaf))
+export const kinds: readonly Kind[] = [Plain, Todo('today', false), Linked(7, null)]
+export const insert: NewNote = { title: 'a', rank: 1, price: '1.50', tags: [], kind: Plain }
+export const row: Note = { ...insert, _id: 1, body: null }
+export const checked: Note = NoteSchema.parse(row)
+export const url: string = Urls.Note(7, 'comments') + Urls.Home()
+export const state: Order | null = nextOrder(Order.Paid(3), { _tag: 'ship', carrier: 'by foot' })
+
+export function due(kind: Kind): string {
+  switch (kind._tag) {
+    case 'Plain':
+      return ''
+    case 'Todo':
+      return kind.due
+    case 'Linked':
+      return String(kind.to)
+  }
+}
+
+export async function calls(): Promise<string> {
+  const found: readonly Note[] = await client.notes()
+  await client.notes(3, null)
+  const one: Note | null = await client.note(1)
+  const id: number = await client.add_note('title')
+  const nothing: void = await client.remove_note(id)
+  // @ts-expect-error a number is no title
+  await client.add_note(1)
+  // @ts-expect-error an alternative has the fields of its case alone
+  await client.describe({ _tag: 'Leaf', value: 1 }, { first: 'a', second: { x: 1, y: 2 } })
+  // @ts-expect-error a column has a type
+  found[0]?.title.toFixed()
+  // @ts-expect-error there may be no row
+  one.title
+  return String(nothing) + (await client.delete_('a', 1))
+}
+
+export function Hooks() {
+  const { data } = useNotes(10, null)
+  const { mutate } = useAddNote()
+  // @ts-expect-error a title is missing
+  mutate({ body: 'b' })
+  return data?.map(each => each.title).join()
+}
+
+// @ts-expect-error a decimal is a text, so that it stays exact
+export const price: number = row.price
+export const schema = KindSchema
+`

@@ -1,0 +1,304 @@
+import { once } from 'node:events'
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { build, filesIn } from './building.ts'
+
+async function built(t: Test, source: string, others: Record<string, string> = {}, settings = {}) {
+  const folder = t.testdir({ 'app.vox': source, ...others })
+  const out = join(folder, 'web')
+  const ran = await build(join(folder, 'app.vox'), out, {}, settings)
+  return { ...ran, folder: out, files: existsSync(out) ? filesIn(out) : {} }
+}
+
+async function listen(t: Test, answer: (request: IncomingMessage, body: string) => [number, string]): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    text(request).then(body => {
+      const [status, content] = answer(request, body)
+      response.writeHead(status, { 'content-type': 'application/json' }).end(content)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+t.test('the client sends JSON in sorted keys or as a body, and gives what was answered', async t => {
+  const source = `
+type Shape =
+    | Dot
+    | Round(radius: float)
+
+@query
+fn find(word: str, after: int = 0, shape: Shape) to List[str] { [word] }
+
+@mutation
+fn add(word: str, note: Option[str]) to Result[int] { Ok(1) }
+
+@server
+fn nothing() to Unit { Unit }
+`
+  const { folder } = await built(t, source)
+  const seen: unknown[] = []
+  const url = await listen(t, (request, body) => {
+    seen.push([request.method, request.url, body, request.headers.authorization])
+    if (request.url === '/api/nothing') return [200, 'null']
+    return request.method === 'GET' ? [200, '["a"]'] : [200, '7']
+  })
+  const client = await import(join(folder, 'vox-client.ts'))
+  client.voxClient.baseUrl = url
+  let changes = 0
+  client.voxClient.onChange.add(() => changes++)
+  t.same(await client.find('ä&b', undefined, { _tag: 'Dot' }), ['a'])
+  t.equal(changes, 0)
+  client.voxClient.headers.authorization = 'Bearer x'
+  t.equal(await client.add('w', null), 7)
+  t.equal(await client.nothing(), null)
+  t.equal(changes, 2)
+  const shape = encodeURIComponent('{"_tag":"Dot"}')
+  t.same(seen, [
+    ['GET', `/api/query/find?shape=${shape}&word=${encodeURIComponent('"ä&b"')}`, '', undefined],
+    ['POST', '/api/mutation/add', '{"word":"w","note":null}', 'Bearer x'],
+    ['POST', '/api/nothing', '{}', 'Bearer x']
+  ])
+})
+
+t.test('what is not answered with a value is an ApiError with its status and code', async t => {
+  const { folder } = await built(t, '@query\nfn a() to int { 1 }\n@mutation\nfn b() to int { 1 }\n')
+  const answers: [number, string][] = [
+    [500, '{"error": "no room", "code": "FULL"}'],
+    [502, '<html>'],
+    [200, '<html>'],
+    [404, '']
+  ]
+  const url = await listen(t, () => answers.shift() as [number, string])
+  const { a, ApiError, b, voxClient } = await import(join(folder, 'vox-client.ts'))
+  voxClient.baseUrl = url
+  let changes = 0
+  voxClient.onChange.add(() => changes++)
+  await t.rejects(b(), { name: 'ApiError', message: 'no room', status: 500, code: 'FULL' })
+  t.equal(changes, 0, 'what failed changed nothing')
+  await t.rejects(a(), { message: '/api/query/a answered with 502', status: 502, code: null, body: '<html>' })
+  await t.rejects(a(), { status: 200 })
+  await t.rejects(a(), { status: 404, message: '/api/query/a answered with 404' })
+  voxClient.baseUrl = 'http://127.0.0.1:1'
+  const failed = await a().catch((error: unknown) => error)
+  t.ok(failed instanceof ApiError)
+  t.match(failed, { status: 0, message: /cannot be reached/ })
+})
+
+t.test('machines move where they may, and know where they end', async t => {
+  const { folder } = await built(t, readFileSync(new URL('rich.vox', import.meta.url), 'utf8'))
+  const { isOrderDone, nextOrder, Order } = await import(join(folder, 'state_machines.ts'))
+  const paid = nextOrder(Order.Open, { _tag: 'pay', amount: 5 })
+  t.same(paid, { _tag: 'Paid', amount: 5 })
+  t.same(nextOrder(paid, { _tag: 'ship', carrier: 'c' }), { _tag: 'Shipped', carrier: 'c', amount: 5 })
+  t.equal(nextOrder(Order.Open, { _tag: 'ship', carrier: 'c' }), null)
+  t.same(nextOrder(paid, { _tag: 'cancel' }), Order.Cancelled)
+  t.ok(isOrderDone(Order.Cancelled))
+  t.notOk(isOrderDone(paid))
+})
+
+t.test('addresses encode what they are given', async t => {
+  const { folder } = await built(t, 'url U {\n home\n task_list(owner: str, ?tab: str, ?page: int)\n}\n')
+  const { U } = await import(join(folder, 'urls.ts'))
+  t.equal(U.home(), '/')
+  t.equal(U.task_list('a/b'), '/task-list/a%2Fb')
+  t.equal(U.task_list('x', undefined, 2), '/task-list/x?page=2')
+  t.equal(U.task_list('x', 'a&b', 2), '/task-list/x?tab=a%26b&page=2')
+})
+
+t.test('activities do what they are bound to, and say so when they are not', async t => {
+  const { folder } = await built(t, 'activity pay(amount: int) to Result[str] { Ok("paid") }\n')
+  const { bindActivities, pay } = await import(join(folder, 'activities.ts'))
+  await t.rejects(pay(1), { message: 'the activity pay does nothing here: call bindActivities first' })
+  bindActivities({ pay: async (amount: number) => ({ _tag: 'Ok', value: `${amount}` }) })
+  t.same(await pay(3), { _tag: 'Ok', value: '3' })
+})
+
+t.test('tokens become variables, and refuse what would be more than a value', async t => {
+  const program = 'fn main() { print("a") }\n'
+  const tokens = {
+    color: { brand: '#06c', textOnBrand: { $value: '#fff', $type: 'color' }, link: '{color.brand}' },
+    space: { 2: 8, large: { value: '2rem' } }
+  }
+  const { files } = await built(t, program, { 'vox.tokens.json': JSON.stringify(tokens) })
+  t.equal(
+    files['vox-tokens.css'],
+    `/* Generated from vox.tokens.json by svc build; the next build writes it anew. */
+
+:root {
+  --color-brand: #06c;
+  --color-text-on-brand: #fff;
+  --color-link: var(--color-brand);
+  --space-2: 8;
+  --space-large: 2rem;
+}
+`
+  )
+  for (const [text, why] of [
+    ['{', 'has no design tokens'],
+    ['[1]', 'it is no object'],
+    ['{"a": "red; } body { display: none"}', 'a has a character that no value of CSS has'],
+    ['{"a": {"b": [1]}}', 'a.b is no text or number']
+  ] as const) {
+    const { code, err } = await built(t, program, { 'vox.tokens.json': text })
+    t.equal(code, 1)
+    t.match(err, why)
+  }
+})
+
+t.test('each environment is a Dockerfile', async t => {
+  const source = `env small {
+    base "alpine:3.22"
+    packages ["git"]
+    env GREETING = "a \\"b\\""
+    run "echo hi"
+    volumes ["/data"]
+    cmd "svc run app.vox"
+}
+
+env plain {
+    expose [3000, 3001]
+}
+`
+  const { files } = await built(t, source)
+  const head = '# Generated from app.vox by svc build; the next build writes it anew.\n'
+  t.equal(
+    files['Dockerfile.small'],
+    `${head}FROM alpine:3.22
+RUN apk add --no-cache git
+ENV GREETING="a \\"b\\""
+RUN echo hi
+VOLUME ["/data"]
+CMD svc run app.vox
+`
+  )
+  t.equal(files['Dockerfile.plain'], `${head}FROM debian:stable-slim\nEXPOSE 3000\nEXPOSE 3001\n`)
+})
+
+t.test('pages name what there is, or the build says what is missing', async t => {
+  const parts =
+    '@query\nfn rows() to List[int] { [1] }\n@mutation\nfn write() to int { 1 }\ncomponent Page(n: int) { view: <p>"a"</p> }\n'
+  for (const [routes, code] of [
+    ['"/" to Nowhere', 'web.route.unknown_component'],
+    ['"/" to Page with loader: write', 'web.route.unknown_loader'],
+    ['"/:n" to Page with pending: Nowhere', 'web.route.unknown_component'],
+    ['"/" to Page', 'web.route.missing_property'],
+    ['"/" to Page with loader: rows', 'web.route.missing_property'],
+    ['"/:n" to Page with speed: rows', 'web.route.unknown_option'],
+    ['not_found: Nowhere', 'web.route.unknown_component']
+  ] as const) {
+    const { code: exit, err, folder } = await built(t, `${parts}routes { ${routes} }\n`)
+    t.equal(exit, 1, routes)
+    t.match(err, `error[${code}]`, routes)
+    t.notOk(existsSync(folder), routes)
+  }
+  const holds = 'state_machine M {\n state A\n state B(n: int)\n on go from A -> B\n}\n'
+  t.match((await built(t, holds)).err, 'error[web.machine.missing_value]')
+})
+
+const V0 = '@v0 "abc" Card { title: str }\n'
+
+t.test('components from v0 are fetched once, from where the setting says', async t => {
+  const card = 'export function Card({ title }: { title: string }) {\n  return <p>{title}</p>\n}\n'
+  const asked: (string | undefined)[] = []
+  const url = await listen(t, ({ url: path }) => {
+    asked.push(path)
+    return [200, JSON.stringify({ name: 'card', files: [{ path: 'card.tsx', content: card }] })]
+  })
+  const { folder, files } = await built(t, V0, {}, { v0ApiUrl: `${url}/registry/` })
+  t.equal(files['Card.tsx'], card)
+  t.same(asked, ['/registry/abc'])
+  writeFileSync(join(folder, 'Card.tsx'), `${card}// mine\n`)
+  await build(join(folder, '..', 'app.vox'), folder, {}, { v0ApiUrl: url })
+  t.equal(asked.length, 1)
+  t.match(filesIn(folder)['Card.tsx'], '// mine')
+})
+
+t.test('without an address nothing is fetched; with one it takes the place of the placeholder', async t => {
+  const { folder, files } = await built(t, V0)
+  t.match(files['Card.tsx'], 'export function Card')
+  const url = await listen(t, () => [200, 'export const Card = () => null\n'])
+  await build(join(folder, '..', 'app.vox'), folder, {}, { v0ApiUrl: url })
+  t.equal(filesIn(folder)['Card.tsx'], 'export const Card = () => null\n')
+})
+
+t.test('what cannot be fetched, or is something else, builds nothing', async t => {
+  for (const [answer, code] of [
+    [[404, ''], 'status 404'],
+    [[200, 'export default function Other() {}'], 'does not export `Card`'],
+    [[200, '{"files": []}'], 'is a registry item without a file']
+  ] as const) {
+    const url = await listen(t, () => [...answer])
+    const { code: exit, err, folder } = await built(t, V0, {}, { v0ApiUrl: url })
+    t.equal(exit, 1)
+    t.match(err, code)
+    t.notOk(existsSync(folder))
+  }
+  t.match((await built(t, V0, {}, { v0ApiUrl: 'http://127.0.0.1:1' })).err, 'cannot be fetched')
+})
+
+t.test('the contract and the OpenAPI document name every route', async t => {
+  const folder = t.testdir({})
+  copyFileSync(new URL('rich.vox', import.meta.url), join(folder, 'rich.vox'))
+  await build(join(folder, 'rich.vox'), join(folder, 'web'))
+  const files = filesIn(join(folder, 'web'))
+  const contract = JSON.parse(files['vox-app-contract.json'] ?? '')
+  t.equal(contract.schema_version, 2)
+  t.same(contract.mutation_fns[0], {
+    name: 'add_note',
+    route_path: '/api/mutation/add_note',
+    params: [
+      { name: 'title', type: 'string', required: true },
+      { name: 'body', type: 'string | null', required: false }
+    ],
+    return_type: 'Result<number>',
+    method: 'POST',
+    wraps_db_transaction: true
+  })
+  t.same(
+    contract.client_routes.routes[1].children.map(({ path }: { path: string }) => path),
+    ['/notes/:id', '/notes/search']
+  )
+  t.same(contract.islands, [
+    {
+      name: 'Chart',
+      props: [
+        { name: 'values', required: true },
+        { name: 'label', required: false }
+      ]
+    }
+  ])
+  t.same(contract.server_config, {
+    bind_host: '127.0.0.1',
+    default_port: 3000,
+    port_env_var: 'SVC_PORT',
+    dev_proxy_env_var: 'SVC_SSR_DEV_URL',
+    static_assets_embed_dir: 'public/'
+  })
+  const { openapi, paths, components } = JSON.parse(files['openapi.json'] ?? '')
+  t.equal(openapi, '3.1.0')
+  t.same(Object.keys(paths), [
+    '/api/query/notes',
+    '/api/query/note',
+    '/api/query/page',
+    '/api/query/delete',
+    '/api/mutation/add_note',
+    '/api/mutation/remove_note',
+    '/api/mutation/touch',
+    '/api/describe',
+    '/api/anything',
+    '/feeds/{name}',
+    '/hooks/{id}'
+  ])
+  t.same(components.schemas.Kind.oneOf[1], {
+    type: 'object',
+    properties: { _tag: { const: 'Todo' }, due: { type: 'string' }, done: { type: 'boolean' } },
+    required: ['_tag', 'due', 'done']
+  })
+})
