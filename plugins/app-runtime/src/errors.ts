@@ -19,6 +19,7 @@ export const runErrors = errorTable({
   RUN_HTTP_FAILED: { message: 'A request to another server had no answer.', status: 502 },
   RUN_INDEX: { message: 'A list, a text or a record does not have what was asked of it.', status: 422 },
   RUN_LIVE_GONE: { message: 'Changes that a client has not seen are no longer written down.', status: 410 },
+  RUN_LIVE_SLOW: { message: 'A client reads more slowly than it is told of changes.', status: 503 },
   RUN_LIVE_UNKNOWN: { message: 'A program announces nothing under the name that was asked for.', status: 404 },
   RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
   RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },

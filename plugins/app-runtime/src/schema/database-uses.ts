@@ -11,15 +11,15 @@ export function databaseUses(root: unknown): DatabaseUses {
   const operations: HirDbTableOp[] = []
   const calls = new Set<string>()
   const waiting: unknown[] = [root]
-  while (waiting.length > 0) {
-    const node = waiting.pop()
+  // The list grows while it is walked.
+  for (const node of waiting) {
     if (typeof node !== 'object' || node === null) continue
     if ('DbTableOp' in node) operations.push(node.DbTableOp as HirDbTableOp)
     if ('Call' in node && Array.isArray(node.Call)) {
-      const [callee] = node.Call as readonly [{ readonly Ident?: readonly [string] }]
+      const callee = node.Call[0] as { readonly Ident?: readonly [name: string] }
       if (callee.Ident !== undefined) calls.add(callee.Ident[0])
     }
-    waiting.push(...Object.values(node))
+    for (const child of Object.values(node)) waiting.push(child)
   }
   return { operations, calls }
 }

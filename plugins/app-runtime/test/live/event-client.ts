@@ -1,5 +1,4 @@
 import { get, type IncomingMessage } from 'node:http'
-import { createInterface } from 'node:readline'
 
 export interface StreamEvent {
   readonly id: string
@@ -27,20 +26,15 @@ export async function listen(url: string, headers: Readonly<Record<string, strin
   async function* events(): AsyncIterableIterator<StreamEvent> {
     let [id, event] = [lastId, 'message']
     let data: string[] = []
-    try {
-      for await (const line of createInterface(response)) {
-        if (line === '') {
-          lastId = id
-          if (data.length > 0) yield { id, event, data: data.join('\n') }
-          event = 'message'
-          data = []
-        } else if (line.startsWith('id: ')) id = line.slice(4)
-        else if (line.startsWith('event: ')) event = line.slice(7)
-        else if (line.startsWith('data: ')) data.push(line.slice(6))
-      }
-    } catch (error) {
-      // A connection that is cut is the end.
-      if ((error as { readonly code?: string }).code !== 'ECONNRESET') throw error
+    for await (const line of lines(response)) {
+      if (line === '') {
+        lastId = id
+        if (data.length > 0) yield { id, event, data: data.join('\n') }
+        event = 'message'
+        data = []
+      } else if (line.startsWith('id: ')) id = line.slice(4)
+      else if (line.startsWith('event: ')) event = line.slice(7)
+      else if (line.startsWith('data: ')) data.push(line.slice(6))
     }
   }
   return {
@@ -54,5 +48,19 @@ export async function listen(url: string, headers: Readonly<Record<string, strin
       return text
     },
     close: () => response.destroy()
+  }
+}
+
+/** A connection that is cut is the end. */
+async function* lines(response: IncomingMessage): AsyncIterableIterator<string> {
+  let text = ''
+  try {
+    for await (const chunk of response.setEncoding('utf8')) {
+      const parts = (text + String(chunk)).split('\n')
+      text = parts.pop() ?? ''
+      yield* parts
+    }
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== 'ECONNRESET') throw error
   }
 }

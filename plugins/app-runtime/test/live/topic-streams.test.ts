@@ -1,4 +1,3 @@
-import { get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CHANGES_TABLE } from '../../src/schema/triggers.ts'
@@ -143,7 +142,7 @@ t.test('old changes are removed, and the newest are kept', async t => {
 t.test('what is not there is an error', async t => {
   const { world } = await openLiveWorld()
   t.teardown(() => world.close())
-  for (const topic of ['silent', 'nothing', '%2e%2e']) {
+  for (const topic of ['silent', 'nothing']) {
     const client = await listen(world.url(`/api/live/${topic}`))
     t.equal(client.status, 404, topic)
     t.match(JSON.parse(await client.body()), {
@@ -155,38 +154,30 @@ t.test('what is not there is an error', async t => {
   wrong.close()
 })
 
-t.test('a client that does not read is dropped, and others are told on', async t => {
+t.test('a client that reads slowly misses nothing, and holds nobody up', async t => {
   const { world, store } = await openLiveWorld()
   t.teardown(() => world.close())
-  const lazy = await new Promise<{
-    destroyed: boolean
-    resume(): void
-    once: NodeJS.EventEmitter['once']
-    setEncoding(e: string): unknown
-    on: NodeJS.EventEmitter['on']
-  }>(resolve => get(world.url('/api/live/notes'), { agent: false }, resolve))
+  const WRITES = 60_000
+  const lazy = await listen(world.url('/api/live/notes'))
   const busy = await listen(world.url('/api/live/notes'))
-  await next(busy)
-  let told = 0
-  const reading = (async () => {
-    for await (const { id } of busy.events) {
-      told = Number(id)
-      if (told === 90_000) break
+  const readAll = async (client: EventClient): Promise<number> => {
+    let expected = 1
+    for await (const { id, event } of client.events) {
+      if (event !== 'change') continue
+      if (Number(id) !== expected) throw new Error(`${id} came in place of ${expected}`)
+      if (expected === WRITES) return expected
+      expected += 1
     }
-  })()
-  for (let turn = 0; turn < 90; turn += 1) {
+    return expected
+  }
+  const reading = readAll(busy)
+  for (let turn = 0; turn < WRITES / 1_000; turn += 1) {
     await store.execute(
       "INSERT INTO note (title) WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT 'x' FROM c"
     )
   }
-  await reading
-  t.equal(told, 90_000)
-  let text = ''
-  lazy.setEncoding('utf8')
-  lazy.on('data', (chunk: string) => {
-    text = (text + chunk).slice(-2_000)
-  })
-  await new Promise<void>(resolve => lazy.once('end', resolve).once('close', resolve))
-  t.match(text, /event: error\ndata: \{"error":\{"code":"RUN_LIVE_SLOW"/)
+  t.equal(await reading, WRITES)
   busy.close()
+  t.equal(await readAll(lazy), WRITES)
+  lazy.close()
 })

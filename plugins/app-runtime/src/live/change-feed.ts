@@ -1,0 +1,231 @@
+import type { DatabaseStore } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import { type Change, ChangeLog } from './change-log.ts'
+
+/** Milliseconds between two looks while somebody listens; changes that are known of are looked for at once. */
+const LOOK_MS = 50
+/** Milliseconds to the next look after one that failed. */
+const RETRY_MS = 1_000
+const PAGE = 1_000
+/** Changes that are kept in memory for those who come back after a moment. */
+const REMEMBERED = 5_000
+
+/** Somebody who is told of changes, each once and in their order. */
+export interface Listener {
+  readonly tables: ReadonlySet<string>
+  /**
+   * Only changes of the listener's tables. A promise resolves when more can be taken: until then nothing is handed over, and
+   * what happens in the meantime is read from what is written down.
+   */
+  take(changes: readonly Change[]): Promise<void> | void
+  /** Changes were lost, or the feed has ended. Nothing comes after this. */
+  end(reason: unknown): void
+}
+
+/** Announces the changes of one database to all who listen, without a gap. */
+export class ChangeFeed {
+  readonly #log: ChangeLog
+  readonly #onFailure: (error: unknown) => void
+  readonly #listeners = new Set<Listener>()
+  /** Those who are still told of older changes. */
+  readonly #catchingUp = new Set<Listener>()
+  #position: number | null = null
+  #recent: Change[] = []
+  #running: Promise<void> | null = null
+  #wake: (() => void) | null = null
+  #isNudged = false
+  #isClosed = false
+
+  constructor(store: Pick<DatabaseStore, 'query'>, onFailure: (error: unknown) => void) {
+    this.#log = new ChangeLog(store)
+    this.#onFailure = onFailure
+  }
+
+  /** Number of the last change that has been announced; null while nobody listens. */
+  get position(): number | null {
+    return this.#position
+  }
+
+  /** Whether a listener has been told of all changes up to {@link position}. */
+  isCurrent(listener: Listener): boolean {
+    return this.#listeners.has(listener)
+  }
+
+  /** Number of the last change in the database. */
+  newest(): Promise<number> {
+    return this.#log.newest()
+  }
+
+  /**
+   * Tells a listener of every change after one, until it is forgotten. Resolves when it has been told of all that had been
+   * written down. Throws `RUN_LIVE_GONE` where some are no longer there.
+   */
+  async listen(listener: Listener, after: number): Promise<void> {
+    if (this.#isClosed) {
+      listener.end(null)
+      return
+    }
+    this.#catchingUp.add(listener)
+    try {
+      this.#running ??= this.#run()
+      let cursor = after
+      while (this.#catchingUp.has(listener)) {
+        if (this.#attach(listener, cursor)) return
+        // In this order: what the number is of is there when the changes are read.
+        const newest = await this.#log.newest()
+        if (newest === cursor) {
+          await this.#step()
+          continue
+        }
+        const changes = await this.#log.after(cursor, PAGE)
+        if (!followOn(changes, cursor)) throw goneAfter(after, newest)
+        await listener.take(changes.filter(({ table }) => listener.tables.has(table)))
+        cursor += changes.length
+      }
+    } catch (error) {
+      this.#catchingUp.delete(listener)
+      throw error
+    }
+  }
+
+  /** Throws `RUN_LIVE_GONE` where not every change after one is written down, or where there was no such change. */
+  async assertReachable(after: number): Promise<void> {
+    const newest = await this.#log.newest()
+    if (newest !== after && !followOn(await this.#log.after(after, 1), after)) throw goneAfter(after, newest)
+  }
+
+  forget(listener: Listener): void {
+    this.#listeners.delete(listener)
+    this.#catchingUp.delete(listener)
+  }
+
+  /** Looks for changes at once: somebody knows that there are some. */
+  nudge(): void {
+    this.#isNudged = true
+    this.#wake?.()
+  }
+
+  /** Ends everything; all listeners are told. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const all = [...this.#listeners, ...this.#catchingUp]
+    this.#listeners.clear()
+    this.#catchingUp.clear()
+    for (const listener of all) listener.end(null)
+    this.#wake?.()
+  }
+
+  /** Lets a listener in who has been told of all changes up to `cursor`, where those since then are remembered. */
+  #attach(listener: Listener, cursor: number): boolean {
+    const position = this.#position
+    if (position === null || cursor > position) return false
+    const missed = position - cursor
+    if (missed > this.#recent.length) return false
+    this.#catchingUp.delete(listener)
+    this.#listeners.add(listener)
+    if (missed > 0) this.#hand(listener, this.#recent.slice(-missed))
+    return true
+  }
+
+  #hand(listener: Listener, changes: readonly Change[]): void {
+    const own = changes.filter(({ table }) => listener.tables.has(table))
+    const busy = own.length > 0 ? listener.take(own) : undefined
+    if (busy instanceof Promise) void this.#handLater(listener, busy, this.#position ?? 0)
+  }
+
+  async #handLater(listener: Listener, busy: Promise<void>, cursor: number): Promise<void> {
+    this.#listeners.delete(listener)
+    this.#catchingUp.add(listener)
+    try {
+      await busy
+      if (this.#catchingUp.has(listener)) await this.listen(listener, cursor)
+    } catch (error) {
+      listener.end(error)
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) {
+      const wait = await this.#look()
+      if (wait > 0) await this.#pause(wait)
+    }
+    this.#running = null
+    this.#position = null
+    this.#recent = []
+    // Somebody may have come while this was ending.
+    if (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) this.#running = this.#run()
+  }
+
+  /** Gives the milliseconds until it is worth another look. */
+  async #look(): Promise<number> {
+    this.#isNudged = false
+    try {
+      const newest = await this.#log.newest()
+      if (this.#position === null) this.#position = newest
+      if (newest === this.#position) return LOOK_MS
+      if (newest < this.#position) {
+        this.#lose(newest)
+        return 0
+      }
+      const changes = await this.#log.after(this.#position, PAGE)
+      if (!followOn(changes, this.#position)) {
+        this.#lose(newest)
+        return 0
+      }
+      this.#recent = [...this.#recent, ...changes].slice(-REMEMBERED)
+      this.#position += changes.length
+      for (const listener of this.#listeners) this.#hand(listener, changes)
+      return 0
+    } catch (error) {
+      this.#onFailure(error)
+      return RETRY_MS
+    }
+  }
+
+  /** The database is another one, or has moved on too far: everybody has to begin anew. */
+  #lose(newest: number): void {
+    const lost = goneAfter(this.#position ?? 0, newest)
+    this.#position = newest
+    this.#recent = []
+    for (const listener of this.#listeners) {
+      this.#listeners.delete(listener)
+      listener.end(lost)
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    if (this.#isNudged || this.#isClosed) return Promise.resolve()
+    return new Promise(resolve => {
+      const done = (): void => {
+        clearTimeout(timer)
+        this.#wake = null
+        resolve()
+      }
+      const timer = setTimeout(done, milliseconds)
+      this.#wake = done
+    })
+  }
+
+  /** Lets the feed come to where the log is. */
+  async #step(): Promise<void> {
+    this.nudge()
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
+}
+
+/** Whether changes are those that came after one, without a gap. */
+function followOn(changes: readonly Change[], after: number): boolean {
+  return changes.length > 0 && changes.at(-1)?.id === after + changes.length
+}
+
+function goneAfter(after: number, newest: number): Error {
+  return runErrors.create(
+    'RUN_LIVE_GONE',
+    `the changes after ${after} are no longer all there; the last is ${newest}`,
+    {
+      hint: `read the rows again, and listen with after_id=${newest}`,
+      data: { after_id: after, newest_id: newest }
+    }
+  )
+}

@@ -1,0 +1,44 @@
+import type { DatabaseStore } from '@svc/contracts'
+import { CHANGES_TABLE } from '../schema/triggers.ts'
+
+/** One row that was added, changed or removed by what has been committed. */
+export interface Change {
+  /** Rises by one with each change, in the order of the commits. */
+  readonly id: number
+  /** As the database has it. */
+  readonly table: string
+  readonly op: 'insert' | 'update' | 'delete'
+  readonly row: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** The changes that triggers write down, whoever makes them: threads, and other processes too. */
+export class ChangeLog {
+  readonly #store: Pick<DatabaseStore, 'query'>
+
+  constructor(store: Pick<DatabaseStore, 'query'>) {
+    this.#store = store
+  }
+
+  /** Number of the last change; 0 where there was none. */
+  async newest(): Promise<number> {
+    const { rows } = await this.#store.query(`SELECT seq FROM sqlite_sequence WHERE name = '${CHANGES_TABLE}'`)
+    return Number(rows[0]?.[0] ?? 0)
+  }
+
+  /** The changes after one, the oldest first, `limit` of them at most. */
+  async after(id: number, limit: number): Promise<Change[]> {
+    const { rows } = await this.#store.query(
+      `SELECT id, table_name, op, row_id, at FROM ${CHANGES_TABLE} WHERE id > ? ORDER BY id LIMIT ?`,
+      [id, limit]
+    )
+    return rows.map(([number, table, op, row, at]) => ({
+      id: Number(number),
+      table: String(table),
+      op: op as Change['op'],
+      row: Number(row),
+      at: Number(at)
+    }))
+  }
+}

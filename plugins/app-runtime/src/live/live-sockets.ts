@@ -1,0 +1,196 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type RawData, type WebSocket, WebSocketServer } from 'ws'
+import { runErrors } from '../errors.ts'
+import type { ChangeFeed, Listener } from './change-feed.ts'
+import type { Change } from './change-log.ts'
+import { PATIENCE_MS } from './event-stream.ts'
+import { errorFacts } from './live-errors.ts'
+import type { LiveTopics } from './live-topics.ts'
+import { slowClient } from './slow-client.ts'
+
+/** Bytes that may be on their way to a client before it is waited for. */
+const ENOUGH = 65_536
+/** Bytes of a message of a client. */
+const MOST_MESSAGE = 16_384
+/** Topics that one client listens to. */
+const MOST_TOPICS = 100
+/** Milliseconds that a client has to answer the end. */
+const FAREWELL_MS = 5_000
+/** Of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: service restart, try again later. */
+const RESTARTS = 1012
+const TRY_LATER = 1013
+
+/** Clients that are told of changes over websockets, of several topics each. */
+export class LiveSockets {
+  readonly #topics: LiveTopics
+  readonly #feed: ChangeFeed
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MOST_MESSAGE })
+  readonly #clients = new Set<LiveClient>()
+  #isClosed = false
+
+  constructor(topics: LiveTopics, feed: ChangeFeed) {
+    this.#topics = topics
+    this.#feed = feed
+  }
+
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    this.#server.handleUpgrade(request, socket, head, webSocket => {
+      if (this.#isClosed) {
+        webSocket.close(RESTARTS)
+        return
+      }
+      const client = new LiveClient(webSocket, this.#topics, this.#feed, () => this.#clients.delete(client))
+      this.#clients.add(client)
+    })
+  }
+
+  beat(): void {
+    for (const client of this.#clients) client.beat()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const client of this.#clients) client.close(RESTARTS, 'the program is replaced')
+  }
+}
+
+type Message = { readonly subscribe: string; readonly after_id: number | null } | { readonly unsubscribe: string }
+
+class LiveClient {
+  readonly #socket: WebSocket
+  readonly #topics: LiveTopics
+  readonly #feed: ChangeFeed
+  readonly #listeners = new Map<string, Listener>()
+  #hasAnswered = true
+
+  constructor(socket: WebSocket, topics: LiveTopics, feed: ChangeFeed, onClose: () => void) {
+    this.#socket = socket
+    this.#topics = topics
+    this.#feed = feed
+    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
+    socket.on('pong', () => {
+      this.#hasAnswered = true
+    })
+    // What is wrong with a connection ends it, which is told of by 'close'.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      for (const listener of this.#listeners.values()) feed.forget(listener)
+      this.#listeners.clear()
+      onClose()
+    })
+  }
+
+  /** A client that has not answered the last time is gone. */
+  beat(): void {
+    if (!this.#hasAnswered) {
+      this.#socket.terminate()
+      return
+    }
+    this.#hasAnswered = false
+    this.#socket.ping()
+    const { position } = this.#feed
+    const listeners = [...this.#listeners.values()]
+    if (position === null || listeners.length === 0) return
+    if (listeners.every(listener => this.#feed.isCurrent(listener))) this.#send({ after_id: position })
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason)
+    setTimeout(() => this.#socket.terminate(), FAREWELL_MS).unref()
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
+    try {
+      const message = readMessage(isBinary ? '' : String(data))
+      if ('unsubscribe' in message) this.#unsubscribe(message.unsubscribe)
+      else void this.#subscribe(message.subscribe, message.after_id)
+    } catch (error) {
+      this.#send({ error: errorFacts(error) })
+    }
+  }
+
+  #unsubscribe(topic: string): void {
+    const listener = this.#listeners.get(topic)
+    if (listener !== undefined) this.#feed.forget(listener)
+    this.#listeners.delete(topic)
+    this.#send({ unsubscribed: topic })
+  }
+
+  async #subscribe(topic: string, given: number | null): Promise<void> {
+    const known = this.#listeners.get(topic)
+    if (known !== undefined) this.#feed.forget(known)
+    let listener: Listener | null = null
+    try {
+      const tables = this.#topics.tablesOf(topic)
+      if (this.#listeners.size >= MOST_TOPICS)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection listens to ${MOST_TOPICS} topics at most`)
+      listener = this.#listener(topic, tables)
+      this.#listeners.set(topic, listener)
+      if (given !== null) await this.#feed.assertReachable(given)
+      const after = given ?? (await this.#feed.newest())
+      // It may have been taken back, or given again, in the meantime.
+      if (this.#listeners.get(topic) !== listener) return
+      this.#send({ subscribed: topic, after_id: after })
+      await this.#feed.listen(listener, after)
+    } catch (error) {
+      if (listener !== null && this.#listeners.get(topic) === listener) this.#listeners.delete(topic)
+      this.#send({ error: errorFacts(error), topic })
+    }
+  }
+
+  #listener(topic: string, tables: ReadonlySet<string>): Listener {
+    return {
+      tables,
+      take: changes => this.#take(topic, changes),
+      end: reason => {
+        this.#listeners.delete(topic)
+        if (reason !== null) this.#send({ error: errorFacts(reason), topic })
+      }
+    }
+  }
+
+  #take(topic: string, changes: readonly Change[]): Promise<void> | void {
+    const socket = this.#socket
+    if (socket.readyState !== socket.OPEN || changes.length === 0) return
+    const texts = changes.map(change => JSON.stringify(this.#topics.announce(topic, change)))
+    const last = texts.pop() as string
+    for (const text of texts) socket.send(text)
+    if (socket.bufferedAmount < ENOUGH) {
+      socket.send(last)
+      return
+    }
+    return new Promise(resolve => {
+      const timer = setTimeout(() => {
+        this.close(TRY_LATER, slowClient().message)
+        resolve()
+      }, PATIENCE_MS)
+      socket.send(last, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+    })
+  }
+
+  #send(message: object): void {
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.send(JSON.stringify(message))
+  }
+}
+
+/** Throws `RUN_ARGUMENTS`. */
+function readMessage(text: string): Message {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch {
+    read = null
+  }
+  const { subscribe, unsubscribe, after_id = null } = (read ?? {}) as Readonly<Record<string, unknown>>
+  const isPosition = after_id === null || (Number.isSafeInteger(after_id) && Number(after_id) >= 0)
+  if (typeof unsubscribe === 'string') return { unsubscribe }
+  if (typeof subscribe === 'string' && isPosition) return { subscribe, after_id: after_id as number | null }
+  throw runErrors.create(
+    'RUN_ARGUMENTS',
+    'a message is {"subscribe": topic, "after_id": number} or {"unsubscribe": topic}'
+  )
+}

@@ -1,0 +1,59 @@
+import type { Program } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import { liveTables } from '../schema/live-tables.ts'
+import { tableName } from '../schema/names.ts'
+import type { Change } from './change-log.ts'
+
+/** A change as clients are told of it. */
+export interface Announcement {
+  readonly id: number
+  readonly topic: string
+  /** As the program declares it. */
+  readonly table: string
+  readonly op: Change['op']
+  readonly row_id: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** What of a program can be listened to, by the names that clients use. */
+export class LiveTopics {
+  readonly #tables: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #queries: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #declared: ReadonlyMap<string, string>
+
+  constructor(program: Program) {
+    const { topics, queries } = liveTables(program)
+    this.#tables = topics
+    this.#queries = queries
+    this.#declared = new Map(program.module.tables.map(({ name }) => [tableName(name), name]))
+  }
+
+  /** Whether the program has nothing to listen to. */
+  get isEmpty(): boolean {
+    return this.#tables.size === 0
+  }
+
+  /** Tables that a topic announces: one of `.live("…")`, or the name of a table. Throws `RUN_LIVE_UNKNOWN`. */
+  tablesOf(topic: string): ReadonlySet<string> {
+    const tables = this.#tables.get(topic) ?? this.#tables.get(tableName(topic))
+    if (tables !== undefined) return tables
+    const known = [...this.#tables.keys()].map(name => this.#declared.get(name) ?? name)
+    throw runErrors.create('RUN_LIVE_UNKNOWN', `nothing is announced as ${topic}; there are ${known.join(', ')}`)
+  }
+
+  /** Tables that a query reads. Throws `RUN_LIVE_UNKNOWN` for one that has no `.live`. */
+  tablesOfQuery(name: string): ReadonlySet<string> {
+    const tables = this.#queries.get(name)
+    if (tables !== undefined) return tables
+    const known = [...this.#queries.keys()]
+    const others = known.length === 0 ? '' : `; there are ${known.join(', ')}`
+    throw runErrors.create('RUN_LIVE_UNKNOWN', `no query ${name} can be listened to${others}`, {
+      hint: 'write .live("…") on a chain of the query'
+    })
+  }
+
+  announce(topic: string, { id, table, op, row, at }: Change): Announcement {
+    return { id, topic, table: this.#declared.get(table) ?? table, op, row_id: row, at }
+  }
+}

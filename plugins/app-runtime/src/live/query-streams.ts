@@ -1,0 +1,203 @@
+import type { HttpExchange } from '@svc/contracts'
+import type { ChangeFeed, Listener } from './change-feed.ts'
+import { EventStream } from './event-stream.ts'
+import { errorText } from './live-errors.ts'
+import type { LiveTopics } from './live-topics.ts'
+import { slowClient } from './slow-client.ts'
+
+/** Milliseconds between two runs of one query, however often its tables change. */
+const PAUSE_MS = 50
+
+export interface QueryAnswer {
+  readonly status: number
+  readonly body: string
+}
+
+/** Runs a query of the program. `query` holds its arguments, as those of its own route. */
+export type AskQuery = (name: string, query: string) => Promise<QueryAnswer>
+
+interface Client {
+  readonly stream: EventStream
+  /** What it has not read yet is still on its way. */
+  isBusy: boolean
+  /** It has missed a result, and gets the last one when it has read the one before. */
+  isBehind: boolean
+}
+
+/** Clients that are told of the result of a query whenever it becomes another one. */
+export class QueryStreams {
+  readonly #topics: LiveTopics
+  readonly #feed: ChangeFeed
+  readonly #ask: AskQuery
+  readonly #watched = new Map<string, WatchedQuery>()
+
+  constructor(topics: LiveTopics, feed: ChangeFeed, ask: AskQuery) {
+    this.#topics = topics
+    this.#feed = feed
+    this.#ask = ask
+  }
+
+  /** `GET /api/live/query/:name?…` */
+  handle(exchange: HttpExchange): void {
+    this.#open(exchange).catch((error: unknown) => exchange.fail(error))
+  }
+
+  beat(): void {
+    for (const watched of this.#watched.values()) watched.beat()
+  }
+
+  async #open(exchange: HttpExchange): Promise<void> {
+    const { query, params } = exchange
+    const name = params.name ?? ''
+    const tables = this.#topics.tablesOfQuery(name)
+    const key = `${name}?${query}`
+    let watched = this.#watched.get(key)
+    if (watched === undefined) {
+      const run = (): Promise<QueryAnswer> => this.#ask(name, query)
+      watched = new WatchedQuery(this.#feed, tables, run, () => this.#watched.delete(key))
+      this.#watched.set(key, watched)
+    }
+    const first = await watched.first()
+    if (first.status === 200) watched.add(exchange)
+    else {
+      watched.leave()
+      exchange.send(first.status, 'application/json; charset=utf-8', first.body)
+    }
+  }
+}
+
+/** One query with its arguments, for all who listen to it. */
+class WatchedQuery {
+  readonly #feed: ChangeFeed
+  readonly #run: () => Promise<QueryAnswer>
+  readonly #onLeft: () => void
+  readonly #clients = new Set<Client>()
+  readonly #listener: Listener
+  #last: QueryAnswer | null = null
+  #starting: Promise<QueryAnswer> | null = null
+  /** Who has asked for the first result, and has no stream yet. */
+  #arriving = 0
+  #isRunning = false
+  #isOutdated = false
+  #isLeft = false
+
+  constructor(feed: ChangeFeed, tables: ReadonlySet<string>, run: () => Promise<QueryAnswer>, onLeft: () => void) {
+    this.#feed = feed
+    this.#run = run
+    this.#onLeft = onLeft
+    this.#listener = {
+      tables,
+      take: () => this.#changed(),
+      end: reason => {
+        if (reason === null) for (const { stream } of this.#clients) stream.end(null)
+        else
+          void this.#listen().then(
+            () => this.#changed(),
+            error => this.#give(failed(error))
+          )
+      }
+    }
+  }
+
+  /** The result as it is now. The caller then calls {@link add} or {@link leave}. */
+  async first(): Promise<QueryAnswer> {
+    this.#arriving += 1
+    try {
+      // Where it is outdated, the next one is on its way.
+      if (this.#last !== null) return this.#last
+      this.#starting ??= this.#start()
+      return await this.#starting
+    } catch (error) {
+      this.leave()
+      throw error
+    }
+  }
+
+  add(exchange: HttpExchange): void {
+    const stream = new EventStream(exchange, () => {
+      this.#clients.delete(client)
+      this.#forgetIfAlone()
+    })
+    const client: Client = { stream, isBusy: false, isBehind: false }
+    this.#clients.add(client)
+    this.#arriving -= 1
+    this.#send(client)
+  }
+
+  leave(): void {
+    this.#arriving -= 1
+    this.#forgetIfAlone()
+  }
+
+  beat(): void {
+    for (const { stream } of this.#clients) stream.beat(this.#feed.position ?? 0)
+  }
+
+  /** Listens first, so that no change between the run and the listening is missed. */
+  async #start(): Promise<QueryAnswer> {
+    try {
+      await this.#listen()
+      this.#last = await this.#run()
+      return this.#last
+    } finally {
+      this.#starting = null
+      if (this.#isOutdated) this.#changed()
+    }
+  }
+
+  async #listen(): Promise<void> {
+    if (!this.#isLeft) await this.#feed.listen(this.#listener, await this.#feed.newest())
+  }
+
+  #changed(): void {
+    this.#isOutdated = true
+    if (this.#isRunning || this.#starting !== null) return
+    this.#isRunning = true
+    void this.#runAgain().finally(() => {
+      this.#isRunning = false
+    })
+  }
+
+  async #runAgain(): Promise<void> {
+    while (this.#isOutdated && !this.#isLeft) {
+      this.#isOutdated = false
+      this.#give(await this.#run().catch(failed))
+      await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+
+  #give(answer: QueryAnswer): void {
+    const isNew = answer.body !== this.#last?.body || answer.status !== this.#last.status
+    this.#last = answer
+    if (isNew) for (const client of this.#clients) this.#send(client)
+  }
+
+  /** A client that reads slowly misses results, and never the last one. */
+  #send(client: Client): void {
+    if (client.isBusy) {
+      client.isBehind = true
+      return
+    }
+    const { status, body } = this.#last as QueryAnswer
+    if (client.stream.send(status === 200 ? 'result' : 'error', body, this.#feed.position ?? 0)) return
+    client.isBusy = true
+    void client.stream.drained().then(hasRead => {
+      client.isBusy = false
+      if (!hasRead) client.stream.end('error', errorText(slowClient()))
+      const wasBehind = client.isBehind
+      client.isBehind = false
+      if (wasBehind && !client.stream.isOver) this.#send(client)
+    })
+  }
+
+  #forgetIfAlone(): void {
+    if (this.#clients.size > 0 || this.#arriving > 0) return
+    this.#isLeft = true
+    this.#feed.forget(this.#listener)
+    this.#onLeft()
+  }
+}
+
+function failed(error: unknown): QueryAnswer {
+  return { status: 500, body: errorText(error) }
+}

@@ -1,0 +1,88 @@
+import type { HttpExchange } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import type { ChangeFeed, Listener } from './change-feed.ts'
+import { EventStream } from './event-stream.ts'
+import { errorText } from './live-errors.ts'
+import type { LiveTopics } from './live-topics.ts'
+import { slowClient } from './slow-client.ts'
+
+/** Clients that are told of the changes of a topic by server-sent events. */
+export class TopicStreams {
+  readonly #topics: LiveTopics
+  readonly #feed: ChangeFeed
+  readonly #streams = new Map<EventStream, Listener>()
+
+  constructor(topics: LiveTopics, feed: ChangeFeed) {
+    this.#topics = topics
+    this.#feed = feed
+  }
+
+  /** `GET /api/live/:topic?after_id=N` */
+  handle(exchange: HttpExchange): void {
+    this.#open(exchange).catch((error: unknown) => exchange.fail(error))
+  }
+
+  /** To be called now and then, so that nobody takes a quiet stream for a dead one. */
+  beat(): void {
+    const { position } = this.#feed
+    if (position === null) return
+    // The number tells a client that it has seen everything up to there.
+    for (const [stream, listener] of this.#streams) if (this.#feed.isCurrent(listener)) stream.beat(position)
+  }
+
+  async #open(exchange: HttpExchange): Promise<void> {
+    const topic = exchange.params.topic ?? ''
+    const tables = this.#topics.tablesOf(topic)
+    const given = givenPosition(exchange)
+    const newest = await this.#feed.newest()
+    const after = given ?? newest
+    // Said before the stream begins, so that it has a status.
+    if (given !== null) await this.#feed.assertReachable(given)
+    const stream = new EventStream(exchange, () => {
+      this.#feed.forget(listener)
+      this.#streams.delete(stream)
+    })
+    const listener = this.#listener(topic, tables, stream)
+    this.#streams.set(stream, listener)
+    if (given === null) stream.send('ready', JSON.stringify({ topic, after_id: after }), after)
+    try {
+      await this.#feed.listen(listener, after)
+    } catch (error) {
+      stream.end('error', errorText(error))
+    }
+  }
+
+  #listener(topic: string, tables: ReadonlySet<string>, stream: EventStream): Listener {
+    const listener: Listener = {
+      tables,
+      take: changes => {
+        let isTaken = true
+        for (const change of changes) {
+          const text = JSON.stringify(this.#topics.announce(topic, change))
+          isTaken = stream.send('change', text, change.id)
+        }
+        if (isTaken) return
+        return stream.drained().then(hasRead => {
+          if (hasRead) return
+          this.#feed.forget(listener)
+          stream.end('error', errorText(slowClient()))
+        })
+      },
+      end: reason => {
+        if (reason === null) stream.end(null)
+        else stream.end('error', errorText(reason))
+      }
+    }
+    return listener
+  }
+}
+
+/** What a client that comes back has seen; the header is newer than the address. Throws `RUN_ARGUMENTS`. */
+function givenPosition({ request, query }: HttpExchange): number | null {
+  const header = request.headers['last-event-id']
+  const given =
+    (typeof header === 'string' && header !== '' ? header : undefined) ?? new URLSearchParams(query).get('after_id')
+  if (given === null || given === undefined) return null
+  if (/^\d{1,15}$/.test(given)) return Number(given)
+  throw runErrors.create('RUN_ARGUMENTS', `after_id=${given} is no number of a change`)
+}
