@@ -1,0 +1,21 @@
+export type Preprocessing = 'none' | 'peak_normalize' | 'rms_normalize'
+
+/** Root mean square that speech is brought to: 20 dB below the loudest there can be. */
+const TARGET_RMS = 0.1
+/** What is softer than this is noise, which nobody wants louder. */
+const SILENCE = 1e-4
+
+/** Brings samples to an even loudness; the loudest stays within -1 to 1. */
+export function normalised(samples: Float32Array, preprocessing: Preprocessing): Float32Array {
+  if (preprocessing === 'none') return samples
+  const peak = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+  if (peak < SILENCE) return samples
+  const gain = preprocessing === 'peak_normalize' ? 1 / peak : Math.min(TARGET_RMS / rms(samples), 1 / peak)
+  return samples.map(value => value * gain)
+}
+
+/** Root mean square of samples; 0 of none. */
+export function rms(samples: Float32Array): number {
+  const sum = samples.reduce((total, value) => total + value * value, 0)
+  return samples.length === 0 ? 0 : Math.sqrt(sum / samples.length)
+}

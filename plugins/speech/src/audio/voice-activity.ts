@@ -1,0 +1,38 @@
+import { rms } from './loudness.ts'
+
+/** A stretch of samples. */
+export interface Stretch {
+  readonly start: number
+  readonly end: number
+}
+
+export interface VoiceOptions {
+  /** Root mean square from which on a frame holds a voice. */
+  readonly threshold: number
+  /** Pauses that are shorter than this stay within a stretch. */
+  readonly mergeGapMs: number
+  readonly rate: number
+}
+
+const FRAME_MS = 30
+/** Words begin and end more softly than they are. */
+const PADDING_MS = 120
+
+/** Stretches in which somebody speaks, by the energy of frames; in order, apart from each other. */
+export function voiced(samples: Float32Array, { threshold, mergeGapMs, rate }: VoiceOptions): readonly Stretch[] {
+  const frame = Math.round((FRAME_MS / 1000) * rate)
+  const padding = Math.round((PADDING_MS / 1000) * rate)
+  const gap = Math.max(2 * padding, Math.round((mergeGapMs / 1000) * rate))
+  const found: { start: number; end: number }[] = []
+  for (let at = 0; at < samples.length; at += frame) {
+    const end = Math.min(samples.length, at + frame)
+    if (rms(samples.subarray(at, end)) < threshold) continue
+    const last = found.at(-1)
+    if (last !== undefined && at - last.end <= gap) last.end = end
+    else found.push({ start: at, end })
+  }
+  return found.map(({ start, end }) => ({
+    start: Math.max(0, start - padding),
+    end: Math.min(samples.length, end + padding)
+  }))
+}

@@ -1,0 +1,47 @@
+import type { Stretch } from './voice-activity.ts'
+
+export interface Window extends Stretch {
+  /** Whether it begins with what ends the window before it. */
+  readonly overlaps: boolean
+}
+
+/**
+ * Cuts what is spoken into windows of `size` samples at most. Stretches that fit into one window together stay together; one
+ * that is longer than a window is cut with an overlap, so that a word on the edge is whole in one of the two.
+ */
+export function windowsOf(stretches: readonly Stretch[], size: number, overlap: number): readonly Window[] {
+  const windows: Window[] = []
+  for (const { start, end } of stretches) {
+    const last = windows.at(-1)
+    if (last !== undefined && end - last.start <= size) {
+      windows[windows.length - 1] = { ...last, end }
+      continue
+    }
+    let at = start
+    for (; end - at > size; at += size - overlap) windows.push({ start: at, end: at + size, overlaps: at > start })
+    windows.push({ start: at, end, overlaps: at > start })
+  }
+  return windows
+}
+
+/** Words that two windows may have in common, at most: more than anybody says in the longest overlap. */
+const COMMON_WORDS = 16
+
+/** Appends the text of the next window; of overlapping ones, words that end the one and begin the other come once. */
+export function joined(text: string, next: string, overlaps: boolean): string {
+  if (text === '' || next === '') return text + next
+  const [before, after] = [text.split(/\s+/), next.split(/\s+/)]
+  const most = overlaps ? Math.min(COMMON_WORDS, before.length, after.length) : 0
+  for (let count = most; count > 0; count--) {
+    const same = after.slice(0, count).every((word, at) => {
+      const spoken = plain(word)
+      return spoken !== '' && spoken === plain(before[before.length - count + at] as string)
+    })
+    if (same) return [text, ...after.slice(count)].join(' ')
+  }
+  return `${text} ${next}`
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
+}

@@ -1,0 +1,92 @@
+import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { Transcriber } from '../transcriber.ts'
+import { sendFailure, sendJson, transcriptBody } from './bodies.ts'
+import { receiveUpload, UPLOAD_LIMIT, UploadError } from './upload.ts'
+
+export interface RouteParts {
+  readonly transcriber: Transcriber
+  readonly status: () => Promise<unknown>
+  /** Folder that uploads lie in while they are recognised, relative to the workspace and absolute. */
+  readonly ingress: { readonly name: string; readonly folder: string }
+  readonly captureTimeoutMs: number
+}
+
+const JSON_LIMIT = 65_536
+
+/** The audio routes of the primary-database API. */
+export function audioRoutes(parts: RouteParts): readonly HttpHandlerRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/audio/status',
+      summary: 'Tell whether speech can be recognised, by what, and with which settings',
+      handle: exchange => {
+        parts.status().then(
+          body => sendJson(exchange, 200, body),
+          error => exchange.fail(error)
+        )
+      }
+    },
+    {
+      method: 'POST',
+      path: '/api/audio/transcribe',
+      summary: 'Turn a recording of the workspace into text',
+      handle: exchange => exchange.body(bytes => void byPath(exchange, bytes, parts.transcriber), JSON_LIMIT)
+    },
+    {
+      method: 'POST',
+      path: '/api/audio/transcribe/upload',
+      summary: 'Turn a recording that is sent along into text',
+      handle: exchange => void byUpload(exchange, parts)
+    }
+  ]
+}
+
+async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transcriber): Promise<void> {
+  const asked = requestOf(bytes)
+  if (typeof asked === 'string') {
+    sendJson(exchange, 400, { error: 'bad_request', message: asked })
+    return
+  }
+  const { path, language } = asked
+  try {
+    const options = { signal: exchange.caller.signal, ...(language === null ? {} : { language }) }
+    const transcript = await transcriber.transcribe({ kind: 'file', path }, options)
+    sendJson(exchange, 200, transcriptBody(exchange.caller.requestId, path, transcript))
+  } catch (error) {
+    sendFailure(exchange, error, path)
+  }
+}
+
+/** What is asked for, or what is wrong with the question. */
+function requestOf(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
+  let body: unknown
+  try {
+    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    return `the body is no JSON: ${(error as Error).message}`
+  }
+  const { path, language_hint: hint } = (body ?? {}) as { path?: unknown; language_hint?: unknown }
+  if (typeof path !== 'string' || path === '') return 'the body has no text "path"'
+  return { path, language: typeof hint === 'string' ? hint : null }
+}
+
+async function byUpload(exchange: HttpExchange, parts: RouteParts): Promise<void> {
+  const { ingress, captureTimeoutMs, transcriber } = parts
+  const { signal, requestId } = exchange.caller
+  const { request } = exchange
+  try {
+    const upload = await receiveUpload(request, { folder: ingress.folder, idleMs: captureTimeoutMs, signal })
+    const path = `${ingress.name}/${upload.name}`
+    const options = { signal, ...(upload.language === null ? {} : { language: upload.language }) }
+    // The file is gone before anybody has the answer.
+    const transcript = await transcriber.transcribe({ kind: 'file', path }, options).finally(() => upload.remove())
+    sendJson(exchange, 200, transcriptBody(requestId, path, transcript))
+  } catch (error) {
+    // Whoever is still sending would see a reset in place of the answer.
+    request.resume()
+    if (!(error instanceof UploadError)) return sendFailure(exchange, error, 'upload')
+    const fields = error.code === 'body_too_large' ? { limit_bytes: UPLOAD_LIMIT } : {}
+    sendJson(exchange, error.status, { error: error.code, ...error.detail, ...fields })
+  }
+}

@@ -1,0 +1,185 @@
+import type { Transcript } from '@svc/contracts'
+import type { RawData, WebSocket } from 'ws'
+import { samplesOf } from '../audio/ffmpeg.ts'
+import { languageHint } from '../language-hint.ts'
+import type { Transcriber } from '../transcriber.ts'
+import type { Tunables } from '../tunables.ts'
+import { RATE } from '../whisper/recognition.ts'
+import { texts } from './bodies.ts'
+import { PartialClock } from './partial-clock.ts'
+
+const BYTES_PER_MS = (RATE * 2) / 1000
+const GOING_AWAY = 1012
+const TOO_BIG = 1009
+
+export interface StreamParts {
+  readonly socket: WebSocket
+  readonly correlationId: string
+  readonly transcriber: Transcriber
+  readonly tunables: Tunables
+  /** Seconds at the end of the recording that partial texts are of. */
+  readonly partialSeconds: number
+}
+
+/**
+ * One recording after the other over a websocket: PCM comes in, partial texts go out while somebody speaks, and the final one
+ * when the client commits.
+ */
+export class StreamSession {
+  readonly #parts: StreamParts
+  readonly #clock: PartialClock
+  readonly #heartbeat: NodeJS.Timeout
+  #chunks: Buffer[] = []
+  #bytes = 0
+  #language: string | undefined
+  #lastSign = performance.now()
+  /** The partial text that is being made. */
+  #partial: AbortController | null = null
+  /** The final text that is being made. */
+  #final: AbortController | null = null
+  /** Final texts are made one after the other, in the order of their commits. */
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts
+    const { socket, tunables, correlationId } = parts
+    this.#clock = new PartialClock(tunables, () => void this.#sendPartial())
+    this.#heartbeat = setInterval(() => this.#beat(), tunables.heartbeat_ms).unref()
+    socket.on('message', (data, binary) => this.#receive(data, binary))
+    socket.on('pong', () => {
+      this.#lastSign = performance.now()
+    })
+    socket.on('error', () => socket.terminate())
+    socket.on('close', () => this.#end())
+    this.#send('ready', { correlation_id: correlationId, sample_rate_hz: RATE, input_format: 'pcm_s16le_mono' })
+  }
+
+  /** Sends the client away; it finds the successor where it found this one. */
+  leave(): void {
+    this.#parts.socket.close(GOING_AWAY)
+  }
+
+  #receive(data: RawData, binary: boolean): void {
+    this.#lastSign = performance.now()
+    const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer)
+    if (binary) this.#hear(bytes)
+    else this.#obey(bytes.toString('utf8'))
+  }
+
+  #hear(bytes: Buffer): void {
+    const { socket, tunables } = this.#parts
+    const limit = tunables.stream_max_buffer_ms * BYTES_PER_MS
+    if (this.#bytes + bytes.length > limit) {
+      const message = `more than ${tunables.stream_max_buffer_ms} ms of sound came without a commit`
+      this.#send('error', { error: 'buffer_overflow', message })
+      socket.close(TOO_BIG, 'buffer_overflow')
+      this.#forget()
+      return
+    }
+    this.#chunks.push(bytes)
+    this.#bytes += bytes.length
+    this.#clock.heard(this.#bytes / BYTES_PER_MS)
+  }
+
+  #obey(text: string): void {
+    const message = parsed(text)
+    switch (message.op) {
+      case 'set_language':
+        this.#language = languageHint(message.language_hint) ?? undefined
+        return
+      case 'commit':
+        this.#commit()
+        return
+      case 'cancel':
+        this.#final?.abort(new Error('cancelled'))
+        this.#forget()
+        this.#send('cancelled', {})
+        return
+      default:
+        this.#send('error', {
+          error: 'bad_message',
+          message: 'a text frame has one of the ops set_language, commit, cancel'
+        })
+    }
+  }
+
+  #commit(): void {
+    const pcm = Buffer.concat(this.#chunks)
+    const language = this.#language
+    this.#forget()
+    const controller = new AbortController()
+    this.#final = controller
+    this.#last = this.#last.then(async () => {
+      if (controller.signal.aborted) return
+      try {
+        this.#send('final', texts(await this.#read(pcm, language, controller.signal)))
+      } catch (error) {
+        if (!controller.signal.aborted) this.#fail(error)
+      }
+    })
+  }
+
+  async #sendPartial(): Promise<void> {
+    if (this.#partial !== null) return
+    const controller = new AbortController()
+    this.#partial = controller
+    const newest = this.#parts.partialSeconds * 1000 * BYTES_PER_MS
+    const pcm = Buffer.concat(this.#chunks)
+    const start = Math.max(0, pcm.length - newest)
+    try {
+      const transcript = await this.#read(pcm.subarray(start), this.#language, controller.signal)
+      if (!controller.signal.aborted)
+        this.#send('partial', { text: transcript.refined, from_ms: Math.round(start / BYTES_PER_MS) })
+    } catch (error) {
+      // The final text will tell; only what it would not is told here.
+      if (!controller.signal.aborted) this.#fail(error)
+    } finally {
+      if (this.#partial === controller) this.#partial = null
+    }
+  }
+
+  #read(pcm: Buffer, language: string | undefined, signal: AbortSignal): Promise<Transcript> {
+    const source = { kind: 'samples', samples: samplesOf(pcm) } as const
+    return this.#parts.transcriber.transcribe(source, { signal, ...(language === undefined ? {} : { language }) })
+  }
+
+  #fail(error: unknown): void {
+    this.#send('error', { error: 'transcribe_failed', message: error instanceof Error ? error.message : String(error) })
+  }
+
+  #send(type: string, fields: object): void {
+    const { socket, correlationId } = this.#parts
+    if (socket.readyState === socket.OPEN)
+      socket.send(JSON.stringify({ type, correlation_id: correlationId, ...fields }))
+  }
+
+  /** A client that neither speaks nor answers has gone without a word. */
+  #beat(): void {
+    const { socket, tunables } = this.#parts
+    if (performance.now() - this.#lastSign > tunables.capture_timeout_ms) socket.terminate()
+    else socket.ping()
+  }
+
+  #forget(): void {
+    this.#partial?.abort(new Error('superseded'))
+    this.#partial = null
+    this.#chunks = []
+    this.#bytes = 0
+    this.#clock.reset()
+  }
+
+  #end(): void {
+    clearInterval(this.#heartbeat)
+    this.#final?.abort(new Error('the client has gone'))
+    this.#forget()
+  }
+}
+
+function parsed(text: string): { readonly op?: unknown; readonly language_hint?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

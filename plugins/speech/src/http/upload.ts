@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { extname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { Busboy, type BusboyHeaders } from '@fastify/busboy'
+import { timeout } from '../deadline.ts'
+
+/** Bytes of a whole body. */
+export const UPLOAD_LIMIT = 32 * 1024 * 1024
+/** Files of a process that was killed are older than this, in milliseconds. */
+const LEFT_OVER_MS = 3_600_000
+
+type Code =
+  | 'multipart_read_failed'
+  | 'read_body_failed'
+  | 'missing_audio_field'
+  | 'body_too_large'
+  | 'temp_dir_failed'
+  | 'write_failed'
+
+const STATUS: Readonly<Record<Code, number>> = {
+  multipart_read_failed: 400,
+  read_body_failed: 400,
+  missing_audio_field: 400,
+  body_too_large: 413,
+  temp_dir_failed: 500,
+  write_failed: 500
+}
+
+export class UploadError extends Error {
+  readonly code: Code
+  readonly status: number
+  readonly detail: Readonly<Record<string, string>>
+
+  constructor(code: Code, detail: Readonly<Record<string, string>>) {
+    super(detail.message ?? detail.hint ?? code)
+    this.code = code
+    this.status = STATUS[code]
+    this.detail = detail
+  }
+}
+
+export interface Upload {
+  /** Name of the file in the folder. */
+  readonly name: string
+  /** What the part `language_hint` says, wherever it stands. */
+  readonly language: string | null
+  remove(): Promise<void>
+}
+
+export interface UploadOptions {
+  /** Absolute; made when it is not there. */
+  readonly folder: string
+  /** Milliseconds that the next piece may take. */
+  readonly idleMs: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Writes the recording of a multipart body to a file: the first part named `audio` or `file` that is not empty.
+ *
+ * Throws `UploadError`, `SPC_TIMEOUT` and the signal's reason; then no file is left.
+ */
+export async function receiveUpload(request: IncomingMessage, options: UploadOptions): Promise<Upload> {
+  const { folder } = options
+  if (Number(request.headers['content-length'] ?? 0) > UPLOAD_LIMIT) throw tooLarge()
+  await prepare(folder)
+  const parts = new Parts(folder)
+  const wrong = new AbortController()
+  try {
+    await receive(request, parts, options, wrong)
+    const name = await parts.first()
+    if (name === null)
+      throw new UploadError('missing_audio_field', { hint: 'send the recording as a part named audio or file' })
+    return { name, language: parts.language, remove: () => rm(join(folder, name), { force: true }) }
+  } catch (error) {
+    await parts.removeAll()
+    throw error
+  }
+}
+
+/** Feeds a body to the parser until it ends, is too large, stops or is of no interest any more. */
+async function receive(
+  request: IncomingMessage,
+  parts: Parts,
+  { idleMs, signal }: UploadOptions,
+  wrong: AbortController
+): Promise<void> {
+  const parser = parserOf(request, parts)
+  let length = 0
+  const stop = (error: unknown) => wrong.abort(error)
+  const idle = setTimeout(() => stop(timeout('capture_timeout', idleMs)), idleMs)
+  const onData = (chunk: Buffer) => {
+    idle.refresh()
+    length += chunk.length
+    if (length > UPLOAD_LIMIT) stop(tooLarge())
+  }
+  const gone = () => stop(signal.reason)
+  signal.addEventListener('abort', gone, { once: true })
+  request.on('data', onData)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      wrong.signal.addEventListener('abort', () => reject(wrong.signal.reason), { once: true })
+      parser.once('finish', resolve)
+      parser.once('error', (error: Error) => reject(unreadable(error)))
+      request.once('error', (error: Error) => reject(new UploadError('read_body_failed', { message: error.message })))
+      if (signal.aborted) gone()
+      else request.pipe(parser)
+    })
+  } finally {
+    clearTimeout(idle)
+    request.off('data', onData)
+    request.unpipe(parser)
+    signal.removeEventListener('abort', gone)
+    // Streams of parts that are still open would wait for their end for ever.
+    parts.cut()
+  }
+}
+
+function parserOf(request: IncomingMessage, parts: Parts): InstanceType<typeof Busboy> {
+  let parser: InstanceType<typeof Busboy>
+  try {
+    parser = new Busboy({
+      headers: request.headers as BusboyHeaders,
+      limits: { files: 8, fields: 16, parts: 24, fieldSize: 1024, headerPairs: 64 },
+      isPartAFile: (name, type) => isRecording(name) || type === 'application/octet-stream'
+    })
+  } catch (error) {
+    throw unreadable(error as Error)
+  }
+  parser.on('file', (name: string, stream: Readable, filename?: string) => {
+    // The parser tells of a body that ends too early itself.
+    stream.on('error', () => {})
+    if (isRecording(name)) parts.add(stream, filename)
+    else stream.resume()
+  })
+  parser.on('field', (name: string, value: string) => {
+    if (name === 'language_hint') parts.language = value
+  })
+  return parser
+}
+
+function isRecording(name: string | undefined): boolean {
+  return name === 'audio' || name === 'file'
+}
+
+/** The recordings of one body, each in a file. */
+class Parts {
+  language: string | null = null
+  readonly #folder: string
+  readonly #files: { readonly name: string; readonly stream: Readable; readonly written: Promise<number> }[] = []
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  add(stream: Readable, filename: string | undefined): void {
+    const ending = extname(filename ?? '')
+      .slice(1)
+      .toLowerCase()
+    const name = `${randomUUID()}.${/^[a-z0-9]{1,8}$/.test(ending) ? ending : 'wav'}`
+    const file = createWriteStream(join(this.#folder, name), { flags: 'wx', mode: 0o600 })
+    const written = finished(stream.pipe(file)).then(
+      () => file.bytesWritten,
+      (error: Error) => {
+        throw new UploadError('write_failed', { message: error.message })
+      }
+    )
+    written.catch(() => {})
+    this.#files.push({ name, stream, written })
+  }
+
+  /** Name of the first that is not empty; the others are removed. */
+  async first(): Promise<string | null> {
+    let first: string | null = null
+    for (const { name, written } of this.#files) {
+      if ((await written) > 0 && first === null) first = name
+      else await rm(join(this.#folder, name), { force: true })
+    }
+    return first
+  }
+
+  cut(): void {
+    for (const { stream } of this.#files) if (!stream.readableEnded) stream.push(null)
+  }
+
+  async removeAll(): Promise<void> {
+    for (const { name, stream, written } of this.#files) {
+      stream.resume()
+      await written.catch(() => {})
+      await rm(join(this.#folder, name), { force: true })
+    }
+  }
+}
+
+/** Makes the folder, and rids it of what a process that was killed left behind. */
+async function prepare(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true })
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name)
+      const found = await stat(path).catch(() => null)
+      if (found !== null && Date.now() - found.mtimeMs > LEFT_OVER_MS) await rm(path, { force: true })
+    }
+  } catch (error) {
+    throw new UploadError('temp_dir_failed', { message: (error as Error).message })
+  }
+}
+
+function unreadable(error: Error): UploadError {
+  return new UploadError('multipart_read_failed', { message: error.message })
+}
+
+function tooLarge(): UploadError {
+  return new UploadError('body_too_large', { message: `the body is larger than ${UPLOAD_LIMIT} bytes` })
+}

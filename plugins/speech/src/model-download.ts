@@ -1,0 +1,125 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pluginErrors } from './errors.ts'
+import { exportsOf, MODEL_NAME } from './model-location.ts'
+import { findModel } from './whisper/model-files.ts'
+
+const NEEDED = ['config.json', 'generation_config.json', 'preprocessor_config.json', 'tokenizer.json']
+const GRAPHS = ['onnx/encoder_model.onnx', 'onnx/decoder_model_merged.onnx']
+
+export interface DownloadOptions {
+  /** Model of the settings. */
+  readonly model: string
+  readonly revision: string
+  /** Absolute. */
+  readonly modelsDirectory: string
+  /** Base URL of the hub. */
+  readonly hub: string
+  readonly token: string | undefined
+  readonly attempts: number
+  readonly delayMs: number
+}
+
+/** A file that the hub does not have, so that another place may be tried. */
+class NotThere extends Error {}
+
+/** Fetches models from a hub that speaks as Hugging Face does. */
+export class ModelDownload {
+  readonly #options: DownloadOptions
+
+  constructor(options: DownloadOptions) {
+    this.#options = options
+  }
+
+  /** Fetches what is not there yet. Throws `SPP_DOWNLOAD_FAILED` with the URL and the reason, and the signal's reason. */
+  async fetch(
+    named: string | undefined,
+    signal: AbortSignal,
+    progress: (done: number, total: number, file: string) => void
+  ): Promise<{ readonly folder: string; readonly bytes: number; readonly files: readonly string[] }> {
+    const model = named ?? this.#options.model
+    if (!MODEL_NAME.test(model))
+      throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${model} is no name of a model that a hub could have`, {
+        hint: 'write it as OWNER/NAME, for example openai/whisper-tiny.en'
+      })
+    const files = [...NEEDED, ...GRAPHS]
+    const refused: string[] = []
+    for (const name of exportsOf(model)) {
+      const folder = join(this.#options.modelsDirectory, name)
+      try {
+        let bytes = 0
+        // The graphs first: a repository without them is not the one that is looked for.
+        for (const [at, file] of [...GRAPHS, ...NEEDED].entries()) {
+          progress(at, files.length, file)
+          bytes += await this.#file(name, file, folder, signal)
+        }
+        const found = await findModel(folder)
+        if (!found.complete) throw new NotThere(found.missing.join(', '))
+        return { folder, bytes, files }
+      } catch (error) {
+        if (!(error instanceof NotThere)) throw error
+        refused.push(error.message)
+      }
+    }
+    throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `the hub has no ONNX export of ${model}: ${refused.join('; ')}`)
+  }
+
+  /** Bytes that were fetched; none for a file that is there. */
+  async #file(name: string, file: string, folder: string, signal: AbortSignal): Promise<number> {
+    const { hub, revision, attempts, delayMs } = this.#options
+    const target = join(folder, file)
+    if ((await stat(target).catch(() => null)) !== null) return 0
+    const url = `${hub.replace(/\/+$/, '')}/${name}/resolve/${revision}/${file}`
+    let reason = ''
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      if (attempt > 0) await pause(delayMs, undefined, { signal })
+      try {
+        return await this.#once(url, target, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (error instanceof NotThere) throw error
+        reason = reasonOf(error)
+      }
+    }
+    throw pluginErrors.create('SPP_DOWNLOAD_FAILED', `${url} could not be fetched in ${attempts} attempts: ${reason}`)
+  }
+
+  async #once(url: string, target: string, signal: AbortSignal): Promise<number> {
+    const { token } = this.#options
+    const response = await fetch(url, {
+      signal,
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` }
+    })
+    if ([401, 403, 404].includes(response.status)) {
+      await response.body?.cancel()
+      throw new NotThere(`${url} answers ${response.status}`)
+    }
+    if (!response.ok || response.body === null) {
+      await response.body?.cancel()
+      throw new Error(`the hub answers ${response.status}`)
+    }
+    await mkdir(dirname(target), { recursive: true })
+    const part = `${target}.${process.pid}.part`
+    try {
+      await pipeline(Readable.fromWeb(response.body as never), createWriteStream(part), { signal })
+      const { size } = await stat(part)
+      const announced = response.headers.get('content-length')
+      // What is compressed on its way has another length than it announces.
+      if (announced !== null && !response.headers.has('content-encoding') && Number(announced) !== size)
+        throw new Error(`${size} of ${announced} bytes came`)
+      await rename(part, target)
+      return size
+    } finally {
+      await rm(part, { force: true })
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message
+}

@@ -1,0 +1,39 @@
+import type { InferenceClient } from '@svc/contracts'
+
+const TASK =
+  'Correct misheard words in a transcript of speech. Keep its language, its meaning and its length. Answer with the corrected transcript alone.'
+/** What differs more than this from the transcript, in length, is an answer to it and no correction of it. */
+const LENGTH_RATIO = 1.5
+
+/** Has a language model correct what a recogniser misheard. */
+export class Proofreader {
+  readonly #client: () => InferenceClient
+  readonly #maxTokens: number
+  readonly #warn: (message: string, reason: unknown) => void
+
+  constructor(client: () => InferenceClient, maxTokens: number, warn: (message: string, reason: unknown) => void) {
+    this.#client = client
+    this.#maxTokens = maxTokens
+    this.#warn = warn
+  }
+
+  /** The text as it was where no model answers, or with something else. Throws the signal's reason. */
+  async correct(text: string, signal: AbortSignal): Promise<string> {
+    let answer = ''
+    try {
+      const messages = [
+        { role: 'system' as const, content: TASK },
+        { role: 'user' as const, content: text }
+      ]
+      const chat = this.#client().chat({ messages, temperature: 0, maxTokens: this.#maxTokens, signal })
+      for await (const event of chat) if (event.type === 'text') answer += event.text
+    } catch (error) {
+      signal.throwIfAborted()
+      this.#warn('no language model corrects transcripts', error)
+      return text
+    }
+    const corrected = answer.replaceAll(/\s+/g, ' ').trim()
+    const similar = corrected.length <= text.length * LENGTH_RATIO && corrected.length * LENGTH_RATIO >= text.length
+    return similar ? corrected : text
+  }
+}

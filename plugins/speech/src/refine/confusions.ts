@@ -1,0 +1,27 @@
+import { Replacements } from './replacements.ts'
+
+/** Words of this product that recognisers mishear. */
+export const CONFUSIONS = new Replacements([
+  ["men's", 'mens'],
+  ['men’s', 'mens'],
+  ['oratia', 'oratio'],
+  ['orazio', 'oratio'],
+  ['oracio', 'oratio'],
+  ['vocs', 'vox'],
+  ['voks', 'vox']
+])
+
+/** Names that are spoken in parts, in the spelling that their makers use. */
+export const PHRASES = new Replacements([
+  ['s v c', 'svc'],
+  ['m c p', 'MCP'],
+  ['code x', 'codex'],
+  ['web socket', 'WebSocket'],
+  ['web sockets', 'WebSockets'],
+  ['type script', 'TypeScript'],
+  ['java script', 'JavaScript'],
+  ['git hub', 'GitHub'],
+  ['get hub', 'GitHub'],
+  ['sequel lite', 'SQLite'],
+  ['jay son', 'JSON']
+])

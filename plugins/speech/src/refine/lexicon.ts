@@ -1,0 +1,68 @@
+import { readFile, stat } from 'node:fs/promises'
+import { pluginErrors } from '../errors.ts'
+import { Replacements } from './replacements.ts'
+
+/** Words of a project. */
+export interface Lexicon {
+  readonly replacements: Replacements
+  /** What the recogniser is made to expect. */
+  readonly phrases: readonly string[]
+}
+
+export const EMPTY_LEXICON: Lexicon = { replacements: new Replacements([]), phrases: [] }
+
+const MAX_PHRASES = 256
+
+/** The lexicon in a file; read anew when the file has changed. */
+export class LexiconFile {
+  readonly path: string
+  /** Whether the settings name it: then it must be there. */
+  readonly #named: boolean
+  readonly #warn: (message: string) => void
+  #read: { readonly mark: string; readonly lexicon: Lexicon } = { mark: '', lexicon: EMPTY_LEXICON }
+
+  constructor(path: string, named: boolean, warn: (message: string) => void) {
+    this.path = path
+    this.#named = named
+    this.#warn = warn
+  }
+
+  /** One that cannot be read is warned of once, and what was read before it goes on to count. */
+  async current(): Promise<Lexicon> {
+    const found = await stat(this.path).catch(() => null)
+    if (found === null && !this.#named) return EMPTY_LEXICON
+    const mark = `${found?.size} ${found?.mtimeMs}`
+    if (mark === this.#read.mark) return this.#read.lexicon
+    try {
+      this.#read = { mark, lexicon: parseLexicon(await readFile(this.path, 'utf8'), this.path) }
+    } catch (error) {
+      this.#read = { mark, lexicon: this.#read.lexicon }
+      this.#warn((error as Error).message)
+    }
+    return this.#read.lexicon
+  }
+}
+
+/** Throws `SPP_LEXICON_INVALID` with the entry that is wrong. */
+export function parseLexicon(text: string, path: string): Lexicon {
+  const invalid = (why: string) => pluginErrors.create('SPP_LEXICON_INVALID', `${path} is no lexicon: ${why}`)
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch (error) {
+    throw invalid((error as Error).message)
+  }
+  const entries = (document as { entries?: unknown } | null)?.entries
+  if (!Array.isArray(entries)) throw invalid('it has no list "entries"')
+  const pairs: [string, string][] = []
+  const phrases: string[] = []
+  for (const [at, entry] of entries.entries()) {
+    const { canonical, aliases = [] } = (entry ?? {}) as { canonical?: unknown; aliases?: unknown }
+    if (typeof canonical !== 'string' || canonical.trim() === '') throw invalid(`entries[${at}] has no "canonical"`)
+    if (!Array.isArray(aliases) || !aliases.every(alias => typeof alias === 'string'))
+      throw invalid(`"aliases" of entries[${at}] are no list of texts`)
+    phrases.push(canonical)
+    for (const alias of aliases as string[]) pairs.push([alias, canonical])
+  }
+  return { replacements: new Replacements(pairs), phrases: phrases.slice(0, MAX_PHRASES) }
+}

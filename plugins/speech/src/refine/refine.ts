@@ -1,0 +1,25 @@
+import { CONFUSIONS, PHRASES } from './confusions.ts'
+import type { Lexicon } from './lexicon.ts'
+import type { Correction } from './replacements.ts'
+import { textOf, wordsOf } from './words.ts'
+
+export type Profile = 'conservative' | 'balanced' | 'aggressive'
+
+export interface Refined {
+  readonly text: string
+  readonly corrections: readonly Correction[]
+}
+
+/**
+ * What is made of a recogniser's words: single spaces, the confusions that are known of this product, the words of the
+ * lexicon, names in their usual spelling, and with `aggressive` a capital letter at the beginning. Words that are code, paths,
+ * flags or numbers stay as they are.
+ */
+export function refine(raw: string, lexicon: Lexicon, profile: Profile): Refined {
+  const corrections: Correction[] = []
+  let words = wordsOf(raw)
+  for (const replacements of [CONFUSIONS, lexicon.replacements, PHRASES]) words = replacements.apply(words, corrections)
+  const text = textOf(words)
+  if (profile !== 'aggressive') return { text, corrections }
+  return { text: text.replace(/^\p{Ll}/u, first => first.toUpperCase()), corrections }
+}

@@ -1,0 +1,61 @@
+import { isProtected, type Word } from './words.ts'
+
+export interface Correction {
+  readonly from: string
+  readonly to: string
+}
+
+/** What is said instead of what, by the words that are replaced. */
+export class Replacements {
+  readonly #byFirst = new Map<string, { readonly words: readonly string[]; readonly to: string }[]>()
+
+  /** `pairs` are what may be heard and what was meant; the first of two for the same words counts. */
+  constructor(pairs: Iterable<readonly [heard: string, meant: string]>) {
+    for (const [heard, meant] of pairs) {
+      const words = heard.toLowerCase().split(/\s+/).filter(Boolean)
+      const [first] = words
+      if (first === undefined) continue
+      const known = this.#byFirst.get(first) ?? []
+      if (known.some(each => each.words.join(' ') === words.join(' '))) continue
+      // Of those that begin alike the longest is tried first.
+      this.#byFirst.set(
+        first,
+        [...known, { words, to: meant }].sort((a, b) => b.words.length - a.words.length)
+      )
+    }
+  }
+
+  /** Replaces from left to right and notes what changed. Protected words stay, and end what reaches across them. */
+  apply(words: readonly Word[], corrections: Correction[]): readonly Word[] {
+    const out: Word[] = []
+    for (let at = 0; at < words.length; ) {
+      const found = this.#at(words, at)
+      const first = words[at] as Word
+      if (found === null) {
+        out.push(first)
+        at += 1
+        continue
+      }
+      const replaced = words.slice(at, at + found.count)
+      const from = replaced.map(({ core }) => core).join(' ')
+      if (from !== found.to) corrections.push({ from, to: found.to })
+      out.push({ before: first.before, core: found.to, after: (replaced.at(-1) as Word).after })
+      at += found.count
+    }
+    return out
+  }
+
+  #at(words: readonly Word[], at: number): { readonly count: number; readonly to: string } | null {
+    const candidates = this.#byFirst.get((words[at] as Word).core.toLowerCase()) ?? []
+    for (const { words: wanted, to } of candidates) {
+      const given = words.slice(at, at + wanted.length)
+      const matches = given.length === wanted.length && given.every((word, n) => word.core.toLowerCase() === wanted[n])
+      // A comma in between says that they are no phrase.
+      const together = given.every(
+        (word, n) => (n === 0 || word.before === '') && (n === given.length - 1 || word.after === '')
+      )
+      if (matches && together && !given.some(isProtected)) return { count: wanted.length, to }
+    }
+    return null
+  }
+}

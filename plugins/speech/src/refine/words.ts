@@ -1,0 +1,25 @@
+/** One word of a text with what stands around it: `("mens,` is `("`, `mens` and `,`. */
+export interface Word {
+  readonly before: string
+  readonly core: string
+  readonly after: string
+}
+
+export function wordsOf(text: string): readonly Word[] {
+  return text.split(/\s+/).flatMap(part => {
+    if (part === '') return []
+    const before = /^[^\p{L}\p{N}\\/-]*/u.exec(part)?.[0] ?? ''
+    const rest = part.slice(before.length)
+    const after = /[^\p{L}\p{N}\\/-]*$/u.exec(rest)?.[0] ?? ''
+    return [{ before, core: rest.slice(0, rest.length - after.length), after }]
+  })
+}
+
+export function textOf(words: readonly Word[]): string {
+  return words.map(({ before, core, after }) => before + core + after).join(' ')
+}
+
+/** Whether a word is code, a path, a flag or a number, which no rule may touch. */
+export function isProtected({ core }: Word): boolean {
+  return /--|[/\\.]|::|\p{N}/u.test(core)
+}

@@ -1,0 +1,192 @@
+import { readFile, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import {
+  type SpeechOptions,
+  type SpeechRecogniser,
+  type SpeechSource,
+  type SpeechState,
+  speechErrors,
+  type Transcript
+} from '@svc/contracts'
+import { convert } from './audio/ffmpeg.ts'
+import { formatOf, READABLE } from './audio/formats.ts'
+import { withinDeadlines } from './deadline.ts'
+import { languageHint } from './language-hint.ts'
+import { locateModel, type ModelLocation } from './model-location.ts'
+import type { Proofreader } from './proofreader.ts'
+import { confidenceOf } from './refine/confidence.ts'
+import type { LexiconFile } from './refine/lexicon.ts'
+import { type Refined, refine } from './refine/refine.ts'
+import type { Settings } from './settings.ts'
+import type { Tunables } from './tunables.ts'
+import { hasCudaProvider } from './whisper/cuda-provider.ts'
+import { isMultilingual, type ModelFiles } from './whisper/model-files.ts'
+import { RATE } from './whisper/recognition.ts'
+import type { WhisperThread } from './whisper/whisper-thread.ts'
+import type { Heard, Plan, Recording } from './whisper/worker-protocol.ts'
+import type { Workspace } from './workspace.ts'
+
+const MAX_TEXT_BYTES = 33_554_432
+
+export interface TranscriberParts {
+  readonly settings: Settings
+  readonly tunables: Tunables
+  readonly location: ModelLocation
+  readonly workspace: Workspace
+  readonly lexicon: LexiconFile
+  readonly thread: WhisperThread
+  /** Null where no language model is asked. */
+  readonly proofreader: Proofreader | null
+}
+
+/** Makes text of recordings: finds the model, has it listen, refines what it heard. */
+export class Transcriber implements SpeechRecogniser {
+  readonly #parts: TranscriberParts
+
+  constructor(parts: TranscriberParts) {
+    this.#parts = parts
+  }
+
+  async state(): Promise<SpeechState> {
+    const { settings, location } = this.#parts
+    const { backend, model } = settings
+    if (backend === 'sherpa') {
+      const detail = 'the recogniser sherpa is not part of this installation'
+      return { status: 'unavailable', detail, model, folder: null, missing: [], multilingual: null }
+    }
+    const found = await locateModel(location)
+    if (found.complete) {
+      const { folder } = found.files
+      const multilingual = await isMultilingual(found.files).catch(() => null)
+      return { status: 'ready', detail: `${model} in ${folder}`, model, folder, missing: [], multilingual }
+    }
+    const { folder, missing } = found
+    const detail = `there is no model ${model}: ${folder} lacks ${missing.join(', ')}`
+    return { status: 'no_model', detail, model, folder: null, missing, multilingual: null }
+  }
+
+  async transcribe(source: SpeechSource, options: SpeechOptions = {}): Promise<Transcript> {
+    const { tunables } = this.#parts
+    return withinDeadlines(tunables, performance.now(), options.signal, signal =>
+      this.transcribeBy(source, options.language, signal)
+    )
+  }
+
+  /** The same without deadlines of its own. */
+  async transcribeBy(source: SpeechSource, language: string | undefined, signal: AbortSignal): Promise<Transcript> {
+    if (source.kind === 'samples') return this.#recognise(source, language, signal)
+    const { workspace, settings } = this.#parts
+    const path = await workspace.file(source.path)
+    const name = basename(source.path)
+    const format = formatOf(path)
+    if (format === null)
+      throw speechErrors.create('SPC_AUDIO_UNSUPPORTED', `${name} is of no format that is read here: ${READABLE}`)
+    if (format === 'text') return this.#text(path, name)
+    const model = await this.#model()
+    if (format === 'wav') return this.#recognise({ kind: 'wav', path, name }, language, signal, model)
+    const samples = await convert({ ffmpeg: settings.ffmpeg, path, name, rate: RATE, signal })
+    return this.#recognise({ kind: 'samples', samples }, language, signal, model)
+  }
+
+  /** What is text already is its own transcript. */
+  async #text(path: string, name: string): Promise<Transcript> {
+    const { size } = await stat(path)
+    if (size > MAX_TEXT_BYTES)
+      throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; a text may have ${MAX_TEXT_BYTES}`)
+    let text: string
+    try {
+      text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readFile(path))
+    } catch (cause) {
+      throw speechErrors.create('SPC_AUDIO_INVALID', `${name} is not UTF-8`, { cause })
+    }
+    const confidence = this.#parts.tunables.refine_confidence_max
+    return {
+      raw: text,
+      refined: text,
+      confidence,
+      alternatives: [],
+      corrections: [],
+      language: null,
+      durationMs: null
+    }
+  }
+
+  async #recognise(
+    recording: Recording,
+    language: string | undefined,
+    signal: AbortSignal,
+    known?: ModelFiles
+  ): Promise<Transcript> {
+    const { settings, tunables, thread, lexicon, proofreader } = this.#parts
+    const model = known ?? (await this.#model())
+    const words = await lexicon.current()
+    if (thread.load >= settings.max_waiting)
+      throw speechErrors.create('SPC_BUSY', `${thread.load} recordings are under way or wait already`, {
+        hint: 'try again later, or raise plugins.speech.max_waiting'
+      })
+    const heard = await thread.hear(recording, this.#plan(model, language, words.phrases), signal)
+    const refined = refine(heard.text, words, settings.refine_profile)
+    const transcript = this.#transcript(heard, refined, alternative =>
+      refine(alternative, words, settings.refine_profile)
+    )
+    if (proofreader === null || transcript.confidence >= tunables.llm_min_confidence || refined.text === '')
+      return transcript
+    const corrected = await proofreader.correct(refined.text, signal)
+    if (corrected === refined.text) return transcript
+    const corrections = [...refined.corrections, { from: refined.text, to: corrected }]
+    const confidence = confidenceOf(settings.refine_profile, corrections.length, tunables)
+    return { ...transcript, refined: corrected, corrections, confidence }
+  }
+
+  #transcript(heard: Heard, refined: Refined, refineToo: (text: string) => Refined): Transcript {
+    const { settings, tunables } = this.#parts
+    const others = heard.alternatives.map(text => refineToo(text).text)
+    return {
+      raw: heard.text,
+      refined: refined.text,
+      confidence: confidenceOf(settings.refine_profile, refined.corrections.length, tunables),
+      alternatives: [...new Set(others)].filter(text => text !== refined.text),
+      corrections: refined.corrections,
+      language: heard.language,
+      durationMs: heard.durationMs
+    }
+  }
+
+  #plan(model: ModelFiles, language: string | undefined, phrases: readonly string[]): Plan {
+    const { settings, tunables } = this.#parts
+    const { acoustic_preprocess: preprocess } = settings
+    return {
+      model,
+      open: { threads: settings.threads, cuda: settings.cuda && hasCudaProvider() },
+      language: languageHint(language) ?? settings.language ?? null,
+      task: settings.task,
+      preprocessing: preprocess === '1' ? 'peak_normalize' : preprocess,
+      voice:
+        settings.vad === 'off'
+          ? null
+          : { threshold: settings.vad_energy_threshold, mergeGapMs: settings.vad_merge_gap_ms },
+      chunkSeconds: settings.chunk_sec,
+      overlapSeconds: settings.chunk_overlap_sec,
+      bias: { phrases, strength: tunables.logit_bias_strength, maxTokens: tunables.logit_bias_max_tokens }
+    }
+  }
+
+  async #model(): Promise<ModelFiles> {
+    const { settings, location } = this.#parts
+    if (settings.backend === 'sherpa')
+      throw speechErrors.create('SPC_BACKEND_UNAVAILABLE', 'the recogniser sherpa is not part of this installation', {
+        hint: 'set plugins.speech.backend (SVC_ORATIO_BACKEND) to auto'
+      })
+    const found = await locateModel(location)
+    if (found.complete) return found.files
+    const { folder, missing } = found
+    throw speechErrors.create(
+      'SPC_NO_MODEL',
+      `there is no model ${settings.model}: ${folder} lacks ${missing.join(', ')}`,
+      {
+        data: { model: settings.model, folder, missing },
+        hint: 'svc speech download fetches it; or name the folder of an ONNX export in SVC_ORATIO_MODEL'
+      }
+    )
+  }
+}

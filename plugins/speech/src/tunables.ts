@@ -1,0 +1,227 @@
+import { readFileSync } from 'node:fs'
+import { type JsonSchema, type Schema, t } from '@svc/plugin-sdk'
+import { parse } from 'smol-toml'
+import { pluginErrors } from './errors.ts'
+
+interface Tunable<D extends number | boolean> {
+  /** Table of the file that SVC_ORATIO_CONFIG names, and the key in it; also its place in the status. */
+  readonly group: string
+  readonly key: string
+  readonly env: string
+  readonly default: D
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly integer?: boolean
+  readonly description: string
+}
+
+const share = { minimum: 0, maximum: 1 }
+const DAY_MS = 86_400_000
+
+function whole(
+  [group, key, env]: readonly [string, string, string],
+  value: number,
+  minimum: number,
+  description: string,
+  maximum = DAY_MS
+): Tunable<number> {
+  return { group, key, env: `SVC_ORATIO_${env}`, default: value, minimum, maximum, integer: true, description }
+}
+
+function part(
+  [group, key, env]: readonly [string, string, string],
+  value: number,
+  description: string
+): Tunable<number> {
+  return { group, key, env: `SVC_ORATIO_${env}`, default: value, ...share, description }
+}
+
+/** Everything that a settings file, a variable of the environment or the file of SVC_ORATIO_CONFIG may change. */
+const TUNABLES = {
+  capture_timeout_ms: whole(
+    ['session_timing', 'capture_timeout_ms', 'CAPTURE_TIMEOUT_MS'],
+    12_000,
+    100,
+    'Milliseconds of silence on the line after which an upload or a stream is given up.'
+  ),
+  max_duration_ms: whole(
+    ['session_timing', 'max_duration_ms', 'MAX_DURATION_MS'],
+    120_000,
+    100,
+    'Milliseconds that a recording may take from its arrival to its text.'
+  ),
+  inference_deadline_ms: whole(
+    ['session_timing', 'inference_deadline_ms', 'INFERENCE_DEADLINE_MS'],
+    0,
+    0,
+    'Milliseconds that the recogniser has for a recording; 0 for as many as max_duration_ms.'
+  ),
+  heartbeat_ms: whole(
+    ['session_timing', 'heartbeat_ms', 'HEARTBEAT_MS'],
+    3_000,
+    50,
+    'Milliseconds from one sign of life on a stream to the next, and from one partial text to the next.'
+  ),
+  refine_conservative_base: part(
+    ['refine', 'conservative_base', 'REFINE_CONSERVATIVE_BASE'],
+    0.82,
+    'Confidence of a text without corrections, with the profile conservative.'
+  ),
+  refine_balanced_base: part(['refine', 'balanced_base', 'REFINE_BALANCED_BASE'], 0.87, 'The same with balanced.'),
+  refine_aggressive_base: part(
+    ['refine', 'aggressive_base', 'REFINE_AGGRESSIVE_BASE'],
+    0.9,
+    'The same with aggressive.'
+  ),
+  refine_penalty_per_trace: part(
+    ['refine', 'penalty_per_trace', 'REFINE_PENALTY_PER_TRACE'],
+    0.015,
+    'What each correction takes from the confidence.'
+  ),
+  refine_penalty_cap: part(
+    ['refine', 'penalty_cap', 'REFINE_PENALTY_CAP'],
+    0.25,
+    'What all corrections together take from it at most.'
+  ),
+  refine_confidence_min: part(['refine', 'confidence_min', 'REFINE_CONFIDENCE_MIN'], 0.1, 'Lowest confidence.'),
+  refine_confidence_max: part(['refine', 'confidence_max', 'REFINE_CONFIDENCE_MAX'], 0.99, 'Highest confidence.'),
+  tool_route_min_confidence: part(
+    ['routing', 'tool_min_confidence', 'TOOL_ROUTE_MIN_CONFIDENCE'],
+    0.55,
+    'Confidence below which a caller is advised to ask again what was meant.'
+  ),
+  hf_retry_attempts: whole(
+    ['hf', 'retry_attempts', 'HF_RETRY_ATTEMPTS'],
+    3,
+    1,
+    'How often a file of a model is asked for, at most.',
+    20
+  ),
+  hf_retry_delay_ms: whole(
+    ['hf', 'retry_delay_ms', 'HF_RETRY_DELAY_MS'],
+    600,
+    0,
+    'Milliseconds between two such attempts.'
+  ),
+  llm_refinement_default: {
+    group: 'llm',
+    key: 'refinement_default',
+    env: 'SVC_ORATIO_LLM_REFINEMENT_DEFAULT',
+    default: false as boolean,
+    description: 'Whether a language model corrects texts of little confidence.'
+  } satisfies Tunable<boolean>,
+  llm_min_confidence: part(['llm', 'min_confidence', 'LLM_MIN_CONFIDENCE'], 0.82, 'Confidence below which it does.'),
+  llm_max_output_tokens: whole(
+    ['llm', 'max_output_tokens', 'LLM_MAX_OUTPUT_TOKENS'],
+    512,
+    64,
+    'Tokens that it may answer with.',
+    1_000_000
+  ),
+  logit_bias_strength: {
+    group: 'logit',
+    key: 'bias_strength',
+    env: 'SVC_ORATIO_LOGIT_BIAS_STRENGTH',
+    default: 0.8,
+    minimum: 0,
+    maximum: 20,
+    description: 'What is added to the logits of words of the lexicon; 0 adds nothing.'
+  } as Tunable<number>,
+  logit_bias_max_tokens: whole(
+    ['logit', 'bias_max_tokens', 'LOGIT_BIAS_MAX_TOKENS'],
+    256,
+    0,
+    'Tokens of the lexicon that are made likelier, at most.',
+    100_000
+  ),
+  stream_partial_quiet_ms: whole(
+    ['stream', 'partial_quiet_ms', 'STREAM_PARTIAL_QUIET_MS'],
+    350,
+    50,
+    'Milliseconds without sound on a stream after which a partial text is sent.'
+  ),
+  stream_max_wait_ms: whole(
+    ['stream', 'max_wait_ms', 'STREAM_MAX_WAIT_MS'],
+    2_500,
+    200,
+    'Milliseconds after which one is sent although sound goes on.'
+  ),
+  stream_max_buffer_ms: whole(
+    ['stream', 'max_buffer_ms', 'STREAM_MAX_BUFFER_MS'],
+    300_000,
+    1_000,
+    'Milliseconds of sound that a stream may hold.',
+    7_200_000
+  )
+} as const satisfies Readonly<Record<string, Tunable<number> | Tunable<boolean>>>
+
+type Name = keyof typeof TUNABLES
+export type Tunables = {
+  readonly [K in Name]: (typeof TUNABLES)[K]['default'] extends boolean ? boolean : number
+}
+export type TunableSettings = { readonly [K in Name]?: Tunables[K] }
+
+const NAMES = Object.keys(TUNABLES) as readonly Name[]
+
+/** Schemas of the settings: without defaults, so that what the settings do not say the file may. */
+export const tunableSettings = Object.fromEntries(NAMES.map(name => [name, t.optional(schemaOf(TUNABLES[name]))])) as {
+  readonly [K in Name]: Schema<Tunables[K]> & { readonly '~optional': true }
+}
+
+function schemaOf(tunable: Tunable<number> | Tunable<boolean>): JsonSchema {
+  const { env, minimum, maximum, integer = false } = tunable
+  const annotations = { 'x-env': env, description: `${tunable.description} Default: ${tunable.default}.` }
+  if (typeof tunable.default === 'boolean') return t.boolean({ ...annotations, 'x-env-type': 'truthy' })
+  const range = { ...(minimum === undefined ? {} : { minimum }), ...(maximum === undefined ? {} : { maximum }) }
+  return integer ? t.integer({ ...annotations, ...range }) : t.number({ ...annotations, ...range })
+}
+
+/** What counts: the settings, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
+export function tunablesOf(settings: TunableSettings, file: string | null): Tunables {
+  const filed = file === null ? {} : readFile(file)
+  return Object.fromEntries(
+    NAMES.map(name => [name, settings[name] ?? filed[name] ?? TUNABLES[name].default])
+  ) as unknown as Tunables
+}
+
+/** The same, in the groups of the file. */
+export function groupsOf(tunables: Tunables): Readonly<Record<string, Readonly<Record<string, number | boolean>>>> {
+  const groups: Record<string, Record<string, number | boolean>> = {}
+  for (const name of NAMES) {
+    const { group, key } = TUNABLES[name]
+    groups[group] = { ...groups[group], [key]: tunables[name] }
+  }
+  return groups
+}
+
+function readFile(file: string): Partial<Record<Name, number | boolean>> {
+  const invalid = (why: string) =>
+    pluginErrors.create('SPP_CONFIG_INVALID', `${file}: ${why}`, {
+      at: { file },
+      hint: 'see plugins.speech.config_file'
+    })
+  let document: Record<string, unknown>
+  try {
+    document = parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw invalid((error as Error).message)
+  }
+  const found: Partial<Record<Name, number | boolean>> = {}
+  for (const [group, table] of Object.entries(document)) {
+    if (typeof table !== 'object' || table === null) throw invalid(`${group} is no table`)
+    for (const [key, value] of Object.entries(table)) {
+      const name = NAMES.find(each => TUNABLES[each].group === group && TUNABLES[each].key === key)
+      if (name === undefined) throw invalid(`there is no ${group}.${key}`)
+      if (!fits(value, TUNABLES[name])) throw invalid(`${group}.${key} cannot be ${JSON.stringify(value)}`)
+      found[name] = value
+    }
+  }
+  return found
+}
+
+function fits(value: unknown, tunable: Tunable<number> | Tunable<boolean>): value is number | boolean {
+  if (typeof value !== typeof tunable.default) return false
+  if (typeof value !== 'number') return true
+  const { minimum = -Infinity, maximum = Infinity, integer = false } = tunable
+  return value >= minimum && value <= maximum && (!integer || Number.isInteger(value))
+}

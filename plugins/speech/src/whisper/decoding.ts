@@ -1,0 +1,81 @@
+import type { Tensor } from 'onnxruntime-node'
+import type { ModelConfig } from './model-config.ts'
+import type { PhraseBias } from './phrase-bias.ts'
+import { drawn, likeliest, logSoftmax, randomNumbers } from './probabilities.ts'
+import type { Sessions } from './sessions.ts'
+
+export interface DecodingOptions {
+  /** Tokens that the decoder is given: start, language, task, no timestamps. */
+  readonly prompt: readonly number[]
+  /** 0 takes the likeliest token; above it tokens are drawn. */
+  readonly temperature: number
+  readonly seed: number
+  readonly noSpeech: number | null
+  readonly bias: PhraseBias | null
+  /** Called before every step; throws to end it. */
+  readonly check: () => void
+}
+
+export interface Decoded {
+  /** What was said, without prompt and end. */
+  readonly tokens: readonly number[]
+  /** Mean logarithm of the probability of a token, the end included. */
+  readonly averageLogProbability: number
+  /** Probability that nobody speaks; 0 where the model has no token for it. */
+  readonly noSpeechProbability: number
+}
+
+/** Says what is in a recording, token by token. */
+export async function decode(
+  sessions: Sessions,
+  config: ModelConfig,
+  encoded: Tensor,
+  options: DecodingOptions
+): Promise<Decoded> {
+  const { prompt, temperature, seed, noSpeech, bias, check } = options
+  const random = randomNumbers(seed)
+  // As the original: what is said takes half of the positions at most, so that repetitions come to an end.
+  const limit = Math.min(config.positions - prompt.length, Math.floor(config.positions / 2))
+  const said: number[] = []
+  let sum = 0
+  let count = 0
+  let step = await sessions.decode(encoded, prompt, null)
+  const start = prompt.indexOf(config.start) * config.vocabulary
+  const noSpeechProbability =
+    noSpeech === null
+      ? 0
+      : Math.exp(logSoftmax(step.logits.subarray(start, start + config.vocabulary))[noSpeech] as number)
+  while (said.length < limit) {
+    check()
+    const logits = step.logits.slice(-config.vocabulary)
+    bias?.apply(logits, said)
+    mask(logits, config, said.length === 0)
+    const greedy = logSoftmax(logits)
+    const token = temperature === 0 ? likeliest(greedy) : drawn(logSoftmax(logits, temperature), random())
+    sum += greedy[token] as number
+    count += 1
+    if (token === config.end) break
+    said.push(token)
+    if (said.length < limit) step = await sessions.decode(encoded, [token], step.cache)
+  }
+  return { tokens: said, averageLogProbability: count === 0 ? 0 : sum / count, noSpeechProbability }
+}
+
+/** Logits of the languages' tokens behind the start: the likeliest is what is spoken. */
+export async function detectLanguage(sessions: Sessions, config: ModelConfig, encoded: Tensor): Promise<string | null> {
+  const { logits } = await sessions.decode(encoded, [config.start], null)
+  let best: string | null = null
+  let most = -Infinity
+  for (const [code, token] of config.languages) {
+    const value = logits[token] ?? -Infinity
+    if (value > most) [best, most] = [code, value]
+  }
+  return best
+}
+
+/** Above the end there are tokens of tasks, languages and times alone, none of which is text. */
+function mask(logits: Float32Array, config: ModelConfig, first: boolean): void {
+  logits.fill(-Infinity, config.end + 1)
+  for (const token of config.suppressed) logits[token] = -Infinity
+  if (first) for (const token of config.suppressedFirst) logits[token] = -Infinity
+}

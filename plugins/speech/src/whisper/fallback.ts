@@ -1,0 +1,43 @@
+import { deflateSync } from 'node:zlib'
+import type { Decoded } from './decoding.ts'
+
+/** Temperatures in the order in which they are tried. */
+export const TEMPERATURES = [0, 0.2, 0.4, 0.6, 0.8, 1] as const
+
+/** From where on a reading is not believed: Whisper's own thresholds. */
+export interface Thresholds {
+  /** Bytes of a text for one byte of its compressed form; what repeats itself has more. */
+  readonly compressionRatio: number
+  /** Mean logarithm of a token's probability; what is guessed has less. */
+  readonly averageLogProbability: number
+  readonly noSpeech: number
+}
+
+export const DEFAULT_THRESHOLDS: Thresholds = { compressionRatio: 2.4, averageLogProbability: -1, noSpeech: 0.6 }
+
+export interface Reading extends Decoded {
+  readonly text: string
+  readonly temperature: number
+}
+
+/** Whether nobody speaks: the model says so, and is sure of nothing that it heard. */
+export function isSilence(reading: Decoded, thresholds: Thresholds): boolean {
+  return (
+    reading.noSpeechProbability > thresholds.noSpeech &&
+    reading.averageLogProbability < thresholds.averageLogProbability
+  )
+}
+
+/** Whether another temperature is worth trying. */
+export function isDoubtful(reading: Reading, thresholds: Thresholds): boolean {
+  if (isSilence(reading, thresholds)) return false
+  return (
+    compressionRatio(reading.text) > thresholds.compressionRatio ||
+    reading.averageLogProbability < thresholds.averageLogProbability
+  )
+}
+
+function compressionRatio(text: string): number {
+  const bytes = Buffer.from(text)
+  return bytes.length === 0 ? 1 : bytes.length / deflateSync(bytes).length
+}

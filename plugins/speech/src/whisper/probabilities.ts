@@ -1,0 +1,35 @@
+/** Logarithms of the probabilities that logits stand for, at a temperature above 0. */
+export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array {
+  const largest = logits.reduce((most, value) => Math.max(most, value), -Infinity)
+  const sum = logits.reduce((total, value) => total + Math.exp((value - largest) / temperature), 0)
+  const shift = Math.log(sum)
+  return logits.map(value => (value - largest) / temperature - shift)
+}
+
+/** Index of the largest value; the first of several. */
+export function likeliest(values: Float32Array): number {
+  let best = 0
+  for (let at = 1; at < values.length; at++) if ((values[at] as number) > (values[best] as number)) best = at
+  return best
+}
+
+/** Index that a number from 0 to 1 falls on, when each takes as much room as it is probable. */
+export function drawn(logProbabilities: Float32Array, at: number): number {
+  let rest = at
+  for (let index = 0; index < logProbabilities.length; index++) {
+    rest -= Math.exp(logProbabilities[index] as number)
+    if (rest < 0) return index
+  }
+  return likeliest(logProbabilities)
+}
+
+/** Numbers from 0 to 1 that are the same for the same seed: mulberry32. */
+export function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,96 @@
+import { readFile, stat } from 'node:fs/promises'
+import { speechErrors } from '@svc/contracts'
+import { MAX_SECONDS } from '../audio/ffmpeg.ts'
+import { normalised } from '../audio/loudness.ts'
+import { resample } from '../audio/resample.ts'
+import { voiced } from '../audio/voice-activity.ts'
+import { readWav } from '../audio/wav.ts'
+import { joined, type Window, windowsOf } from '../audio/windows.ts'
+import { DEFAULT_THRESHOLDS } from './fallback.ts'
+import type { Ort } from './sessions.ts'
+import { Whisper, type WindowText } from './whisper.ts'
+import type { Heard, Plan, Recording } from './worker-protocol.ts'
+
+export const RATE = 16_000
+/** Two hours in CD quality, two channels, and then some. */
+const MAX_FILE_BYTES = 1_500_000_000
+/** Other readings of a whole recording. */
+const MAX_ALTERNATIVES = 4
+
+/** Everything that is done to a recording until it is text. Keeps one model loaded. */
+export class Recognition {
+  readonly #ort: Ort
+  #loaded: { readonly key: string; readonly whisper: Whisper } | null = null
+
+  constructor(ort: Ort) {
+    this.#ort = ort
+  }
+
+  /** `check` throws where nobody wants the answer any more. */
+  async hear(recording: Recording, plan: Plan, check: () => void): Promise<Heard> {
+    check()
+    const samples = normalised(await samplesOf(recording), plan.preprocessing)
+    check()
+    const { voice } = plan
+    const spoken = voice === null ? [{ start: 0, end: samples.length }] : voiced(samples, { ...voice, rate: RATE })
+    const windows = windowsOf(spoken, plan.chunkSeconds * RATE, plan.overlapSeconds * RATE)
+    const whisper = await this.#model(plan)
+    const texts: WindowText[] = []
+    let language: string | null = plan.language
+    for (const { start, end } of windows) {
+      const options = { language, task: plan.task, bias: plan.bias, thresholds: DEFAULT_THRESHOLDS, check }
+      const text = await whisper.read(samples.subarray(start, end), options)
+      texts.push(text)
+      // What was heard first is spoken to the end.
+      language = text.language
+    }
+    return {
+      text: whole(windows, texts),
+      language: texts[0]?.language ?? null,
+      alternatives: alternatives(windows, texts),
+      durationMs: Math.round((samples.length / RATE) * 1000),
+      device: whisper.device
+    }
+  }
+
+  async close(): Promise<void> {
+    const loaded = this.#loaded
+    this.#loaded = null
+    await loaded?.whisper.close()
+  }
+
+  async #model({ model, open }: Plan): Promise<Whisper> {
+    const key = `${model.fingerprint} ${open.threads} ${open.cuda}`
+    if (this.#loaded?.key === key) return this.#loaded.whisper
+    await this.close()
+    const whisper = await Whisper.load(this.#ort, model, open)
+    this.#loaded = { key, whisper }
+    return whisper
+  }
+}
+
+async function samplesOf(recording: Recording): Promise<Float32Array> {
+  if (recording.kind === 'samples') return recording.samples
+  const { path, name } = recording
+  const { size } = await stat(path)
+  if (size > MAX_FILE_BYTES)
+    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} has ${size} bytes; at most ${MAX_FILE_BYTES} are read`)
+  const sound = readWav(await readFile(path), name)
+  if (sound.samples.length > MAX_SECONDS * sound.rate)
+    throw speechErrors.create('SPC_AUDIO_INVALID', `${name} is longer than ${MAX_SECONDS} seconds`)
+  return resample(sound.samples, sound.rate, RATE)
+}
+
+function whole(windows: readonly Window[], texts: readonly WindowText[], other?: { at: number; text: string }): string {
+  return texts.reduce(
+    (text, each, at) => joined(text, at === other?.at ? other.text : each.text, windows[at]?.overlaps === true),
+    ''
+  )
+}
+
+/** The whole recording with one window read otherwise. */
+function alternatives(windows: readonly Window[], texts: readonly WindowText[]): readonly string[] {
+  const others = texts.flatMap((each, at) => each.alternatives.map(text => whole(windows, texts, { at, text })))
+  const best = whole(windows, texts)
+  return [...new Set(others)].filter(text => text !== best && text !== '').slice(0, MAX_ALTERNATIVES)
+}

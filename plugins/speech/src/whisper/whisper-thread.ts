@@ -1,0 +1,121 @@
+import { Worker } from 'node:worker_threads'
+import { speechErrors } from '@svc/contracts'
+import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
+
+/** The worker lies beside the compiled plugin; threads take no sources. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? '../../dist/whisper-worker.cjs' : './whisper-worker.cjs',
+  import.meta.url
+)
+
+interface Pending {
+  readonly cancelled: Int32Array
+  resolve(heard: Heard): void
+  reject(error: unknown): void
+}
+
+/**
+ * Recognises recordings in a thread of its own, one after the other. The thread starts with the first and keeps its model;
+ * one that dies takes its recordings with it, and the next recording gets a new one.
+ */
+export class WhisperThread {
+  readonly #script: URL
+  readonly #pending = new Map<number, Pending>()
+  #worker: Worker | null = null
+  #next = 0
+  #closed = false
+  #device: string | null = null
+
+  constructor(script = SCRIPT) {
+    this.#script = script
+  }
+
+  /** Recordings that are being recognised or wait for it. */
+  get load(): number {
+    return this.#pending.size
+  }
+
+  /** What the last recording was recognised on; null before the first. */
+  get device(): string | null {
+    return this.#device
+  }
+
+  /** Throws `SPC_…` as the worker says, `SPC_RECOGNISER_FAILED`, and the signal's reason as soon as it is aborted. */
+  hear(recording: Recording, plan: Plan, signal: AbortSignal): Promise<Heard> {
+    signal.throwIfAborted()
+    if (this.#closed) throw speechErrors.create('SPC_RECOGNISER_FAILED', 'the recogniser is closed')
+    const worker = (this.#worker ??= this.#start())
+    const id = this.#next++
+    const cancelled = new Int32Array(new SharedArrayBuffer(4))
+    const request: JobRequest = { kind: 'job', id, plan, recording, cancelled }
+    return new Promise<Heard>((resolve, reject) => {
+      const cancel = () => {
+        Atomics.store(cancelled, 0, 1)
+        reject(signal.reason)
+      }
+      signal.addEventListener('abort', cancel, { once: true })
+      const settled = () => signal.removeEventListener('abort', cancel)
+      this.#pending.set(id, {
+        cancelled,
+        resolve: heard => {
+          settled()
+          resolve(heard)
+        },
+        reject: error => {
+          settled()
+          reject(error)
+        }
+      })
+      worker.ref()
+      worker.postMessage(request)
+    })
+  }
+
+  /** Ends the thread behind the step that it is at: one that is ended in the midst of it takes the process down. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const worker = this.#worker
+    if (worker === null) return
+    for (const { cancelled } of this.#pending.values()) Atomics.store(cancelled, 0, 1)
+    const ended = new Promise<unknown>(resolve => worker.once('exit', resolve))
+    worker.ref()
+    worker.postMessage({ kind: 'end' } satisfies WorkerRequest)
+    await ended
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#script)
+    worker.unref()
+    worker.on('message', (reply: WorkerReply) => this.#settle(worker, reply))
+    worker.on('error', error => this.#lose(worker, `ended with an error: ${error.message}`))
+    worker.on('exit', () => this.#lose(worker, 'ended'))
+    return worker
+  }
+
+  #settle(worker: Worker, reply: WorkerReply): void {
+    const pending = this.#pending.get(reply.id)
+    this.#pending.delete(reply.id)
+    if (this.#pending.size === 0 && !this.#closed) worker.unref()
+    if ('heard' in reply) {
+      this.#device = reply.heard.device
+      pending?.resolve(reply.heard)
+    } else pending?.reject(errorOf(reply.error))
+  }
+
+  #lose(worker: Worker, why: string): void {
+    if (this.#worker !== worker) return
+    this.#worker = null
+    const error = speechErrors.create('SPC_RECOGNISER_FAILED', `the thread of the recogniser ${why}`)
+    for (const { reject } of this.#pending.values()) reject(error)
+    this.#pending.clear()
+  }
+}
+
+function errorOf({ code, message, hint }: { code: string | null; message: string; hint?: string }): Error {
+  const known = code !== null && code in speechErrors.specs
+  return speechErrors.create(
+    known ? (code as keyof typeof speechErrors.specs) : 'SPC_RECOGNISER_FAILED',
+    known ? message : `the recogniser failed: ${message}`,
+    hint === undefined ? {} : { hint }
+  )
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { Tokenizer } from '@huggingface/tokenizers'
+import { speechErrors } from '@svc/contracts'
+
+/** The words of a model. */
+export class WhisperTokens {
+  /** Token for "nobody speaks", where the model has one. */
+  readonly noSpeech: number | null
+  readonly #tokenizer: Tokenizer
+
+  /** Throws `SPC_MODEL_INVALID` where the file is no tokenizer. */
+  constructor(file: string) {
+    try {
+      this.#tokenizer = new Tokenizer(JSON.parse(readFileSync(file, 'utf8')), {})
+    } catch (cause) {
+      throw speechErrors.create('SPC_MODEL_INVALID', `${file} is no tokenizer: ${(cause as Error).message}`, { cause })
+    }
+    // Older vocabularies have the other name.
+    this.noSpeech = this.#tokenizer.token_to_id('<|nospeech|>') ?? this.#tokenizer.token_to_id('<|nocaptions|>') ?? null
+  }
+
+  encode(text: string): readonly number[] {
+    return this.#tokenizer.encode(text, { add_special_tokens: false }).ids
+  }
+
+  /** Text of tokens; special ones have none. */
+  decode(tokens: readonly number[]): string {
+    return tokens.length === 0 ? '' : this.#tokenizer.decode([...tokens], { skip_special_tokens: true })
+  }
+}

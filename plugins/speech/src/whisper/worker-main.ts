@@ -1,0 +1,34 @@
+import { parentPort } from 'node:worker_threads'
+import { isSvcError } from '@svc/plugin-sdk'
+import * as ort from 'onnxruntime-node'
+import { Recognition } from './recognition.ts'
+import type { JobRequest, WorkerReply, WorkerRequest } from './worker-protocol.ts'
+
+if (parentPort === null) throw new Error('this is the program of a thread')
+const port = parentPort
+const recognition = new Recognition(ort)
+/** One recording after the other: each takes all the cores that it may have. */
+let last: Promise<void> = Promise.resolve()
+
+port.on('message', (request: WorkerRequest) => {
+  last = last.then(async () => {
+    if (request.kind === 'job') port.postMessage(await reply(request))
+    else {
+      await recognition.close()
+      port.close()
+    }
+  })
+})
+
+async function reply({ id, plan, recording, cancelled }: JobRequest): Promise<WorkerReply> {
+  const check = () => {
+    if (Atomics.load(cancelled, 0) === 1) throw new Error('nobody waits for it any more')
+  }
+  try {
+    return { id, heard: await recognition.hear(recording, plan, check) }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    if (!isSvcError(error)) return { id, error: { code: null, message } }
+    return { id, error: { code: error.code, message, ...(error.hint === undefined ? {} : { hint: error.hint }) } }
+  }
+}

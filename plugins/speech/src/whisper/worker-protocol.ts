@@ -1,0 +1,50 @@
+import type { Preprocessing } from '../audio/loudness.ts'
+import type { ModelFiles } from './model-files.ts'
+import type { BiasOptions } from './phrase-bias.ts'
+import type { OpenOptions } from './sessions.ts'
+
+/** How a recording is recognised. */
+export interface Plan {
+  readonly model: ModelFiles
+  readonly open: OpenOptions
+  readonly language: string | null
+  readonly task: 'transcribe' | 'translate'
+  readonly preprocessing: Preprocessing
+  /** Null takes the whole recording for speech. */
+  readonly voice: { readonly threshold: number; readonly mergeGapMs: number } | null
+  readonly chunkSeconds: number
+  readonly overlapSeconds: number
+  readonly bias: BiasOptions
+}
+
+/** A WAV file by its absolute path, or mono samples at 16 kHz. `name` is for messages. */
+export type Recording =
+  | { readonly kind: 'wav'; readonly path: string; readonly name: string }
+  | { readonly kind: 'samples'; readonly samples: Float32Array }
+
+export interface JobRequest {
+  readonly kind: 'job'
+  readonly id: number
+  readonly plan: Plan
+  readonly recording: Recording
+  /** Its first element becomes 1 when nobody waits for the answer any more. */
+  readonly cancelled: Int32Array
+}
+
+export type WorkerRequest = JobRequest | { readonly kind: 'end' }
+
+export interface Heard {
+  readonly text: string
+  readonly language: string | null
+  readonly alternatives: readonly string[]
+  readonly durationMs: number
+  /** `cpu` or `cuda`. */
+  readonly device: string
+}
+
+export type WorkerReply =
+  | { readonly id: number; readonly heard: Heard }
+  | {
+      readonly id: number
+      readonly error: { readonly code: string | null; readonly message: string; readonly hint?: string }
+    }

@@ -1,0 +1,29 @@
+// Compiles the thread's program: tests run from the sources, threads from what is built.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+
+const root = join(import.meta.dirname, '..')
+const file = join(root, 'dist', 'whisper-worker.cjs')
+
+const { outputFiles } = await build({
+  entryPoints: [join(root, 'src/whisper/worker-main.ts')],
+  bundle: true,
+  write: false,
+  packages: 'external',
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  conditions: ['svc-source'],
+  alias: {
+    '@svc/contracts': join(root, '../../contracts/src/index.ts'),
+    '@svc/plugin-sdk': join(root, '../../plugin-sdk/src/index.ts')
+  }
+})
+const text = outputFiles[0]?.text ?? ''
+if ((await readFile(file, 'utf8').catch(() => null)) !== text) {
+  await mkdir(join(root, 'dist'), { recursive: true })
+  // Several tests may do this at once.
+  await writeFile(`${file}.${process.pid}`, text)
+  await rename(`${file}.${process.pid}`, file)
+}

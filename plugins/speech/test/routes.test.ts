@@ -1,0 +1,250 @@
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { FIXTURES, fixtureJson } from './fixtures.ts'
+import { wavFile } from './wav-file.ts'
+import { openWorld } from './world.ts'
+
+const [case1] = fixtureJson<{ cases: { text: string }[] }>('expected.json').cases
+const words = case1!.text.trim()
+const recording = readFileSync(join(FIXTURES, 'tones.wav'))
+const INGRESS = '.vox/tmp/audio_ingress'
+
+t.test('a path of the workspace', async t => {
+  const world = await openWorld({ language: 'en' })
+  t.teardown(() => world.close())
+  const ask = (body: unknown) => world.post('/api/audio/transcribe', body)
+
+  t.test('of a recording gives its text', async t => {
+    const { status, body } = await ask({ path: 'tones.wav', language_hint: 'EN' })
+    t.equal(status, 200)
+    t.ok(body.raw_text.startsWith(words), body.raw_text)
+    t.equal(body.text, body.refined_text)
+    t.same(Object.keys(body), ['correlation_id', 'path', 'raw_text', 'refined_text', 'text', 'confidence'])
+    t.equal(body.path, 'tones.wav')
+    t.equal(body.confidence, 0.87)
+  })
+
+  t.test('of a text gives it as it is', async t => {
+    world.write('notes/a.md', '# Two  words\n')
+    const { body } = await ask({ path: 'notes/a.md' })
+    t.match(body, {
+      raw_text: '# Two  words\n',
+      refined_text: '# Two  words\n',
+      text: '# Two  words\n',
+      confidence: 0.99
+    })
+    t.equal((await ask({ path: join(world.workspace, 'notes/a.md') })).status, 200, 'also by its absolute path')
+  })
+
+  t.test('that leads nowhere or elsewhere is refused', async t => {
+    writeFileSync(join(tmpdir(), 'svc-speech-outside.txt'), 'secret')
+    symlinkSync(tmpdir(), join(world.workspace, 'link'))
+    symlinkSync(join(world.workspace, 'notes/a.md'), join(world.workspace, 'inside.md'))
+    t.equal((await ask({ path: 'inside.md' })).status, 200, 'a link within the workspace')
+    for (const path of ['missing.wav', 'notes', '', '.', 'no\0thing.txt', 'notes/a.md/b'])
+      t.equal((await ask({ path })).status, path === '' || path === '.' ? 400 : 404, JSON.stringify(path))
+    t.same(await ask({ path: 'missing.wav' }), { status: 404, body: { error: 'file_not_found', path: 'missing.wav' } })
+    const outside = [
+      '../x.txt',
+      '/etc/passwd',
+      'link/svc-speech-outside.txt',
+      `${world.workspace}-2/a.txt`,
+      '/nowhere.txt'
+    ]
+    for (const path of outside)
+      t.same(await ask({ path }), { status: 400, body: { error: 'path_outside_workspace', path } })
+  })
+
+  t.test('of what nobody can read is refused with a reason', async t => {
+    world.write('a.exe', 'x')
+    world.write('b.wav', 'x')
+    world.write('c.txt', Buffer.from([0xff, 0xfe, 0xff]))
+    t.match(await ask({ path: 'a.exe' }), {
+      status: 415,
+      body: { error: 'unsupported_audio', message: /a\.exe.*\.wav/ }
+    })
+    t.match(await ask({ path: 'b.wav' }), {
+      status: 400,
+      body: { error: 'transcribe_failed', message: /b\.wav.*RIFF/ }
+    })
+    t.match(await ask({ path: 'c.txt' }), { status: 400, body: { error: 'transcribe_failed', message: /UTF-8/ } })
+  })
+
+  t.test('must be in a body of JSON', async t => {
+    for (const body of ['', '{', '[]', '7', 'null', '{"path":1}', '{}', '"tones.wav"'])
+      t.match(await ask(body), { status: 400, body: { error: 'bad_request', message: String } }, body)
+  })
+})
+
+t.test('an upload', async t => {
+  const world = await openWorld({ language: 'en' })
+  t.teardown(() => world.close())
+  const left = () => readdirSync(join(world.workspace, INGRESS))
+
+  t.test('gives its text, and leaves nothing behind', async t => {
+    const { status, body } = await world.upload(
+      ['other', 'ignored'],
+      ['language_hint', 'en'],
+      ['audio', recording, 'My Recording.WAV']
+    )
+    t.equal(status, 200)
+    t.ok(body.raw_text.startsWith(words))
+    t.match(body.path, /^\.vox\/tmp\/audio_ingress\/[\da-f-]{36}\.wav$/)
+    t.same(left(), [])
+  })
+
+  t.test('may have its parts in any order and under either name, the first that is not empty counts', async t => {
+    const made = await world.upload(['audio', '', 'a.txt'], ['file', 'hello', 'b.txt'], ['audio', 'later', 'c.md'])
+    t.match(made, { status: 200, body: { raw_text: 'hello', path: /\.txt$/ } })
+    const german = await world.upload(['file', recording, 'blob'], ['language_hint', 'de'])
+    t.equal(german.status, 200, 'without an ending it is WAV')
+    const english = await world.upload(['file', recording, '../../x.w/av'], ['language_hint', 'en'])
+    t.equal(english.status, 200, 'a name is no path')
+    t.not(german.body.raw_text, english.body.raw_text)
+    t.same(left(), [])
+  })
+
+  t.test('without a recording is refused', async t => {
+    t.match(await world.upload(['note', 'x']), { status: 400, body: { error: 'missing_audio_field', hint: String } })
+    t.match(await world.upload(['audio', '', 'a.wav']), { status: 400, body: { error: 'missing_audio_field' } })
+    t.match(await world.post('/api/audio/transcribe/upload', {}), {
+      status: 400,
+      body: { error: 'multipart_read_failed', message: String }
+    })
+    const cut = await fetch(world.url('/api/audio/transcribe/upload'), {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      body: '--x\r\ncontent-disposition: form-data; name="audio"; filename="a.txt"\r\n\r\nhal'
+    })
+    t.match(await cut.json(), { error: 'multipart_read_failed' })
+    t.equal(cut.status, 400)
+    t.match(await world.upload(['audio', 'no sound', 'a.wav']), { status: 400, body: { error: 'transcribe_failed' } })
+    t.match(await world.upload(['audio', 'x', 'a.exe']), { status: 415, body: { error: 'unsupported_audio' } })
+    t.same(left(), [])
+  })
+
+  t.test('that is too large is refused, also when it does not say so', async t => {
+    const large = Buffer.alloc(33 * 1024 * 1024)
+    t.match(await world.upload(['audio', large, 'a.wav']), { status: 413, body: { error: 'body_too_large' } })
+    const head = '--x\r\ncontent-disposition: form-data; name="audio"; filename="a.wav"\r\n\r\n'
+    const pieces = async function* () {
+      yield Buffer.from(head)
+      for (let at = 0; at < 33; at++) yield large.subarray(0, 1024 * 1024)
+    }
+    const response = await fetch(world.url('/api/audio/transcribe/upload'), {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      body: ReadableStream.from(pieces()) as ReadableStream<Uint8Array>,
+      duplex: 'half'
+    } as RequestInit)
+    t.equal(response.status, 413)
+    t.same(left(), [])
+  })
+
+  t.test('whose client goes away leaves nothing behind', async t => {
+    const { hostname, port } = new URL(world.url('/'))
+    const socket = connect(Number(port), hostname)
+    socket.write(
+      'POST /api/audio/transcribe/upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n' +
+        'content-type: multipart/form-data; boundary=x\r\n\r\n' +
+        '--x\r\ncontent-disposition: form-data; name="audio"; filename="a.wav"\r\n\r\nsome'
+    )
+    while (left().length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    socket.destroy()
+    while (left().length > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    t.pass('the file is gone')
+  })
+})
+
+t.test('an upload that stops arriving is given up', async t => {
+  const world = await openWorld({ capture_timeout_ms: 100 })
+  t.teardown(() => world.close())
+  const { hostname, port } = new URL(world.url('/'))
+  const socket = connect(Number(port), hostname)
+  socket.write(
+    'POST /api/audio/transcribe/upload HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\nconnection: close\r\n' +
+      'content-type: multipart/form-data; boundary=x\r\n\r\n--x\r\n'
+  )
+  const answer = await new Promise<string>(resolve => socket.once('data', bytes => resolve(String(bytes))))
+  t.match(answer, /^HTTP\/1\.1 504 /)
+  t.match(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))), { error: 'capture_timeout', deadline_ms: 100 })
+  socket.destroy()
+})
+
+t.test('a recording that takes too long is given up, by the deadline that ended it', async t => {
+  const long = wavFile([Float32Array.from({ length: 16_000 * 100 }, (_, at) => 0.5 * Math.sin(at / 9))])
+  for (const [settings, outcome] of [
+    [{ inference_deadline_ms: 1 }, 'inference_timeout'],
+    [{ max_duration_ms: 100, inference_deadline_ms: 5_000 }, 'deadline_exceeded'],
+    [{ max_duration_ms: 100 }, 'deadline_exceeded']
+  ] as const) {
+    const world = await openWorld(settings)
+    world.write('long.wav', long)
+    t.match(await world.post('/api/audio/transcribe', { path: 'long.wav' }), {
+      status: 504,
+      body: { error: outcome, message: new RegExp(outcome), deadline_ms: Object.values(settings)[0] }
+    })
+    await world.close()
+  }
+})
+
+t.test('without a model the status says so, and recordings are refused with what is missing', async t => {
+  const world = await openWorld({ model: 'openai/whisper-nowhere' })
+  t.teardown(() => world.close())
+  const status = (await (await fetch(world.url('/api/audio/status'))).json()) as Record<string, unknown>
+  t.match(status, { ok: true, status: 'no_model', summary: /no_model.*whisper-nowhere.*config\.json/ })
+  t.match(await world.post('/api/audio/transcribe', { path: 'tones.wav' }), {
+    status: 503,
+    body: { error: 'no_model', message: /SVC_ORATIO_MODEL/, missing: ['config.json'] }
+  })
+  world.write('a.txt', 'text needs none')
+  t.equal((await world.post('/api/audio/transcribe', { path: 'a.txt' })).status, 200)
+  await t.rejects(world.recogniser.transcribe({ kind: 'samples', samples: new Float32Array(9) }), {
+    code: 'SPC_NO_MODEL'
+  })
+})
+
+t.test('a recogniser that is not here is refused', async t => {
+  const world = await openWorld({ backend: 'sherpa' })
+  t.teardown(() => world.close())
+  t.match(await world.post('/api/audio/transcribe', { path: 'tones.wav' }), {
+    status: 503,
+    body: { error: 'backend_unavailable', message: /sherpa.*SVC_ORATIO_BACKEND/ }
+  })
+  t.match(await world.recogniser.state(), { status: 'unavailable' })
+})
+
+t.test('the status tells of model and settings', async t => {
+  const world = await openWorld({ max_duration_ms: 5_000, cuda: true })
+  t.teardown(() => world.close())
+  const read = async () => (await fetch(world.url('/api/audio/status'))).json()
+  t.match(await read(), {
+    ok: true,
+    status: 'ready',
+    candle: {
+      backend: 'whisper-onnx',
+      model_env: 'SVC_ORATIO_MODEL',
+      multilingual: true,
+      cuda_requested_via_env: true,
+      inference_note: /no recording/
+    },
+    runtime: {
+      session_timing: {
+        capture_timeout_ms: 12_000,
+        max_duration_ms: 5_000,
+        inference_deadline_ms: 0,
+        heartbeat_ms: 3_000
+      },
+      refine: { balanced_base: 0.87 },
+      routing: { tool_min_confidence: 0.55 },
+      hf: { retry_attempts: 3, retry_delay_ms: 600 },
+      llm: { refinement_default: false, min_confidence: 0.82, max_output_tokens: 512 },
+      logit: { bias_strength: 0.8, bias_max_tokens: 256 }
+    }
+  })
+  await world.post('/api/audio/transcribe', { path: 'tones.wav' })
+  t.match(await read(), { candle: { inference_note: /on cpu/ } }, 'a GPU that is not there is done without')
+})

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { type RawData, WebSocket } from 'ws'
+import { FIXTURES, fixtureJson } from './fixtures.ts'
+import { openWorld, type World } from './world.ts'
+
+const words = fixtureJson<{ cases: { text: string }[] }>('expected.json').cases.map(({ text }) => text.trim())
+const pcm = readFileSync(join(FIXTURES, 'tones.wav')).subarray(44)
+
+interface Message {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** A client that reads one message after the other. */
+class Client {
+  readonly socket: WebSocket
+  readonly #came: Message[] = []
+  #wake = () => {}
+
+  constructor(world: World) {
+    this.socket = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'))
+    this.socket.on('message', (data: RawData) => {
+      this.#came.push(JSON.parse(String(data)) as Message)
+      this.#wake()
+    })
+  }
+
+  async next(type?: string): Promise<Message> {
+    for (;;) {
+      const message = this.#came.shift()
+      if (message !== undefined && (type === undefined || message.type === type)) return message
+      if (message === undefined) await new Promise<void>(resolve => (this.#wake = resolve))
+    }
+  }
+
+  say(op: string, fields: object = {}): void {
+    this.socket.send(JSON.stringify({ op, ...fields }))
+  }
+}
+
+t.test('what is spoken comes back as text, in the language that was set', async t => {
+  const world = await openWorld({ stream_partial_quiet_ms: 60_000, stream_max_wait_ms: 60_000 })
+  t.teardown(() => world.close())
+  const client = new Client(world)
+  const ready = await client.next()
+  t.match(ready, { type: 'ready', correlation_id: String, sample_rate_hz: 16_000, input_format: 'pcm_s16le_mono' })
+  client.say('set_language', { language_hint: 'EN' })
+  // Frames end where they like, also in the midst of a sample.
+  for (let at = 0; at < pcm.length; at += 9_999) client.socket.send(pcm.subarray(at, at + 9_999))
+  client.say('commit')
+  const final = await client.next()
+  t.match(final, { type: 'final', correlation_id: ready.correlation_id, confidence: 0.87 })
+  t.ok(String(final.raw_text).startsWith(words[0]!))
+  t.equal(final.text, final.refined_text)
+
+  client.say('commit')
+  t.match(await client.next(), { type: 'final', text: '' }, 'a commit begins anew')
+
+  client.socket.send(pcm)
+  client.say('cancel')
+  t.match(await client.next(), { type: 'cancelled' })
+  client.say('commit')
+  t.match(await client.next(), { type: 'final', text: '' }, 'what was cancelled is forgotten')
+
+  for (const text of ['what', '[]', '{"op":"sing"}']) {
+    client.socket.send(text)
+    t.match(await client.next(), { type: 'error', error: 'bad_message' })
+  }
+  client.socket.close()
+})
+
+t.test('partial texts come while somebody speaks, once there is a second of sound', async t => {
+  const world = await openWorld({ language: 'en', stream_partial_quiet_ms: 50, heartbeat_ms: 100 })
+  t.teardown(() => world.close())
+  const client = new Client(world)
+  await client.next('ready')
+  client.socket.send(pcm.subarray(0, 16_000))
+  await new Promise(resolve => setTimeout(resolve, 300))
+  client.say('cancel')
+  t.equal((await client.next()).type, 'cancelled', 'half a second is not enough')
+  client.socket.send(pcm)
+  t.match(await client.next(), { type: 'partial', text: new RegExp(`^${words[0]!}`), from_ms: 0 })
+  client.socket.send(pcm)
+  t.match(await client.next(), { type: 'partial' })
+  client.say('commit')
+  t.match(await client.next('final'), { type: 'final' })
+  client.socket.close()
+})
+
+t.test('sound without a commit has its limit', async t => {
+  const world = await openWorld({ stream_max_buffer_ms: 1_000 })
+  t.teardown(() => world.close())
+  const client = new Client(world)
+  await client.next('ready')
+  const closed = once(client.socket, 'close')
+  client.socket.send(pcm)
+  t.match(await client.next(), { type: 'error', error: 'buffer_overflow', message: /1000 ms/ })
+  t.equal((await closed)[0], 1009)
+})
+
+t.test('what fails is told, and the stream goes on', async t => {
+  const world = await openWorld({ model: 'openai/whisper-nowhere' })
+  t.teardown(() => world.close())
+  const client = new Client(world)
+  await client.next('ready')
+  client.socket.send(pcm)
+  client.say('commit')
+  t.match(await client.next(), { type: 'error', error: 'transcribe_failed', message: /whisper-nowhere/ })
+  client.say('cancel')
+  t.match(await client.next(), { type: 'cancelled' })
+  client.socket.close()
+})
+
+t.test('clients are sent to the successor, and those that are gone without a word are let go', async t => {
+  const world = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
+  t.teardown(() => world.close())
+  const mute = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })
+  t.equal((await once(mute, 'close'))[0], 1006)
+  const client = new Client(world)
+  await client.next('ready')
+  await once(client.socket, 'ping')
+  const closed = once(client.socket, 'close')
+  await world.reload()
+  t.equal((await closed)[0], 1012)
+  const next = new Client(world)
+  t.equal((await next.next()).type, 'ready')
+  next.socket.close()
+})

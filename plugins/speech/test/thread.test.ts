@@ -1,0 +1,116 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { findModel } from '../src/whisper/model-files.ts'
+import { WhisperThread } from '../src/whisper/whisper-thread.ts'
+import type { Plan } from '../src/whisper/worker-protocol.ts'
+import { tones } from './fixtures.ts'
+import { MODEL, openWorld } from './world.ts'
+
+const found = await findModel(MODEL)
+if (!found.complete) throw new Error('the fixture is whole')
+const plan: Plan = {
+  model: found.files,
+  open: { threads: 1, cuda: false },
+  language: 'en',
+  task: 'transcribe',
+  preprocessing: 'none',
+  voice: { threshold: 0.003, mergeGapMs: 300 },
+  chunkSeconds: 28,
+  overlapSeconds: 0.5,
+  bias: { phrases: [], strength: 0, maxTokens: 0 }
+}
+const forever = new AbortController().signal
+const samples = (seconds: number) => {
+  const once = tones()
+  return Float32Array.from({ length: seconds * 16_000 }, (_, at) => once[at % once.length]!)
+}
+
+t.test('recordings take their turns, and nothing else waits for them', async t => {
+  const thread = new WhisperThread()
+  t.equal(thread.device, null)
+  let turns = 0
+  const ticking = setInterval(() => turns++, 1)
+  const heard = await Promise.all(
+    [1, 2, 3].map(() => thread.hear({ kind: 'samples', samples: tones() }, plan, forever))
+  )
+  clearInterval(ticking)
+  t.equal(new Set(heard.map(({ text }) => text)).size, 1)
+  t.match(heard[0], { language: 'en', durationMs: 1900, device: 'cpu' })
+  t.ok(turns > 10, `the loop went on ${turns} times`)
+  t.equal(thread.load, 0)
+  await thread.close()
+  t.throws(() => thread.hear({ kind: 'samples', samples: tones() }, plan, forever), { code: 'SPC_RECOGNISER_FAILED' })
+})
+
+t.test('long recordings are read in windows, silence not at all', async t => {
+  const thread = new WhisperThread()
+  t.teardown(() => thread.close())
+  const read = (seconds: number, chunkSeconds: number, voice = plan.voice) =>
+    thread.hear({ kind: 'samples', samples: samples(seconds) }, { ...plan, chunkSeconds, voice }, forever)
+  const short = await read(12, 28)
+  const long = await read(12, 5)
+  t.ok(long.text.length > short.text.length, 'three windows say more than one')
+  const silence = await thread.hear({ kind: 'samples', samples: new Float32Array(16_000) }, plan, forever)
+  t.match(silence, { text: '', language: null, alternatives: [], durationMs: 1000 })
+  t.ok((await read(2, 28, null)).text.length > 0)
+})
+
+t.test('a recording that nobody waits for ends early', async t => {
+  const thread = new WhisperThread()
+  const controller = new AbortController()
+  const long = { kind: 'samples', samples: samples(600) } as const
+  const given = thread.hear(long, { ...plan, voice: null }, controller.signal)
+  const waiting = thread.hear(long, { ...plan, voice: null }, controller.signal)
+  setTimeout(() => controller.abort(new Error('enough')), 50)
+  await t.rejects(given, { message: 'enough' })
+  await t.rejects(waiting, { message: 'enough' })
+  t.ok((await thread.hear({ kind: 'samples', samples: tones() }, plan, forever)).text.length > 0)
+  t.throws(() => thread.hear(long, plan, AbortSignal.abort(new Error('too late'))), { message: 'too late' })
+  const last = thread.hear(long, { ...plan, voice: null }, forever).catch((error: Error) => error)
+  await thread.close()
+  t.match(await last, { code: 'SPC_RECOGNISER_FAILED' }, 'closing ends what is under way')
+})
+
+t.test('a thread that dies is replaced', async t => {
+  const script = join(t.testdir(), 'dying.cjs')
+  writeFileSync(
+    script,
+    `const { parentPort } = require('node:worker_threads')
+     parentPort.on('message', ({ id, recording }) => {
+       if (recording.samples.length === 0) process.exit(3)
+       if (recording.samples.length === 1) throw new Error('broken')
+       parentPort.postMessage({ id, heard: { text: 'fine' } })
+     })`
+  )
+  const thread = new WhisperThread(pathToFileURL(script))
+  const hear = (length: number) => thread.hear({ kind: 'samples', samples: new Float32Array(length) }, plan, forever)
+  await t.rejects(hear(0), { code: 'SPC_RECOGNISER_FAILED', message: /ended/ })
+  await t.rejects(hear(1), { code: 'SPC_RECOGNISER_FAILED', message: /broken/ })
+  t.match(await hear(2), { text: 'fine' })
+})
+
+t.test('a model stays loaded over a reload, and its files are looked at again', async t => {
+  const world = await openWorld({ language: 'en' })
+  t.teardown(() => world.close())
+  await world.post('/api/audio/transcribe', { path: 'tones.wav' })
+  await world.reload()
+  const status = (await (await fetch(world.url('/api/audio/status'))).json()) as { candle: { inference_note: string } }
+  t.match(status.candle.inference_note, /on cpu/, 'the thread has outlived its plugin')
+  t.equal((await world.post('/api/audio/transcribe', { path: 'tones.wav' })).status, 200)
+})
+
+t.test('more recordings than may wait are refused', async t => {
+  const world = await openWorld({ max_waiting: 1, vad: 'off' })
+  t.teardown(() => world.close())
+  const { recogniser } = world
+  const controller = new AbortController()
+  const source = { kind: 'samples', samples: samples(300) } as const
+  const given = [1, 2].map(() =>
+    recogniser.transcribe(source, { signal: controller.signal }).catch((error: Error) => error)
+  )
+  t.match(await Promise.race(given), { code: 'SPC_BUSY', status: 503 })
+  controller.abort(new Error('enough'))
+  t.ok((await Promise.all(given)).some(error => (error as Error).message === 'enough'))
+})
