@@ -17,6 +17,10 @@ export const checkCommand: CommandDescriptor = {
     ),
     output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'The same as format.' })),
     script: t.boolean({ default: false, description: 'Read loose statements beside declarations.' }),
+    strict: t.boolean({
+      default: false,
+      description: 'Make errors of what may be right only because somebody else supplies it, such as unknown names.'
+    }),
     emit_ir: t.boolean({
       default: false,
       description: 'Write the IR document of the one file to the standard output, and findings to the standard error.'
@@ -34,6 +38,7 @@ interface CheckInput {
   readonly format?: OutputFormat
   readonly output_format?: OutputFormat
   readonly script?: boolean
+  readonly strict?: boolean
   readonly emit_ir?: boolean
   readonly out?: string
 }
@@ -41,7 +46,7 @@ interface CheckInput {
 /** What the command asks of the plugin. */
 export interface Checker {
   read(paths: readonly string[]): Promise<SourceFile[]>
-  check(file: SourceFile, script: boolean): Promise<CheckedFile>
+  check(file: SourceFile, script: boolean, strict: boolean): Promise<CheckedFile>
 }
 
 /**
@@ -51,7 +56,7 @@ export interface Checker {
 export function runCheck(checker: Checker): CommandHandler {
   return async (given, io) => {
     const input = given as unknown as CheckInput
-    const { files, output_format, script = false, emit_ir = false, out } = input
+    const { files, output_format, script = false, strict = false, emit_ir = false, out } = input
     const { format = output_format ?? (io.json ? 'json' : 'text') } = input
     if (format !== (output_format ?? format))
       return misuse(io, '--format and --output-format differ; write one of them')
@@ -63,7 +68,7 @@ export function runCheck(checker: Checker): CommandHandler {
       return misuse(io, `--emit-ir takes one file, found ${sources.length}`)
     }
     const checked: CheckedFile[] = []
-    for (const source of sources) checked.push(await checker.check(source, script))
+    for (const source of sources) checked.push(await checker.check(source, script, strict))
     if (format === 'json') {
       const stream = emit_ir && out === undefined ? io.stderr : io.stdout
       stream.write(`${JSON.stringify(findings(checked), null, 2)}\n`)

@@ -54,7 +54,8 @@ export const checkOperation = defineOperation({
   summary: 'Checks a text or a file of the project and tells what is wrong with it',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' }),
+    strict: t.boolean({ default: false, description: 'Whether what somebody else may supply must be declared, too.' })
   }),
   output: t.object({
     ok: t.boolean({ description: 'Whether there are no errors.' }),
@@ -91,11 +92,11 @@ export const irOperation = defineOperation({
 
 export function checkHandler(
   projectRoot: string,
-  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
+  check: (file: SourceFile, script: boolean, strict: boolean) => Promise<CheckedFile>
 ): Handler<typeof checkOperation> {
   return async (input, call) => {
     const file = await sourceOf(projectRoot, input, call)
-    const { diagnostics } = await check(file, input.script)
+    const { diagnostics } = await check(file, input.script, input.strict)
     return {
       ok: diagnostics.every(({ severity }) => severity !== 'error'),
       diagnostics: diagnostics.map(each => ({ ...diagnosticJson(each, file) })),

@@ -87,10 +87,10 @@ function checkOptions(config: Settings): Omit<CompileOptions, 'script'> {
   }
 }
 
-function checker(ctx: Context): (file: SourceFile, script: boolean) => Promise<CheckedFile> {
-  return async (file, script) => {
+function checker(ctx: Context): (file: SourceFile, script: boolean, strict?: boolean) => Promise<CheckedFile> {
+  return async (file, script, strict = false) => {
     const began = performance.now()
-    const checked = checkFile(file, { ...checkOptions(ctx.config), script })
+    const checked = checkFile(file, { ...checkOptions(ctx.config), script, strict })
     const isRight = !hasErrors(checked.diagnostics)
     const hir = ctx.config.hir_dump && isRight ? lower(checked.parsed.module, file.text) : undefined
     await note(ctx, 'check', file, checked.diagnostics, began, hir)

@@ -1,30 +1,48 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 import { checkActivities } from './activities.ts'
+import { checkDeclaredTwice } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
+import { checkEmptyNames } from './empty-names.ts'
+import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
 import { checkResources } from './mcp-resources.ts'
 import { checkNames } from './names/check-names.ts'
 import { checkRoutes } from './routes.ts'
+import { checkStateMachines } from './state-machines.ts'
+import { strictly } from './strict.ts'
 import { checkIndexes, checkTables } from './tables.ts'
+import { checkThemeContrast } from './theme-contrast.ts'
+import { checkTypeNames } from './type-names.ts'
 import { checkWords } from './words.ts'
+import { checkWorkflows } from './workflows.ts'
 
 export interface CheckOptions {
   /** Leaves out warnings about hooks of React in components and islands that are functions. */
   readonly suppressHookLints: boolean
+  /** Makes errors of what may be right only when somebody else supplies it: unresolved names, unknown options. */
+  readonly strict?: boolean
 }
 
 /** What is wrong with a module whose syntax is right, in the order of the source. */
-export function check(module: Module, options: CheckOptions): Diagnostic[] {
-  return sortDiagnostics([
+export function check(module: Module, { suppressHookLints, strict = false }: CheckOptions): Diagnostic[] {
+  const found = [
     ...checkTables(module),
     ...checkIndexes(module),
     ...checkRoutes(module),
     ...checkResources(module),
     ...checkActivities(module),
     ...checkImports(module),
+    ...checkDeclaredTwice(module),
     ...checkDeprecations(module),
-    ...checkNames(module),
-    ...checkWords(module, options.suppressHookLints)
-  ])
+    ...checkEmptyNames(module),
+    ...checkHoles(module),
+    ...checkStateMachines(module),
+    ...checkThemeContrast(module),
+    ...checkTypeNames(module),
+    ...checkNames(module, strict),
+    ...checkWords(module, suppressHookLints),
+    ...checkWorkflows(module)
+  ]
+  return sortDiagnostics(strict ? strictly(found) : found)
 }

@@ -1,27 +1,56 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Module } from '../syntax/ast.ts'
+import type { Module, RustImport } from '../syntax/ast.ts'
 import type { Name } from '../syntax/node.ts'
-import { importedNames } from './names/module-names.ts'
+import { importedNames, moduleNames } from './names/module-names.ts'
+import { CURATED_CRATES } from './rust-crates.ts'
 
-/** Names that two imports give, and crates of any version. */
-export function checkImports({ items }: Module): Diagnostic[] {
+/** Names that an import gives to what already has one, and crates that there is something to say about. */
+export function checkImports(module: Module): Diagnostic[] {
   const first = new Map<string, Name>()
+  const declared = declaredNames(module)
   const found: Diagnostic[] = []
-  for (const item of items.flatMap(each => (each.kind === 'Import' ? each.items : []))) {
+  for (const item of module.items.flatMap(each => (each.kind === 'Import' ? each.items : []))) {
     for (const name of importedNames(item)) {
-      const other = first.get(name.text)
-      if (other === undefined) first.set(name.text, name)
-      else {
-        const related = [{ span: other, message: 'imported here first' }]
-        const message = `\`${name.text}\` is imported twice`
-        found.push(diagnostic('typecheck.import.alias_conflict', message, name, { related }))
-      }
+      const [other, what] = first.has(name.text)
+        ? [first.get(name.text), 'imported here first']
+        : [declared.get(name.text), 'declared here']
+      if (!first.has(name.text)) first.set(name.text, name)
+      if (other === undefined) continue
+      const message = `\`${name.text}\` is imported, and ${what.startsWith('i') ? 'already was' : 'declared as something else'}`
+      found.push(
+        diagnostic('typecheck.import.alias_conflict', message, name, {
+          related: [{ span: other, message: what }],
+          suggestions: ['import one of them `as` something else']
+        })
+      )
     }
-    if (item.kind !== 'RustImport') continue
-    if (item.metadata.some(({ key }) => ['version', 'path', 'git'].includes(key.text))) continue
-    const message = `the crate \`${item.crate.text}\` may be of any version`
-    const suggestions = [`write \`rust:${item.crate.text}(version: "…")\``]
-    found.push(diagnostic('typecheck.rust_import.unpinned', message, item.crate, { suggestions }))
+    if (item.kind === 'RustImport') found.push(...crateFindings(item))
   }
   return found
 }
+
+/** Names of declarations that are no imports. */
+function declaredNames({ items, ...module }: Module): Map<string, Name> {
+  const rest = { ...module, items: items.filter(({ kind }) => kind !== 'Import') }
+  return new Map([...moduleNames(rest)].map(([text, { name }]) => [text, name]))
+}
+
+function crateFindings({ crate, metadata }: RustImport): Diagnostic[] {
+  const found: Diagnostic[] = []
+  if (!metadata.some(({ key }) => ['version', 'path', 'git'].includes(key.text))) {
+    const suggestions = [`write \`rust:${crate.text}(version: "…")\``]
+    const message = `the crate \`${crate.text}\` may be of any version`
+    found.push(diagnostic('typecheck.rust_import.unpinned', message, crate, { suggestions }))
+  }
+  const curated = CURATED_CRATES.get(crate.text)
+  if (curated === undefined || curated.standing === 'supported') return found
+  const { standing, instead } = curated
+  const message = `the crate \`${crate.text}\` ${WHAT[standing]}`
+  return [...found, diagnostic(`typecheck.rust_import.${standing}`, message, crate, { suggestions: [instead] })]
+}
+
+const WHAT = {
+  internal: 'does what the language does itself',
+  deferred: 'is not built in yet',
+  escape_hatch: 'goes around what the language gives'
+} as const

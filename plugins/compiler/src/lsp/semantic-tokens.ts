@@ -27,7 +27,7 @@ export const semanticTokensLegend: SemanticTokensLegend = {
 const DEFINITION = 1 << MODIFIERS.indexOf('definition')
 const READONLY = 1 << MODIFIERS.indexOf('readonly')
 
-const OF_SYMBOLS: Partial<Record<SymbolKind, TokenType>> = {
+const OF_SYMBOLS: Readonly<Record<SymbolKind, TokenType>> = {
   function: 'function',
   activity: 'function',
   workflow: 'function',
@@ -37,7 +37,17 @@ const OF_SYMBOLS: Partial<Record<SymbolKind, TokenType>> = {
   state: 'variable',
   field: 'variable',
   constant: 'variable',
-  import: 'variable'
+  import: 'variable',
+  constructor: 'type',
+  type: 'type',
+  generic: 'type',
+  table: 'type',
+  actor: 'type',
+  agent: 'type',
+  component: 'type',
+  environment: 'type',
+  machine: 'type',
+  url: 'type'
 }
 
 interface Coloured extends Span {
@@ -82,7 +92,7 @@ function namedAt({ symbols }: Analysis, kind: number, start: number): Meaning | 
   if (kind < Kind.Identifier || kind > LAST_KEYWORD) return null
   const occurrence = symbols.at(start)
   if (occurrence === undefined || occurrence.start !== start) return null
-  const type = OF_SYMBOLS[occurrence.symbol.kind] ?? 'type'
+  const type = OF_SYMBOLS[occurrence.symbol.kind]
   const isFixed = occurrence.symbol.kind === 'constant' || occurrence.symbol.kind === 'parameter'
   return { type, modifiers: (occurrence.isDefinition ? DEFINITION : 0) | (isFixed ? READONLY : 0) }
 }

@@ -42,7 +42,7 @@ interface Annotated {
 
 /**
  * `@name(args) "string" …`. Spellings with the same meaning are one here: `@tool` is `mcp.tool`, `@resource` is
- * `mcp.resource`, `@llm` is `ai`, and `@endpoint(kind: query, …)` is `query` with the remaining arguments.
+ * `mcp.resource`, `@llm` is `ai`, `@theme` is `tokens`, and `@endpoint(kind: query, …)` is `query` with the remaining arguments.
  */
 export interface Decorator extends Node<'Decorator'> {
   /** Without the `@`. */

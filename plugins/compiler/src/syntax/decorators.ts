@@ -11,7 +11,7 @@ export type DecoratorUse =
 
 const USES: Readonly<Record<DecoratorUse, string>> = {
   declaration:
-    'table collection index search_index vector_index v0 form back_button deep_link push tokens component island',
+    'table collection index search_index vector_index v0 form back_button deep_link push tokens theme component island',
   role: 'query mutation server endpoint mcp.tool tool mcp.resource resource test forall fuzz loading',
   mark:
     'pure deprecated require ensure invariant scheduled native reactive cancellable uses remote inference ai llm prompt ' +
@@ -24,7 +24,12 @@ const byName: ReadonlyMap<string, DecoratorUse> = new Map(
   Object.entries(USES).flatMap(([use, names]) => names.split(' ').map(name => [name, use as DecoratorUse] as const))
 )
 
-const ALIASES: Readonly<Record<string, string>> = { tool: 'mcp.tool', resource: 'mcp.resource', llm: 'ai' }
+const ALIASES: Readonly<Record<string, string>> = {
+  tool: 'mcp.tool',
+  resource: 'mcp.resource',
+  llm: 'ai',
+  theme: 'tokens'
+}
 
 /** Names of all decorators, for completion. */
 export const DECORATORS: readonly string[] = [...byName.keys()]

@@ -39,7 +39,7 @@ t.test('a fix of a finding is a quick fix', async t => {
     context: { diagnostics: [...diagnostics] }
   })
   t.match(actions, [{ title: 'write Task', kind: 'quickfix', isPreferred: true }])
-  const [action] = actions as { edit: { changes: Record<string, never[]> } }[]
+  const [action] = actions as unknown as { edit: { changes: Record<string, never[]> } }[]
   t.match(file.edited(action?.edit.changes[file.uri]), 'db.Task.all()')
 })
 

@@ -6,24 +6,35 @@ import { ModuleTypes } from '../types/module-types.ts'
 import { ActorsRule } from './actors-rule.ts'
 import { CallsRule } from './calls-rule.ts'
 import { DbRule } from './db-rule.ts'
+import { EffectsRule } from './effects-rule.ts'
 import { NamesRule } from './names-rule.ts'
 import { OptionsRule } from './options-rule.ts'
 import { PurityRule } from './purity-rule.ts'
+import { RustRule } from './rust-rule.ts'
+import { StdRule } from './std-rule.ts'
 import { walkBodies } from './walk-bodies.ts'
 
-/** Everything that needs to know what names mean, found in one walk, and what types are wrong. */
-export function checkNames(module: Module): Diagnostic[] {
+/** Everything that needs to know what names mean, found in one walk, and what types are wrong. `strict` takes no name on trust. */
+export function checkNames(module: Module, strict: boolean): Diagnostic[] {
   const tables = tablesOf(module)
   const purity = new PurityRule(tables)
+  const effects = new EffectsRule()
   const rules = [
-    new NamesRule(),
+    new NamesRule(strict),
     new CallsRule(),
     new DbRule(tables),
     new MatchesRule(),
     new OptionsRule(),
-    new ActorsRule()
+    new ActorsRule(),
+    new RustRule(),
+    new StdRule()
   ]
-  const names = walkBodies(module, [...rules, purity])
+  const names = walkBodies(module, [...rules, purity, effects])
   const types = new ModuleTypes(module, names, tables)
-  return [...rules.flatMap(({ found }) => found), ...purity.result(module.items), ...types.found]
+  return [
+    ...rules.flatMap(({ found }) => found),
+    ...purity.result(module.items),
+    ...effects.result(module.items),
+    ...types.found
+  ]
 }

@@ -14,7 +14,13 @@ const COMPARED_NAMES = 100
 /** Names that nothing has, deprecated names, and assignments to what cannot be assigned to. */
 export class NamesRule implements BodyRule {
   readonly found: Diagnostic[] = []
+  readonly #strict: boolean
   #compared = 0
+
+  /** `strict` asks for a declaration of what the host may supply, too. */
+  constructor(strict: boolean) {
+    this.#strict = strict
+  }
 
   bind({ name }: LocalName, _place: Place): void {
     if (name.text !== 'db') return
@@ -59,7 +65,7 @@ export class NamesRule implements BodyRule {
   }
 
   #undefined(name: string, span: Span, place: Place): void {
-    if (isGivenFromOutside(name, place)) return
+    if (name === '_' || name === 'db' || (!this.#strict && isSupplied(name, place)) || isTag(name, place)) return
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
@@ -76,13 +82,14 @@ export class NamesRule implements BodyRule {
   }
 }
 
-/** Names that are known without a declaration in places of one sort. */
-function isGivenFromOutside(name: string, { item }: Place): boolean {
-  if (name === '_' || name === 'db' || name.startsWith('mesh_')) return true
-  if (item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')) {
-    return true
-  }
-  // An element that is written with arguments that have no names looks like any other call.
+/** Names that the host supplies in places of one sort: remote steps, and hooks of React. */
+function isSupplied(name: string, { item }: Place): boolean {
+  if (name.startsWith('mesh_')) return true
+  return item.kind === 'Function' && (item.role === 'component' || item.role === 'island') && name.startsWith('use_')
+}
+
+/** An element that is written with arguments that have no names looks like any other call. */
+function isTag(name: string, { item }: Place): boolean {
   return showsView(item) && /^[a-z]/.test(name) && isViewTag(name)
 }
 

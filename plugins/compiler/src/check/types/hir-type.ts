@@ -13,7 +13,7 @@ export function resultTypes(module: Module): ResultTypes {
 }
 
 /** A type as the document prints it; null where a part of it is not known. */
-function hirType(type: ValueType): HirType | null {
+export function hirType(type: ValueType): HirType | null {
   switch (type.kind) {
     case 'plain':
       if (type.name === 'Unit') return 'Unit'

@@ -1,0 +1,106 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Module } from '../syntax/ast.ts'
+import type { Name } from '../syntax/node.ts'
+import { type AnyNode, walk } from '../syntax/walk.ts'
+
+/** What shares its names with each other. */
+const GROUPS: Partial<Record<Declaration['kind'], string>> = {
+  Function: 'function',
+  ExternFunction: 'function',
+  Workflow: 'function',
+  Activity: 'function',
+  Type: 'type',
+  Table: 'type',
+  Actor: 'type',
+  Agent: 'type',
+  StateMachine: 'type',
+  Component: 'component',
+  Island: 'component',
+  V0: 'component',
+  Fragment: 'component',
+  Environment: 'environment',
+  Url: 'url',
+  Form: 'form'
+}
+
+/** Names that are given twice where each means one thing: declarations, fields, parameters, handlers, variants. */
+export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
+  const groups = new Map<string, Name[]>()
+  for (const item of items) {
+    const group = GROUPS[item.kind]
+    if (group === undefined || !('name' in item) || item.name === null) continue
+    const names = groups.get(group) ?? []
+    names.push(item.name)
+    groups.set(group, names)
+  }
+  const variants = items.flatMap(item =>
+    item.kind === 'Type' && item.definition.form === 'variants' ? item.definition.variants.map(({ name }) => name) : []
+  )
+  return [
+    ...[...groups].flatMap(([group, names]) => repeated(names, `a ${group}`)),
+    ...repeated(variants, 'a variant'),
+    ...items.flatMap(insideOf)
+  ]
+}
+
+function insideOf(item: Declaration): Diagnostic[] {
+  const found: Diagnostic[] = []
+  const named = (given: readonly { readonly name: Name }[], what: string): void => {
+    found.push(
+      ...repeated(
+        given.map(({ name }) => name),
+        what
+      )
+    )
+  }
+  switch (item.kind) {
+    case 'Table':
+      named(item.fields, 'a column')
+      break
+    case 'Type':
+      if (item.definition.form === 'struct') named(item.definition.fields, 'a field')
+      if (item.definition.form === 'variants')
+        for (const { fields } of item.definition.variants) named(fields, 'a field')
+      break
+    case 'Island':
+    case 'V0':
+      named(item.props, 'a property')
+      break
+    case 'Actor':
+    case 'Agent': {
+      const handlers = item.members.flatMap(member => (member.kind === 'Handler' ? [{ name: member.event }] : []))
+      named(handlers, 'a handler')
+      named(
+        item.members.flatMap(member => (member.kind === 'StateField' ? [member] : [])),
+        'a field'
+      )
+      break
+    }
+    case 'Component':
+      named(
+        item.members.filter(member => member.kind === 'State' || member.kind === 'Derived'),
+        'a state'
+      )
+  }
+  walk(item, node => {
+    const { params } = node as AnyNode & { readonly params?: readonly { readonly name: Name }[] | null }
+    // The parameters of a type of functions have no names.
+    if (Array.isArray(params) && node.kind !== 'FunctionType') named(params, 'a parameter')
+    return true
+  })
+  return found
+}
+
+function repeated(names: readonly Name[], what: string): Diagnostic[] {
+  const first = new Map<string, Name>()
+  return names.flatMap(name => {
+    if (name.text === '' || name.text === '_') return []
+    const other = first.get(name.text)
+    if (other === undefined) {
+      first.set(name.text, name)
+      return []
+    }
+    const related = [{ span: other, message: 'declared here first' }]
+    return [diagnostic('typecheck.duplicate_name', `there already is ${what} \`${name.text}\``, name, { related })]
+  })
+}

@@ -1,0 +1,45 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { entryKey, entryValue } from '../hir/db/predicate.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Call, ObjectEntry, With } from '../syntax/ast-expressions.ts'
+import { walk } from '../syntax/walk.ts'
+
+/** Calls whose first argument names something. */
+const NAMING: Readonly<Record<string, string>> = {
+  live: 'a topic',
+  scope: 'a scope',
+  workflow_wait_signal: 'a signal',
+  state_load: 'a key',
+  state_save: 'a key'
+}
+
+/** Texts that name something, and are empty. */
+export function checkEmptyNames({ items }: Module): Diagnostic[] {
+  const found: Diagnostic[] = []
+  for (const item of items) {
+    walk(item, node => {
+      if (node.kind === 'Call') found.push(...emptyArgument(node as Call))
+      if (node.kind === 'With') {
+        const { options } = node as With
+        if (options.kind === 'Object') found.push(...options.entries.flatMap(emptyId))
+      }
+      return true
+    })
+  }
+  return found
+}
+
+function emptyArgument({ callee, args }: Call): Diagnostic[] {
+  const name = callee.kind === 'Member' ? callee.property.text : callee.kind === 'Identifier' ? callee.name : ''
+  const isChain = callee.kind === 'Member' && (name === 'live' || name === 'scope')
+  if (!Object.hasOwn(NAMING, name) || (callee.kind === 'Member' && !isChain)) return []
+  const [first] = args
+  if (first?.value.kind !== 'String' || first.value.value !== '') return []
+  return [diagnostic('typecheck.hir.empty_name', `${NAMING[name]} needs a name`, first.value)]
+}
+
+function emptyId(entry: ObjectEntry): Diagnostic[] {
+  const value = entryValue(entry)
+  if (!['activity_id', 'id'].includes(entryKey(entry)) || value.kind !== 'String' || value.value !== '') return []
+  return [diagnostic('typecheck.hir.empty_name', 'an activity needs an id, or none is given', value)]
+}

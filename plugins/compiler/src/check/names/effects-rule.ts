@@ -1,0 +1,188 @@
+import type { DiagnosticCode } from '../../diagnostics/codes.ts'
+import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { isDbMember } from '../../hir/db/chain.ts'
+import type { Declaration, FunctionDeclaration } from '../../syntax/ast.ts'
+import type { Identifier, Member, Spawn } from '../../syntax/ast-expressions.ts'
+import { ANSWERED_BY_MODEL } from '../../syntax/decorators.ts'
+import type { Name, Span } from '../../syntax/node.ts'
+import { memberPath } from '../member-path.ts'
+import type { BodyRule, Meaning, Place } from './body-rule.ts'
+
+/** Effects of what the host gives, by the beginning of its path. */
+const OF_HOST: Readonly<Record<string, string>> = {
+  'std.http': 'net',
+  'std.fs': 'fs',
+  'std.io': 'fs',
+  'std.time': 'time',
+  'std.now_ms': 'time',
+  'std.random': 'random',
+  'std.crypto.uuid': 'random',
+  'std.uuid': 'random',
+  'std.process': 'process',
+  'std.env': 'env',
+  fs: 'fs',
+  http: 'net',
+  HTTP: 'net',
+  process: 'process',
+  env: 'env',
+  secrets: 'secret',
+  Browser: 'net',
+  OpenClaw: 'net'
+}
+
+const CODES: Readonly<Record<string, DiagnosticCode>> = {
+  net: 'vox/effect/missing-net-decl',
+  fs: 'vox/effect/missing-fs-decl',
+  time: 'vox/effect/missing-time-decl',
+  random: 'vox/effect/missing-random-decl',
+  secret: 'vox/effect/missing-secret-decl',
+  llm: 'vox/effect/missing-llm-decl'
+}
+
+/** Why something has an effect. */
+interface Cause {
+  readonly what: string
+  readonly span: Span
+}
+
+/** By effect: its first cause. */
+type Effects = Map<string, Cause>
+
+/** Functions that say which effects they have, and those that say that they have none, with everything that they call. */
+export class EffectsRule implements BodyRule {
+  readonly #effects = new Map<Declaration, Effects>()
+  /** By what is called: who calls it, and where first. */
+  readonly #callers = new Map<Declaration, Map<Declaration, Span>>()
+
+  member(node: Member, place: Place): void {
+    if (isDbMember(node)) {
+      this.#add(place.item, 'db', { what: `uses \`db.${node.property.text}\``, span: node })
+      return
+    }
+    const path = memberPath(node)
+    if (path === null || place.meaning(path[0] ?? '')?.kind !== 'builtin') return
+    for (let length = path.length; length > 0; length--) {
+      const start = path.slice(0, length).join('.')
+      if (!Object.hasOwn(OF_HOST, start)) continue
+      this.#add(place.item, OF_HOST[start] as string, { what: `uses \`${path.join('.')}\``, span: node })
+      return
+    }
+  }
+
+  spawn(node: Spawn, { item }: Place): void {
+    this.#add(item, 'spawn', { what: 'spawns an actor', span: node })
+  }
+
+  identifier(node: Identifier, meaning: Meaning, { item }: Place): void {
+    if (meaning?.kind !== 'module') return
+    const { declaration, kind } = meaning.entry
+    if (kind !== 'function' || declaration === item) return
+    const callers = this.#callers.get(declaration) ?? new Map<Declaration, Span>()
+    if (!callers.has(item)) callers.set(item, node)
+    this.#callers.set(declaration, callers)
+  }
+
+  /** To be asked for after the walk. */
+  result(items: readonly Declaration[]): Diagnostic[] {
+    const functions = items.filter(item => item.kind === 'Function')
+    for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'asks a model', span: fn.name })
+    // What a function says that it has counts for those who call it.
+    for (const fn of functions) {
+      for (const { text } of rowOf(fn) ?? [])
+        this.#add(fn, text, { what: `says that it has \`${text}\``, span: fn.name })
+    }
+    this.#spread()
+    return functions.flatMap(fn => [...wrongRow(fn), ...this.#undeclared(fn), ...this.#impure(fn)])
+  }
+
+  #add(item: Declaration, effect: string, cause: Cause): boolean {
+    const known = this.#effects.get(item)
+    if (known === undefined) this.#effects.set(item, new Map([[effect, cause]]))
+    else if (known.has(effect)) return false
+    else known.set(effect, cause)
+    return true
+  }
+
+  /** Who calls what has an effect, has it. */
+  #spread(): void {
+    const open = [...this.#effects].flatMap(([item, effects]) => [...effects.keys()].map(effect => ({ item, effect })))
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      const { item: callee, effect } = next
+      for (const [caller, span] of this.#callers.get(callee) ?? []) {
+        const what = `calls \`${nameOf(callee)}\``
+        if (this.#add(caller, effect, { what, span })) open.push({ item: caller, effect })
+      }
+    }
+  }
+
+  #undeclared(fn: FunctionDeclaration): Diagnostic[] {
+    const row = rowOf(fn)
+    if (row === null) return []
+    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
+      if (row.some(({ text }) => text === effect)) return []
+      const last = row.at(-1)
+      const fix: DiagnosticDetails =
+        last === undefined
+          ? {}
+          : {
+              fixes: [{ label: `add ${effect}`, span: { start: last.end, end: last.end }, replacement: `, ${effect}` }]
+            }
+      const message = `\`${fn.name.text}\` ${what}, and does not say that it has the effect \`${effect}\``
+      return diagnostic(CODES[effect] ?? 'vox/effect/missing-declaration', message, span, fix)
+    })
+  }
+
+  #impure(fn: FunctionDeclaration): Diagnostic[] {
+    if (!fn.decorators.some(({ name }) => name.text === 'pure')) return []
+    return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
+      // What it spawns itself is told by another check, and what it says itself by that of rows.
+      if (what === 'spawns an actor' || what.startsWith('says')) return []
+      const message = `\`${fn.name.text}\` is marked as pure and ${what}, which has the effect \`${effect}\``
+      return diagnostic('vox/effect/pure-violation', message, span)
+    })
+  }
+}
+
+/** The effects that a function says it has, behind `uses` or in `@uses(…)`; null where it says nothing. */
+function rowOf({ effects, decorators }: FunctionDeclaration): Name[] | null {
+  const marks = decorators.filter(({ name }) => name.text === 'uses')
+  if (effects.length === 0 && marks.length === 0) return null
+  const marked = marks.flatMap(({ args }) =>
+    (args ?? []).flatMap(({ value }) =>
+      value.kind === 'Identifier' ? [{ text: value.name, start: value.start, end: value.end }] : []
+    )
+  )
+  return [...effects, ...marked]
+}
+
+function wrongRow(fn: FunctionDeclaration): Diagnostic[] {
+  const row = rowOf(fn) ?? []
+  const found: Diagnostic[] = []
+  const first = new Map<string, Name>()
+  for (const effect of row) {
+    const other = first.get(effect.text)
+    if (other === undefined) first.set(effect.text, effect)
+    else {
+      const related = [{ span: other, message: 'named here first' }]
+      found.push(diagnostic('E_EFFECT_DUPLICATE', `the effect \`${effect.text}\` is named twice`, effect, { related }))
+    }
+  }
+  const pure = fn.decorators.find(({ name }) => name.text === 'pure')
+  const [effect] = row
+  if (pure !== undefined && effect !== undefined) {
+    const message = `\`${fn.name.text}\` is marked as pure and says that it has the effect \`${effect.text}\``
+    const related = [{ span: effect, message: 'the effect' }]
+    found.push(diagnostic('E_EFFECT_PURE_CONFLICT', message, pure, { related }))
+  }
+  return found
+}
+
+function isAnswered({ decorators }: FunctionDeclaration): boolean {
+  return decorators.some(
+    ({ name }) => name.text !== 'hole' && name.text !== 'search' && ANSWERED_BY_MODEL.has(name.text)
+  )
+}
+
+function nameOf(item: Declaration): string {
+  return 'name' in item && item.name !== null ? item.name.text : ''
+}

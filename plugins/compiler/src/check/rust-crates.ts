@@ -1,0 +1,52 @@
+/** How a crate may be used by programs. */
+export interface CuratedCrate {
+  /**
+   * `supported`: nothing to say. `internal`: what it does is part of the language. `deferred`: is not built in yet.
+   * `escape_hatch`: works, at the price of what the language gives otherwise.
+   */
+  readonly standing: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
+  /** What to use instead, or what it costs. */
+  readonly instead: string
+  /** Names that it gives; null where all of them may be used. */
+  readonly items: readonly string[] | null
+}
+
+const DATA = 'declare tables with `@table`, and use `db`'
+
+const crate = (standing: CuratedCrate['standing'], instead: string, items: string | null = null): CuratedCrate => ({
+  standing,
+  instead,
+  items: items === null ? null : items.split(' ')
+})
+
+/** Crates that something is known about. */
+export const CURATED_CRATES: ReadonlyMap<string, CuratedCrate> = new Map(
+  Object.entries({
+    serde: crate('supported', '', 'Serialize Deserialize Serializer Deserializer de ser'),
+    serde_json: crate(
+      'supported',
+      '',
+      'Value Map Number Error json from_str from_slice from_value from_reader to_string to_string_pretty to_vec to_value to_writer'
+    ),
+    uuid: crate('supported', '', 'Uuid Builder Error Variant Version Bytes NAMESPACE_DNS NAMESPACE_URL'),
+    chrono: crate(
+      'supported',
+      '',
+      'DateTime Utc Local FixedOffset NaiveDate NaiveTime NaiveDateTime Duration TimeDelta TimeZone Datelike Timelike Weekday Month Days Months'
+    ),
+    regex: crate('supported', '', 'Regex RegexBuilder RegexSet Captures Match Error escape bytes'),
+    tokio: crate('internal', 'functions may wait anyway; use `std.time`, `std.process` and actors'),
+    axum: crate('internal', 'declare routes with `http`, `@query`, `@mutation` and `@server`'),
+    hyper: crate('internal', 'declare routes with `http`, and ask servers with `std.http`'),
+    reqwest: crate('internal', 'ask servers with `std.http`'),
+    tracing: crate('internal', 'write to the log with `std.log`'),
+    libsql: crate('internal', DATA),
+    turso: crate('internal', DATA),
+    sqlx: crate('deferred', DATA),
+    diesel: crate('deferred', DATA),
+    sea_orm: crate('deferred', DATA),
+    rusqlite: crate('escape_hatch', `it goes around the checks of the database; ${DATA}`),
+    tokio_postgres: crate('escape_hatch', `it goes around the checks of the database; ${DATA}`),
+    libc: crate('escape_hatch', 'it goes around the limits that programs run in')
+  })
+)

@@ -1,0 +1,30 @@
+import type { DiagnosticCode } from '../diagnostics/codes.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+
+/** Findings that leave a program running for as long as nobody comes by, and that a strict check does not let pass. */
+const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
+  'E0301',
+  'lint.db_unsafe_query',
+  'typecheck.activity.no_return_type',
+  'typecheck.rust_import.unpinned',
+  'typecheck.undefined',
+  'typecheck.undefined_type',
+  'typecheck.unknown_std',
+  'typecheck.with.option_type',
+  'typecheck.with.unknown_option',
+  'vox/effect/missing-declaration',
+  'vox/effect/missing-fs-decl',
+  'vox/effect/missing-llm-decl',
+  'vox/effect/missing-net-decl',
+  'vox/effect/missing-random-decl',
+  'vox/effect/missing-secret-decl',
+  'vox/effect/missing-time-decl',
+  'vox/effect/pure-violation',
+  'vox/fixture/unfilled-hole',
+  'vox/workflow/non-deterministic-call'
+])
+
+/** The same findings, with errors for what is let pass otherwise. */
+export function strictly(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.map(each => (LENIENT.has(each.code) ? { ...each, severity: 'error' } : each))
+}

@@ -1,0 +1,58 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
+import { contrast, readColour } from './colour.ts'
+
+/** What WCAG 2.1 asks of text of the usual size (success criterion 1.4.3). */
+const LEAST_CONTRAST = 4.5
+
+/** Colours that texts have, by the names that the colour behind them may have. */
+const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonly string[]])[] = [
+  [/^(text|foreground|fg)$/, () => ['background', 'bg', 'surface']],
+  [/^on_(.+)$/, name => [name]],
+  [/^(.+)_(?:text|foreground|fg)$/, name => [name, `${name}_background`, `${name}_bg`]]
+]
+
+type Colours = ReadonlyMap<string, StringLiteral>
+
+/** Texts of a theme that cannot be read well on what is behind them. */
+export function checkThemeContrast({ items }: Module): Diagnostic[] {
+  return items.flatMap(item => {
+    if (item.kind !== 'AppHook' || item.hook !== 'tokens') return []
+    return ofTable(item.entries.map(({ name, value }) => [name.text, value] as const))
+  })
+}
+
+/** A table of colours; tables in it, such as one for the light and one for the dark, are for themselves. */
+function ofTable(entries: readonly (readonly [name: string, value: Expression])[]): Diagnostic[] {
+  const colours = new Map<string, StringLiteral>()
+  const found: Diagnostic[] = []
+  for (const [name, value] of entries) {
+    const given = bare(value)
+    if (given.kind === 'String') colours.set(name, given)
+    if (given.kind === 'Object') found.push(...ofTable(given.entries.map(each => [entryKey(each), entryValue(each)])))
+  }
+  for (const [name, text] of colours) {
+    const low = tooLow(name, text, colours)
+    if (low !== null) found.push(low)
+  }
+  return found
+}
+
+function tooLow(name: string, text: StringLiteral, colours: Colours): Diagnostic | null {
+  for (const [pattern, behind] of PAIRS) {
+    const match = pattern.exec(name)
+    const under = match === null ? undefined : behind(match[1] ?? '').find(each => colours.has(each))
+    const background = under === undefined ? undefined : colours.get(under)
+    const [front, back] = [readColour(text.value), readColour(background?.value ?? '')]
+    if (background === undefined || front === null || back === null) continue
+    const ratio = contrast(front, back)
+    if (ratio >= LEAST_CONTRAST) return null
+    const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
+    const message = `\`${name}\` on \`${under}\` has a contrast of ${shown}:1, which is less than ${LEAST_CONTRAST}:1`
+    const related = [{ span: background, message: 'the colour behind it' }]
+    return diagnostic('lint.theme_contrast', message, text, { related })
+  }
+  return null
+}

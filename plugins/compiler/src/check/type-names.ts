@@ -1,0 +1,66 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Module, NamedType } from '../syntax/ast.ts'
+import { nearName } from '../syntax/near-name.ts'
+import { walk } from '../syntax/walk.ts'
+import { importedNames } from './names/module-names.ts'
+
+/** Types that every program has. */
+export const BUILTIN_TYPES: ReadonlySet<string> = new Set(
+  (
+    'int float str bool char dec unit Unit never any Element List list Map map Set set Stream Tensor Option Result Id ' +
+    'Json JsonBody Regex Match Request Response Database Table Handle cap Self'
+  ).split(' ')
+)
+
+/** Findings for which a name that is alike is looked for. */
+const COMPARED = 100
+
+/** Names of types that nothing has. A value of such a type fits everywhere, so that it is a warning unless strict. */
+export function checkTypeNames(module: Module): Diagnostic[] {
+  const known = new Set([...BUILTIN_TYPES, ...module.items.flatMap(typeNames)])
+  const names = [...known]
+  const found: Diagnostic[] = []
+  for (const item of module.items) {
+    const generics = new Set('generics' in item ? item.generics.map(({ text }) => text) : [])
+    walk(item, node => {
+      if (node.kind !== 'NamedType') return true
+      const [name, ...rest] = (node as NamedType).path
+      // What belongs to something else is known there.
+      if (name === undefined || rest.length > 0 || name.text === '') return true
+      if (known.has(name.text) || generics.has(name.text)) return true
+      const near = found.length < COMPARED ? nearName(name.text, names) : undefined
+      found.push(
+        diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {
+          ...(near === undefined
+            ? { suggestions: [`declare it: \`type ${name.text} = …\``] }
+            : {
+                suggestions: [`did you mean \`${near}\`?`],
+                fixes: [{ label: `write ${near}`, span: name, replacement: near }]
+              })
+        })
+      )
+      return true
+    })
+  }
+  return found
+}
+
+function typeNames(item: Declaration): string[] {
+  switch (item.kind) {
+    case 'Import':
+      return item.items.flatMap(each => importedNames(each).map(({ text }) => text))
+    case 'Type':
+    case 'Table':
+    case 'Actor':
+    case 'Agent':
+    case 'StateMachine':
+    case 'Url':
+    case 'Form':
+    case 'Component':
+    case 'Island':
+    case 'V0':
+      return [item.name.text]
+    default:
+      return []
+  }
+}

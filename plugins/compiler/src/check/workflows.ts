@@ -1,0 +1,30 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Call } from '../syntax/ast-expressions.ts'
+import { walk } from '../syntax/walk.ts'
+import { memberPath } from './member-path.ts'
+
+/** What gives something else each time, or reaches outside: names of functions, or beginnings of their paths. */
+const UNSTEADY =
+  /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|secrets|sleep)(\.|$)/
+
+/** Calls in workflows that give something else when the workflow is run again from its journal. */
+export function checkWorkflows({ items }: Module): Diagnostic[] {
+  const found: Diagnostic[] = []
+  for (const item of items) {
+    if (item.kind !== 'Workflow') continue
+    const own = new Set(item.params.map(({ name }) => name.text))
+    walk(item.body, node => {
+      // What stands there is done once, and its result is kept.
+      if (node.kind === 'SideEffect') return false
+      if (node.kind !== 'Call') return true
+      const path = memberPath((node as Call).callee)
+      if (path === null || own.has(path[0] ?? '') || !UNSTEADY.test(path.join('.'))) return true
+      const message = `\`${path.join('.')}\` gives something else when the workflow is run again`
+      const suggestions = ['call it in an activity, or in `side_effect { … }`']
+      found.push(diagnostic('vox/workflow/non-deterministic-call', message, node, { suggestions }))
+      return true
+    })
+  }
+  return found
+}

@@ -1,0 +1,147 @@
+import t from 'tap'
+import { checkFile } from '../../src/compile.ts'
+import { SourceFile } from '../../src/source-file.ts'
+
+const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
+
+function diagnosticsOf(source: string) {
+  return checkFile(new SourceFile('a.vox', source), options).diagnostics
+}
+
+/** `code of text` for each finding. */
+function told(source: string): string[] {
+  return diagnosticsOf(source).map(({ code, span }) => `${code} of ${source.slice(span.start, span.end)}`)
+}
+
+t.test('types that are declared, imported or parameters are known', t => {
+  const source = `import std.clock
+import react Chart from "charts"
+@table type Task { title: str owner: Id[Task] }
+type Box[T] { value: T }
+type Shape = | Circle(r: float) | Group(parts: list[Shape])
+actor Counter { on add(n: int) to int { n } }
+state_machine Door { state Open on close from Open -> Open }
+fn f<T>(a: T, b: Option[Task], c: Box[int], d: fn(Shape) to unit, e: [Counter], g: clock, h: Chart, i: x.Other) to Door { d }
+fn g(t: Tensor[2], j: Json, r: Request, m: map[str, any], k: cap, n: dec, o: (int, bool)?) { }
+`
+  t.same(
+    told(source).filter(each => each.startsWith('typecheck.undefined_type')),
+    []
+  )
+  t.same(told('type Box[T] { value: T }\nfn f(a: T) { }'), ['typecheck.undefined_type of T'])
+  const [found] = diagnosticsOf('fn f(a: List[Strnig], b: sstr) { }')
+  t.same(found?.fixes, [])
+  t.match(diagnosticsOf('fn f(a: itn) { }'), [{ fixes: [{ label: 'write int', replacement: 'int' }] }])
+  t.end()
+})
+
+t.test('a name may mean two things of different sorts, and one of each sort', t => {
+  t.same(
+    told('type Point = | Point(x: int)\nfn point() { }\n@table type Task { a: int }\ncomponent Card() { view: <p/> }'),
+    []
+  )
+  t.same(told('fn a() { }\nworkflow a() { }'), ['typecheck.duplicate_name of a'])
+  t.same(told('type T { a: int }\n@table type T { b: int }'), ['typecheck.duplicate_name of T'])
+  t.same(told('@table type T { a: int a: str }'), ['typecheck.duplicate_name of a'])
+  t.same(told('fn f(a: int, a: int) { }'), ['typecheck.duplicate_name of a'])
+  t.same(told('fn f(_: int, _: int) { fn(x, x) x }'), ['typecheck.duplicate_name of x'])
+  t.same(told('type A = | X\ntype B = | X'), ['typecheck.duplicate_name of X'])
+  t.same(told('actor A { on go() { } on go() { } }'), ['typecheck.duplicate_name of go'])
+  t.end()
+})
+
+t.test('an import that takes the name of a declaration is told', t => {
+  t.same(told('import std.mobile\nfn mobile() { }'), ['typecheck.import.alias_conflict of mobile'])
+  t.same(told('import std.mobile as phone\nfn mobile() { }'), [])
+  t.same(told('import rust:serde(version: "1") as x\nimport rust:uuid(version: "1") as x'), [
+    'typecheck.import.alias_conflict of x'
+  ])
+  t.end()
+})
+
+t.test('what is known of a crate is said where it is imported and used', t => {
+  t.same(told('import rust:uuid(version: "1")\nfn f() { uuid.Uuid }'), [])
+  t.same(told('import rust:anything(version: "1")\nfn f() { anything.goes }'), [])
+  t.match(diagnosticsOf('import rust:sqlx(version: "0.8")'), [
+    { code: 'typecheck.rust_import.deferred', severity: 'warning', suggestions: [/@table/] }
+  ])
+  t.match(diagnosticsOf('import rust:serde_json(version: "1") as j\nfn f() { j.from_srt }'), [
+    { code: 'typecheck.rust_import.unknown_item', fixes: [{ replacement: 'from_str' }] }
+  ])
+  t.end()
+})
+
+t.test('texts of a theme are compared with what is behind them, in each table of colours', t => {
+  const theme = (entries: string): string[] => told(`@theme Main { ${entries} }`)
+  t.same(theme('background: "#fff" text: "#767676"'), [], '4.54:1')
+  t.same(theme('background: "#fff" text: "#777777"'), ['lint.theme_contrast of "#777777"'], '4.47:1')
+  t.same(theme('primary: "#0000ff" on_primary: "#ffffff"'), [])
+  t.same(theme('primary: "rgb(255, 255, 0)" primary_foreground: "#fff"'), ['lint.theme_contrast of "#fff"'])
+  t.same(theme('dark: { background: "#000", text: "#111" } light: { background: "#fff", text: "#000" }'), [
+    'lint.theme_contrast of "#111"'
+  ])
+  t.same(theme('background: "var(--x)" text: "#fff" gap: "4px"'), [])
+  t.match(diagnosticsOf('@tokens { background: "#ffffff" text: "#aaaaaa" }'), [
+    { message: '`text` on `background` has a contrast of 2.32:1, which is less than 4.5:1' }
+  ])
+  t.end()
+})
+
+t.test('effects are those of everything that a function calls', t => {
+  const source = `fn read() to Result[str] { std.fs.read("a") }
+fn twice() { read()
+ read() }
+fn f() uses net { twice()
+ std.http.get_text("a") }
+`
+  const [found, ...rest] = diagnosticsOf(source)
+  t.same(rest, [])
+  t.match(found, {
+    code: 'vox/effect/missing-fs-decl',
+    severity: 'warning',
+    message: /`f` calls `twice`/,
+    fixes: [{ replacement: ', fs' }]
+  })
+  t.same(told(source.replace('uses net', 'uses net, fs')), [])
+  t.same(told('fn g() uses net { }\nfn f() uses fs { g() }'), ['vox/effect/missing-net-decl of g'])
+  t.same(told('@uses(net) fn f() { std.fs.read("a") }'), ['vox/effect/missing-fs-decl of std.fs.read'])
+  t.same(told('fn f() { std.fs.read("a") }'), [], 'who says nothing may do anything')
+  t.same(told('fn f(fs: any) uses net { fs.read("a") }'), [], 'a parameter is no namespace')
+  t.same(told('@pure fn f(a: int) to int { a + 1 }'), [])
+  t.end()
+})
+
+t.test('a workflow may do what is not the same each time where its result is kept', t => {
+  t.same(told('workflow w() { side_effect { std.time.now_ms() } }'), [])
+  t.same(told('activity a() to Result[int] { Ok(std.time.now_ms()) }\nworkflow w() { a() }'), [])
+  t.same(told('workflow w(process: any) { process.run() }'), [])
+  t.same(told('workflow w() { std.crypto.hash_fast("a")\n std.json.parse("1")\n workflow_wait("1s") }'), [])
+  t.same(told('workflow w() { if true { std.random.int(1, 2) } }'), [
+    'vox/workflow/non-deterministic-call of std.random.int(1, 2)'
+  ])
+  t.end()
+})
+
+t.test('a hole that is filled is none', t => {
+  t.same(told('@hole fn f() to str { "a" }'), [])
+  t.end()
+})
+
+t.test('what is empty and names something is told, and other empty texts are not', t => {
+  t.same(told('workflow w() { workflow_wait_signal("") }'), ['typecheck.hir.empty_name of ""'])
+  t.same(told('activity a() to Result[int] { Ok(1) }\nworkflow w() { a() with { id: "" } }'), [
+    'typecheck.hir.empty_name of ""'
+  ])
+  t.same(told('fn f(a: any) { a.live(1)\n str("") }'), [])
+  t.end()
+})
+
+t.test('a record may begin with short entries', t => {
+  t.same(
+    told('@table type Task { title: str done: bool }\nfn f(title: str) { db.Task.insert({ title, done: false }) }'),
+    []
+  )
+  t.same(told('fn f(a: int, b: int) to int { let r = { a, b, c: 1, "d": 2 }\n r.c }'), [])
+  t.same(told('fn f(a: int, b: int) to int { { a, b } }'), [], 'statements of a block')
+  t.end()
+})

@@ -1,0 +1,146 @@
+import t from 'tap'
+import { checkFile } from '../../src/compile.ts'
+import type { DiagnosticCode } from '../../src/diagnostics/codes.ts'
+import { SourceFile } from '../../src/source-file.ts'
+
+/** Codes of what is only said when something is made for browsers. */
+type WebCode = Extract<DiagnosticCode, `web${string}`>
+
+type Raised = readonly [source: string, at: string]
+
+const TASK = '@table type Task { title: str done: bool }\n'
+const BLOG = 'activity a() to Result[int] { Ok(1) }\n'
+
+/** For every code a program that it is told of, and the text that it points at. */
+const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
+  E0001: ['fn f( { }', '{'],
+  E0301: ['type S = | A | B\nfn f(s: S) { match s { A => 1 } }', 'match'],
+  E091: ['fn f() { macro }', 'macro'],
+  E_EFFECT_DUPLICATE: ['fn f() uses net, net { }', 'net'],
+  E_EFFECT_PURE_CONFLICT: ['@pure fn f() uses net { }', '@pure'],
+  E_SM_UNKNOWN_STATE: ['state_machine M { state A on go from A -> C }', 'C'],
+  W092: ['@deprecated fn f() { }', '@deprecated'],
+  W093: ['component C() { view: <p className="a"/> }', 'className'],
+  'lint.component_react_hook': ['@component fn C() to Element { use_state(1)\n <p/> }', 'use_state(1)'],
+  'lint.db_unsafe_query': [`${TASK}fn f() { db.Task.query("WHERE 1") }`, 'db.Task.query("WHERE 1")'],
+  'lint.index_unknown_column': [`${TASK}@index Task.i on (owner)`, 'owner'],
+  'lint.index_unknown_table': ['@index Task.i on (owner)', 'Task'],
+  'lint.legacy_component_fn': ['@component fn C() to Element { <p/> }', '@component fn'],
+  'lint.pure_shallow_violation': ['@pure fn f() { print(1) }', 'print(1)'],
+  'lint.query_not_readonly': [`${TASK}@query fn q() { db.Task.delete(1) }`, 'q'],
+  'lint.retired_context': ['@context fn f() { }', '@context'],
+  'lint.retired_hook_fn': ['@hook fn f() { }', '@hook'],
+  'lint.retired_page_decl': ['@page fn f() { }', '@page'],
+  'lint.retired_provider_fn': ['@provider fn f() { }', '@provider'],
+  'lint.search_index_field_type': [`${TASK}@search_index Task.i on (done)`, 'done'],
+  'lint.search_index_not_table': ['type T { a: str }\n@search_index T.i on (a)', 'T'],
+  'lint.search_index_unknown_field': [`${TASK}@search_index Task.i on (owner)`, 'owner'],
+  'lint.search_index_unknown_table': ['@search_index Task.i on (owner)', 'Task'],
+  'lint.symbol_operator': ['fn f(a: bool) { a && a }', '&&'],
+  'lint.table_id_column': ['@table type T { id: int }', 'id'],
+  'lint.theme_contrast': ['@theme { background: "#ffffff" text: "#aaaaaa" }', '"#aaaaaa"'],
+  'parse.deprecated_get': ['@get("/a") fn f() { }', '@get'],
+  'parse.unknown_decorator': ['@qeury fn f() { }', '@qeury'],
+  'typecheck.activity.no_return_type': ['activity a() { }', 'a'],
+  'typecheck.activity.result_type': ['activity a() to int { 1 }', 'int'],
+  'typecheck.actor.spawn_target': ['fn g() { }\nfn f() { spawn(g) }', 'g'],
+  'typecheck.actor.unknown_handler': ['actor A { on go() { } }\nfn f() { let a = spawn(A)\n a.run() }', 'run'],
+  'typecheck.arg_mismatch': ['fn g(a: int) { }\nfn f() { g("x") }', '"x"'],
+  'typecheck.arity': ['fn g(a: int) { }\nfn f() { g() }', 'g()'],
+  'typecheck.db.deprecated_query': [`${TASK}fn f() { db.query(Task) }`, 'db.query(Task)'],
+  'typecheck.db.duplicate_select': [`${TASK}fn f() { db.Task.all().select("done", "done") }`, '"done"'],
+  'typecheck.db.empty_select': [`${TASK}fn f() { db.Task.all().select() }`, 'select'],
+  'typecheck.db.find_semantics': [`${TASK}fn f() { db.Task.find({ done: true }) }`, '{ done: true }'],
+  'typecheck.db.modifier': [`${TASK}fn f() { db.Task.get(1).limit(2) }`, 'limit'],
+  'typecheck.db.type': [`${TASK}fn f() { db.Task.filter({ done: "yes" }) }`, '"yes"'],
+  'typecheck.db.unknown_field': [`${TASK}fn f() { db.Task.filter({ owner: 1 }) }`, 'owner'],
+  'typecheck.db.unknown_operator': [`${TASK}fn f() { db.Task.where({ done: { near: true } }) }`, 'near'],
+  'typecheck.db.unknown_table': ['fn f() { db.Task.all() }', 'Task'],
+  'typecheck.deprecated_ident': ['@deprecated fn g() { }\nfn f() { g() }', 'g'],
+  'typecheck.duplicate_name': ['fn f() { }\nfn f() { }', 'f'],
+  'typecheck.hir.empty_name': [`${TASK}fn f() { db.Task.all().live("") }`, '""'],
+  'typecheck.hir.empty_path': ['http get "" to str { "a" }', '""'],
+  'typecheck.immutable_assign': ['fn f() { let a = 1\n a = 2 }', 'a'],
+  'typecheck.import.alias_conflict': ['import a.x\nimport b.x', 'x'],
+  'typecheck.let_mismatch': ['fn f() { let a: int = "b" }', '"b"'],
+  'typecheck.match.divergent_wildcard': ['fn f(a: bool) { match a { true => 1, false => 2, _ => 3 } }', '_'],
+  'typecheck.mcp.duplicate_resource_uri': [
+    '@mcp.resource "a" "b" fn f() to str { "" }\n@mcp.resource "a" "c" fn g() to str { "" }',
+    '"a"'
+  ],
+  'typecheck.mcp.empty_uri': ['@mcp.resource "" "b" fn f() to str { "" }', '""'],
+  'typecheck.mcp.resource_params': ['@mcp.resource "a" "b" fn f(x: int) to str { "" }', 'x: int'],
+  'typecheck.not_a_function': ['fn f() { let a = 1\n a() }', 'a'],
+  'typecheck.operands': ['fn f() { true - 1 }', 'true - 1'],
+  'typecheck.reactive.derived': ['component C() { derived a: int = "b"\n view: <p/> }', '"b"'],
+  'typecheck.reactive.state': ['component C() { state a: int = "b"\n view: <p/> }', '"b"'],
+  'typecheck.reserved_name': ['fn f(db: int) { }', 'db'],
+  'typecheck.return_mismatch': ['fn f() to int { "a" }', '"a"'],
+  'typecheck.route.duplicate': ['http get "/a" to str { "" }\nhttp get "/a" to str { "" }', '"/a"'],
+  'typecheck.rust_import.deferred': ['import rust:diesel(version: "2")', 'diesel'],
+  'typecheck.rust_import.escape_hatch': ['import rust:rusqlite(version: "0.3")', 'rusqlite'],
+  'typecheck.rust_import.internal': ['import rust:tokio(version: "1")', 'tokio'],
+  'typecheck.rust_import.unknown_item': ['import rust:uuid(version: "1") as ids\nfn f() { ids.Uuidd }', 'Uuidd'],
+  'typecheck.rust_import.unpinned': ['import rust:serde', 'serde'],
+  'typecheck.try_misuse': ['fn f() { 1? }', '1?'],
+  'typecheck.undefined': ['fn f() { missing }', 'missing'],
+  'typecheck.undefined_type': ['fn f(a: Strin) { }', 'Strin'],
+  'typecheck.unknown_field': ['type P { x: int }\nfn f(p: P) { p.y }', 'y'],
+  'typecheck.unknown_method': ['fn f() { "a".uper() }', 'uper'],
+  'typecheck.unknown_std': ['fn f() { std.fs.raed("a") }', 'raed'],
+  'typecheck.with.not_record': [`${BLOG}workflow w() { a() with 3 }`, '3'],
+  'typecheck.with.operand': ['fn g() to int { 1 }\nworkflow w() { g() with { retries: 1 } }', 'g()'],
+  'typecheck.with.option_type': [`${BLOG}workflow w() { a() with { retries: "x" } }`, '"x"'],
+  'typecheck.with.unknown_option': [`${BLOG}workflow w() { a() with { retry: 1 } }`, 'retry'],
+  'vox/effect/missing-declaration': [`${TASK}fn f() uses net { db.Task.all() }`, 'db.Task'],
+  'vox/effect/missing-fs-decl': ['fn f() uses net { std.fs.read("a") }', 'std.fs.read'],
+  'vox/effect/missing-llm-decl': ['@ai fn g() to str\nfn f() uses net { g() }', 'g'],
+  'vox/effect/missing-net-decl': ['fn f() uses fs { std.http.get_text("a") }', 'std.http.get_text'],
+  'vox/effect/missing-random-decl': ['fn f() uses fs { std.random.float() }', 'std.random.float'],
+  'vox/effect/missing-secret-decl': ['fn f() uses fs { secrets.resolve("a") }', 'secrets.resolve'],
+  'vox/effect/missing-time-decl': ['fn f() uses fs { std.time.now_ms() }', 'std.time.now_ms'],
+  'vox/effect/pure-violation': ['fn g() { std.fs.read("a") }\n@pure fn f() { g() }', 'g'],
+  'vox/fixture/unfilled-hole': ['@hole fn f() to str', '@hole'],
+  'vox/workflow/non-deterministic-call': ['workflow w() { std.time.now_ms() }', 'std.time.now_ms()']
+}
+
+/** Codes, and the texts that they point at. */
+function told(source: string, strict: boolean): (readonly [code: string, at: string, severity: string])[] {
+  const file = new SourceFile('a.vox', source)
+  const options = { script: false, allowComponentFunctions: true, suppressHookLints: false, strict }
+  const { diagnostics } = checkFile(file, options)
+  return diagnostics.map(({ code, span, severity }) => [code, source.slice(span.start, span.end), severity])
+}
+
+for (const [code, [source, at]] of Object.entries(RAISES)) {
+  t.test(`${code} is told of ${JSON.stringify(source)}`, t => {
+    const found = told(source, false)
+    t.ok(
+      found.some(each => each[0] === code && each[1] === at),
+      `${at}: ${JSON.stringify(found)}`
+    )
+    t.end()
+  })
+}
+
+t.test('what may be right elsewhere is an error when strictly checked, and a warning else', t => {
+  for (const source of [
+    'workflow w() { elsewhere() }',
+    'fn f(a: Strin) { }',
+    'fn f(o: Option[int]) { match o { Some(x) => x } }',
+    'fn f() { std.fs.raed("a") }',
+    'import rust:serde',
+    '@hole fn f() to str',
+    'fn f() uses fs { std.time.now_ms() }',
+    'activity a() { }'
+  ]) {
+    t.same([...new Set(told(source, false).map(each => each[2]))], ['warning'], source)
+    t.ok(
+      told(source, true).some(each => each[2] === 'error'),
+      source
+    )
+  }
+  t.same(told('workflow w() { mesh_ping() }', false), [])
+  t.same(told('workflow w() { mesh_ping() }', true), [['typecheck.undefined', 'mesh_ping', 'error']])
+  t.end()
+})
