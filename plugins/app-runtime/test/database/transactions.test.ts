@@ -1,0 +1,125 @@
+import t from 'tap'
+import { FileConnection } from '../../../database/src/thread/file-connection.ts'
+import { Tagged, type Value } from '../../src/interpreter/value.ts'
+import { freshFile, withTables } from './with-tables.ts'
+
+const PROGRAM = `
+@table
+type Item { name: str }
+fn add(name: str) to int { db.Item.insert({ name: name }) }
+fn add_and_fail() { db.Item.insert({ name: "x" })
+    panic("no") }
+fn add_and_refuse() to Result[int] { db.Item.insert({ name: "x" })
+    Error("no") }
+fn count() to int { db.Item.count() }
+fn sync_count() to int { db.Item.all().sync().count() }
+fn nothing() to int { 1 }
+fn forever() { while true { db.Item.insert({ name: "x" }) } }
+`
+
+function items() {
+  const file = freshFile()
+  const tables = withTables(PROGRAM, file)
+  const other = new FileConnection({ file, busyTimeoutMs: 50, synchronous: 'normal' })
+  t.teardown(() => other.close())
+  return { ...tables, other, seen: () => other.row('SELECT count(*) FROM item')?.[0] }
+}
+
+const isError = (value: Value): boolean => value instanceof Tagged && value.tag === 'Error'
+
+t.test('a write transaction is committed as a whole', async t => {
+  const { call, database, seen } = items()
+  database.transaction('write', () => {
+    call('add', 'a')
+    t.equal(call('count'), 1, 'sees what it wrote')
+    t.equal(seen(), 0, 'others do not')
+    call('add', 'b')
+  })
+  t.equal(seen(), 2)
+})
+
+t.test('it is rolled back by a failure, by a refusal, and by a limit', async t => {
+  const { call, database, seen } = items()
+  t.throws(() => database.transaction('write', () => call('add_and_fail')), { code: 'RUN_PANIC' })
+  const result = database.transaction(
+    'write',
+    () => call('add_and_refuse'),
+    value => !isError(value)
+  )
+  t.ok(isError(result))
+  t.throws(() => database.transaction('write', () => call('forever')), { code: 'RUN_STEP_LIMIT' })
+  t.equal(seen(), 0)
+  database.transaction('write', () => call('add', 'a'))
+  t.equal(seen(), 1, 'the next one is a new one')
+})
+
+t.test('outside of transactions each write commits by itself', async t => {
+  const { call, seen } = items()
+  t.throws(() => call('add_and_fail'), { code: 'RUN_PANIC' })
+  t.equal(seen(), 1)
+})
+
+t.test('a reading transaction sees one state, and cannot write', async t => {
+  const { call, database, other } = items()
+  database.transaction('read', () => {
+    t.equal(call('count'), 0)
+    other.execute("INSERT INTO item (name) VALUES ('x')")
+    t.equal(call('count'), 0)
+    t.equal(call('sync_count'), 1, 'sync asks for what is new')
+    t.throws(() => call('add', 'y'), { code: 'RUN_DATABASE', message: /only reads/ })
+  })
+  t.equal(call('count'), 1)
+})
+
+t.test('what does not use the database waits for nobody', async t => {
+  const { call, database, other } = items()
+  other.begin('write')
+  t.equal(
+    database.transaction('write', () => call('nothing')),
+    1
+  )
+  other.rollback()
+})
+
+t.test('one inside of another is a part of it, as is what the host writes', async t => {
+  const { call, database, connection, seen } = items()
+  t.throws(() =>
+    database.transaction('write', () => {
+      database.transaction('write', () => call('add', 'a'))
+      database.connection.execute("INSERT INTO item (name) VALUES ('host')")
+      t.equal(database.connection.inTransaction, true)
+      throw new Error('no')
+    })
+  )
+  t.equal(seen(), 0)
+  t.equal(connection.inTransaction, false)
+  database.connection.begin('write')
+  call('add', 'b')
+  t.equal(seen(), 0)
+  database.connection.commit()
+  t.equal(seen(), 1)
+})
+
+t.test('somebody who holds the lock for too long is told as that', async t => {
+  const file = freshFile()
+  const { call, connection } = withTables(PROGRAM, file)
+  connection.close()
+  const holder = new FileConnection({ file, busyTimeoutMs: 0, synchronous: 'normal' })
+  const { ProgramDatabase } = await import('../../src/database/program-database.ts')
+  const { Interpreter } = await import('../../src/interpreter/interpreter.ts')
+  const { hostOf, LIMITS, programFrom } = await import('../run-program.ts')
+  const waiting = new FileConnection({ file, busyTimeoutMs: 20, synchronous: 'normal' })
+  t.teardown(() => [holder, waiting].map(each => each.close()))
+  const database = new ProgramDatabase({
+    connection: waiting,
+    location: file,
+    capabilities: { fts: true, vector: true }
+  })
+  const interpreter = new Interpreter(programFrom(PROGRAM), { ...hostOf([]), database })
+  holder.begin('write')
+  t.throws(() => interpreter.call('add', ['x'], LIMITS), { code: 'RUN_DATABASE_BUSY' })
+  t.equal(interpreter.call('count', [], LIMITS), 0, 'readers do not wait')
+  holder.rollback()
+  t.equal(interpreter.call('add', ['x'], LIMITS), 1)
+  t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a connection that is closed')
+})
