@@ -3,6 +3,7 @@ import { errorTable } from '@svc/plugin-sdk'
 export const pluginErrors = errorTable({
   DBP_BACKUP_INVALID: { message: 'A file is no copy that can be restored.', status: 422 },
   DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
+  DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of the name that was asked for.', status: 404 },
   DBP_REMOTE_INCOMPLETE: {
     message: 'The settings name half of a remote database: a URL or a token alone.',
     status: 400

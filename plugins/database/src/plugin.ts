@@ -3,6 +3,7 @@ import { databaseStore, kernelAdmin, readiness } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { dataDirectory } from './data-directory.ts'
+import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
 import {
   backupHandler,
   databaseBackup,
@@ -21,7 +22,7 @@ export default definePlugin({
   config: settings,
   optional: { admin: kernelAdmin },
   provides: [databaseStore],
-  operations: [databaseStatus, databaseBackup, databaseRestore],
+  operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
   async activate(ctx, { admin }) {
     const config: Settings = ctx.config
@@ -61,6 +62,7 @@ export default definePlugin({
     ctx.implement(databaseStatus, statusHandler(operations))
     ctx.implement(databaseBackup, backupHandler(operations))
     ctx.implement(databaseRestore, restoreHandler(operations))
+    ctx.implement(journeySteps, journeyStepsHandler(store))
     return () => store.close()
   }
 })

@@ -6,6 +6,7 @@ import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
 import { defineOperation, definePlugin, t as schema } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
+import { journeySteps } from '../src/journey-steps.ts'
 import { databaseBackup, databaseRestore, databaseStatus } from '../src/operations.ts'
 import database from '../src/plugin.ts'
 import './built-worker.ts'
@@ -36,6 +37,27 @@ t.test('other plugins use the store of the project, and the status tells of it',
   const status = await kernel.call(databaseStatus, {})
   t.match(status, { healthy: true, mode: 'file', schema_version: 1, missing_tables: [] })
   t.ok(existsSync(status.location))
+  await kernel.close()
+})
+
+t.test('the canonical journey is told step by step, and others are not there', async t => {
+  const kernel = await testKernel([database])
+  const { journey_id, steps } = await kernel.call(journeySteps, {})
+  t.equal(journey_id, 'canonical_journey.v1.greenfield_vox_mens_devloop')
+  t.same(
+    steps.map(({ ordinal, step_id }) => [ordinal, step_id]),
+    [
+      [1, 'bootstrap_repo'],
+      [2, 'open_workspace_store'],
+      [3, 'author_compile'],
+      [4, 'structured_plan'],
+      [5, 'agentic_assist'],
+      [6, 'research_evidence'],
+      [7, 'corpus_train'],
+      [8, 'verify_ship']
+    ]
+  )
+  await t.rejects(kernel.call(journeySteps, { journey_id: 'other' }), { code: 'DBP_JOURNEY_UNKNOWN' })
   await kernel.close()
 })
 
