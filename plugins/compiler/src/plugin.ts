@@ -19,17 +19,29 @@ import { lower } from './hir/lower.ts'
 import { logTo } from './log-file.ts'
 import { lspCommand, runLsp } from './lsp-command.ts'
 import { newCommand, runNew } from './new-command.ts'
-import { checkHandler, checkOperation, formatHandler, formatOperation, irHandler, irOperation } from './operations.ts'
+import {
+  checkHandler,
+  checkOperation,
+  formatHandler,
+  formatOperation,
+  irHandler,
+  irOperation,
+  projectionHandler,
+  projectionOperation
+} from './operations.ts'
+import { hostProbe } from './projection/host-probe.ts'
+import { runtimeProjection } from './projection/runtime-projection.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
 import { readSources } from './source-files.ts'
+import { webGeneration } from './web/components/web-generation.ts'
 
 export default definePlugin({
   name: 'compiler',
   summary: 'The compiler of the source language: checks, formats and builds programs',
   config: settings,
   provides: [languageCompiler],
-  operations: [checkOperation, formatOperation, irOperation],
+  operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
   optional: { project: webProject },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
@@ -41,9 +53,12 @@ export default definePlugin({
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
     ctx.implement(irOperation, irHandler(ctx.projectRoot, check))
+    const projected = ({ parsed, file }: CheckedFile) =>
+      runtimeProjection(lower(parsed.module, file.text), ctx.config.projection_include_host_probe ? hostProbe() : null)
+    ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
     ctx.provide(languageCompiler, { compile: compilation(check), read })
-    ctx.command(checkCommand.command, runCheck({ read, check }))
-    ctx.command(formatCommand.command, runFormat({ read, format }))
+    ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
+    ctx.command(formatCommand.command, runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry }))
     ctx.command(newCommand.command, runNew())
     ctx.command(
       buildCommand.command,
@@ -57,8 +72,11 @@ export default definePlugin({
           projectTanstackStart: project?.tanstackStart(),
           v0ApiUrl: ctx.config.v0_api_url
         }),
-        components: () => ({ files: [], diagnostics: [] }),
-        webIr: () => ''
+        ...webGeneration(
+          () => ctx.config,
+          line => process.stderr.write(`${line}\n`),
+          message => ctx.log.warn(message)
+        )
       })
     )
     ctx.command(

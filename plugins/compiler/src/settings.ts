@@ -62,6 +62,42 @@ export const settings = t.object({
         'Address below which components with @v0 "ID" are found by their ID, as a registry item of shadcn/ui or as TypeScript. Without it builds fetch nothing, and such a component is a placeholder.'
     })
   ),
+  webir_validate: t.boolean({
+    default: true,
+    'x-env': 'SVC_WEBIR_VALIDATE',
+    'x-env-type': 'truthy',
+    'x-reload': 'live',
+    description: 'Whether what is wrong with the web IR of a program fails its build.'
+  }),
+  webir_emit_reactive_views: t.boolean({
+    default: true,
+    'x-env': 'SVC_WEBIR_EMIT_REACTIVE_VIEWS',
+    'x-env-type': 'truthy',
+    'x-reload': 'live',
+    description:
+      'Whether views are written from the web IR where that is right and says the same as the program; otherwise they are written from the program.'
+  }),
+  webir_reactive_trace: flag(
+    'SVC_WEBIR_REACTIVE_TRACE',
+    'Whether a build writes a line to the standard error for each view: the component, and what it was written from.'
+  ),
+  island_mount_v2: flag(
+    'SVC_ISLAND_MOUNT_V2',
+    'Reserved for another way to mount islands: a build says once that there is none, and goes on with the first one.'
+  ),
+  reconcile_max_retry: t.integer({
+    default: 3,
+    minimum: 0,
+    maximum: 100,
+    'x-env': 'SVC_COMPILER_RECONCILE_MAX_RETRY',
+    'x-reload': 'live',
+    description:
+      'How often svc fmt reads and formats a file anew that somebody else changed meanwhile, before it leaves the file as it is.'
+  }),
+  projection_include_host_probe: flag(
+    'SVC_RUNTIME_PROJECTION_INCLUDE_HOST_PROBE',
+    'Whether a runtime projection tells about the machine that it was made on: its cores, processor and name.'
+  ),
   log_file: t.optional(
     t.string({
       minLength: 1,

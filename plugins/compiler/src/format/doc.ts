@@ -58,8 +58,8 @@ interface Task {
   readonly doc: Doc
 }
 
-/** Lays a text out in lines of at most 100 characters where that can be done, indented by four blanks. */
-export function layout(doc: Doc): string {
+/** Lays a text out in lines of at most 100 characters where that can be done, indented by `step` blanks. */
+export function layout(doc: Doc, step = STEP): string {
   const out: string[] = []
   const tasks: Task[] = [{ depth: 0, isFlat: false, doc }]
   let suffixes: string[] = []
@@ -86,8 +86,8 @@ export function layout(doc: Doc): string {
       trimEnd(out)
       for (const text of suffixes) out.push(text)
       suffixes = []
-      out.push('\n', ' '.repeat(depth * STEP))
-      column = depth * STEP
+      out.push('\n', ' '.repeat(depth * step))
+      column = depth * step
     }
   }
   for (const text of suffixes) out.push(text)

@@ -6,6 +6,7 @@ import { resultTypes } from '../check/types/hir-type.ts'
 import { compilerErrors } from '../errors.ts'
 import { lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
+import { webIrOf } from '../web-ir/build-web-ir.ts'
 import { printJson } from './print-json.ts'
 
 let validate: ValidateFunction<IrDocument> | undefined
@@ -15,6 +16,7 @@ let validate: ValidateFunction<IrDocument> | undefined
  * part that differs between two runs. Throws `CMP_IR_INVALID` where the document breaks its own contract.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
+  const hir = lower(module, source, resultTypes(module))
   const document = {
     version: '2.0.0',
     metadata: {
@@ -22,7 +24,7 @@ export function irDocument(module: Module, source: string, generatedAt: Date): I
       generated_at: generatedAt.toISOString().replace('Z', '+00:00'),
       source_hash: createHash('sha3-256').update(source).digest('hex')
     },
-    module: { ...lower(module, source, resultTypes(module)), web_ir: null }
+    module: { ...hir, web_ir: webIrOf(module, hir) }
   }
   validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false }).compile(irDocumentSchema)
   if (validate(document)) return document

@@ -1,0 +1,77 @@
+import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from '../hir/hir.ts'
+import type { Module, RouteEntry } from '../syntax/ast.ts'
+import type { RouteNode, RouteTreeEntry } from './web-ir.ts'
+
+/** Pages of the browser, then routes of the server, then functions. */
+export function routeNodes(module: Module, hir: HirModule): RouteNode[] {
+  const trees = module.items.flatMap((item): RouteNode[] => {
+    if (item.kind !== 'Routes') return []
+    const entries = item.entries.filter(entry => entry.kind === 'RouteEntry')
+    return [{ RouteTree: { routes: entries.map((entry, index) => treeEntry(entry, `route_${index}`)), span: null } }]
+  })
+  return [
+    ...trees,
+    ...hir.routes.map(loaderContract),
+    ...hir.server_fns.map(serverContract),
+    ...hir.query_fns.map(serverContract),
+    ...hir.mutation_fns.map(mutationContract)
+  ]
+}
+
+function treeEntry({ path, component, options, children }: RouteEntry, id: string): RouteTreeEntry {
+  const option = (key: string): string | undefined => options.find(each => each.key.text === key)?.value.text
+  const [loader, pending] = [option('loader'), option('pending')]
+  return {
+    id,
+    pattern: path.value,
+    meta: {
+      component: component.text,
+      ...(loader === undefined ? {} : { loader }),
+      ...(pending === undefined ? {} : { pending })
+    },
+    ...(children.length === 0 ? {} : { children: children.map((child, index) => treeEntry(child, `${id}_c${index}`)) })
+  }
+}
+
+function loaderContract({ method, path, return_type, route_contract }: HirRoute, index: number): RouteNode {
+  const slug = path.replace(/[^A-Za-z0-9]/g, '_')
+  // Keys are sorted.
+  const contract = JSON.stringify({
+    kind: 'http',
+    method: method.toUpperCase(),
+    path,
+    return_type: webType(return_type),
+    route_contract
+  })
+  return { LoaderContract: { route_id: `http_${index}_${path === '/' ? 'root' : slug}`, contract, span: null } }
+}
+
+function serverContract({ name, params, return_type, route_path }: HirEndpoint): RouteNode {
+  const signature = `(${params.map(parameter).join(', ')}) -> ${webType(return_type)}`
+  return { ServerFnContract: { name, export_path: route_path, signature, span: null } }
+}
+
+function mutationContract({ name, params: [first] }: HirEndpoint): RouteNode {
+  return { MutationContract: { name, payload_type: first === undefined ? 'void' : parameter(first), span: null } }
+}
+
+function parameter({ name, type_ann }: HirParam): string {
+  return `${name}: ${webType(type_ann)}`
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  int: 'number',
+  float: 'number',
+  str: 'string',
+  dec: 'string',
+  bool: 'boolean'
+}
+
+/** A type in the texts of contracts: numbers, texts and truth values as in TypeScript, other names as they are. */
+export function webType(type: HirType | null): string {
+  if (type === 'Decimal') return 'string'
+  if (type === null || typeof type === 'string') return 'any'
+  if ('Named' in type) return TYPES[type.Named] ?? type.Named
+  if ('Generic' in type) return `${type.Generic[0]}<${type.Generic[1].map(webType).join(', ')}>`
+  return 'any'
+}

@@ -1,0 +1,250 @@
+import type { ValueType } from '../../check/types/type.ts'
+import { type Doc, hardline, join } from '../../format/doc.ts'
+import type { Component, ComponentMember, Derived, Effect, Lifecycle, Param, State } from '../../syntax/ast.ts'
+import type { Call, Expression, Identifier } from '../../syntax/ast-expressions.ts'
+import type { Assign } from '../../syntax/ast-statements.ts'
+import { walk } from '../../syntax/walk.ts'
+import { arrow, block, type Code, call, Level, operand } from '../typescript/code.ts'
+import type { EmittedModule } from '../typescript/emitted-module.ts'
+import { emptyValue } from '../typescript/empty-value.ts'
+import { contains } from '../typescript/needs-statements.ts'
+import { rootOf } from '../typescript/newest-states.ts'
+import { Scope } from '../typescript/scope.ts'
+import { usedNames } from '../typescript/used-names.ts'
+import { isPlain } from '../typescript/value-types.ts'
+import { codeText, type ViewNode } from '../typescript/view-node.ts'
+import type { Resolve } from '../typescript/view-text.ts'
+import { ViewTranslator } from '../typescript/view-translator.ts'
+import { inOrderOfUse } from './order-of-use.ts'
+
+/** What a component does besides showing its view, by the names that the program gives. */
+export type ComponentBehavior =
+  | { readonly kind: 'state'; readonly name: string; readonly text: string }
+  | { readonly kind: 'derived'; readonly name: string; readonly text: string }
+  | { readonly kind: 'effect'; readonly dependencies: readonly string[]; readonly text: string }
+
+/** A component as TypeScript, but for its view, which is still a tree. */
+export interface ComponentTranslation {
+  readonly name: string
+  readonly file: EmittedModule
+  /** Properties as they are taken apart, with their types. */
+  readonly params: readonly ComponentParam[]
+  /** What stands before the view. */
+  readonly statements: readonly Doc[]
+  readonly view: ViewNode | null
+  readonly resolve: Resolve
+  readonly behaviors: readonly ComponentBehavior[]
+}
+
+export interface ComponentParam {
+  /** Name of the property, and of the variable that gets it. */
+  readonly property: string
+  readonly variable: string
+  readonly type: string
+  /** What it is where the property is left out; null where it has to be given. */
+  readonly value: Doc | null
+}
+
+type Effectful = Effect | Lifecycle
+
+/** Translates a component with its state. */
+export function translateComponent(declaration: Component, file: EmittedModule): ComponentTranslation {
+  return new ComponentTranslator(declaration, file).run()
+}
+
+/** Properties of a component; they are known in `view` from here on. */
+export function translateParams(params: readonly Param[], view: ViewTranslator, scope: Scope): ComponentParam[] {
+  return params.map(({ name, type, value }) => {
+    const known = view.program.reader.read(type)
+    const given = value === null ? null : view.closed(value).doc
+    const { name: variable } = scope.declare(name.text, { type: known })
+    return { property: name.text, variable, type: view.file.type(type), value: given }
+  })
+}
+
+class ComponentTranslator {
+  readonly #declaration: Component
+  readonly #file: EmittedModule
+  readonly #scope: Scope
+  readonly #view: ViewTranslator
+  readonly #statements: Doc[] = []
+  readonly #behaviors: ComponentBehavior[] = []
+  readonly #answers = new Map<string, string>()
+
+  constructor(declaration: Component, file: EmittedModule) {
+    this.#declaration = declaration
+    this.#file = file
+    // What a component uses of the module may not be hidden by one of its variables.
+    this.#scope = new Scope(null, usedNames(declaration, file.program))
+    this.#view = new ViewTranslator(file, this.#scope)
+    this.#view.remoteValues = (node, translated, type) => this.#answer(node, translated, type)
+  }
+
+  run(): ComponentTranslation {
+    const { name, params, members } = this.#declaration
+    const list = translateParams(params, this.#view, this.#scope)
+    const values = members.filter(member => !isEffectful(member) && member.kind !== 'View')
+    const states = new Set(values.filter(member => member.kind === 'State'))
+    for (const member of values) if (member.kind === 'State') this.#declareState(member)
+    for (const member of inOrderOfUse(values)) {
+      if (states.has(member as State)) this.#state(member as State)
+      else if (member.kind === 'Derived') this.#derived(member)
+      else this.#statement(member)
+    }
+    for (const member of members) if (isEffectful(member)) this.#effect(member)
+    const root = members.find(member => member.kind === 'View')?.root
+    const view = root === undefined ? null : this.#view.node(root)
+    const order = (each: ComponentBehavior): number => this.#place(each)
+    return {
+      name: name.text,
+      file: this.#file,
+      params: list,
+      statements: this.#statements,
+      view,
+      resolve: this.#view.resolve,
+      behaviors: [...this.#behaviors].sort((a, b) => order(a) - order(b))
+    }
+  }
+
+  /** Behaviours are told in the order of the source. */
+  readonly #places = new Map<ComponentBehavior, number>()
+
+  #place(behavior: ComponentBehavior): number {
+    return this.#places.get(behavior) ?? 0
+  }
+
+  #note(behavior: ComponentBehavior, { start }: ComponentMember): void {
+    this.#behaviors.push(behavior)
+    this.#places.set(behavior, start)
+  }
+
+  #declareState({ name, type, value }: State): void {
+    const found = type === null ? this.#view.typeOf(value) : this.#file.program.reader.read(type)
+    this.#scope.declareState(name.text, found)
+  }
+
+  #state(member: State): void {
+    const { name, type, value } = member
+    const local = this.#scope.lookup(name.text)
+    if (local?.setter == null) return
+    const text = type === null ? null : this.#file.type(type)
+    const known = text ?? (isEvident(local.type) ? null : this.#file.valueType(local.type))
+    const types = known === null ? '' : `<${known}>`
+    const useState = this.#file.imports.value('react', 'useState')
+    const head = `const [${local.name}, ${local.setter}] = ${useState}${types}`
+    if (this.#waits(value)) {
+      const empty = this.#empty(local.type, member)
+      this.#statements.push(`${head}(${empty})`)
+      const load = this.#view.awaiting(() => [call(local.setter ?? '', this.#view.expression(value).doc).doc])
+      this.#hook(asyncBody(load), [])
+      this.#note({ kind: 'state', name: name.text, text: empty }, member)
+      return
+    }
+    const initial = this.#view.closed(value)
+    const isLiteral = initial.isStable === true || ['List', 'Object', 'Tuple'].includes(value.kind)
+    this.#statements.push([head, '(', isLiteral ? initial.doc : arrow('()', initial).doc, ')'])
+    this.#note({ kind: 'state', name: name.text, text: codeText(initial.doc) }, member)
+  }
+
+  #derived(member: Derived): void {
+    const { name, type, value } = member
+    const found = type === null ? this.#view.typeOf(value) : this.#file.program.reader.read(type)
+    const made = this.#view.closed(value)
+    const local = this.#scope.declare(name.text, { type: found })
+    const annotation = type === null ? '' : `: ${this.#file.type(type)}`
+    this.#statements.push([`const ${local.name}${annotation} = `, made.doc])
+    this.#note({ kind: 'derived', name: name.text, text: codeText(made.doc) }, member)
+  }
+
+  #statement(member: ComponentMember): void {
+    if (isEffectful(member) || member.kind === 'View' || member.kind === 'State' || member.kind === 'Derived') return
+    this.#statements.push(...this.#view.written(() => this.#view.statement(member, { kind: 'drop' })))
+  }
+
+  #effect(member: Effectful): void {
+    const body = this.#view.effectBody(member.body)
+    const statements = body.isAsync ? asyncBody(body.statements) : body.statements
+    const text = codeText(join(hardline, body.statements))
+    const { name } = this.#declaration
+    if (member.kind === 'Lifecycle') {
+      const isMount = member.moment === 'mount'
+      const done = isMount ? statements : [['return ', arrow('()', statements).doc]]
+      this.#hook(done, [])
+      this.#note({ kind: 'effect', dependencies: [`${name.text}::${member.moment}`], text }, member)
+      return
+    }
+    const given = member.dependencies?.map(each => each.text)
+    this.#hook(
+      statements,
+      (given ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
+    )
+    this.#note({ kind: 'effect', dependencies: (given ?? []).map(each => `${name.text}::${each}`), text }, member)
+  }
+
+  #hook(statements: readonly Doc[], dependencies: readonly string[]): void {
+    const useEffect = this.#file.imports.value('react', 'useEffect')
+    this.#statements.push([`${useEffect}(() => `, block(statements), `, [${dependencies.join(', ')}])`])
+  }
+
+  /** Variables of the component that code reads, in the order in which it does. */
+  #reads(node: Expression): string[] {
+    const names = new Set<string>()
+    const changed = new Set<string | null>()
+    walk(node, each => {
+      if (each.kind === 'Assign') changed.add(rootOf((each as Assign).target))
+      return true
+    })
+    walk(node, each => {
+      if (each.kind === 'Identifier' && this.#scope.lookup((each as Identifier).name) !== undefined) {
+        names.add((each as Identifier).name)
+      }
+      return true
+    })
+    // What depends on its own changes would go on for ever.
+    return [...names].filter(name => !changed.has(name))
+  }
+
+  /** A value that the server is asked for while the component is drawn. */
+  #answer(node: Call, translated: Code, type: ValueType): string {
+    const text = codeText(translated.doc)
+    const known = this.#answers.get(text)
+    if (known !== undefined) return known
+    const name = this.#scope.fresh(`${node.callee.kind === 'Identifier' ? node.callee.name : 'server'}_answer`)
+    const types = this.#file.valueType(type)
+    const dependencies = this.#reads(node).map(each => this.#scope.lookup(each)?.name ?? each)
+    const hook = this.#file.helper('use_remote')
+    const empty = this.#empty(type, node)
+    const args: Doc = [arrow('()', translated).doc, `, [${dependencies.join(', ')}], ${empty}`]
+    this.#statements.push([`const ${name} = ${hook}${types === null ? '' : `<${types}>`}(`, args, ')'])
+    this.#answers.set(text, name)
+    return name
+  }
+
+  #empty(type: ValueType, at: State | Call): string {
+    const empty = emptyValue(type)
+    if (empty !== null) return empty
+    const message = 'there is no value to show until the server has answered; let the function return an Option'
+    this.#file.program.report('web.no_value_yet', message, at)
+    return 'null'
+  }
+
+  #waits(value: Expression): boolean {
+    return contains(value, each => {
+      const { callee } = each as Partial<Call>
+      return each.kind === 'Call' && callee?.kind === 'Identifier' && this.#file.program.isAsync(callee.name)
+    })
+  }
+}
+
+function isEffectful(member: ComponentMember): member is Effectful {
+  return member.kind === 'Effect' || member.kind === 'Lifecycle'
+}
+
+/** Whether TypeScript sees the type of a variable in its first value. */
+function isEvident(type: ValueType): boolean {
+  return isPlain(type, 'int', 'float', 'str', 'bool') || type.kind === 'any' || type.kind === 'record'
+}
+
+function asyncBody(statements: readonly Doc[]): Doc[] {
+  return [['void ', operand(arrow('async ()', statements), Level.postfix), '()']]
+}

@@ -1,0 +1,86 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { layout } from '../../format/doc.ts'
+import { type BuiltWebIr, webIr } from '../../web-ir/build-web-ir.ts'
+import { validateWebIr } from '../../web-ir/validate.ts'
+import { viewOfDom } from '../../web-ir/view-of-dom.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { FORMS_MODULE } from '../typescript/emitted-module.ts'
+import { RUNTIME_MODULE, runtimeText } from '../typescript/runtime/helpers.ts'
+import type { WebModule } from '../web-module.ts'
+import { componentFile, viewText } from './component-file.ts'
+import { formsFile } from './forms-file.ts'
+import { functionsFile } from './functions-file.ts'
+import { islandsFile } from './islands-file.ts'
+import { styleFile } from './style-file.ts'
+import { type TranslatedView, translateViews } from './translate-views.ts'
+import { v0File } from './v0-file.ts'
+
+export interface ComponentOptions {
+  /** Whether what is wrong with the web IR fails the generation. */
+  readonly validate: boolean
+  /** Whether views are written from the web IR where that says the same as the program. */
+  readonly reactiveViews: boolean
+  /** Is told which way each view went. */
+  readonly trace?: (line: string) => void
+}
+
+export interface EmittedComponents {
+  /** In the order of the source; what they share comes last. */
+  readonly files: readonly EmittedFile[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Components, fragments and forms of a module without errors, as modules of TypeScript with what they need. */
+export function emitComponents(web: WebModule, options: ComponentOptions): EmittedComponents {
+  const { module, hir, name: source } = web
+  const views = translateViews(module, hir)
+  const built = webIr(module, hir, views)
+  const problems = validateWebIr(built)
+  const files = views.components.flatMap((view): EmittedFile[] => {
+    const style = view.declaration.kind === 'Component' ? styleFile(view.declaration) : null
+    const shown = shownView(view, built, problems.length === 0, options)
+    const file = componentFile(view.translation, shown, { source, hasStyle: style !== null })
+    return style === null ? [file] : [file, style]
+  })
+  const forms = formsFile(web, views)
+  const others = module.items.flatMap((item): EmittedFile[] => {
+    if (item.kind === 'V0') return [v0File(item, views, source)]
+    // Each component has a module of its name.
+    if (item.kind !== 'Form') return []
+    const text = `${header(source)}\nexport { ${item.name.text} } from '${FORMS_MODULE}'\n`
+    return [{ path: `${item.name.text}.tsx`, text }]
+  })
+  const functions = functionsFile(views, source)
+  const runtime = runtimeText(views.helpers)
+  const shared = [
+    forms,
+    functions,
+    islandsFile(module, source),
+    runtime === null ? null : { path: `${RUNTIME_MODULE.slice(2)}.ts`, text: `${header(source)}\n${runtime}` }
+  ].filter(file => file !== null)
+  const { program } = views
+  const found = program.problems.map(({ code, message, span }) => diagnostic(code, message, span))
+  return { files: [...files, ...others, ...shared], diagnostics: options.validate ? [...found, ...problems] : found }
+}
+
+/** The view as it is written: from the web IR where it says the same as the program. */
+function shownView(
+  { translation }: TranslatedView,
+  { ir }: BuiltWebIr,
+  isValid: boolean,
+  { reactiveViews, trace }: ComponentOptions
+) {
+  const { name, view } = translation
+  if (view === null) return null
+  const root = reactiveViews && isValid ? ir?.view_roots.find(([component]) => component === name)?.[1] : undefined
+  const described = root === undefined || ir === null ? null : viewOfDom(ir.dom_nodes, root)
+  const isSame =
+    described !== null && withoutBlanks(viewText(translation, described)) === withoutBlanks(viewText(translation, view))
+  trace?.(`${name}: ${isSame ? 'from the web IR' : 'direct'}`)
+  return isSame ? described : view
+}
+
+function withoutBlanks(doc: Parameters<typeof layout>[0]): string {
+  return layout(doc, 2).replace(/\s+/g, '')
+}

@@ -1,0 +1,86 @@
+import { type Doc, hardline, join, layout } from '../../format/doc.ts'
+import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { block } from '../typescript/code.ts'
+import { EmittedModule } from '../typescript/emitted-module.ts'
+import { Scope } from '../typescript/scope.ts'
+import { usedNames } from '../typescript/used-names.ts'
+import { isPlain } from '../typescript/value-types.ts'
+import { ViewTranslator } from '../typescript/view-translator.ts'
+import { valueName } from '../typescript-names.ts'
+import type { TranslatedViews } from './translate-views.ts'
+
+/**
+ * `vox-functions.tsx`: functions and constants of the program that components use, and what those use in turn. null where
+ * they use none.
+ */
+export function functionsFile(
+  { program, types, helpers, shared }: TranslatedViews,
+  source: string
+): EmittedFile | null {
+  if (shared.size === 0) return null
+  const file = new EmittedModule(program, types, { helpers, shared, isShared: true })
+  const made = new Map<FunctionDeclaration | Const, Doc>()
+  for (let before = -1; before !== made.size; ) {
+    before = made.size
+    for (const name of [...shared]) {
+      const declaration = program.names.get(name)?.declaration
+      if (declaration === undefined || made.has(declaration as Const)) continue
+      if (declaration.kind === 'Const') made.set(declaration, constantDoc(declaration, file))
+      if (declaration.kind === 'Function') made.set(declaration, functionDoc(declaration, file))
+    }
+  }
+  // Constants may use those before them, and nothing can be used before it is there but functions.
+  const isFunction = (each: FunctionDeclaration | Const): number => (each.kind === 'Const' ? 0 : 1)
+  const ordered = [...made].sort(([a], [b]) => isFunction(a) - isFunction(b) || a.start - b.start)
+  const printed = layout(
+    join(
+      [hardline, hardline],
+      ordered.map(([, doc]) => doc)
+    ),
+    2
+  )
+  const imports = file.imports.lines()
+  const head = imports.length === 0 ? '' : `${imports.join('\n')}\n\n`
+  return { path: 'vox-functions.tsx', text: `${header(source)}\n${head}${printed}\n` }
+}
+
+function functionDoc(declaration: FunctionDeclaration, outer: EmittedModule): Doc {
+  const { name, generics, params, result, body } = declaration
+  const { program } = outer
+  const file = outer.within(new Set(generics.map(({ text }) => text)))
+  const scope = new Scope(null, usedNames(declaration, program))
+  const view = new ViewTranslator(file, scope)
+  const list = view.params(params, [])
+  const found = program.resultOf(declaration)
+  const isAsync = program.isAsync(name.text)
+  const isUnit = isPlain(found, 'Unit')
+  const type = isUnit ? 'void' : result === null ? file.valueType(found) : file.type(result)
+  const annotation = type === null ? '' : `: ${isAsync ? `Promise<${type}>` : type}`
+  const open = generics.length === 0 ? '' : `<${generics.map(({ text }) => text).join(', ')}>`
+  const statements =
+    body === null
+      ? []
+      : view.functionBody(
+          body,
+          { mayAwait: isAsync, isLater: false, onFailure: isUnit ? 'throw' : 'return', newest: new Map() },
+          { kind: isUnit ? 'drop' : 'return' }
+        )
+  return [
+    `export ${isAsync ? 'async ' : ''}function ${valueName(name.text)}${open}`,
+    list,
+    annotation,
+    ' ',
+    block(statements)
+  ]
+}
+
+function constantDoc({ statement }: Const, file: EmittedModule): Doc {
+  const scope = new Scope()
+  const view = new ViewTranslator(file, scope)
+  const statements = view.written(() => view.statement(statement, { kind: 'drop' }))
+  const last = statements.at(-1)
+  if (last === undefined) return ''
+  return [...statements.slice(0, -1).map(each => [each, hardline] as Doc), 'export ', last]
+}

@@ -1,0 +1,70 @@
+import { lowerType } from '../../hir/lower-types.ts'
+import type { Module } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+
+const MOUNT = `/** The component that an island is, by the name of the island. */
+export type IslandComponents = Readonly<Record<string, ComponentType<Record<string, unknown>>>>
+
+/** Shows components in all places of islands, also in those that appear later. Gives a function that ends this. */
+export function mountIslands(components: IslandComponents, within: HTMLElement = document.body): () => void {
+  const roots = new Map<Element, Root>()
+  const update = (): void => {
+    for (const [place, root] of roots) {
+      if (place.isConnected) continue
+      roots.delete(place)
+      root.unmount()
+    }
+    for (const place of within.querySelectorAll('[data-island]')) {
+      const name = place.getAttribute('data-island') ?? ''
+      const component = components[name]
+      if (component === undefined) continue
+      const root = roots.get(place) ?? createRoot(place)
+      roots.set(place, root)
+      root.render(createElement(component, propsOf(name, place)))
+    }
+  }
+  const observer = new MutationObserver(records => {
+    if (records.some(({ type, target }) => type === 'attributes' || !isMounted(target))) update()
+  })
+  const isMounted = (node: Node): boolean => [...roots.keys()].some(place => place.contains(node))
+  update()
+  observer.observe(within, { subtree: true, childList: true, attributes: true })
+  return () => {
+    observer.disconnect()
+    for (const root of roots.values()) root.unmount()
+  }
+}
+
+function propsOf(name: string, place: Element): Record<string, unknown> {
+  const props: Record<string, unknown> = {}
+  for (const [prop, kind] of Object.entries(ISLAND_PROPS[name] ?? {})) {
+    const text = place.getAttribute(\`data-prop-\${prop.replace(/([a-z0-9])([A-Z])/g, '$1-$2').replaceAll('_', '-').toLowerCase()}\`)
+    if (text !== null) props[prop] = kind === 'text' ? text : JSON.parse(text)
+  }
+  return props
+}
+`
+
+/** `vox-islands-mount.ts`: brings components into the places that islands have in views. null without islands. */
+export function islandsFile({ items }: Module, source: string): EmittedFile | null {
+  const islands = items.flatMap(item => {
+    if (item.kind === 'Island')
+      return [{ name: item.name.text, props: item.props.map(each => [each.name.text, each.type] as const) }]
+    if (item.kind !== 'Function' || item.role !== 'island') return []
+    return [{ name: item.name.text, props: item.params.map(each => [each.name.text, each.type] as const) }]
+  })
+  if (islands.length === 0) return null
+  const entries = islands.map(({ name, props }) => {
+    const kinds = props.map(([prop, type]) => {
+      const lowered = type === null ? null : lowerType(type)
+      const isText = lowered !== null && typeof lowered === 'object' && 'Named' in lowered && lowered.Named === 'str'
+      return `${propertyKey(prop)}: ${literal(isText ? 'text' : 'json')}`
+    })
+    return `  ${name}: ${kinds.length === 0 ? '{}' : `{ ${kinds.join(', ')} }`}`
+  })
+  const table = `/** How properties stand in attributes. */\nconst ISLAND_PROPS: Readonly<Record<string, Readonly<Record<string, 'text' | 'json'>>>> = {\n${entries.join(',\n')}\n}\n`
+  const imports = `import { type ComponentType, createElement } from 'react'\nimport { createRoot, type Root } from 'react-dom/client'\n`
+  return { path: 'vox-islands-mount.ts', text: [header(source), imports, table, MOUNT].join('\n') }
+}

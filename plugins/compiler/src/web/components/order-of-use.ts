@@ -1,0 +1,42 @@
+import { boundNames } from '../../check/names/module-names.ts'
+import type { ComponentMember } from '../../syntax/ast.ts'
+import type { Identifier, StringLiteral } from '../../syntax/ast-expressions.ts'
+import { walk } from '../../syntax/walk.ts'
+
+/**
+ * Members of a component so that each stands behind those whose values it uses; otherwise in the order of the source, as
+ * are members that use each other.
+ */
+export function inOrderOfUse(members: readonly ComponentMember[]): ComponentMember[] {
+  const declared = new Map(members.flatMap(member => namesOf(member).map(name => [name, member] as const)))
+  const ordered = new Set<ComponentMember>()
+  const begun = new Set<ComponentMember>()
+  const add = (member: ComponentMember): void => {
+    if (begun.has(member)) return
+    begun.add(member)
+    for (const name of mentioned(member)) {
+      const used = declared.get(name)
+      if (used !== undefined && used !== member) add(used)
+    }
+    ordered.add(member)
+  }
+  for (const member of members) add(member)
+  return [...ordered]
+}
+
+function namesOf(member: ComponentMember): string[] {
+  if (member.kind === 'State' || member.kind === 'Derived') return [member.name.text]
+  return member.kind === 'Let' ? boundNames(member.pattern).map(({ text }) => text) : []
+}
+
+function mentioned(member: ComponentMember): string[] {
+  const names: string[] = []
+  walk(member, node => {
+    if (node.kind === 'Identifier') names.push((node as Identifier).name)
+    if (node.kind === 'String') {
+      for (const [, name = ''] of (node as StringLiteral).value.matchAll(/\{(\w+)/g)) names.push(name)
+    }
+    return true
+  })
+  return names
+}

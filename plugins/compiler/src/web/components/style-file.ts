@@ -1,0 +1,19 @@
+import type { Component } from '../../syntax/ast.ts'
+import { cssProperty } from '../../web-ir/styles.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+
+/** `<Component>.css`: the rules of a component's `style`; null without any. */
+export function styleFile({ name, styles }: Component): EmittedFile | null {
+  const rules = styles.flatMap(each => each.rules)
+  if (rules.length === 0) return null
+  const blocks = rules.map(({ className, properties }) => {
+    const lines = properties.map(each => `  ${cssProperty(each.name.text)}: ${cssValue(each.value.value)};\n`)
+    return `.${className.text} {\n${lines.join('')}}\n`
+  })
+  return { path: `${name.text}.css`, text: blocks.join('\n') }
+}
+
+/** A value that cannot end its declaration or rule. */
+function cssValue(value: string): string {
+  return value.replace(/[\r\n]+/g, ' ').replace(/[;{}]/g, sign => `\\${sign.charCodeAt(0).toString(16)} `)
+}

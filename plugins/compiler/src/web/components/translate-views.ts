@@ -1,0 +1,45 @@
+import type { HirModule } from '../../hir/hir.ts'
+import type { Module } from '../../syntax/ast.ts'
+import { EmittedModule } from '../typescript/emitted-module.ts'
+import { isComponent, TranslatedProgram, type ViewDeclaration } from '../typescript/program.ts'
+import { TypeScriptTypes } from '../typescript-types.ts'
+import { type ComponentTranslation, translateComponent } from './component-translation.ts'
+import { translateFragment, translateFunctionComponent } from './function-component.ts'
+
+/** What a module shows, as TypeScript. */
+export interface TranslatedViews {
+  readonly program: TranslatedProgram
+  readonly types: TypeScriptTypes
+  readonly components: readonly TranslatedView[]
+  /** Helpers that they use. */
+  readonly helpers: Set<string>
+  /** Functions and constants of the program that they use. */
+  readonly shared: Set<string>
+}
+
+export interface TranslatedView {
+  readonly declaration: ViewDeclaration
+  readonly translation: ComponentTranslation
+}
+
+export function translateViews(module: Module, hir: HirModule): TranslatedViews {
+  const program = new TranslatedProgram(module)
+  const types = new TypeScriptTypes(hir)
+  const helpers = new Set<string>()
+  const shared = new Set<string>()
+  const components = module.items.flatMap((declaration): TranslatedView[] => {
+    if (!isComponent(declaration)) return []
+    const file = new EmittedModule(program, types, { helpers, shared, own: declaration.name.text })
+    switch (declaration.kind) {
+      case 'Component':
+        return [{ declaration, translation: translateComponent(declaration, file) }]
+      case 'Fragment':
+        return [{ declaration, translation: translateFragment(declaration, file) }]
+      case 'Function':
+        return [{ declaration, translation: translateFunctionComponent(declaration, file) }]
+      default:
+        return []
+    }
+  })
+  return { program, types, components, helpers, shared }
+}

@@ -1,0 +1,35 @@
+import type { V0Component } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { EmittedModule } from '../typescript/emitted-module.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import type { TranslatedViews } from './translate-views.ts'
+
+/**
+ * What stands for a component of v0 until its own module is there, or the module that the program names. The place says
+ * which component is missing.
+ */
+export function v0File(
+  { name, props, source, fromFile }: V0Component,
+  views: TranslatedViews,
+  of: string
+): EmittedFile {
+  const path = `${name.text}.tsx`
+  if (fromFile) {
+    const module = source.value.replace(/\.[jt]sx?$/, '')
+    const relative = /^[./@]/.test(module) ? module : `./${module}`
+    return { path, text: `${header(of)}\nexport { ${name.text} } from ${literal(relative)}\n` }
+  }
+  const file = new EmittedModule(views.program, views.types)
+  const members = props.map(prop => {
+    return `  readonly ${propertyKey(prop.name.text)}${prop.isOptional ? '?' : ''}: ${file.type(prop.type)}\n`
+  })
+  const lines = file.imports.lines().map(line => `${line}\n`)
+  const text = `export interface ${name.text}Props {\n${members.join('')}}
+
+export function ${name.text}(_props: ${name.text}Props) {
+  return <div data-v0={${literal(source.value)}} />
+}
+`
+  return { path, text: [header(of), ...(lines.length === 0 ? [] : [lines.join('')]), text].join('\n') }
+}

@@ -1,0 +1,34 @@
+import { printJson } from '../../ir/print-json.ts'
+import type { Settings } from '../../settings.ts'
+import { webIrOf } from '../../web-ir/build-web-ir.ts'
+import type { WebModule } from '../web-module.ts'
+import { type EmittedComponents, emitComponents } from './emit-components.ts'
+
+export type WebGenerationSettings = Pick<
+  Settings,
+  'webir_validate' | 'webir_emit_reactive_views' | 'webir_reactive_trace' | 'island_mount_v2'
+>
+
+/** What a build makes of views, as the settings say. `warn` is told once of what is asked for and not there. */
+export function webGeneration(
+  settings: () => WebGenerationSettings,
+  trace: (line: string) => void,
+  warn: (message: string) => void
+): { components(web: WebModule): EmittedComponents; webIr(web: WebModule): string } {
+  let hasWarned = false
+  return {
+    components(web) {
+      const { webir_validate, webir_emit_reactive_views, webir_reactive_trace, island_mount_v2 } = settings()
+      if (island_mount_v2 && !hasWarned) {
+        hasWarned = true
+        warn('SVC_ISLAND_MOUNT_V2: the second way to mount islands does not exist; the first one is written')
+      }
+      return emitComponents(web, {
+        validate: webir_validate,
+        reactiveViews: webir_emit_reactive_views,
+        ...(webir_reactive_trace ? { trace } : {})
+      })
+    },
+    webIr: ({ module, hir }) => `${printJson(webIrOf(module, hir))}\n`
+  }
+}

@@ -1,0 +1,76 @@
+/** Names that React spells as neither the language nor a rule does. */
+const NAMES: Readonly<Record<string, string>> = {
+  class: 'className',
+  raw_class: 'className',
+  for: 'htmlFor',
+  readonly: 'readOnly',
+  tabindex: 'tabIndex',
+  maxlength: 'maxLength',
+  minlength: 'minLength',
+  colspan: 'colSpan',
+  rowspan: 'rowSpan',
+  autofocus: 'autoFocus',
+  autocomplete: 'autoComplete',
+  novalidate: 'noValidate',
+  srcset: 'srcSet',
+  crossorigin: 'crossOrigin',
+  enctype: 'encType',
+  viewbox: 'viewBox'
+}
+
+/** Events whose names are several words. */
+const EVENTS: Readonly<Record<string, string>> = {
+  keydown: 'KeyDown',
+  keyup: 'KeyUp',
+  mouseenter: 'MouseEnter',
+  mouseleave: 'MouseLeave',
+  mousedown: 'MouseDown',
+  mouseup: 'MouseUp',
+  mousemove: 'MouseMove',
+  doubleclick: 'DoubleClick',
+  dblclick: 'DoubleClick',
+  touchstart: 'TouchStart',
+  touchend: 'TouchEnd',
+  pointerdown: 'PointerDown',
+  pointerup: 'PointerUp'
+}
+
+/** Events that may be written without a sign behind `on`. */
+const SHORT = /^on(click|change|input|submit|keydown|keyup|mouseenter|mouseleave|focus|blur|dblclick|scroll)$/
+
+/** The attribute of React for one of an element of HTML or SVG: `on:click`, `on_click` and `onclick` are `onClick`. */
+export function attributeName(name: string): string {
+  if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
+  const event = eventName(name)
+  if (event !== null) return event
+  if (/^(aria|data)[_-]/.test(name)) return name.replaceAll('_', '-')
+  return name.includes('_') ? camelCase(name) : name
+}
+
+/** The same for components of others, which may take attributes of any name. */
+export function componentAttributeName(name: string): string {
+  if (Object.hasOwn(NAMES, name)) return NAMES[name] as string
+  return eventName(name) ?? name
+}
+
+/** The name of React for an event; null for what is none. */
+export function eventName(name: string): string | null {
+  const word = /^on[:_](\w+)$/.exec(name)?.[1] ?? SHORT.exec(name)?.[1]
+  if (word === undefined) return null
+  if (Object.hasOwn(EVENTS, word)) return `on${EVENTS[word]}`
+  const camel = camelCase(word)
+  return `on${camel.charAt(0).toUpperCase()}${camel.slice(1)}`
+}
+
+/** `linear_gradient` as `linearGradient`. */
+export function camelCase(name: string): string {
+  return name.replace(/_+([a-zA-Z0-9])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** `valueCount` and `value_count` as `value-count`. */
+export function kebabCase(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase()
+}

@@ -1,0 +1,165 @@
+import type { ValueType } from '../../check/types/type.ts'
+import type { Doc } from '../../format/doc.ts'
+import { bare } from '../../hir/db/predicate.ts'
+import type { Declaration } from '../../syntax/ast.ts'
+import type { Attribute, Element, Expression } from '../../syntax/ast-expressions.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import { attributeName, camelCase, componentAttributeName, eventName, kebabCase } from './attribute-names.ts'
+import { call, code } from './code.ts'
+import type { Primitive } from './primitives.ts'
+import { isPlain } from './value-types.ts'
+import type { ViewAttribute } from './view-node.ts'
+import { textParts, textValue } from './view-text.ts'
+import type { ViewTranslator } from './view-translator.ts'
+
+/** What kind of element has the attributes. */
+export type AttributeOwner =
+  | { readonly kind: 'intrinsic'; readonly primitive: Primitive | null }
+  | { readonly kind: 'component'; readonly declaration: Declaration | undefined }
+  | { readonly kind: 'island'; readonly declaration: Declaration }
+
+/** Attributes of HTML whose values are numbers, and not texts, in React's types. */
+const NUMERIC: ReadonlySet<string> = new Set(
+  'rows cols colSpan rowSpan size span start tabIndex maxLength minLength'.split(' ')
+)
+
+export function attributesOf(element: Element, owner: AttributeOwner, view: ViewTranslator): ViewAttribute[] {
+  switch (owner.kind) {
+    case 'island':
+      return element.attributes.map(each => islandProp(each, view))
+    case 'component':
+      return element.attributes.flatMap(each => componentAttribute(element, each, owner.declaration, view))
+    case 'intrinsic':
+      return intrinsicAttributes(element, owner.primitive, view)
+  }
+}
+
+/** A text as it is; other values as JSON. */
+function islandProp({ name, value }: Attribute, view: ViewTranslator): ViewAttribute {
+  const prop = `data-prop-${kebabCase(name.text)}`
+  if (value === null) return { name: prop, code: '"true"' }
+  const inner = bare(value)
+  if (inner.kind === 'String') return { name: prop, code: JSON.stringify(inner.value) }
+  const made = view.closed(value)
+  return { name: prop, code: isPlain(view.typeOf(value), 'str') ? made.doc : call('JSON.stringify', made.doc).doc }
+}
+
+function componentAttribute(
+  element: Element,
+  attribute: Attribute,
+  declaration: Declaration | undefined,
+  view: ViewTranslator
+): ViewAttribute[] {
+  const { name, value } = attribute
+  if (name.text === 'bind' && value !== null) return boundTo(element, value, view)
+  const params = declaration !== undefined && 'params' in declaration ? (declaration.params ?? []) : []
+  const param = params.find(each => each.name.text === name.text)
+  const props = declaration !== undefined && 'props' in declaration ? declaration.props : []
+  const type = param?.type ?? props.find(each => each.name.text === name.text)?.type ?? null
+  if (type !== null) {
+    const read = view.program.reader.read(type)
+    const isHandler = read.kind === 'function' && value !== null
+    const code = isHandler ? view.handler(value, read.params ?? []).doc : valueCode(value, view)
+    return [{ name: name.text, code }]
+  }
+  const isKnown = param !== undefined || props.some(each => each.name.text === name.text)
+  const own = isKnown ? name.text : componentAttributeName(name.text)
+  const isEvent = value !== null && eventName(name.text) !== null
+  return [{ name: own, code: isEvent ? view.handler(value).doc : valueCode(value, view) }]
+}
+
+function intrinsicAttributes(element: Element, primitive: Primitive | null, view: ViewTranslator): ViewAttribute[] {
+  const found: ViewAttribute[] = []
+  const style: [name: string, value: Doc][] = Object.entries(primitive?.style ?? {}).map(([key, value]) => [
+    key,
+    literal(value)
+  ])
+  const hasChildren = (element.children ?? []).length > 0
+  let className: Doc | null =
+    primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
+  let ownStyle: Doc | null = null
+  for (const attribute of element.attributes) {
+    const { text } = attribute.name
+    const { value } = attribute
+    const name = primitive?.attributes?.[text] ?? attributeName(text)
+    const property = primitive?.styles?.[text]
+    if (text === 'bind' && value !== null) found.push(...boundTo(element, value, view))
+    else if (primitive?.shown === text && !hasChildren) continue
+    else if (element.tag.text === 'heading' && text === 'level' && primitive !== null) continue
+    else if (property !== undefined && value !== null) style.push([property, view.closed(value).doc])
+    else if (name === 'className' && value !== null) className = joinedClasses(className, classCode(value, view))
+    else if (name === 'style' && value !== null) {
+      const inner = bare(value)
+      if (inner.kind === 'String') style.push(...declarations(inner.value))
+      else ownStyle = view.closed(value).doc
+    } else found.push({ name, code: intrinsicValue(name, text, value, view) })
+  }
+  const head: ViewAttribute[] = []
+  if (className !== null) head.push({ name: 'className', code: className })
+  if (style.length > 0) {
+    const entries = style.map(([key, value]) => [`${propertyKey(key)}: `, value])
+    const parts = ownStyle === null ? entries : [...entries, ['...', ownStyle]]
+    head.push({ name: 'style', code: ['{ ', parts.map((part, index) => [index === 0 ? '' : ', ', part]), ' }'] })
+  } else if (ownStyle !== null) head.push({ name: 'style', code: ownStyle })
+  return [...head, ...found]
+}
+
+function intrinsicValue(name: string, written: string, value: Expression | null, view: ViewTranslator): Doc {
+  if (value !== null && eventName(written) !== null) return view.handler(value).doc
+  const inner = value === null ? null : bare(value)
+  if (inner?.kind === 'String' && NUMERIC.has(name) && /^\d+$/.test(inner.value)) return inner.value
+  return valueCode(value, view)
+}
+
+function valueCode(value: Expression | null, view: ViewTranslator): Doc {
+  if (value === null) return 'true'
+  const inner = bare(value)
+  return inner.kind === 'String' ? JSON.stringify(inner.value) : view.closed(value).doc
+}
+
+/** Texts of classes may have holes. */
+function classCode(value: Expression, view: ViewTranslator): Doc {
+  const inner = bare(value)
+  if (inner.kind !== 'String') return view.closed(value).doc
+  const parts = textParts(inner.value, view.resolve)
+  return parts.every(part => 'text' in part) ? JSON.stringify(inner.value) : textValue(parts)
+}
+
+function joinedClasses(own: Doc | null, given: Doc): Doc {
+  if (own === null || typeof own !== 'string') return given
+  const text = JSON.parse(own) as string
+  if (typeof given === 'string' && given.startsWith('"'))
+    return JSON.stringify(`${text} ${JSON.parse(given) as string}`)
+  return ['`', text, ' ${', given, '}`']
+}
+
+/** Declarations of CSS as entries of a record. */
+function declarations(text: string): [string, Doc][] {
+  return text.split(';').flatMap((declaration): [string, Doc][] => {
+    const at = declaration.indexOf(':')
+    if (at === -1) return []
+    const name = declaration.slice(0, at).trim()
+    const key = name.startsWith('--') ? name : camelCase(name.replace(/^-/, '').replaceAll('-', '_'))
+    return [[key, literal(declaration.slice(at + 1).trim())]]
+  })
+}
+
+/** `bind={x}`: the value, and what changes it. */
+function boundTo(element: Element, target: Expression, view: ViewTranslator): ViewAttribute[] {
+  const kind = element.attributes.find(each => each.name.text === 'type')?.value
+  const isCheckbox = kind?.kind === 'String' && (kind.value === 'checkbox' || kind.value === 'switch')
+  const type: ValueType = view.typeOf(target)
+  const value = view.closed(target)
+  const property = isCheckbox ? 'checked' : 'value'
+  const given = isCheckbox || isPlain(type, 'bool') ? 'checked' : 'value'
+  const name = isPlain(type, 'bool') ? 'checked' : property
+  const isNumber = isPlain(type, 'int', 'float')
+  const changed = view.stored(target, event => {
+    const read = `${event}.target.${given}`
+    return code(isNumber ? `Number(${read})` : read)
+  })
+  return [
+    { name, code: value.doc },
+    { name: 'onChange', code: changed.doc }
+  ]
+}

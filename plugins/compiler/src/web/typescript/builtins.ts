@@ -1,0 +1,81 @@
+import type { ValueType } from '../../check/types/type.ts'
+import { type Code, call, code, Level, operand, stable } from './code.ts'
+import { isGeneric, isPlain } from './value-types.ts'
+
+interface Given {
+  readonly args: readonly Code[]
+  readonly types: readonly ValueType[]
+  helper(name: string): string
+}
+
+type Translation = (given: Given) => Code
+
+const arg = ({ args }: Given, index = 0): Code => args[index] ?? stable('null')
+const helped =
+  (name: string): Translation =>
+  given =>
+    call(given.helper(name), ...given.args.map(each => each.doc))
+
+const asText: Translation = given => {
+  const [type] = given.types
+  if (type !== undefined && isPlain(type, 'str', 'char', 'dec')) return arg(given)
+  if (type !== undefined && isPlain(type, 'int', 'float', 'bool')) return call('String', arg(given).doc)
+  return call(given.helper('text'), arg(given).doc)
+}
+
+const BUILTINS: Readonly<Record<string, Translation>> = {
+  Some: given => arg(given),
+  str: asText,
+  to_string: asText,
+  print: given => call('console.log', ...given.args.map(each => each.doc)),
+  len: given => {
+    const [type] = given.types
+    if (type !== undefined && isPlain(type, 'str')) return code(['[...', arg(given).doc, '].length'])
+    if (type !== undefined && isGeneric(type, 'List')) return code([operand(arg(given), Level.postfix), '.length'])
+    return call(given.helper('size_of'), arg(given).doc)
+  },
+  assert: helped('assert'),
+  panic: given => call(given.helper('panic'), given.args.length === 0 ? "'the program gave up'" : arg(given).doc),
+  int: helped('to_int'),
+  float: helped('to_float'),
+  bool: helped('to_bool'),
+  type_of: helped('type_of'),
+  range: given => {
+    const bounds = given.args.length === 1 ? ['0', arg(given).doc] : given.args.map(each => each.doc)
+    return call(given.helper('range'), ...bounds)
+  }
+}
+
+/** A function that every program has; null where a browser cannot have it. */
+export function translateBuiltin(name: string, given: Given): Code | null {
+  return Object.hasOwn(BUILTINS, name) ? (BUILTINS[name] as Translation)(given) : null
+}
+
+const MATH = new Set(
+  'abs acos asin atan atan2 cbrt ceil cos cosh exp floor hypot log log10 log2 max min pow round sign sin sinh sqrt tan tanh trunc'.split(
+    ' '
+  )
+)
+
+const STD: Readonly<Record<string, (args: readonly Code[]) => Code>> = {
+  'time.now_ms': () => code('Date.now()'),
+  now_ms: () => code('Date.now()'),
+  'crypto.uuid': () => code('crypto.randomUUID()'),
+  uuid: () => code('crypto.randomUUID()'),
+  'json.stringify': args => call('JSON.stringify', ...args.map(each => each.doc)),
+  'json.encode': args => call('JSON.stringify', ...args.map(each => each.doc)),
+  'json.quote': args => call('JSON.stringify', ...args.map(each => each.doc)),
+  'log.debug': args => call('console.debug', ...args.map(each => each.doc)),
+  'log.info': args => call('console.info', ...args.map(each => each.doc)),
+  'log.warn': args => call('console.warn', ...args.map(each => each.doc)),
+  'log.error': args => call('console.error', ...args.map(each => each.doc))
+}
+
+/** A function of the standard library by its path below `std`; null where a browser cannot have it. */
+export function translateStandard(path: string, args: readonly Code[]): Code | null {
+  if (Object.hasOwn(STD, path)) return (STD[path] as (args: readonly Code[]) => Code)(args)
+  const [space, name = ''] = path.split('.')
+  if (space !== 'math') return null
+  if (MATH.has(name)) return call(`Math.${name}`, ...args.map(each => each.doc))
+  return null
+}

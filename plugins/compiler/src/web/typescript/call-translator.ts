@@ -1,0 +1,203 @@
+import { BUILTINS } from '../../check/names/builtins.ts'
+import type { Signature } from '../../check/names/module-names.ts'
+import { ANY, type ValueType } from '../../check/types/type.ts'
+import { readDbChain } from '../../hir/db/chain.ts'
+import { bare } from '../../hir/db/predicate.ts'
+import type { Argument, Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
+import { walk } from '../../syntax/walk.ts'
+import { valueName } from '../typescript-names.ts'
+import { translateBuiltin, translateStandard } from './builtins.ts'
+import { argumentList, type Code, call, code, Level, operand, stable } from './code.ts'
+import { elementOfCall } from './element-calls.ts'
+import { MatchTranslator } from './match-translator.ts'
+import { translateMethod } from './methods.ts'
+import { AT_ONCE } from './translator.ts'
+import { isGeneric, itemOf } from './value-types.ts'
+
+/** Module with what a telephone can do. */
+const MOBILE_MODULE = './mobile-bridge'
+
+/** Calls: of the server, of what is translated as well, of methods and of what every program has. */
+export abstract class CallTranslator extends MatchTranslator {
+  protected call(node: Call): Code {
+    const chain = readDbChain(node, this.program.tables)
+    if (chain !== null) return this.unavailable(`db.${chain.operation.table}.${chain.head.text}`, node)
+    const callee = bare(node.callee)
+    if (callee.kind === 'Member') return this.#methodCall(node, callee)
+    if (callee.kind === 'Identifier') return this.#namedCall(node, callee)
+    const made = this.expression(callee)
+    return code([operand(made, Level.postfix), argumentList(this.#given(node.args, []).map(each => each.doc))])
+  }
+
+  #namedCall(node: Call, { name }: Identifier): Code {
+    const local = this.scope.lookup(name)
+    if (local !== undefined) {
+      const types = local.type.kind === 'function' ? (local.type.params ?? []) : []
+      const made = call(this.expression(bare(node.callee)).doc, ...this.#given(node.args, types).map(each => each.doc))
+      return local.isAsync && this.frame.mayAwait ? this.awaited(made) : made
+    }
+    const element = elementOfCall(node, this.program, each => this.scope.lookup(each) !== undefined)
+    if (element !== null) return this.markup(element)
+    const entry = this.program.names.get(name)
+    if (entry === undefined) return this.#builtin(node, name)
+    const { signature } = entry
+    if (entry.kind === 'constructor') {
+      const args = this.#ordered(node.args, signature)
+      return call(this.file.imports.value('./types', name), ...args.map(each => each.doc))
+    }
+    if (entry.kind === 'constant') {
+      return call(this.expression(bare(node.callee)).doc, ...this.#given(node.args, []).map(each => each.doc))
+    }
+    switch (this.program.kindOf(entry)) {
+      case 'read':
+      case 'write':
+        return this.#remote(node, true)
+      case 'local': {
+        const made = call(this.file.shared(name), ...this.#ordered(node.args, signature).map(each => each.doc))
+        return this.program.isAsync(name) ? this.#waiting(node, made, this.program.resultOf(entry.declaration)) : made
+      }
+      case 'view':
+      case 'server':
+        return this.unavailable(`\`${name}\``, node)
+    }
+  }
+
+  #builtin(node: Call, name: string): Code {
+    if (name === 'Ok' || name === 'Error' || name === 'Err') {
+      const [value = stable('null')] = this.#given(node.args, [])
+      return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
+    }
+    const args = this.#given(node.args, [])
+    const types = node.args.map(({ value }) => this.typeOf(value))
+    return (
+      translateBuiltin(name, { args, types, helper: each => this.helper(each) }) ??
+      this.unavailable(`\`${name}\``, node)
+    )
+  }
+
+  #methodCall(node: Call, { object, property }: Member): Code {
+    const path = this.#path(object)
+    if (path !== null) {
+      const full = [...path, property.text]
+      const [root, ...rest] = full
+      if (root === 'std' && rest[0] !== 'mobile') {
+        const args = this.#given(node.args, [])
+        return translateStandard(rest.join('.'), args) ?? this.unavailable(full.join('.'), node)
+      }
+      if (root === 'mobile' || rest[0] === 'mobile') return this.#mobile(node, property.text)
+      return this.unavailable(full.join('.'), node)
+    }
+    const of = this.expression(object)
+    const type = this.typeOf(object)
+    const name = property.text
+    const item = isGeneric(type, 'List') ? [itemOf(type)] : isGeneric(type, 'Option') ? [itemOf(type)] : []
+    const args = this.#given(node.args, [], item)
+    const made = translateMethod(name, of, type, args, {
+      helper: each => this.helper(each),
+      named: value => this.named(value, 'value')
+    })
+    const isAsync = node.args.some(({ value }) => value.kind === 'Lambda' && this.hasToWait(value.body))
+    if (!isAsync || !this.frame.mayAwait) return made
+    if (name !== 'map') return this.unavailable(`asking the server within \`${name}\``, node)
+    return this.awaited(call('Promise.all', made.doc))
+  }
+
+  /** Names of a namespace that every program has; null for a value of the program. */
+  #path(object: Expression): string[] | null {
+    const node = bare(object)
+    if (node.kind === 'Member') {
+      const of = this.#path(node.object)
+      return of === null ? null : [...of, node.property.text]
+    }
+    if (node.kind !== 'Identifier' || this.scope.lookup(node.name) !== undefined) return null
+    const entry = this.program.names.get(node.name)
+    if (entry?.kind === 'import' && entry.declaration.kind === 'Import') {
+      const item = entry.declaration.items.find(
+        each => each.kind === 'PathImport' && each.path.at(-1)?.text === node.name
+      )
+      return item?.kind === 'PathImport' ? item.path.map(({ text }) => text) : [node.name]
+    }
+    if (entry !== undefined) return null
+    return node.name === 'db' || BUILTINS.has(node.name) ? [node.name] : null
+  }
+
+  #mobile(node: Call, name: string): Code {
+    const args = this.#given(node.args, [])
+    const made = call(
+      `${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${valueName(name)}`,
+      ...args.map(each => each.doc)
+    )
+    return this.frame.mayAwait && !AT_ONCE.has(name) ? this.awaited(made) : made
+  }
+
+  #given(args: readonly Argument[], types: readonly ValueType[], ofLambda: readonly ValueType[] = []): Code[] {
+    const before = types.length > 0 ? types : []
+    return args.map(({ value }, index) => {
+      const inner = bare(value)
+      const type = before[index]
+      const params = type?.kind === 'function' ? (type.params ?? []) : ofLambda
+      return inner.kind === 'Lambda' ? this.lambda(inner, params) : (this.operands([value])[0] as Code)
+    })
+  }
+
+  /** Arguments in the order of the parameters. One in the middle that is left out takes its default. */
+  #ordered(args: readonly Argument[], signature: Signature | null): Code[] {
+    const params = signature?.params ?? []
+    const values: (Expression | null)[] = []
+    let place = 0
+    for (const { name, value } of args) {
+      const at = name === null ? place++ : params.findIndex(param => param.name.text === name.text)
+      values[at === -1 ? place++ : at] = value
+    }
+    const all = Array.from(values, value => value ?? null)
+    const given = all.filter(value => value !== null)
+    const codes = this.operands(given)
+    return all.map((value, index) => {
+      if (value === null) return stable('undefined')
+      const inner = bare(value)
+      const type = this.program.reader.read(params[index]?.type ?? null)
+      if (inner.kind === 'Lambda' && type.kind === 'function') return this.lambda(inner, type.params ?? [])
+      return codes[given.indexOf(value)] as Code
+    })
+  }
+
+  protected isRemote(expression: Expression): boolean {
+    const node = bare(expression)
+    if (node.kind !== 'Call' || node.callee.kind !== 'Identifier') return false
+    if (this.scope.lookup(node.callee.name) !== undefined) return false
+    const entry = this.program.names.get(node.callee.name)
+    if (entry === undefined) return false
+    const kind = this.program.kindOf(entry)
+    return kind === 'read' || kind === 'write'
+  }
+
+  protected answer(expression: Expression): Code {
+    return this.#remote(bare(expression) as Call, false)
+  }
+
+  /** A call of the server. `settles` makes a `Result` of a failure where the function declares one. */
+  #remote(node: Call, settles: boolean): Code {
+    const { name } = node.callee as Identifier
+    const entry = this.program.names.get(name)
+    const made = call(
+      this.file.client(name),
+      ...this.#ordered(node.args, entry?.signature ?? null).map(each => each.doc)
+    )
+    const type = entry === undefined ? ANY : this.program.resultOf(entry.declaration)
+    if (!settles || !isGeneric(type, 'Result')) return this.#waiting(node, made, type)
+    return this.#waiting(node, call(this.helper('settle'), made.doc), type)
+  }
+
+  #waiting(node: Call, made: Code, type: ValueType): Code {
+    if (this.frame.mayAwait) return this.awaited(made)
+    const names: string[] = []
+    walk(node, each => {
+      if (each.kind === 'Identifier') names.push((each as Identifier).name)
+      return true
+    })
+    const isLocal = names.some(name => this.scope.lookup(name)?.isOuter === false)
+    const known = isLocal ? null : (this.remoteValues?.(node, made, type) ?? null)
+    if (known !== null) return stable(known)
+    return this.unavailable('an answer of the server for each item, or outside of a component,', node)
+  }
+}

@@ -1,0 +1,95 @@
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
+
+/** How tightly an expression of TypeScript holds together, loosest first. */
+export const Level = {
+  arrow: 0,
+  choice: 1,
+  or: 2,
+  and: 3,
+  equality: 4,
+  relation: 5,
+  sum: 6,
+  product: 7,
+  prefix: 8,
+  postfix: 9
+} as const
+
+export type Level = (typeof Level)[keyof typeof Level]
+
+/** An expression of TypeScript. */
+export interface Code {
+  readonly doc: Doc
+  readonly level: Level
+  /** Whether it gives the same whenever it is evaluated: a literal, a name that is not assigned to. */
+  readonly isStable?: boolean
+}
+
+export const code = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level })
+export const stable = (doc: Doc, level: Level = Level.postfix): Code => ({ doc, level, isStable: true })
+
+/** An expression as an operand that has to hold together at least as tightly as `level`. */
+export function operand({ doc, level }: Code, least: Level): Doc {
+  return level < least ? ['(', doc, ')'] : doc
+}
+
+/** Arguments with their parentheses. What cannot be on one line begins on the line of the call. */
+export function argumentList(args: readonly Doc[]): Doc {
+  return enclosed('(', args, ')')
+}
+
+export function enclosed(open: string, items: readonly Doc[], close: string, space: '' | ' ' = ''): Doc {
+  if (items.length === 0) return open + close
+  if (space === '' && items.length > 0 && items.some(mustBreak)) return [open, join(', ', items), close]
+  const edge = space === '' ? softline : line
+  return group([open, indent([edge, join([',', line], items)]), edge, close])
+}
+
+export function call(callee: Doc, ...args: readonly Doc[]): Code {
+  return code([callee, argumentList(args)])
+}
+
+export function method(object: Code, name: string, ...args: readonly Doc[]): Code {
+  return code([operand(object, Level.postfix), '.', name, argumentList(args)])
+}
+
+export function block(statements: readonly Doc[]): Doc {
+  if (statements.length === 0) return '{}'
+  return ['{', indent([hardline, join(hardline, statements)]), hardline, '}']
+}
+
+/** A function without a name. A body of one expression stands behind the arrow. */
+export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
+  if ('doc' in body) {
+    const isObject = firstCharacter(body.doc) === '{'
+    return code([head, ' => ', isObject ? ['(', body.doc, ')'] : body.doc], Level.arrow)
+  }
+  return code([head, ' => ', block(body)], Level.arrow)
+}
+
+/** An expression as a statement. Lines have no semicolon, so one that could continue the line before it begins with one. */
+export function expressionStatement(doc: Doc): Doc {
+  const first = firstCharacter(doc)
+  if (first === '{') return ['(', doc, ')']
+  return '([`/+-'.includes(first) ? [';', doc] : doc
+}
+
+/** The first character of what is printed, or nothing. */
+export function firstCharacter(doc: Doc): string {
+  if (typeof doc === 'string') return doc.charAt(0)
+  if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? firstCharacter(doc.content) : ''
+  for (const part of doc) {
+    const found = firstCharacter(part)
+    if (found !== '') return found
+  }
+  return ''
+}
+
+/** Text that has been printed, in a place with another indentation. Literals have no line breaks. */
+export function printed(text: string): Doc {
+  return join(hardline, text.split('\n').map(unindent))
+}
+
+/** Keeps the indentation that a line has within the text. */
+function unindent(text: string): Doc {
+  return text
+}

@@ -1,0 +1,402 @@
+import { join, type ValueType } from '../../check/types/type.ts'
+import type { Doc } from '../../format/doc.ts'
+import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Param } from '../../syntax/ast.ts'
+import type {
+  Binary,
+  Expression,
+  For,
+  If,
+  IndexAccess,
+  Lambda,
+  Member,
+  ObjectEntry,
+  StringLiteral,
+  Try
+} from '../../syntax/ast-expressions.ts'
+import type { Pattern } from '../../syntax/ast-statements.ts'
+import { literal, propertyKey } from '../typescript-names.ts'
+import { arrow, block, type Code, code, enclosed, Level, operand, stable } from './code.ts'
+import { leaves, needsStatements } from './needs-statements.ts'
+import { translateBinary } from './operators.ts'
+import type { Binding } from './scope.ts'
+import { type Frame, Translator } from './translator.ts'
+import { isGeneric, isPlain, itemOf } from './value-types.ts'
+
+/** What becomes of the value of an expression. */
+export type Sink =
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'assign'; readonly to: string }
+
+/** Expressions but calls and elements. */
+export abstract class ExpressionTranslator extends Translator {
+  /** Writes an expression as statements. */
+  abstract into(expression: Expression, sink: Sink): void
+  /** The statements of a function with that body. */
+  abstract functionBody(body: Expression, frame: Frame, sink: Sink): Doc[]
+  protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): Code
+  protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Code
+  /** Declares what a pattern binds; gives it as a target of an assignment. */
+  protected abstract target(pattern: Pattern, type: ValueType): Doc
+
+  override closed(expression: Expression): Code {
+    const node = bare(expression)
+    const isControl = node.kind === 'Match' || node.kind === 'Block' || node.kind === 'If'
+    if (!isControl || !needsStatements(node)) return super.closed(node)
+    return this.calledAtOnce(this.within(() => this.into(node, { kind: 'return' })))
+  }
+
+  expression(expression: Expression): Code {
+    switch (expression.kind) {
+      case 'Paren':
+        return this.expression(expression.inner)
+      case 'Int':
+        return stable(expression.digits.replace(/^0+(?=\d)/, ''))
+      case 'Float':
+        return stable(expression.digits.replace(/^0+(?=\d)/, ''))
+      case 'Decimal':
+        return stable(literal(expression.digits))
+      case 'String':
+        return this.string(expression)
+      case 'Bool':
+        return stable(String(expression.value))
+      case 'Unit':
+        return stable('null')
+      case 'Missing':
+        return stable('undefined')
+      case 'Identifier':
+        return this.#name(expression)
+      case 'Tuple':
+      case 'List':
+        return code(
+          enclosed(
+            '[',
+            this.operands(expression.items).map(each => each.doc),
+            ']'
+          )
+        )
+      case 'Object':
+        return this.#record(expression.entries)
+      case 'Struct':
+        return this.#struct(expression)
+      case 'If':
+        return this.#if(expression)
+      case 'Block':
+        return needsStatements(expression) ? this.#hoisted(expression) : this.#onlyExpression(expression)
+      case 'Match':
+      case 'SideEffect':
+        return this.#hoisted(expression)
+      case 'For':
+        return this.#for(expression)
+      case 'Lambda':
+        return this.lambda(expression, [])
+      case 'Spawn':
+        return this.unavailable('spawning an actor', expression)
+      case 'Unary':
+        return this.#unary(expression.operator, expression.operand)
+      case 'Binary':
+        return this.#binary(expression)
+      case 'With':
+        return this.expression(expression.operand)
+      case 'Call':
+        return this.call(expression)
+      case 'Member':
+        return this.#member(expression)
+      case 'TupleIndex': {
+        const object = this.expression(expression.object)
+        return code([operand(object, Level.postfix), `[${expression.index}]`])
+      }
+      case 'IndexAccess':
+        return this.#index(expression)
+      case 'Try':
+        return this.#try(expression)
+      case 'Element':
+      case 'ElementFragment':
+        return this.markup(expression)
+    }
+  }
+
+  #onlyExpression({ statements: [only] }: Extract<Expression, { kind: 'Block' }>): Code {
+    return only?.kind === 'ExpressionStatement' ? this.expression(only.expression) : stable('null')
+  }
+
+  #name(node: Extract<Expression, { kind: 'Identifier' }>): Code {
+    const { name } = node
+    const local = this.scope.lookup(name)
+    if (local !== undefined) return this.#local(name, local)
+    if (name === 'None' || name === 'Unit' || name === 'null') return stable('null')
+    const entry = this.program.names.get(name)
+    switch (entry?.kind) {
+      case 'constant':
+        return stable(this.file.shared(name))
+      case 'constructor':
+        return stable(this.file.imports.value('./types', name))
+      case 'function': {
+        const kind = this.program.kindOf(entry)
+        if (kind === 'local') return stable(this.file.shared(name))
+        if (kind === 'read' || kind === 'write') return stable(this.file.client(name))
+        return kind === 'view' ? stable(this.file.component(name)) : this.unavailable(`the function ${name}`, node)
+      }
+      case undefined:
+        return this.unavailable(`\`${name}\``, node)
+      default:
+        return this.unavailable(`\`${name}\``, node)
+    }
+  }
+
+  #local(name: string, local: Binding): Code {
+    const newest = local.setter === null ? undefined : this.frame.newest.get(name)
+    if (newest !== undefined) return code(newest)
+    return local.isVariable ? code(local.name) : stable(local.name)
+  }
+
+  #record(entries: readonly ObjectEntry[]): Code {
+    const values = this.operands(entries.map(entryValue))
+    return this.object(entries.map((entry, index) => [entryKey(entry), (values[index] as Code).doc]))
+  }
+
+  protected object(entries: readonly (readonly [key: string, value: Doc])[]): Code {
+    const parts = entries.map(([key, value]): Doc => {
+      const name = propertyKey(key)
+      return value === name ? name : [name, ': ', value]
+    })
+    return code(enclosed('{', parts, '}', ' '))
+  }
+
+  /** Members that are left out have their defaults. */
+  #struct({ name, entries }: Extract<Expression, { kind: 'Struct' }>): Code {
+    const declaration = this.program.names.get(name.text)?.declaration
+    const given = new Set(entries.map(entryKey))
+    const variant =
+      declaration?.kind === 'Type' && declaration.definition.form === 'variants'
+        ? declaration.definition.variants.find(each => each.name.text === name.text)
+        : undefined
+    const fields =
+      declaration?.kind === 'Type' && declaration.definition.form === 'struct' ? declaration.definition.fields : []
+    const values = this.operands(entries.map(entryValue))
+    const own = entries.map((entry, index) => [entryKey(entry), (values[index] as Code).doc] as const)
+    const left = fields.flatMap(field =>
+      given.has(field.name.text) || field.value === null
+        ? []
+        : [[field.name.text, this.expression(field.value).doc] as const]
+    )
+    return this.object([...(variant === undefined ? [] : [['_tag', literal(name.text)] as const]), ...own, ...left])
+  }
+
+  #if(node: If): Code {
+    if (needsStatements(node)) return this.#hoisted(node)
+    const condition = this.expression(node.condition)
+    const then = this.closed(node.then)
+    const other = node.else === null ? stable('null') : this.closed(node.else)
+    return code(
+      [operand(condition, Level.or), ' ? ', operand(then, Level.or), ' : ', operand(other, Level.choice)],
+      Level.choice
+    )
+  }
+
+  /** The value of what only statements can do, by the name of a variable that gets it. */
+  #hoisted(node: Expression): Code {
+    const type = this.typeOf(node)
+    if (isPlain(type, 'Unit') || type.kind === 'never') {
+      this.into(node, { kind: 'drop' })
+      return stable('null')
+    }
+    const name = this.scope.fresh('result')
+    const text = this.file.valueType(type)
+    this.out.push(`let ${name}${text === null ? '' : `: ${text}`}`)
+    this.into(node, { kind: 'assign', to: name })
+    return stable(name)
+  }
+
+  #for(node: For): Code {
+    if (leaves(node.body) || this.hasToWait(node.body)) {
+      const name = this.scope.fresh('items')
+      const item = this.file.valueType(this.typeOf(node.body)) ?? 'any'
+      this.out.push(`const ${name}: ${/[ |]/.test(item) ? `(${item})` : item}[] = []`)
+      this.eachStatement(node, name)
+      return stable(name)
+    }
+    return this.mapped(node, position => this.item(node, position))
+  }
+
+  protected string({ value }: StringLiteral): Code {
+    return stable(literal(value))
+  }
+
+  /** What the body of a loop gives; `position` names the place of the item. */
+  protected item({ body }: For, _position: () => string): Code {
+    return this.expression(body)
+  }
+
+  /** `for` as a statement; `collect` is the list that gets what the body gives. */
+  protected abstract eachStatement(node: For, collect: string | null): void
+
+  /** `for` as a call of `map`. `item` gives the value for each item. */
+  protected mapped({ binding, index, iterable }: For, item: (position: () => string) => Code): Code {
+    const over = this.expression(iterable)
+    const type = this.typeOf(iterable)
+    const { scope } = this
+    this.scope = scope.inner()
+    const target = this.target(
+      binding,
+      isGeneric(type, 'List', 'Set') || isPlain(type, 'str') ? itemOf(type) : type.kind === 'any' ? type : pairOf(type)
+    )
+    let position = index === null ? null : this.scope.declare(index.text, { type: { kind: 'plain', name: 'int' } }).name
+    const outer = this.out
+    this.out = []
+    const value = item(() => {
+      position ??= this.scope.fresh('index')
+      return position
+    })
+    const statements = this.out
+    this.out = outer
+    this.scope = scope
+    const body = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
+    const head: Doc =
+      position === null
+        ? typeof target === 'string'
+          ? target
+          : ['(', target, ')']
+        : ['(', target, ', ', position, ')']
+    return code([operand(iterated(over, type), Level.postfix), '.map(', arrow(head, body).doc, ')'])
+  }
+
+  /** `given` are types of parameters that do not say theirs. */
+  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): Code {
+    const isAsync = this.hasToWait(body)
+    const { scope } = this
+    this.scope = scope.inner()
+    const list = this.params(params, given)
+    const declared = result === null ? null : this.program.reader.read(result)
+    const type = declared ?? this.typeOf(body)
+    const sink: Sink = isPlain(type, 'Unit') ? { kind: 'drop' } : { kind: 'return' }
+    const frame: Frame = {
+      ...this.frame,
+      mayAwait: isAsync,
+      isLater: this.frame.isLater || isAsync,
+      onFailure: declared === null && sink.kind === 'drop' ? 'throw' : 'return'
+    }
+    const head: Doc = [isAsync ? 'async ' : '', list]
+    const made = needsStatements(body)
+      ? arrow(head, this.functionBody(body, frame, sink))
+      : this.inFrame(frame, () => arrow(head, this.#body(body)))
+    this.scope = scope
+    return made
+  }
+
+  #body(body: Expression): Code | readonly Doc[] {
+    const statements = this.within(() => this.into(body, { kind: 'return' }))
+    const [only] = statements
+    if (statements.length === 1 && Array.isArray(only) && only[0] === 'return ')
+      return code(only[1] as Doc, Level.choice)
+    return statements
+  }
+
+  /** Parameters with their parentheses; they are known from here on. */
+  params(params: readonly Param[], given: readonly ValueType[]): Doc {
+    return enclosed(
+      '(',
+      params.map((param, index) => {
+        const declared = this.program.reader.read(param.type)
+        const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
+        const value = param.value === null ? null : this.closed(param.value)
+        const { name } = this.scope.declare(param.name.text, { type })
+        // TypeScript knows the rest from where the function stands.
+        const annotation =
+          param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
+        return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]
+      }),
+      ')'
+    )
+  }
+
+  #unary(operator: 'not' | '-', inner: Expression): Code {
+    const value = this.expression(inner)
+    if (operator === 'not') return code(['!', operand(value, Level.prefix)], Level.prefix)
+    if (isPlain(this.typeOf(inner), 'dec')) return code([this.helper('decimal_difference'), "('0', ", value.doc, ')'])
+    const isNegative = typeof value.doc !== 'string' && value.level === Level.prefix
+    return code(['-', isNegative ? ['(', value.doc, ')'] : operand(value, Level.prefix)], Level.prefix)
+  }
+
+  #binary(node: Binary): Code {
+    const { operator, left, right } = node
+    if (operator === '|>') return this.#pipe(node)
+    if ((operator === 'and' || operator === 'or') && needsStatements(right)) return this.#shortCircuit(node)
+    const [a, b] = this.operands([left, right]) as [Code, Code]
+    const types = [this.typeOf(left), this.typeOf(right)] as const
+    const isNone = (each: Expression): boolean => {
+      const inner = bare(each)
+      return inner.kind === 'Identifier' && inner.name === 'None' && this.scope.lookup('None') === undefined
+    }
+    return translateBinary(operator, a, b, types, [isNone(left), isNone(right)], name => this.helper(name))
+  }
+
+  #shortCircuit({ operator, left, right }: Binary): Code {
+    const name = this.scope.fresh('holds')
+    this.out.push([`let ${name} = `, this.expression(left).doc])
+    const body = this.blockOf(() => this.into(right, { kind: 'assign', to: name }))
+    this.out.push([`if (${operator === 'and' ? '' : '!'}${name}) `, body])
+    return stable(name)
+  }
+
+  #pipe({ left, right, start, end }: Binary): Code {
+    const inner = bare(right)
+    const piped = { kind: 'Argument', name: null, value: left, start: left.start, end: left.end } as const
+    const [callee, args] = inner.kind === 'Call' ? [inner.callee, inner.args] : [inner, []]
+    return this.call({ kind: 'Call', callee, args: [piped, ...args], start, end })
+  }
+
+  #member({ object, property }: Member): Code {
+    const of = this.expression(object)
+    const name = property.text
+    if (!/^[A-Za-z_$][\w$]*$/.test(name)) return code([operand(of, Level.postfix), '[', literal(name), ']'])
+    return code([operand(of, Level.postfix), '.', name])
+  }
+
+  #index({ object, index }: IndexAccess): Code {
+    const [of, at] = this.operands([object, index]) as [Code, Code]
+    const type = this.typeOf(object)
+    if (isPlain(type, 'str')) return code([this.helper('item_at'), '([...', of.doc, '], ', at.doc, ')'])
+    const isKey = isGeneric(type, 'Map') || isPlain(this.typeOf(index), 'str')
+    return code([this.helper(isKey ? 'entry_of' : 'item_at'), '(', of.doc, ', ', at.doc, ')'])
+  }
+
+  #try({ operand: inner }: Try): Code {
+    const isRemote = this.isRemote(inner)
+    if (isRemote && this.frame.onFailure === 'throw') return this.answer(inner)
+    const value = this.expression(inner)
+    const type = this.typeOf(inner)
+    const isOption = isGeneric(type, 'Option')
+    if (this.frame.onFailure === 'throw') {
+      return code([this.helper(isOption ? 'unwrap_some' : 'unwrap_ok'), '(', value.doc, ')'])
+    }
+    // A function that returns what a query answered has nothing to unwrap.
+    if (type.kind !== 'any' && !isOption && !isGeneric(type, 'Result')) return value
+    const name = this.named(value, 'tried')
+    const [failed, result, found] = isOption
+      ? [`${name} == null`, 'null', name]
+      : [`${name}._tag === 'Err'`, name, `${name}.value`]
+    this.out.push([`if (${failed}) `, block([`return ${result}`])])
+    return stable(found)
+  }
+
+  /** Whether an expression is a call of the server. */
+  protected abstract isRemote(expression: Expression): boolean
+  /** What the server answers, where a failure is thrown. */
+  protected abstract answer(expression: Expression): Code
+}
+
+/** What is passed through one after the other. */
+export function iterated(over: Code, type: ValueType): Code {
+  if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
+  if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')
+    return code(['Object.entries(', over.doc, ')'])
+  return over
+}
+
+function pairOf(type: ValueType): ValueType {
+  const fields = type.kind === 'record' ? [...type.fields.values()] : []
+  const value = isGeneric(type, 'Map') ? itemOf(type) : fields.reduce(join, { kind: 'never' } as ValueType)
+  return { kind: 'tuple', items: [{ kind: 'plain', name: 'str' }, value] }
+}

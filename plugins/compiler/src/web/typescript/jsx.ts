@@ -1,0 +1,55 @@
+import { type Doc, group, hardline, indent, join, line, mustBreak, softline } from '../../format/doc.ts'
+
+/** An attribute as it is printed: null for one that is just there. */
+export interface JsxAttribute {
+  readonly name: string
+  readonly value: { readonly text: string } | { readonly code: Doc } | null
+}
+
+/** A child as it is printed. */
+export interface JsxChild {
+  readonly doc: Doc
+  /** Whether it is an element, which stands on lines of its own. */
+  readonly isElement: boolean
+}
+
+/** An element of JSX. A fragment has no tag. */
+export function jsxElement(tag: string, attributes: readonly JsxAttribute[], children: readonly JsxChild[]): Doc {
+  const printed = attributes.map(attributeDoc)
+  const isLong = printed.some(mustBreak)
+  if (children.length === 0) {
+    if (tag === '') return '<></>'
+    if (printed.length === 0) return `<${tag} />`
+    return group([
+      `<${tag}`,
+      indent([isLong ? hardline : line, join(isLong ? hardline : line, printed)]),
+      isLong ? hardline : line,
+      '/>'
+    ])
+  }
+  const open: Doc =
+    printed.length === 0
+      ? `<${tag}>`
+      : group([
+          `<${tag}`,
+          indent([isLong ? hardline : line, join(isLong ? hardline : line, printed)]),
+          isLong ? hardline : softline,
+          '>'
+        ])
+  const [only] = children
+  if (children.length === 1 && only !== undefined && !only.isElement) {
+    return group([open, indent([softline, only.doc]), softline, `</${tag}>`])
+  }
+  const docs = children.map(each => each.doc)
+  return [open, indent([hardline, join(hardline, docs)]), hardline, `</${tag}>`]
+}
+
+function attributeDoc({ name, value }: JsxAttribute): Doc {
+  if (value === null) return name
+  return 'text' in value ? `${name}="${value.text}"` : [`${name}={`, value.code, '}']
+}
+
+/** Whether a text can stand in quotes as the value of an attribute. */
+export function isAttributeText(text: string): boolean {
+  return !/["&\n\r\t\\]/.test(text)
+}

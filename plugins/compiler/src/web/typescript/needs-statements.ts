@@ -1,0 +1,56 @@
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Statement } from '../../syntax/ast-statements.ts'
+import { type AnyNode, childrenOf } from '../../syntax/walk.ts'
+
+/** What an expression of the language holds that no expression of TypeScript can. */
+export function needsStatements(expression: Expression): boolean {
+  switch (expression.kind) {
+    case 'Match':
+    case 'Try':
+    case 'SideEffect':
+      return true
+    case 'Lambda':
+    case 'Element':
+    case 'ElementFragment':
+      // They are closed: what is in them becomes a function of its own.
+      return false
+    case 'Block': {
+      const [only] = expression.statements
+      return (
+        expression.statements.length !== 1 || only?.kind !== 'ExpressionStatement' || needsStatements(only.expression)
+      )
+    }
+    case 'If':
+      return [expression.condition, expression.then, expression.else].some(
+        each => each !== null && needsStatements(each)
+      )
+    case 'For':
+      return needsStatements(expression.iterable) || leaves(expression.body)
+    default:
+      return childrenOf(expression).some(child => needsStatements(child as Expression))
+  }
+}
+
+/** Whether code leaves the loop or the function that it stands in. */
+export function leaves(node: Expression | Statement): boolean {
+  return contains(node, child => LEAVING.has(child.kind))
+}
+
+/** Whether a `break` belongs to what is around this node. */
+export function breaks(node: AnyNode): boolean {
+  return contains(node, child => child.kind === 'Break', LOOPS)
+}
+
+const LEAVING: ReadonlySet<string> = new Set(['Return', 'Break', 'Continue', 'Try'])
+const LOOPS: ReadonlySet<string> = new Set(['Lambda', 'While', 'Loop', 'For'])
+const FUNCTIONS: ReadonlySet<string> = new Set(['Lambda'])
+
+/** Whether a node or what is in it fits; what is in nodes of some kinds is left out. */
+export function contains(
+  node: AnyNode,
+  fits: (node: AnyNode) => boolean,
+  closed: ReadonlySet<string> = FUNCTIONS
+): boolean {
+  if (fits(node)) return true
+  return childrenOf(node).some(child => !closed.has(child.kind) && contains(child, fits, closed))
+}

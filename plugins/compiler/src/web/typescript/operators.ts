@@ -1,0 +1,85 @@
+import type { ValueType } from '../../check/types/type.ts'
+import { type Doc, group, indent, line } from '../../format/doc.ts'
+import type { BinaryOperator } from '../../syntax/ast-expressions.ts'
+import { type Code, call, code, Level, operand } from './code.ts'
+import { isGeneric, isPlain, isScalar } from './value-types.ts'
+
+type Operator = Exclude<BinaryOperator, '|>'>
+
+const SIGNS: Readonly<Record<Operator, readonly [sign: string, level: Level]>> = {
+  or: ['||', Level.or],
+  and: ['&&', Level.and],
+  is: ['===', Level.equality],
+  isnt: ['!==', Level.equality],
+  '<': ['<', Level.relation],
+  '>': ['>', Level.relation],
+  '<=': ['<=', Level.relation],
+  '>=': ['>=', Level.relation],
+  '+': ['+', Level.sum],
+  '-': ['-', Level.sum],
+  '*': ['*', Level.product],
+  '/': ['/', Level.product],
+  '%': ['%', Level.product]
+}
+
+const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
+  '+': 'decimal_sum',
+  '-': 'decimal_difference',
+  '*': 'decimal_product'
+}
+
+/** `isNone` tells which of the operands is a `None`. */
+export function translateBinary(
+  operator: Operator,
+  left: Code,
+  right: Code,
+  [a, b]: readonly [ValueType, ValueType],
+  [noneLeft, noneRight]: readonly [boolean, boolean],
+  helper: (name: string) => string
+): Code {
+  const plain = (sign?: string): Code => {
+    const [own, level] = SIGNS[operator]
+    // Operators of one level stand from left to right.
+    return code(infix(operand(left, level), sign ?? own, operand(right, (level + 1) as Level)), level)
+  }
+  switch (operator) {
+    case 'is':
+    case 'isnt': {
+      if (noneLeft || noneRight) {
+        const value = noneLeft ? right : left
+        return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
+      }
+      // What has no parts is the same as nothing else.
+      if (isScalar(a) || isScalar(b)) return plain()
+      const same = call(helper('same'), left.doc, right.doc)
+      return operator === 'is' ? same : code(['!', same.doc], Level.prefix)
+    }
+    case '+':
+      if (isGeneric(a, 'List') && isGeneric(b, 'List')) return code(['[...', left.doc, ', ...', right.doc, ']'])
+      if (isPlain(a, 'str', 'char') !== isPlain(b, 'str', 'char')) return joined(left, right, a, b, helper)
+  }
+  if (isPlain(a, 'dec') && isPlain(b, 'dec')) {
+    const name = DECIMAL[operator]
+    if (name !== undefined) return call(helper(name), left.doc, right.doc)
+    if (SIGNS[operator][1] === Level.relation) {
+      return code([call(helper('compare_decimals'), left.doc, right.doc).doc, ` ${operator} 0`], Level.relation)
+    }
+  }
+  if (isPlain(a, 'int') && isPlain(b, 'int') && (operator === '/' || operator === '%')) {
+    return call(helper(operator === '/' ? 'quotient' : 'remainder'), left.doc, right.doc)
+  }
+  return plain()
+}
+
+/** A text and something else. */
+function joined(left: Code, right: Code, a: ValueType, b: ValueType, helper: (name: string) => string): Code {
+  const shown = (value: Code, type: ValueType, level: Level) =>
+    isPlain(type, 'str', 'char', 'int', 'float', 'bool', 'dec')
+      ? operand(value, level)
+      : call(helper('text'), value.doc).doc
+  return code(infix(shown(left, a, Level.sum), '+', shown(right, b, Level.product)), Level.sum)
+}
+
+function infix(left: Doc, sign: string, right: Doc): Doc {
+  return group([left, ` ${sign}`, indent([line, right])])
+}

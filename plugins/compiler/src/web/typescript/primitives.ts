@@ -1,0 +1,51 @@
+import { camelCase } from './attribute-names.ts'
+
+/** An element of HTML for one that the language has besides. */
+export interface Primitive {
+  readonly tag: string
+  /** The class that it has beside those of the program. */
+  readonly className: string
+  readonly style: Readonly<Record<string, string>>
+  /** Attributes of the element, by their names in the language. */
+  readonly attributes?: Readonly<Record<string, string>>
+  /** Attributes that are properties of its style. */
+  readonly styles?: Readonly<Record<string, string>>
+  /** The attribute whose value is shown in the element where it has no children. */
+  readonly shown?: string
+}
+
+const BOX = { gap: 'gap', padding: 'padding', align: 'alignItems', justify: 'justifyContent' } as const
+
+const PRIMITIVES: Readonly<Record<string, Primitive>> = {
+  stack: { tag: 'div', className: 'stack', style: { display: 'flex', flexDirection: 'column' }, styles: BOX },
+  column: { tag: 'div', className: 'column', style: { display: 'flex', flexDirection: 'column' }, styles: BOX },
+  row: { tag: 'div', className: 'row', style: { display: 'flex', flexDirection: 'row' }, styles: BOX },
+  wrap: { tag: 'div', className: 'wrap', style: { display: 'flex', flexWrap: 'wrap' }, styles: BOX },
+  text: { tag: 'span', className: 'text', style: {}, shown: 'value' },
+  heading: { tag: 'h1', className: 'heading', style: {}, shown: 'text' },
+  link: { tag: 'a', className: 'link', style: {}, attributes: { to: 'href' }, shown: 'label' },
+  image: { tag: 'img', className: 'image', style: {} },
+  button: { tag: 'button', className: '', style: {}, shown: 'label' },
+  panel: { tag: 'div', className: 'panel', style: {}, styles: BOX },
+  card: { tag: 'div', className: 'card', style: {}, styles: BOX },
+  list: { tag: 'ul', className: 'list', style: {}, styles: BOX },
+  list_item: { tag: 'li', className: 'list-item', style: {} },
+  overlay: { tag: 'div', className: 'overlay', style: { position: 'fixed', inset: '0' } },
+  toast: { tag: 'div', className: 'toast', style: {}, shown: 'message' },
+  drawer: { tag: 'aside', className: 'drawer', style: {} },
+  modal: { tag: 'dialog', className: 'modal', style: {} }
+}
+
+/** Tags of which SVG has one that is called like a primitive. */
+const WITHIN_SVG: ReadonlySet<string> = new Set(['text', 'image'])
+
+/** The primitive of a tag that was written as a call; null for elements of HTML, SVG and the program. */
+export function primitiveOf(tag: string, isCall: boolean, isWithinSvg: boolean): Primitive | null {
+  if (!isCall || (isWithinSvg && WITHIN_SVG.has(tag)) || !Object.hasOwn(PRIMITIVES, tag)) return null
+  return PRIMITIVES[tag] as Primitive
+}
+
+/** The tag of React for an element of HTML or SVG. */
+export function tagName(tag: string): string {
+  return camelCase(tag)
+}

@@ -1,0 +1,146 @@
+import { type ModuleName, type ModuleNames, moduleNames } from '../../check/names/module-names.ts'
+import { ModuleTypes } from '../../check/types/module-types.ts'
+import type { TypeReader } from '../../check/types/read-type.ts'
+import { ANY, type ValueType } from '../../check/types/type.ts'
+import { type DbTables, tablesOf } from '../../hir/db/db-tables.ts'
+import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.ts'
+import type { Call, Expression } from '../../syntax/ast-expressions.ts'
+import type { Span } from '../../syntax/node.ts'
+import { walk } from '../../syntax/walk.ts'
+
+/** What keeps a module from being translated as it is meant. */
+export interface Problem {
+  readonly code: 'web.no_value_yet' | 'web.not_in_browser'
+  readonly message: string
+  readonly span: Span
+}
+
+/** How code in a browser reaches a function. */
+export type FunctionKind =
+  /** By asking the server. `write` may change something there. */
+  | 'read'
+  | 'write'
+  /** It is translated as well. */
+  | 'local'
+  /** It is an element of views. */
+  | 'view'
+  | 'server'
+
+/** What the translation of a module's parts has in common. */
+export class TranslatedProgram {
+  readonly module: Module
+  readonly names: ModuleNames
+  readonly tables: DbTables
+  readonly reader: TypeReader
+  readonly problems: Problem[] = []
+  readonly #types = new Map<Expression, ValueType>()
+  readonly #moduleTypes: ModuleTypes
+  readonly #components: ReadonlyMap<string, Declaration>
+  readonly #isAsync = new Map<FunctionDeclaration, boolean>()
+
+  constructor(module: Module) {
+    this.module = module
+    this.names = moduleNames(module)
+    this.tables = tablesOf(module)
+    this.#moduleTypes = new ModuleTypes(module, this.names, this.tables, (expression, type) =>
+      this.#types.set(expression, type)
+    )
+    this.reader = this.#moduleTypes.reader
+    this.#components = new Map(
+      module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
+    )
+  }
+
+  /** As the checks know it; what the database answers is its value. */
+  typeOf(expression: Expression): ValueType {
+    const found = this.#types.get(expression) ?? ANY
+    return found.kind === 'answer' ? found.value : found
+  }
+
+  resultOf(declaration: Declaration): ValueType {
+    const found = this.#moduleTypes.resultOf(declaration)
+    return found.kind === 'answer' ? found.value : found
+  }
+
+  /** The component, fragment, island or form of that name. */
+  component(name: string): Declaration | undefined {
+    return this.#components.get(name)
+  }
+
+  kindOf({ declaration, kind }: ModuleName): FunctionKind {
+    if (kind !== 'function' || declaration.kind !== 'Function') return 'server'
+    switch (declaration.role) {
+      case 'query':
+        return 'read'
+      case 'mutation':
+      case 'server':
+        return 'write'
+      case 'plain':
+        if (declaration.body === null) return 'server'
+        return isComponent(declaration) ? 'view' : 'local'
+      case 'component':
+      case 'island':
+      case 'loading':
+        return 'view'
+      default:
+        return 'server'
+    }
+  }
+
+  /** Whether a function has to wait for the server. */
+  isAsync(name: string): boolean {
+    const entry = this.names.get(name)
+    if (entry === undefined) return false
+    const kind = this.kindOf(entry)
+    if (kind === 'read' || kind === 'write') return true
+    return kind === 'local' && this.#waits(entry.declaration as FunctionDeclaration)
+  }
+
+  #waits(declaration: FunctionDeclaration): boolean {
+    const known = this.#isAsync.get(declaration)
+    if (known !== undefined) return known
+    // Whoever calls itself waits only if something else in it does.
+    this.#isAsync.set(declaration, false)
+    let waits = false
+    if (declaration.body !== null) {
+      walk(declaration.body, node => {
+        if (node.kind === 'Call') {
+          const { callee } = node as Call
+          if (callee.kind === 'Identifier' && this.isAsync(callee.name)) waits = true
+        }
+        return !waits
+      })
+    }
+    this.#isAsync.set(declaration, waits)
+    return waits
+  }
+
+  report(code: Problem['code'], message: string, { start, end }: Span): void {
+    if (this.problems.some(each => each.span.start === start && each.span.end === end && each.code === code)) return
+    this.problems.push({ code, message, span: { start, end } })
+  }
+}
+
+export type ViewDeclaration = Extract<
+  Declaration,
+  { kind: 'Component' | 'Fragment' | 'Island' | 'V0' | 'Form' | 'Function' }
+>
+
+/** Whether views may use a declaration as an element: a function that is called like one and gives an element, too. */
+export function isComponent(item: Declaration): item is ViewDeclaration {
+  switch (item.kind) {
+    case 'Component':
+    case 'Fragment':
+    case 'Island':
+    case 'V0':
+    case 'Form':
+      return true
+    case 'Function': {
+      if (item.role === 'component' || item.role === 'island' || item.role === 'loading') return true
+      const isElement = item.result?.kind === 'NamedType' && item.result.path.at(-1)?.text === 'Element'
+      return item.role === 'plain' && isElement && /^[A-Z]/.test(item.name.text)
+    }
+    default:
+      return false
+  }
+}

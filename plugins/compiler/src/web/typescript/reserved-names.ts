@@ -1,0 +1,14 @@
+import { HELPERS } from './runtime/helpers.ts'
+
+/** What modules of a build use without having declared it. */
+const USED =
+  'console crypto undefined document window globalThis useCallback useEffect useMemo useRef useState use_remote'
+
+const WORDS =
+  'abstract any arguments as async await boolean break case catch class const continue debugger declare default delete ' +
+  'do else enum eval export extends false finally for from function get if implements import in instanceof interface ' +
+  'is keyof let module namespace never new null number object of package private protected public readonly require ' +
+  'return set static string super switch symbol this throw true try type typeof unknown var void while with yield'
+
+/** Names that a variable of a program does not get in TypeScript. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([...`${WORDS} ${USED}`.split(' '), ...HELPERS.keys()])

@@ -1,0 +1,56 @@
+import type { Helper } from './helpers.ts'
+
+/** Arithmetic with decimals, which are texts in TypeScript. */
+export const DECIMAL_HELPERS = {
+  scaled: {
+    source: `/** Digits of two decimals with the point in the same place, and how many of them stand behind it. */
+function scaled(a: string, b: string): readonly [bigint, bigint, number] {
+  const places = Math.max(...[a, b].map(each => (each.split('.')[1] ?? '').length))
+  const digits = (value: string): bigint => {
+    const [whole = '', fraction = ''] = value.split('.')
+    return BigInt(whole + fraction.padEnd(places, '0'))
+  }
+  return [digits(a), digits(b), places]
+}
+
+function decimal(digits: bigint, places: number): string {
+  const sign = digits < 0n ? '-' : ''
+  const all = String(digits < 0n ? -digits : digits).padStart(places + 1, '0')
+  return places === 0 ? sign + all : \`\${sign}\${all.slice(0, -places)}.\${all.slice(-places)}\`
+}
+`
+  },
+  decimal_sum: {
+    source: `export function decimal_sum(a: string, b: string): string {
+  const [first, second, places] = scaled(a, b)
+  return decimal(first + second, places)
+}
+`,
+    needs: ['scaled']
+  },
+  decimal_difference: {
+    source: `export function decimal_difference(a: string, b: string): string {
+  const [first, second, places] = scaled(a, b)
+  return decimal(first - second, places)
+}
+`,
+    needs: ['scaled']
+  },
+  decimal_product: {
+    source: `export function decimal_product(a: string, b: string): string {
+  const [first, second, places] = scaled(a, b)
+  return decimal(first * second, 2 * places)
+}
+`,
+    needs: ['scaled']
+  },
+  compare_decimals: {
+    source: `/** Below zero where \`a\` is the smaller one, above where it is the greater one. */
+export function compare_decimals(a: string, b: string): number {
+  const [first, second] = scaled(a, b)
+  return first < second ? -1 : first > second ? 1 : 0
+}
+`,
+    needs: ['scaled']
+  }
+} satisfies Readonly<Record<string, Helper>>

@@ -1,0 +1,46 @@
+import { TypeImports } from '../../typescript-types.ts'
+import { ANSWER_HELPERS } from './answer-helpers.ts'
+import { DECIMAL_HELPERS } from './decimal-helpers.ts'
+import { VALUE_HELPERS } from './value-helpers.ts'
+
+/** A function that emitted modules share. */
+export interface Helper {
+  /** As TypeScript, with a docstring. */
+  readonly source: string
+  /** Other helpers that it calls. */
+  readonly needs?: readonly string[]
+  /** What it imports, by module. */
+  readonly imports?: Readonly<Record<string, readonly string[]>>
+  readonly usesResult?: boolean
+}
+
+/** By their names, in the order in which they are written. */
+export const HELPERS: ReadonlyMap<string, Helper> = new Map(
+  Object.entries({ ...VALUE_HELPERS, ...DECIMAL_HELPERS, ...ANSWER_HELPERS })
+)
+
+/** Name of the module that holds them, as others import it. */
+export const RUNTIME_MODULE = './vox-runtime'
+
+/** The module with the helpers that are used and what they need; null where none is. */
+export function runtimeText(used: ReadonlySet<string>): string | null {
+  if (used.size === 0) return null
+  const all = new Set<string>()
+  const add = (name: string): void => {
+    if (all.has(name)) return
+    all.add(name)
+    for (const each of HELPERS.get(name)?.needs ?? []) add(each)
+  }
+  for (const name of used) add(name)
+  const helpers = [...HELPERS].filter(([name]) => all.has(name)).map(([, helper]) => helper)
+  const usesResult = helpers.some(each => each.usesResult === true)
+  const imports = new TypeImports()
+  if (usesResult) imports.use('./types', 'Result')
+  for (const helper of helpers) {
+    for (const [module, names] of Object.entries(helper.imports ?? {})) {
+      for (const name of names) imports.value(module, name)
+    }
+  }
+  const lines = imports.lines().map(each => `${each}\n`)
+  return [lines.join(''), ...helpers.map(each => each.source)].filter(part => part !== '').join('\n')
+}

@@ -1,0 +1,171 @@
+import type { Helper } from './helpers.ts'
+
+/** What the language says about values where JavaScript says something else. */
+export const VALUE_HELPERS = {
+  same: {
+    source: `/** Whether two values have the same content. */
+export function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (a === null || a === undefined || b === null || b === undefined) return (a ?? null) === (b ?? null)
+  if (typeof a !== 'object' || typeof b !== 'object') return a === b
+  const [keys, others] = [Object.entries(a), Object.keys(b)]
+  return keys.length === others.length && keys.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+}
+`
+  },
+  text: {
+    source: `/** A value as \`str\` and \`print\` show it. */
+export function text(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value === null || value === undefined) return 'None'
+  if (Array.isArray(value)) return \`[\${value.map(text).join(', ')}]\`
+  if (typeof value !== 'object') return String(value)
+  const { _tag, ...fields } = value as Record<string, unknown>
+  if (typeof _tag === 'string') {
+    const held = Object.values(fields)
+    return held.length === 0 ? _tag : \`\${_tag}(\${held.map(text).join(', ')})\`
+  }
+  return \`{\${Object.entries(value).map(([key, each]) => \`\${key}: \${text(each)}\`).join(', ')}}\`
+}
+`
+  },
+  size_of: {
+    source: `/** Items of a list, characters of a text, entries of a record. */
+export function size_of(value: unknown): number {
+  if (typeof value === 'string') return [...value].length
+  return Array.isArray(value) ? value.length : Object.keys(value ?? {}).length
+}
+`
+  },
+  contains: {
+    source: `/** Whether a text has a part, or a list an item. */
+export function contains(value: string | readonly unknown[], part: unknown): boolean {
+  return typeof value === 'string' ? value.includes(String(part)) : value.some(each => same(each, part))
+}
+`,
+    needs: ['same']
+  },
+  quotient: {
+    source: `/** Of ints, towards zero. Throws where \`b\` is 0. */
+export function quotient(a: number, b: number): number {
+  if (b === 0) throw new Error('a number was divided by zero')
+  return Math.trunc(a / b)
+}
+`
+  },
+  remainder: {
+    source: `/** Of ints, with the sign of \`a\`. Throws where \`b\` is 0. */
+export function remainder(a: number, b: number): number {
+  if (b === 0) throw new Error('a number was divided by zero')
+  return a % b
+}
+`
+  },
+  item_at: {
+    source: `/** An item of a list; negative positions count from its end. Throws where there is none. */
+export function item_at<T>(items: readonly T[], index: number): T {
+  const at = index < 0 ? items.length + index : index
+  if (!Number.isInteger(at) || at < 0 || at >= items.length) {
+    throw new Error(\`a list of \${items.length} has no item \${index}\`)
+  }
+  return items[at] as T
+}
+`
+  },
+  entry_of: {
+    source: `/** An entry of a record or a map. Throws where there is none. */
+export function entry_of<T>(entries: Readonly<Record<string, T>>, key: string): T {
+  if (!Object.hasOwn(entries, key)) throw new Error(\`there is no entry \${JSON.stringify(key)}\`)
+  return entries[key] as T
+}
+`
+  },
+  with_item: {
+    source: `/** A list with another item in one place. Throws where the list does not reach so far. */
+export function with_item<T>(items: readonly T[], index: number, item: T): T[] {
+  const at = index < 0 ? items.length + index : index
+  if (!(at in items)) throw new Error(\`a list of \${items.length} has no item \${index}\`)
+  return items.map((each, place) => (place === at ? item : each))
+}
+`
+  },
+  slice_of: {
+    source: `/** Characters of a text from \`start\` to \`end\`, which is left out. */
+export function slice_of(value: string, start: number, end: number): string {
+  return [...value].slice(Math.max(start, 0), Math.max(end, 0)).join('')
+}
+`
+  },
+  place_of: {
+    source: `/** How many characters stand before a part of a text; null where it has no such part. */
+export function place_of(value: string, part: string): number | null {
+  const at = value.indexOf(part)
+  return at === -1 ? null : [...value.slice(0, at)].length
+}
+`
+  },
+  to_int: {
+    source: `/** A value as an int; 0 for what is none. */
+export function to_int(value: unknown): number {
+  const number = Math.trunc(Number(value))
+  return Number.isFinite(number) ? number : 0
+}
+`
+  },
+  to_float: {
+    source: `/** A value as a float; 0 for what is none. */
+export function to_float(value: unknown): number {
+  const number = Number(value)
+  return Number.isFinite(number) ? number : 0
+}
+`
+  },
+  to_bool: {
+    source: `/** Whether a value is neither zero nor empty. */
+export function to_bool(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return Boolean(value)
+}
+`
+  },
+  type_of: {
+    source: `/** The name of the type of a value, as far as a browser can tell. */
+export function type_of(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (Array.isArray(value)) return 'List'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'int' : 'float'
+  const names: Readonly<Record<string, string>> = { string: 'str', boolean: 'bool', function: 'fn' }
+  return names[typeof value] ?? 'Object'
+}
+`
+  },
+  range: {
+    source: `/** Ints from \`start\` to \`end\`, which is left out. */
+export function range(start: number, end: number): number[] {
+  return Array.from({ length: Math.max(end - start, 0) }, (_, index) => start + index)
+}
+`
+  },
+  panic: {
+    source: `/** Gives up. */
+export function panic(message: string): never {
+  throw new Error(message)
+}
+`
+  },
+  assert: {
+    source: `/** Throws where a condition does not hold. */
+export function assert(condition: boolean, message = 'an assertion does not hold'): void {
+  if (!condition) throw new Error(message)
+}
+`
+  },
+  unwrap_some: {
+    source: `/** The value that is there. Throws where there is none. */
+export function unwrap_some<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error('there is no value to unwrap')
+  return value
+}
+`
+  }
+} satisfies Readonly<Record<string, Helper>>

@@ -1,0 +1,233 @@
+import { builtinResult } from '../../check/types/calls.ts'
+import { methodResult } from '../../check/types/methods.ts'
+import { operatorResult } from '../../check/types/operators.ts'
+import { ANY, type ValueType } from '../../check/types/type.ts'
+import type { Doc } from '../../format/doc.ts'
+import { bare } from '../../hir/db/predicate.ts'
+import type { Call, Expression } from '../../syntax/ast-expressions.ts'
+import type { Span } from '../../syntax/node.ts'
+import type { AnyNode } from '../../syntax/walk.ts'
+import { arrow, block, type Code, code, Level, operand } from './code.ts'
+import type { EmittedModule } from './emitted-module.ts'
+import { contains } from './needs-statements.ts'
+import type { Scope } from './scope.ts'
+import { fieldAt, itemOf } from './value-types.ts'
+
+/** The function of TypeScript that is being written. */
+export interface Frame {
+  /** Whether it may wait, and so whether calls of the server may stand in it. */
+  readonly mayAwait: boolean
+  /** Whether it may run when the component has been drawn again since it was made. */
+  readonly isLater: boolean
+  /** What `?` does with a failure. */
+  readonly onFailure: 'return' | 'throw'
+  /** States that are read after they were assigned to, with the variables that have their newest values. */
+  readonly newest: ReadonlyMap<string, string>
+}
+
+/** What a device answers at once. */
+export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
+
+/** Asks the server for a value that is needed while a component is drawn; gives the name of the value. */
+export type RemoteValues = (call: Call, translated: Code, type: ValueType) => string | null
+
+/**
+ * Writes code of the language as TypeScript. What an expression needs to have done before it is added to the statements
+ * of the function that it stands in, or makes it a function that is called at once.
+ */
+export abstract class Translator {
+  readonly file: EmittedModule
+  protected scope: Scope
+  protected frame: Frame = { mayAwait: false, isLater: false, onFailure: 'throw', newest: new Map() }
+  /** Statements before the expression that is being written. */
+  protected out: Doc[] = []
+  /** null where nothing can be asked of the server. */
+  remoteValues: RemoteValues | null = null
+
+  constructor(file: EmittedModule, scope: Scope) {
+    this.file = file
+    this.scope = scope
+  }
+
+  get program() {
+    return this.file.program
+  }
+
+  abstract expression(expression: Expression): Code
+
+  /** The type of an expression, also where only this translation knows the types of the names in it. */
+  typeOf(expression: Expression): ValueType {
+    const node = bare(expression)
+    if (node.kind === 'Identifier') {
+      const local = this.scope.lookup(node.name)
+      if (local !== undefined && local.type.kind !== 'any') return local.type
+    }
+    const known = this.program.typeOf(node)
+    if (known.kind !== 'any' && !(known.kind === 'generic' && known.args.every(each => each.kind === 'any')))
+      return known
+    const found = this.#inferred(node)
+    return found.kind === 'any' ? known : found.kind === 'answer' ? found.value : found
+  }
+
+  #inferred(node: Expression): ValueType {
+    switch (node.kind) {
+      case 'Member':
+        return fieldAt(this.typeOf(node.object), node.property.text, this.program.reader)
+      case 'IndexAccess':
+        return itemOf(this.typeOf(node.object))
+      case 'TupleIndex': {
+        const of = this.typeOf(node.object)
+        return of.kind === 'tuple' ? (of.items[node.index] ?? ANY) : ANY
+      }
+      case 'Binary':
+        return operatorResult(node.operator, this.typeOf(node.left), this.typeOf(node.right)) ?? ANY
+      case 'Call': {
+        const { callee } = node
+        if (callee.kind === 'Member') return methodResult(this.typeOf(callee.object), callee.property.text) ?? ANY
+        if (callee.kind !== 'Identifier') return ANY
+        const local = this.scope.lookup(callee.name)
+        if (local !== undefined) return local.type.kind === 'function' ? local.type.result : ANY
+        const entry = this.program.names.get(callee.name)
+        if (entry?.kind === 'function') return this.program.resultOf(entry.declaration)
+        if (entry !== undefined) return ANY
+        return builtinResult(
+          callee.name,
+          node.args.map(each => this.typeOf(each.value))
+        )
+      }
+      default:
+        return ANY
+    }
+  }
+
+  /** An expression that brings its own statements along. */
+  closed(expression: Expression): Code {
+    return this.enclose(() => this.expression(expression))
+  }
+
+  /** What `make` gives, as a function that is called at once where it needs statements. */
+  protected enclose(make: () => Code): Code {
+    const outer = this.out
+    const { scope } = this
+    this.out = []
+    this.scope = scope.inner()
+    const made = make()
+    const statements = this.out
+    this.out = outer
+    this.scope = scope
+    if (statements.length === 0) return made
+    return this.calledAtOnce([...statements, ['return ', made.doc]])
+  }
+
+  protected calledAtOnce(statements: readonly Doc[]): Code {
+    const isAsync = this.frame.mayAwait && mentionsAwait(statements)
+    const made = code(['(', arrow(isAsync ? 'async ()' : '()', statements).doc, ')()'])
+    return isAsync ? code(['await ', made.doc], Level.prefix) : made
+  }
+
+  /** Writes statements of a part of the function; gives them. */
+  protected within(write: () => void): Doc[] {
+    const outer = this.out
+    const { scope } = this
+    this.out = []
+    this.scope = scope.inner()
+    write()
+    const statements = this.out
+    this.out = outer
+    this.scope = scope
+    return statements
+  }
+
+  /** Writes another function; gives what `write` does. */
+  protected inFrame<A>(frame: Frame, write: () => A): A {
+    const outer = this.frame
+    this.frame = frame
+    const made = write()
+    this.frame = outer
+    return made
+  }
+
+  protected blockOf(write: () => void): Doc {
+    return block(this.within(write))
+  }
+
+  /**
+   * Operands in their order. Where a later one needs statements before it, what the earlier ones gave is kept, so that all
+   * are still evaluated one after the other.
+   */
+  protected operands(expressions: readonly Expression[]): Code[] {
+    const codes: Code[] = []
+    for (const expression of expressions) {
+      const before = this.out.length
+      const made = this.expression(expression)
+      if (this.out.length > before) this.#keep(codes, before)
+      codes.push(made)
+    }
+    return codes
+  }
+
+  #keep(codes: Code[], place: number): void {
+    let at = place
+    for (const [index, each] of codes.entries()) {
+      if (each.isStable === true) continue
+      const name = this.scope.fresh('value')
+      this.out.splice(at++, 0, [`const ${name} = `, each.doc])
+      codes[index] = { doc: name, level: Level.postfix, isStable: true }
+    }
+  }
+
+  /** The value as a name that can be mentioned more than once. */
+  protected named(made: Code, wanted: string): string {
+    if (made.isStable === true && typeof made.doc === 'string' && /^[\w$]+$/.test(made.doc)) return made.doc
+    const name = this.scope.fresh(wanted)
+    this.out.push([`const ${name} = `, made.doc])
+    return name
+  }
+
+  protected helper(name: string): string {
+    return this.file.helper(name)
+  }
+
+  protected unavailable(what: string, at: Span): Code {
+    this.program.report('web.not_in_browser', `${what} is not there in a browser`, at)
+    return code([
+      this.helper('unavailable'),
+      '(',
+      JSON.stringify(what).replaceAll("'", "\\'").replace(/^"|"$/g, "'"),
+      ')'
+    ])
+  }
+
+  /** Whether a call waits for the server, itself or in what it calls. */
+  protected waits(name: string): boolean {
+    const local = this.scope.lookup(name)
+    return local === undefined ? this.program.isAsync(name) : local.isAsync
+  }
+
+  /** Whether code, without the functions in it, has to wait. */
+  protected hasToWait(node: AnyNode): boolean {
+    return contains(node, each => {
+      if (each.kind !== 'Call') return false
+      const { callee } = each as Call
+      if (callee.kind === 'Member') return this.isMobile(callee.object) && !AT_ONCE.has(callee.property.text)
+      return callee.kind === 'Identifier' && this.waits(callee.name)
+    })
+  }
+
+  /** Whether an expression is the namespace of what a telephone can do. */
+  protected isMobile(object: Expression): boolean {
+    if (object.kind === 'Member') return object.property.text === 'mobile' || this.isMobile(object.object)
+    return object.kind === 'Identifier' && object.name === 'mobile' && this.scope.lookup('mobile') === undefined
+  }
+
+  protected awaited({ doc, level }: Code): Code {
+    return code(['await ', operand({ doc, level }, Level.prefix)], Level.prefix)
+  }
+}
+
+/** Whether statements wait outside of the functions in them. */
+function mentionsAwait(doc: Doc): boolean {
+  if (typeof doc === 'string') return /\bawait /.test(doc)
+  if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? mentionsAwait(doc.content) : false
+  return doc.some(mentionsAwait)
+}

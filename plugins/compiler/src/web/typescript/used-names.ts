@@ -1,0 +1,47 @@
+import { boundNames } from '../../check/names/module-names.ts'
+import type { Declaration, Param } from '../../syntax/ast.ts'
+import type { Call, For, Identifier } from '../../syntax/ast-expressions.ts'
+import type { Let, Pattern } from '../../syntax/ast-statements.ts'
+import { type AnyNode, walk } from '../../syntax/walk.ts'
+import type { TranslatedProgram } from './program.ts'
+
+/**
+ * Names of the module that a declaration uses, which none of its variables may have in TypeScript. A variable of that
+ * name in the program is no reason for another one, unless a function of that name is called, too.
+ */
+export function usedNames(declaration: Declaration, program: TranslatedProgram): string[] {
+  const mentioned = new Set<string>()
+  const called = new Set<string>()
+  const bound = new Set<string>()
+  walk(declaration, node => {
+    if (node.kind === 'Identifier') mentioned.add((node as Identifier).name)
+    if (node.kind === 'Call') {
+      const { callee } = node as Call
+      if (callee.kind === 'Identifier') called.add(callee.name)
+    }
+    for (const name of namesBoundBy(node)) bound.add(name)
+    return true
+  })
+  return [...mentioned].filter(name => program.names.has(name) && (!bound.has(name) || called.has(name)))
+}
+
+function namesBoundBy(node: AnyNode): string[] {
+  switch (node.kind) {
+    case 'Param':
+    case 'State':
+    case 'Derived':
+      return [(node as Param).name.text]
+    case 'Let':
+      return boundNames((node as Let).pattern).map(({ text }) => text)
+    case 'For': {
+      const { binding, index } = node as For
+      return [...boundNames(binding), ...(index === null ? [] : [index])].map(({ text }) => text)
+    }
+    case 'ConstructorPattern':
+    case 'BindingPattern':
+    case 'TuplePattern':
+      return boundNames(node as Pattern).map(({ text }) => text)
+    default:
+      return []
+  }
+}

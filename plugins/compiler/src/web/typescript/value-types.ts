@@ -1,0 +1,31 @@
+import type { TypeReader } from '../../check/types/read-type.ts'
+import { ANY, type ValueType } from '../../check/types/type.ts'
+
+/** The type of what a list, a map or a text is made of. */
+export function itemOf(type: ValueType): ValueType {
+  if (type.kind === 'plain' && type.name === 'str') return type
+  if (type.kind !== 'generic') return ANY
+  return (type.name === 'Map' ? type.args[1] : type.args[0]) ?? ANY
+}
+
+export function fieldAt(type: ValueType, name: string, reader: TypeReader): ValueType {
+  return reader.fieldsOf(type)?.get(name) ?? ANY
+}
+
+export function isPlain(type: ValueType, ...names: readonly string[]): boolean {
+  return type.kind === 'plain' && names.includes(type.name)
+}
+
+export function isGeneric(type: ValueType, ...names: readonly string[]): boolean {
+  return type.kind === 'generic' && names.includes(type.name)
+}
+
+/** Whether values are numbers, texts or truth values, which JavaScript compares as the language does. */
+export function isScalar(type: ValueType): boolean {
+  return isPlain(type, 'int', 'float', 'str', 'char', 'bool')
+}
+
+/** Whether a value has fields that are read by their names. */
+export function hasFields(type: ValueType): boolean {
+  return type.kind === 'record' || type.kind === 'row' || type.kind === 'declared'
+}

@@ -1,0 +1,79 @@
+import { type Doc, layout } from '../../format/doc.ts'
+import { isAttributeText, type JsxAttribute, type JsxChild, jsxElement } from './jsx.ts'
+import { type Resolve, textChild } from './view-text.ts'
+
+/** A part of a view, with its expressions as TypeScript. */
+export type ViewNode =
+  | {
+      readonly kind: 'element'
+      readonly tag: string
+      readonly attributes: readonly ViewAttribute[]
+      readonly children: readonly ViewNode[]
+    }
+  | { readonly kind: 'fragment'; readonly children: readonly ViewNode[] }
+  /** As it is written, holes included. */
+  | { readonly kind: 'text'; readonly content: string }
+  | { readonly kind: 'expression'; readonly code: Doc }
+  | {
+      readonly kind: 'island'
+      readonly name: string
+      readonly props: readonly ViewAttribute[]
+      /** Children that the program gives it, which are not shown. */
+      readonly ignored: number
+    }
+
+export interface ViewAttribute {
+  readonly name: string
+  /** TypeScript. A text is a literal in double quotes. */
+  readonly code: Doc
+}
+
+/** A view as JSX. `resolve` finds the values of holes in texts. */
+export function viewDoc(node: ViewNode, resolve: Resolve): Doc {
+  switch (node.kind) {
+    case 'text':
+      return textChild(node.content, resolve)
+    case 'expression':
+      return ['{', node.code, '}']
+    case 'fragment':
+      return jsxElement(
+        '',
+        [],
+        node.children.map(child => viewChild(child, resolve))
+      )
+    case 'element':
+      return jsxElement(
+        node.tag,
+        node.attributes.map(jsxAttribute),
+        node.children.map(child => viewChild(child, resolve))
+      )
+    case 'island':
+      return islandDoc(node.name, node.props)
+  }
+}
+
+/** The place in which an island is mounted. */
+export function islandDoc(name: string, props: readonly ViewAttribute[]): Doc {
+  return jsxElement('div', [{ name: 'data-island', value: { text: name } }, ...props.map(jsxAttribute)], [])
+}
+
+function viewChild(node: ViewNode, resolve: Resolve): JsxChild {
+  const isElement = node.kind === 'element' || node.kind === 'fragment' || node.kind === 'island'
+  return { doc: viewDoc(node, resolve), isElement }
+}
+
+export function jsxAttribute({ name, code }: ViewAttribute): JsxAttribute {
+  if (code === 'true') return { name, value: null }
+  const text = typeof code === 'string' ? textOf(code) : null
+  return text !== null && isAttributeText(text) ? { name, value: { text } } : { name, value: { code } }
+}
+
+/** The text of a literal in double quotes; null for other code. */
+function textOf(code: string): string | null {
+  return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
+}
+
+/** Code as text, in lines of its own. */
+export function codeText(code: Doc): string {
+  return layout(code, 2)
+}

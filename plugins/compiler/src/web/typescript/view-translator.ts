@@ -1,0 +1,325 @@
+import { ANY, type ValueType } from '../../check/types/type.ts'
+import { type Doc, group, indent, softline } from '../../format/doc.ts'
+import { bare } from '../../hir/db/predicate.ts'
+import type { Element, ElementFragment, Expression, For, StringLiteral } from '../../syntax/ast-expressions.ts'
+import { attributesOf } from './attributes.ts'
+import { CallTranslator } from './call-translator.ts'
+import { arrow, type Code, call, code, Level } from './code.ts'
+import { elementOfCall } from './element-calls.ts'
+import { type Primitive, primitiveOf, tagName } from './primitives.ts'
+import type { Frame } from './translator.ts'
+import { isGeneric, isPlain, itemOf } from './value-types.ts'
+import { type ViewNode, viewDoc } from './view-node.ts'
+import { type Resolve, textParts, textValue } from './view-text.ts'
+
+/** Views: elements, texts with holes, and what stands between them. */
+export class ViewTranslator extends CallTranslator {
+  /** Texts that a view shows although they stand in an expression. */
+  readonly #shownTexts = new Set<Expression>()
+  #svgDepth = 0
+
+  /** A part of a view. */
+  node(expression: Expression): ViewNode {
+    const node = bare(expression)
+    switch (node.kind) {
+      case 'String':
+        return { kind: 'text', content: node.value }
+      case 'ElementFragment':
+        return { kind: 'fragment', children: node.children.map(child => this.node(child)) }
+      case 'Element':
+        return this.#element(node)
+      case 'Call': {
+        const element = elementOfCall(node, this.program, name => this.scope.lookup(name) !== undefined)
+        if (element !== null) return this.#element(element)
+      }
+    }
+    for (const text of shownTexts(node)) this.#shownTexts.add(text)
+    const made = this.closed(node)
+    // What a loop gives is shown one after the other.
+    return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#shown(made, this.typeOf(node)) }
+  }
+
+  /** Values that holes in texts have at this place. */
+  get resolve(): Resolve {
+    return path => {
+      const [name = '', ...fields] = path
+      const isKnown = this.scope.lookup(name) !== undefined || this.program.names.get(name)?.kind === 'constant'
+      if (!isKnown) return null
+      const at = { start: 0, end: 0 }
+      const value = fields.reduce<Expression>(
+        (object, text) => ({ kind: 'Member', object, property: { text, ...at }, ...at }),
+        { kind: 'Identifier', name, ...at }
+      )
+      return this.#shown(this.expression(value), this.typeOf(value))
+    }
+  }
+
+  protected markup(expression: Element | ElementFragment): Code {
+    const node = this.node(expression)
+    return elementCode(node, viewDoc(node, this.resolve))
+  }
+
+  protected override string(node: StringLiteral): Code {
+    if (!this.#shownTexts.has(node)) return super.string(node)
+    return code(textValue(textParts(node.value, this.resolve)))
+  }
+
+  #element(element: Element): ViewNode {
+    const { tag, children } = element
+    const name = tag.text
+    const declaration = this.program.component(name)
+    if (declaration?.kind === 'Island' || (declaration?.kind === 'Function' && declaration.role === 'island')) {
+      const props = attributesOf(element, { kind: 'island', declaration }, this)
+      return { kind: 'island', name, props, ignored: children?.length ?? 0 }
+    }
+    if (/^[A-Z]/.test(name) || name.includes('.')) {
+      const attributes = attributesOf(element, { kind: 'component', declaration }, this)
+      return { kind: 'element', tag: this.#componentName(name, element), attributes, children: this.#children(element) }
+    }
+    if (name === 'route_outlet') {
+      const tag = this.file.imports.value('@tanstack/react-router', 'Outlet')
+      return { kind: 'element', tag, attributes: [], children: [] }
+    }
+    const isSvg = name === 'svg'
+    if (isSvg) this.#svgDepth++
+    const primitive = primitiveOf(name, element.syntax === 'call', this.#svgDepth > 0)
+    const attributes = attributesOf(element, { kind: 'intrinsic', primitive }, this)
+    const node: ViewNode = {
+      kind: 'element',
+      tag: primitive === null ? tagName(name) : primitiveTag(primitive, element),
+      attributes,
+      children: this.#shownChildren(element, primitive)
+    }
+    if (isSvg) this.#svgDepth--
+    return node
+  }
+
+  #componentName(name: string, element: Element): string {
+    if (this.program.component(name) !== undefined) return this.file.component(name)
+    const [root = ''] = name.split('.')
+    const entry = this.program.names.get(root)
+    if (entry?.declaration.kind === 'Import') {
+      const item = entry.declaration.items.find(each => each.kind === 'ReactImport' && each.name.text === root)
+      if (item?.kind === 'ReactImport') {
+        this.file.imports.value(item.source.value, root)
+        return name
+      }
+    }
+    this.unavailable(`the component ${name}, which nothing declares or imports,`, element.tag)
+    return 'div'
+  }
+
+  #children({ children }: Element): ViewNode[] {
+    return (children ?? []).map(child => this.node(child))
+  }
+
+  /** A primitive without children shows the value of one of its attributes. */
+  #shownChildren(element: Element, primitive: Primitive | null): ViewNode[] {
+    const children = this.#children(element)
+    if (children.length > 0 || primitive?.shown === undefined) return children
+    const shown = element.attributes.find(each => each.name.text === primitive.shown)
+    return shown?.value == null ? [] : [this.node(shown.value)]
+  }
+
+  /** A value as a child or in a text. React shows no truth values and no records. */
+  #shown(value: Code, type: ValueType): Doc {
+    if (isPlain(type, 'bool')) return call('String', value.doc).doc
+    return isShowable(type) ? value.doc : call(this.helper('text'), value.doc).doc
+  }
+
+  /** Elements that are made in a loop have a key: what the program says, the number of the row, or the position. */
+  protected override item(node: For, position: () => string): Code {
+    const only = onlyExpression(node.body)
+    if (!isPlain(this.typeOf(node.body), 'Element') && only.kind !== 'Element') return super.item(node, position)
+    const rowType = itemOf(this.typeOf(node.iterable))
+    const name = node.binding.kind === 'BindingPattern' ? this.scope.lookup(node.binding.name.text)?.name : undefined
+    const key =
+      node.key !== null
+        ? this.expression(node.key).doc
+        : rowType.kind === 'row' && name !== undefined
+          ? `${name}._id`
+          : position()
+    if (only.kind === 'Element') {
+      if (only.attributes.some(each => each.name.text === 'key')) return this.expression(only)
+      const made = this.node(only)
+      if (made.kind === 'element') {
+        const keyed: ViewNode = { ...made, attributes: [{ name: 'key', code: key }, ...made.attributes] }
+        return elementCode(keyed, viewDoc(keyed, this.resolve))
+      }
+    }
+    const fragment = this.file.imports.value('react', 'Fragment')
+    const inner = viewDoc(this.node(node.body), this.resolve)
+    return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
+  }
+
+  /** What an event does. `given` are the types of what the handler is called with, as far as they are known. */
+  handler(value: Expression, given: readonly ValueType[] = [ANY]): Code {
+    const node = bare(value)
+    const frame = (body: Expression): Frame => {
+      const mayAwait = this.hasToWait(body)
+      return { ...this.frame, mayAwait, isLater: mayAwait, onFailure: 'throw' }
+    }
+    if (node.kind === 'Lambda') {
+      const { scope } = this
+      this.scope = scope.inner()
+      const list = this.params(node.params, given)
+      const made = frame(node.body)
+      const statements = this.functionBody(node.body, made, { kind: 'drop' })
+      this.scope = scope
+      return this.#handlerOf(list, made.mayAwait, statements)
+    }
+    if (node.kind === 'Identifier') return this.#named(node, given)
+    const made = frame(node)
+    return this.#handlerOf('()', made.mayAwait, this.functionBody(node, made, { kind: 'drop' }))
+  }
+
+  /** A handler that gives a variable what `read` makes of the event. */
+  stored(target: Expression, read: (event: string) => Code): Code {
+    const { scope } = this
+    this.scope = scope.inner()
+    const event = this.scope.fresh('event')
+    const statements = this.within(() => this.store(target, read(event)))
+    this.scope = scope
+    return this.#handlerOf(event, false, statements)
+  }
+
+  /** Statements of an effect. */
+  effectBody(body: Expression): { readonly statements: readonly Doc[]; readonly isAsync: boolean } {
+    const isAsync = this.hasToWait(body)
+    const frame: Frame = { mayAwait: isAsync, isLater: true, onFailure: 'throw', newest: new Map() }
+    return { statements: this.functionBody(body, frame, { kind: 'drop' }), isAsync }
+  }
+
+  /** Statements of a function that waits. */
+  awaiting(write: () => readonly Doc[]): Doc[] {
+    const frame: Frame = { mayAwait: true, isLater: true, onFailure: 'throw', newest: new Map() }
+    return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
+  }
+
+  /** What `write` adds, in the scope that there is. */
+  written(write: () => void): Doc[] {
+    const outer = this.out
+    this.out = []
+    write()
+    const statements = this.out
+    this.out = outer
+    return statements
+  }
+
+  #handlerOf(params: Doc, isAsync: boolean, statements: readonly Doc[]): Code {
+    const [only] = statements
+    const head: Doc = [isAsync ? 'async ' : '', params]
+    const isExpression = statements.length === 1 && only !== undefined && !isKeywordStatement(only)
+    return arrow(head, isExpression ? code(only, Level.choice) : statements)
+  }
+
+  /** The name of a function: it is called without the event where it takes nothing. */
+  #named(node: Extract<Expression, { kind: 'Identifier' }>, given: readonly ValueType[]): Code {
+    const local = this.scope.lookup(node.name)
+    const entry = local === undefined ? this.program.names.get(node.name) : undefined
+    const isFunction = entry?.kind === 'function' && entry.signature !== null
+    const params = isFunction
+      ? entry.signature?.params.length
+      : local?.type.kind === 'function'
+        ? local.type.params?.length
+        : undefined
+    if (params === undefined || (params > 0 && given.length > 0 && !isFunction)) return this.expression(node)
+    const { start, end } = node
+    const name = { text: 'event', start, end }
+    const argument: Expression = { kind: 'Identifier', name: 'event', start, end }
+    const called: Expression = {
+      kind: 'Call',
+      callee: node,
+      args: params > 0 ? [{ kind: 'Argument', name: null, value: argument, start, end }] : [],
+      start,
+      end
+    }
+    if (params === 0) return this.handler(called)
+    const param = { kind: 'Param', name, type: null, value: null, start, end } as const
+    return this.handler(
+      { kind: 'Lambda', form: 'arrow', params: [param], result: null, body: called, start, end },
+      given
+    )
+  }
+}
+
+/** An element among expressions; in parentheses where it has parts. */
+export function elementCode(node: ViewNode, doc: Doc): Code {
+  return code(hasParts(node) ? group(['(', indent([softline, doc]), softline, ')']) : doc)
+}
+
+function hasParts(node: ViewNode): boolean {
+  if (!('children' in node)) return false
+  const [only] = node.children
+  return node.children.length > 1 || (only !== undefined && only.kind !== 'text' && only.kind !== 'expression')
+}
+
+function primitiveTag({ tag }: Primitive, { tag: name, attributes }: Element): string {
+  if (name.text !== 'heading') return tag
+  const level = attributes.find(each => each.name.text === 'level')?.value
+  return level?.kind === 'Int' && /^[1-6]$/.test(level.digits) ? `h${level.digits}` : tag
+}
+
+/** Texts that an expression gives to the view that it stands in. */
+function shownTexts(expression: Expression): Expression[] {
+  const node = bare(expression)
+  switch (node.kind) {
+    case 'String':
+      return [node]
+    case 'If':
+      return [...shownTexts(node.then), ...(node.else === null ? [] : shownTexts(node.else))]
+    case 'Block': {
+      const last = node.statements.at(-1)
+      return last?.kind === 'ExpressionStatement' ? shownTexts(last.expression) : []
+    }
+    case 'Match':
+      return node.arms.flatMap(({ body }) =>
+        body.kind === 'ExpressionStatement' ? shownTexts(body.expression) : isExpression(body) ? shownTexts(body) : []
+      )
+    case 'For':
+      return shownTexts(node.body)
+    default:
+      return []
+  }
+}
+
+const STATEMENTS: ReadonlySet<string> = new Set(['Let', 'Assign', 'Return', 'While', 'Loop', 'Break', 'Continue'])
+
+function isExpression(node: { readonly kind: string }): node is Expression {
+  return !STATEMENTS.has(node.kind)
+}
+
+/** What a body of one expression is. */
+function onlyExpression(body: Expression): Expression {
+  const node = bare(body)
+  const [only] = node.kind === 'Block' ? node.statements : []
+  const isOnly = node.kind === 'Block' && node.statements.length === 1 && only?.kind === 'ExpressionStatement'
+  return isOnly ? onlyExpression(only.expression) : node
+}
+
+function isShowable(type: ValueType): boolean {
+  switch (type.kind) {
+    case 'any':
+    case 'never':
+    case 'plain':
+      return true
+    case 'generic': {
+      const [item] = type.args
+      const isMany = isGeneric(type, 'List', 'Option')
+      const isItem =
+        item === undefined ||
+        item.kind === 'any' ||
+        isPlain(item, 'Element') ||
+        (type.name === 'Option' && isShowable(item))
+      return isMany && isItem && !(item !== undefined && isPlain(item, 'bool'))
+    }
+    default:
+      return false
+  }
+}
+
+function isKeywordStatement(statement: Doc): boolean {
+  const first =
+    typeof statement === 'string' ? statement : Array.isArray(statement) ? statement.find(each => each !== '') : ''
+  return typeof first !== 'string' || /^(let|const|if|for|while|switch|return|throw|break|continue)\b|^;/.test(first)
+}
