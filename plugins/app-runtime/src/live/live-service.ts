@@ -21,6 +21,8 @@ export interface LiveOptions {
 export interface LiveService {
   readonly routes: readonly HttpHandlerRoute[]
   readonly upgrade: HttpUpgrade
+  /** A route of the program after which changes are looked for at once, where it may have made some. */
+  watched(route: HttpHandlerRoute): HttpHandlerRoute
   /** Looks for changes at once; to be called when the program has written. */
   nudge(): void
   /**
@@ -65,6 +67,17 @@ export function openLive({ store, program, ask, log }: LiveOptions): LiveService
     upgrade: {
       path: '/api/live',
       handle: (request, socket, head) => sockets.handle(request, socket, head)
+    },
+    watched: route => {
+      if (route.method === 'GET') return route
+      const onAnswered = (): void => feed.nudge()
+      return {
+        ...route,
+        handle(exchange) {
+          exchange.response.once('finish', onAnswered)
+          route.handle(exchange)
+        }
+      }
     },
     nudge: () => feed.nudge(),
     close() {

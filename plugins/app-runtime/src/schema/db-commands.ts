@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { DatabaseStore, LanguageCompiler, Program } from '@svc/contracts'
+import type { DatabaseStore, LanguageCompiler, PrimaryDatabase, Program } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
+import { openPlace } from '../database/job-database.ts'
 import { compiled, tellFailure } from '../run-command.ts'
 import { compareSchema, migrateSchema, type SchemaOptions } from './migrate.ts'
 import { levelOf, type SchemaPlan } from './plan.ts'
@@ -12,6 +13,12 @@ const rename = t.array(t.string(), {
   default: [],
   description: 'A new name that keeps what is there: Note.title=heading for a column, Note=Memo for a table.'
 })
+const database = t.optional(
+  t.string({
+    minLength: 1,
+    description: 'The file of the database. Default: what the setting database says, else the primary database.'
+  })
+)
 const file = t.string({ minLength: 1, description: 'The source file.' })
 
 export const diffCommand: CommandDescriptor = {
@@ -21,6 +28,7 @@ export const diffCommand: CommandDescriptor = {
     file,
     force: t.boolean({ default: false, description: 'Count tables that are no longer declared as differences.' }),
     rename,
+    database,
     sql: t.boolean({ default: false, description: 'Print the statements that would be run.' })
   }),
   args: ['file']
@@ -33,6 +41,7 @@ export const migrateCommand: CommandDescriptor = {
     file,
     force: t.boolean({ default: false, description: 'Do what loses something, too, after the database was copied.' }),
     rename,
+    database,
     'dry-run': t.boolean({ default: false, description: 'Change nothing; tell what would be done.' })
   }),
   args: ['file']
@@ -40,8 +49,10 @@ export const migrateCommand: CommandDescriptor = {
 
 export interface SchemaCommandOptions {
   readonly compiler: LanguageCompiler
-  readonly store: DatabaseStore
+  readonly store: PrimaryDatabase
   readonly projectRoot: string
+  /** The setting: `memory`, or a file, relative to the project; nothing for the primary database. */
+  readonly database: () => string | undefined
   /** Folder for copies. */
   readonly copies: () => Promise<string>
 }
@@ -50,6 +61,7 @@ interface Given {
   readonly file: string
   readonly force?: boolean
   readonly rename?: readonly string[]
+  readonly database?: string
   readonly sql?: boolean
   readonly 'dry-run'?: boolean
 }
@@ -58,14 +70,13 @@ interface Given {
 export function diffSchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
     const { sql = false, ...input } = given as unknown as Given
-    return withProgram(options, input, io, 2, async (program, schemaOptions) => {
-      const plan = await compareSchema(options.store, program, schemaOptions)
+    return withProgram(options, input, io, 2, async (store, program, schemaOptions) => {
+      const plan = await compareSchema(store, program, schemaOptions)
       const level = levelOf(plan)
-      if (io.json) writeJson(io, { ...facts(options, plan), statements: statementsOf(plan) })
+      if (io.json) writeJson(io, { ...facts(store, plan), statements: statementsOf(plan) })
       else {
-        const none =
-          level === null ? `${plan.program}: ${options.store.location} has its tables as they are declared\n` : ''
-        const lines = plan.steps.length === 0 ? '' : `${plan.program}: ${options.store.location}\n${planText(plan)}\n`
+        const none = level === null ? `${plan.program}: ${store.location} has its tables as they are declared\n` : ''
+        const lines = plan.steps.length === 0 ? '' : `${plan.program}: ${store.location}\n${planText(plan)}\n`
         io.stdout.write(`${lines}${none}${notesText(plan.notes)}`)
         if (sql)
           io.stdout.write(
@@ -83,16 +94,16 @@ export function diffSchema(options: SchemaCommandOptions): CommandHandler {
 export function applySchema(options: SchemaCommandOptions): CommandHandler {
   return async (given, io) => {
     const { 'dry-run': isDry = false, ...input } = given as unknown as Given
-    return withProgram(options, input, io, 1, async (program, schemaOptions) => {
+    return withProgram(options, input, io, 1, async (store, program, schemaOptions) => {
       if (isDry) {
-        const plan = await compareSchema(options.store, program, schemaOptions)
+        const plan = await compareSchema(store, program, schemaOptions)
         const level = levelOf(plan)
-        if (io.json) writeJson(io, { ...facts(options, plan), applied: false, copy: null })
+        if (io.json) writeJson(io, { ...facts(store, plan), applied: false, copy: null })
         else io.stdout.write(`${plan.steps.length === 0 ? 'nothing to do' : planText(plan)}\n${notesText(plan.notes)}`)
         return level === 'refused' || (level === 'lossy' && input.force !== true) ? 1 : 0
       }
-      const { plan, copy, notes } = await migrateSchema(options.store, program, schemaOptions)
-      if (io.json) writeJson(io, { ...facts(options, { ...plan, notes }), applied: true, copy })
+      const { plan, copy, notes } = await migrateSchema(store, program, schemaOptions)
+      if (io.json) writeJson(io, { ...facts(store, { ...plan, notes }), applied: true, copy })
       else {
         const kept = copy === null ? '' : `a copy of what was there is ${copy}\n`
         io.stdout.write(`${plan.steps.length === 0 ? 'nothing to do' : planText(plan)}\n${kept}${notesText(notes)}`)
@@ -103,38 +114,52 @@ export function applySchema(options: SchemaCommandOptions): CommandHandler {
 }
 
 async function withProgram(
-  { compiler, projectRoot, copies }: SchemaCommandOptions,
-  { file: path, force = false, rename: renames = [] }: Given,
+  options: SchemaCommandOptions,
+  { file: path, force = false, rename: renames = [], database: place }: Given,
   io: CommandIo,
   failed: number,
-  run: (program: Program, options: SchemaOptions) => Promise<number>
+  run: (store: DatabaseStore, program: Program, options: SchemaOptions) => Promise<number>
 ): Promise<number> {
-  const program = await compiled(compiler, path, false, io)
+  const program = await compiled(options.compiler, path, false, io)
   if (program === null) return failed
+  let opened: DatabaseStore | null = null
   try {
-    return await run(
-      { ...program, path: resolve(program.path) },
-      {
-        projectRoot,
-        force,
-        renames: readRenames(renames),
-        copyTo: async () => {
-          const time = new Date().toISOString().replaceAll(/[:.]/g, '')
-          const copy = join(await copies(), `before-${time}.db`)
-          await mkdir(dirname(copy), { recursive: true })
-          return copy
-        }
-      }
-    )
+    opened = await openNamed(options, place)
+    return await run(opened ?? options.store, program, {
+      projectRoot: options.projectRoot,
+      force,
+      renames: readRenames(renames),
+      copyTo: () => copyName(options)
+    })
   } catch (error) {
     if (!isSvcError(error)) throw error
     const { code, message, hint = '' } = error
     tellFailure({ code, message, hint, calls: [] }, io)
     return failed
+  } finally {
+    await opened?.close()
   }
 }
 
-function facts({ store }: SchemaCommandOptions, { program, steps, notes }: SchemaPlan) {
+/** null for the primary database, which others use, too. */
+async function openNamed(
+  { store, projectRoot, database: setting }: SchemaCommandOptions,
+  place: string | undefined
+): Promise<DatabaseStore | null> {
+  if (place !== undefined) return openPlace(store, resolve(place))
+  const named = setting()
+  if (named === undefined) return null
+  return openPlace(store, named === 'memory' ? named : resolve(projectRoot, named))
+}
+
+async function copyName({ copies }: SchemaCommandOptions): Promise<string> {
+  const time = new Date().toISOString().replaceAll(/[:.]/g, '')
+  const copy = join(await copies(), `before-${time}.db`)
+  await mkdir(dirname(copy), { recursive: true })
+  return copy
+}
+
+function facts(store: DatabaseStore, { program, steps, notes }: SchemaPlan) {
   const level = levelOf({ steps })
   return {
     program,

@@ -88,7 +88,8 @@ function planOptions(
   { projectRoot, force = false, renames }: SchemaOptions
 ): PlanOptions & { readonly force: boolean } {
   return {
-    program: relative(projectRoot, resolve(projectRoot, path)).split(sep).join('/'),
+    // As people gave it, which is from where they are.
+    program: relative(projectRoot, resolve(path)).split(sep).join('/'),
     force,
     ...(renames === undefined ? {} : { renames }),
     isProgram: other => existsSync(resolve(projectRoot, other))

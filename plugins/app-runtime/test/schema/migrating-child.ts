@@ -1,11 +1,12 @@
 // Changes a database's tables: `FILE PROJECT SOURCE`. Tells when it begins, and when it is done.
+import { join } from 'node:path'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import { migrateSchema } from '../../src/schema/migrate.ts'
 import { programFrom } from '../run-program.ts'
 
 const [file = '', projectRoot = '', source = ''] = process.argv.slice(2)
 const store = await openFile(file, { busyTimeoutMs: 5_000, synchronous: 'normal' })
-const program = programFrom(source, false, 'app.vox')
+const program = programFrom(source, false, join(projectRoot, 'app.vox'))
 process.stdout.write('begins\n')
 await migrateSchema(store, program, { projectRoot })
 process.stdout.write('done\n')

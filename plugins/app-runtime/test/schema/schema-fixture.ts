@@ -35,8 +35,9 @@ export async function apply(
   source: string,
   { path = 'app.vox', ...options }: Partial<SchemaOptions> & { readonly path?: string } = {}
 ): Promise<SchemaOutcome> {
-  writeFileSync(join(project, path), source)
-  return migrateSchema(store, programFrom(source, false, path), { projectRoot: project, ...options })
+  const file = join(project, path)
+  writeFileSync(file, source)
+  return migrateSchema(store, programFrom(source, false, file), { projectRoot: project, ...options })
 }
 
 /** What became of each step, in short: `safe Note.body is new …`. */
