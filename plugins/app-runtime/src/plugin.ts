@@ -57,6 +57,7 @@ export default definePlugin({
       compiler,
       store,
       projectRoot: ctx.projectRoot,
+      database: () => ctx.config.database,
       copies: async () => join(await ctx.dataDirectory(), 'copies')
     }
     ctx.command(diffCommand.command, diffSchema(schema))
