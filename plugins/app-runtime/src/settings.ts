@@ -22,6 +22,30 @@ export const settings = t.object({
         'Where the tables of the program are: memory for a database that ends with the process, or a file, relative to the project. Without it in the primary database.'
     })
   ),
+  public_directory: t.string({
+    default: 'public',
+    minLength: 1,
+    description: 'Folder beside the program whose files are sent as they are; index.html for every page.'
+  }),
+  ssr_dev_url: t.optional(
+    t.string({
+      minLength: 1,
+      pattern: '^https?://',
+      'x-env': 'SVC_SSR_DEV_URL',
+      description: 'Server that is asked for pages before files are, such as that of Vite.'
+    })
+  ),
+  orchestrate_vite: t.boolean({
+    default: false,
+    'x-env': 'SVC_ORCHESTRATE_VITE',
+    'x-env-type': 'truthy',
+    description: 'Whether Vite runs on port 3001 for the project that svc build has written.'
+  }),
+  web_directory: t.string({
+    default: 'dist',
+    minLength: 1,
+    description: 'Folder beside the program into which svc build has written that project.'
+  }),
   open: t.boolean({
     default: false,
     description: 'Whether the program is shown in a browser when it begins to be served.'

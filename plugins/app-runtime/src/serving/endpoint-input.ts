@@ -8,6 +8,7 @@ import { inPart, mismatch, shownJson } from '../wire/mismatch.ts'
 import type { WireTypes } from '../wire/wire-types.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { RouteInput } from './messages.ts'
+import { isPlain } from './program-openapi.ts'
 import { requestValue } from './request-value.ts'
 
 /** Arguments in the order of the parameters; undefined for what is left to its default. */
@@ -98,7 +99,7 @@ function routeArguments({ name: of, route }: Endpoint, params: readonly Named[])
   const hasBody = method === 'POST' || method === 'PUT'
   const declared = params.filter(({ param }) => param.name !== 'request' && !inPath.includes(param.name))
   const [only] = declared
-  const whole = hasBody && declared.length === 1 && only !== undefined && !isScalar(only) ? only : null
+  const whole = hasBody && declared.length === 1 && only !== undefined && !isPlain(only.param.type_ann) ? only : null
   return text => {
     const input = JSON.parse(text) as RouteInput
     const query = new URLSearchParams(input.query)
@@ -113,21 +114,6 @@ function routeArguments({ name: of, route }: Endpoint, params: readonly Named[])
       return argument(plainText(query.get(name) ?? undefined, each), each)
     })
   }
-}
-
-const SCALARS: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec', 'Id'])
-
-function isScalar({ param: { type_ann: type } }: Named): boolean {
-  if (type === 'Decimal') return true
-  if (type === null || typeof type === 'string') return false
-  if ('Named' in type) return SCALARS.has(type.Named)
-  return (
-    'Generic' in type && (type.Generic[0] === 'Id' || (type.Generic[0] === 'Option' && isPlainOption(type.Generic[1])))
-  )
-}
-
-function isPlainOption([item]: readonly unknown[]): boolean {
-  return item === 'Decimal' || SCALARS.has((item as { readonly Named?: string }).Named ?? '')
 }
 
 /** JSON for what stands in an address without quotes. */

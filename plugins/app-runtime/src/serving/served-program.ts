@@ -1,32 +1,26 @@
 import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
-import {
-  type DatabaseStore,
-  httpHandlers,
-  httpListeners,
-  type KernelAdmin,
-  type LanguageCompiler,
-  type PrimaryDatabase,
-  type Program
-} from '@svc/contracts'
+import { dirname, resolve } from 'node:path'
+import type { DatabaseStore, KernelAdmin, LanguageCompiler, PrimaryDatabase, Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { openPlace } from '../database/job-database.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
+import { announceChanges } from '../live/announce-changes.ts'
+import type { AskQuery } from '../live/query-streams.ts'
 import { migrateSchema } from '../schema/migrate.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
-import { endpointsOf } from './endpoints.ts'
+import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { ProgramPool } from './program-pool.ts'
-import { programRoutes } from './program-routes.ts'
+import { contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
+import { runSchedule } from './schedule.ts'
+import { showInBrowser } from './show-in-browser.ts'
 import { ThreadSupply } from './thread-supply.ts'
-
-/** The listener of the program's routes. */
-export const LISTENER = 'app'
+import { runVite } from './vite.ts'
 
 /** Threads that wait for a file, for the network or for the clock do no harm to others while there are some more. */
 const LEAST_THREADS = 4
@@ -76,15 +70,25 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
   }
+  const live = hasDatabase ? announceChanges(ctx, LISTENER, { store, program, ask: queriesOf(pool, endpoints) }) : null
   onDue = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
-  ctx.contribute(httpListeners, {
-    name: LISTENER,
-    host: '127.0.0.1',
-    port: config.port,
-    setting: 'plugins.app-runtime.port'
-  })
   if (watch !== null) reloadOnSave(parts, watch, program)
-  ctx.contribute(httpHandlers, { listener: LISTENER, routes: programRoutes(endpoints, pool) }, `routes of ${file}`)
+  contributeProgram({ ctx, program, endpoints, pool, live })
+  runSchedule(ctx, program, pool)
+  if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))
+  if (config.open) {
+    const show = (): void => showInBrowser(`http://127.0.0.1:${config.port}/`)
+    await ctx.keep('shown in a browser', show, () => undefined)
+  }
+}
+
+/** Queries of the program by their names, for whoever wants their results anew after changes. */
+function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery {
+  return (name, query) =>
+    pool.ask(
+      endpoints.findIndex(each => each.kind === 'query' && each.name === name),
+      query
+    )
 }
 
 /** The database of the program. One of its own outlives a reload. */
@@ -121,7 +125,11 @@ function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatc
     }
     if (result.warnings !== '') log.warn(result.warnings.trimEnd())
     watch.saved = { text: saved, program: result.program }
-    await admin?.apply({ reload: [ctx.name] })
+    try {
+      await admin?.apply({ reload: [ctx.name] })
+    } finally {
+      watch.saved = null
+    }
     log.info(`${path} was reloaded in ${Math.round(performance.now() - started)} ms`)
   }
   const listener = (saved: string): void => {

@@ -1,0 +1,80 @@
+import { basename, dirname, resolve } from 'node:path'
+import { type HttpHandlerRoute, httpHandlers, httpListeners, httpUpgrades, type Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import type { LiveService } from '../live/live-service.ts'
+import type { Settings } from '../settings.ts'
+import { documentRoute } from './documents.ts'
+import type { Endpoint } from './endpoints.ts'
+import { programClient } from './program-client.ts'
+import { programOpenApi } from './program-openapi.ts'
+import type { ProgramPool } from './program-pool.ts'
+import { JSON_TYPE, programRoutes } from './program-routes.ts'
+import { contributeTools } from './program-tools.ts'
+
+/** The listener of the program's routes. */
+const LISTENER = 'app'
+
+export interface SurfaceParts {
+  readonly ctx: PluginContext<Settings>
+  readonly program: Program
+  readonly endpoints: readonly Endpoint[]
+  readonly pool: ProgramPool
+  readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
+}
+
+/** Contributes all that others see of a program: its listener with its routes, descriptions and files, and its tools. */
+export function contributeProgram({ ctx, program, endpoints, pool, live }: SurfaceParts): void {
+  const file = basename(program.path)
+  ctx.contribute(httpListeners, {
+    name: LISTENER,
+    host: '127.0.0.1',
+    port: ctx.config.port,
+    setting: 'plugins.app-runtime.port'
+  })
+  const plain = programRoutes(endpoints, pool)
+  const own = live === null ? plain : plain.map(route => live.watched(route))
+  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(program), documents(ctx, program)]
+  // What the program declares itself has precedence over what is made for it.
+  const taken = new Set(own.map(keyOf))
+  const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
+  ctx.contribute(httpHandlers, { listener: LISTENER, routes }, `routes of ${file}`)
+  if (live !== null) ctx.contribute(httpUpgrades, { listener: LISTENER, ...live.upgrade })
+  contributeTools(ctx, program, pool)
+}
+
+function keyOf({ method, path }: HttpHandlerRoute): string {
+  return `${method} ${path}`
+}
+
+/** What the program is, for tools and people. */
+function descriptionRoutes(program: Program): HttpHandlerRoute[] {
+  const document = once(() => JSON.stringify(programOpenApi(program, basename(program.path))))
+  const client = once(() => programClient(program))
+  return [
+    {
+      method: 'GET',
+      path: '/openapi.json',
+      summary: 'The OpenAPI description of the program',
+      handle: exchange => exchange.send(200, JSON_TYPE, document())
+    },
+    {
+      method: 'GET',
+      path: '/api/client.ts',
+      summary: 'A client of the program in TypeScript',
+      handle: exchange => exchange.send(200, 'text/plain; charset=utf-8', client())
+    }
+  ]
+}
+
+function once<A>(make: () => A): () => A {
+  let made: { readonly value: A } | null = null
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+function documents({ config, log }: SurfaceParts['ctx'], { path }: Program): HttpHandlerRoute {
+  const { ssr_dev_url: pages = null, public_directory } = config
+  return documentRoute({ folder: resolve(dirname(path), public_directory), pages, log })
+}

@@ -1,0 +1,63 @@
+import { type McpResource, type McpTool, mcpResources, mcpTools, type Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import { TypeNames } from '../wire/type-names.ts'
+import { TypeSchemas } from '../wire/type-schemas.ts'
+import { endpointsOf } from './endpoints.ts'
+import { objectSchema } from './program-openapi.ts'
+import type { ProgramPool } from './program-pool.ts'
+
+/** Contributes the functions with `@mcp.tool` and `@mcp.resource`. */
+export function contributeTools(ctx: Pick<PluginContext, 'contribute'>, program: Program, pool: ProgramPool): void {
+  const { module } = program
+  for (const [index, { kind, name }] of endpointsOf(module).entries()) {
+    if (kind === 'tool') ctx.contribute(mcpTools, toolOf(program, name, index, pool), `tool ${name}`)
+    else if (kind === 'resource')
+      ctx.contribute(mcpResources, resourceOf(program, name, index, pool), `resource ${name}`)
+  }
+}
+
+function toolOf({ module, defaults }: Program, name: string, index: number, pool: ProgramPool): McpTool {
+  const { description, func } = module.mcp_tools.find(each => each.func.name === name) as (typeof module.mcp_tools)[0]
+  const schemas = new TypeSchemas(new TypeNames(module), defaults)
+  const schema = objectSchema(func.params, schemas)
+  const input = schemas.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(schemas.definitions) }
+  return {
+    name,
+    description: describe(description, name),
+    input,
+    async call(args) {
+      const { status, body } = await pool.ask(index, JSON.stringify(args))
+      const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+      const answer = JSON.parse(body) as unknown
+      if (status === 200) return { content: [{ type: 'text', text: isText(answer) ? answer : body }] }
+      const { error } = answer as { readonly error?: unknown }
+      return { content: [{ type: 'text', text: text(error ?? answer) }], isError: true }
+    }
+  }
+}
+
+function resourceOf({ module }: Program, name: string, index: number, pool: ProgramPool): McpResource {
+  const found = module.mcp_resources.find(each => each.func.name === name) as (typeof module.mcp_resources)[0]
+  const { uri, description } = found
+  return {
+    uri,
+    name,
+    description: describe(description, name),
+    mimeType: 'text/plain',
+    async read() {
+      const { status, body } = await pool.ask(index, '')
+      const answer = JSON.parse(body) as unknown
+      if (status !== 200) throw new Error((answer as { readonly error: string }).error)
+      return { contents: [{ uri, mimeType: 'text/plain', text: isText(answer) ? answer : body }] }
+    }
+  }
+}
+
+function isText(answer: unknown): answer is string {
+  return typeof answer === 'string'
+}
+
+/** Programs may write `name: what it does`. */
+function describe(description: string, name: string): string {
+  return description.startsWith(`${name}:`) ? description.slice(name.length + 1).trim() : description
+}

@@ -1,0 +1,37 @@
+import type { Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import { durationOf } from '../interpreter/duration.ts'
+import { endpointsOf } from './endpoints.ts'
+import type { ProgramPool } from './program-pool.ts'
+
+/** What a timer of Node can wait. */
+const LONGEST_MS = 2 ** 31 - 1
+
+/**
+ * Calls functions with `@scheduled` at their interval, counted from the beginning of one call to that of the next. One that
+ * still runs is not called again meanwhile. Errors are in the log, where the pool puts them.
+ */
+export function runSchedule(
+  ctx: Pick<PluginContext, 'effect' | 'log'>,
+  { module }: Program,
+  pool: Pick<ProgramPool, 'call'>
+): void {
+  for (const [index, { kind, name }] of endpointsOf(module).entries()) {
+    if (kind !== 'scheduled') continue
+    const { schedule_interval = '' } = module.functions.find(each => each.name === name) ?? {}
+    const interval = Math.min(durationOf(schedule_interval), LONGEST_MS)
+    let isRunning = false
+    const timer = setInterval(() => {
+      if (isRunning) {
+        ctx.log.warn(`${name} is left out once: it still runs after ${schedule_interval}`)
+        return
+      }
+      isRunning = true
+      pool.call(index, '', (status, body) => {
+        isRunning = false
+        if (status !== 200) ctx.log.error(`${name}, which runs every ${schedule_interval}, failed: ${body}`)
+      })
+    }, interval)
+    ctx.effect(`${name} every ${schedule_interval}`, () => clearInterval(timer))
+  }
+}

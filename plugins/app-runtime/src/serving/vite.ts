@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PluginContext } from '@svc/plugin-sdk'
+
+export const VITE_PORT = 3001
+
+/** Runs the Vite of a built project, as long as programs are served; it outlives a reload of the plugin. */
+export async function runVite({ keep, log }: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
+  const script = join(folder, 'node_modules', 'vite', 'bin', 'vite.js')
+  if (!existsSync(script)) {
+    log.warn(`${folder} has no Vite to run`, { hint: 'svc build, then npm install in that folder' })
+    return
+  }
+  await keep(
+    `vite ${folder}`,
+    () => {
+      const args = [script, '--host', '127.0.0.1', '--port', String(VITE_PORT), '--strictPort']
+      const child = spawn(process.execPath, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
+      child.stderr.on('data', (chunk: Buffer) => log.warn(`vite: ${chunk.toString('utf8').trim()}`))
+      child.on('error', error => log.error('vite did not start', { error }))
+      child.on('exit', code => {
+        if (code !== null && code !== 0) log.error(`vite ended with ${code}`)
+      })
+      return child
+    },
+    child => void child.kill()
+  )
+}
