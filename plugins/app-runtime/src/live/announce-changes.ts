@@ -1,17 +1,12 @@
 import { once } from 'node:events'
-import { httpUpgrades } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { type LiveOptions, type LiveService, openLive } from './live-service.ts'
 
 /**
  * Announces the changes of a served program's tables until another program serves. Null where the program has no `.live`. The
- * caller contributes the routes; websockets are taken by `listener`.
+ * caller contributes the routes and the upgrade.
  */
-export function announceChanges(
-  ctx: PluginContext<unknown>,
-  listener: string,
-  options: Omit<LiveOptions, 'log'>
-): LiveService | null {
+export function announceChanges(ctx: PluginContext<unknown>, options: Omit<LiveOptions, 'log'>): LiveService | null {
   const live = openLive({ ...options, log: ctx.log })
   if (live === null) return null
   ctx.effect('streams of changes', () => live.close())
@@ -20,6 +15,5 @@ export function announceChanges(
     if (!signal.aborted) await once(signal, 'abort')
     live.close()
   })
-  ctx.contribute(httpUpgrades, { listener, ...live.upgrade })
   return live
 }
