@@ -1,4 +1,5 @@
 export * from './compiler/ir-document.ts'
+export * from './compiler/runtime-projection.ts'
 export * from './daemon/client.ts'
 export * from './daemon/errors.ts'
 export * from './daemon/ping.ts'

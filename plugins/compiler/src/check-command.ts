@@ -1,3 +1,4 @@
+import type { RuntimeProjection } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import type { CheckedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
@@ -25,7 +26,11 @@ export const checkCommand: CommandDescriptor = {
       default: false,
       description: 'Write the IR document of the one file to the standard output, and findings to the standard error.'
     }),
-    out: t.optional(t.string({ minLength: 1, description: 'File that takes the IR document instead.' }))
+    emit_projection: t.boolean({
+      default: false,
+      description: 'Write what the one file asks of those who run it, the runtime projection, in the same way.'
+    }),
+    out: t.optional(t.string({ minLength: 1, description: 'File that takes the document instead.' }))
   }),
   args: ['files'],
   aliases: { format: 'f' }
@@ -40,6 +45,7 @@ interface CheckInput {
   readonly script?: boolean
   readonly strict?: boolean
   readonly emit_ir?: boolean
+  readonly emit_projection?: boolean
   readonly out?: string
 }
 
@@ -47,34 +53,49 @@ interface CheckInput {
 export interface Checker {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean, strict: boolean): Promise<CheckedFile>
+  project(checked: CheckedFile): RuntimeProjection
 }
 
 /**
  * Exit codes: 0; 1 for files with errors or that cannot be read; 2 for options that do not fit each other. Findings as
- * JSON go to the standard output, unless that takes the IR document. There is none of a file with errors.
+ * JSON go to the standard output, unless that takes a document. There is none of a file with errors.
  */
 export function runCheck(checker: Checker): CommandHandler {
   return async (given, io) => {
     const input = given as unknown as CheckInput
-    const { files, output_format, script = false, strict = false, emit_ir = false, out } = input
+    const {
+      files,
+      output_format,
+      script = false,
+      strict = false,
+      emit_ir = false,
+      emit_projection = false,
+      out
+    } = input
     const { format = output_format ?? (io.json ? 'json' : 'text') } = input
     if (format !== (output_format ?? format))
       return misuse(io, '--format and --output-format differ; write one of them')
-    if (out !== undefined && !emit_ir) return misuse(io, '--out takes an IR document; write --emit-ir, too')
+    if (emit_ir && emit_projection)
+      return misuse(io, '--emit-ir and --emit-projection give one document each; write one')
+    const emits = emit_ir || emit_projection
+    if (out !== undefined && !emits) {
+      return misuse(io, '--out takes a document; write --emit-ir or --emit-projection, too')
+    }
     const sources = await readOrTell(() => checker.read(files), io)
     if (sources === null) return 1
     const [first] = sources
-    if (emit_ir && (first === undefined || sources.length > 1)) {
-      return misuse(io, `--emit-ir takes one file, found ${sources.length}`)
+    if (emits && (first === undefined || sources.length > 1)) {
+      return misuse(io, `--emit-${emit_ir ? 'ir' : 'projection'} takes one file, found ${sources.length}`)
     }
     const checked: CheckedFile[] = []
     for (const source of sources) checked.push(await checker.check(source, script, strict))
     if (format === 'json') {
-      const stream = emit_ir && out === undefined ? io.stderr : io.stdout
+      const stream = emits && out === undefined ? io.stderr : io.stdout
       stream.write(`${JSON.stringify(findings(checked), null, 2)}\n`)
     } else printText(checked, format, io)
     if (countOf(checked, 'error') > 0) return 1
-    const written = emit_ir ? await readOrTell(() => emitIr(checked, out, io), io) : true
+    const document = emit_ir ? irText : (of: CheckedFile) => `${JSON.stringify(checker.project(of), null, 2)}\n`
+    const written = emits ? await readOrTell(() => emit(checked, document, out, io), io) : true
     return written === null ? 1 : 0
   }
 }
@@ -84,11 +105,20 @@ function misuse(io: CommandIo, message: string): number {
   return 2
 }
 
-async function emitIr(checked: readonly CheckedFile[], out: string | undefined, io: CommandIo): Promise<true> {
+async function irText({ parsed, file }: CheckedFile): Promise<string> {
   // Most checks print no document, and do without the validator.
   const { irDocument, printIr } = await import('./ir/document.ts')
-  for (const { file, parsed } of checked) {
-    const text = printIr(irDocument(parsed.module, file.text, new Date()))
+  return printIr(irDocument(parsed.module, file.text, new Date()))
+}
+
+async function emit(
+  checked: readonly CheckedFile[],
+  document: (checked: CheckedFile) => string | Promise<string>,
+  out: string | undefined,
+  io: CommandIo
+): Promise<true> {
+  for (const each of checked) {
+    const text = await document(each)
     if (out === undefined) io.stdout.write(text)
     else await writeWhole(out, text)
   }

@@ -3,6 +3,7 @@ import { readOrTell, showsColour } from './check-command.ts'
 import type { FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
+import { compilerErrors } from './errors.ts'
 import type { SourceFile } from './source-file.ts'
 import { writeWhole } from './write-whole.ts'
 
@@ -20,6 +21,8 @@ export const formatCommand: CommandDescriptor = {
 export interface Formatter {
   read(paths: readonly string[]): Promise<SourceFile[]>
   format(file: SourceFile): Promise<FormattedFile>
+  /** How often a file is formatted anew that changed meanwhile. */
+  retries(): number
 }
 
 interface Outcome {
@@ -43,14 +46,31 @@ export function runFormat(formatter: Formatter): CommandHandler {
 
 async function formatAll(formatter: Formatter, files: readonly string[], check: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
-  for (const file of await formatter.read(files)) {
+  for (const file of await formatter.read(files)) outcomes.push(await formatOne(formatter, file, check))
+  return outcomes
+}
+
+/** A file that somebody else saved meanwhile is formatted as it is then, and never put back. */
+async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<Outcome> {
+  const { path } = given
+  for (let file = given, left = formatter.retries(); ; left--) {
     const formatted = await formatter.format(file)
     const { text } = formatted
     const changed = text !== null && text !== file.text
-    if (changed && !check) await writeWhole(file.path, text)
-    outcomes.push({ path: file.path, changed, formatted })
+    if (!changed || check) return { path, changed, formatted }
+    const [now] = await formatter.read([path])
+    if (now?.text === file.text) {
+      await writeWhole(path, text)
+      return { path, changed, formatted }
+    }
+    if (now === undefined || left === 0) {
+      throw compilerErrors.create('CMP_FILE_CHANGED', `${path} changed while it was being formatted`, {
+        hint: 'nothing was written; run the command again when nothing else writes the file',
+        at: { file: path }
+      })
+    }
+    file = now
   }
-  return outcomes
 }
 
 function jsonOf({ path, changed, formatted }: Outcome): object {

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { type IrDocument, irDocumentSchema } from '@svc/contracts'
+import { type IrDocument, irDocumentSchema, type RuntimeProjection, runtimeProjectionSchema } from '@svc/contracts'
 import { type Call, defineOperation, type ErrorsOf, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import type { CheckedFile, FormattedFile } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
@@ -90,6 +90,23 @@ export const irOperation = defineOperation({
   expose: { http: { method: 'POST', path: '/api/compiler/ir' }, mcp: { name: 'svc_compiler_ir' }, rpc: true }
 })
 
+export const projectionOperation = defineOperation({
+  id: 'compiler.projection',
+  summary: 'Gives what a text or a file of the project without errors asks of those who run it',
+  input: t.object({
+    ...source,
+    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+  }),
+  output: runtimeProjectionSchema,
+  errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID },
+  effect: 'read',
+  expose: {
+    http: { method: 'POST', path: '/api/compiler/projection' },
+    mcp: { name: 'svc_compiler_projection' },
+    rpc: true
+  }
+})
+
 export function checkHandler(
   projectRoot: string,
   check: (file: SourceFile, script: boolean, strict: boolean) => Promise<CheckedFile>
@@ -125,19 +142,36 @@ export function irHandler(
   check: (file: SourceFile, script: boolean) => Promise<CheckedFile>
 ): Handler<typeof irOperation> {
   return async (input, call) => {
-    const file = await sourceOf(projectRoot, input, call)
-    const { parsed, diagnostics } = await check(file, input.script)
-    const errors = diagnostics.filter(({ severity }) => severity === 'error')
-    const [first] = errors
-    if (first !== undefined) {
-      const findings = errors.map(each => diagnosticJson(each, file))
-      const place = `${first.message} (line ${file.position(first.span.start).line})`
-      return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${place}`, { diagnostics: findings })
-    }
+    const source = await sourceOf(projectRoot, input, call)
+    const { parsed, file } = withoutErrors(await check(source, input.script), call)
     const { irDocument, printIr } = await import('./ir/document.ts')
     // Ints of more than 53 bits are numbers in JSON, and no value that an operation can answer with.
     return JSON.parse(printIr(irDocument(parsed.module, file.text, new Date()))) as IrDocument
   }
+}
+
+export function projectionHandler(
+  projectRoot: string,
+  check: (file: SourceFile, script: boolean) => Promise<CheckedFile>,
+  project: (checked: CheckedFile) => RuntimeProjection
+): Handler<typeof projectionOperation> {
+  return async (input, call) => {
+    const file = await sourceOf(projectRoot, input, call)
+    return project(withoutErrors(await check(file, input.script), call))
+  }
+}
+
+function withoutErrors(
+  checked: CheckedFile,
+  call: Pick<Call<ErrorsOf<typeof projectionOperation>>, 'fail'>
+): CheckedFile {
+  const { file } = checked
+  const errors = checked.diagnostics.filter(({ severity }) => severity === 'error')
+  const [first] = errors
+  if (first === undefined) return checked
+  const findings = errors.map(each => diagnosticJson(each, file))
+  const place = `${first.message} (line ${file.position(first.span.start).line})`
+  return call.fail('CMP_SOURCE_INVALID', `${file.path} has errors: ${place}`, { diagnostics: findings })
 }
 
 async function sourceOf(

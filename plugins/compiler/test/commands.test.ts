@@ -8,16 +8,23 @@ import t, { type Test } from 'tap'
 import { runCheck } from '../src/check-command.ts'
 import { checkFile, formatFile } from '../src/compile.ts'
 import { runFormat } from '../src/format-command.ts'
+import { lower } from '../src/hir/lower.ts'
 import compiler from '../src/plugin.ts'
+import { runtimeProjection } from '../src/projection/runtime-projection.ts'
 import type { SourceFile } from '../src/source-file.ts'
 import { readSources } from '../src/source-files.ts'
 
 const options = { allowComponentFunctions: false, suppressHookLints: false }
 const check = runCheck({
   read: paths => readSources(paths, false),
-  check: async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script })
+  check: async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script }),
+  project: ({ parsed, file }) => runtimeProjection(lower(parsed.module, file.text), null)
 })
-const fmt = runFormat({ read: paths => readSources(paths, false), format: async file => formatFile(file) })
+const fmt = runFormat({
+  read: paths => readSources(paths, false),
+  format: async file => formatFile(file),
+  retries: () => 3
+})
 
 async function run(command: CommandHandler, input: Record<string, unknown>, json = false) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
@@ -179,4 +186,39 @@ t.test('a log file that cannot be written is told, and keeps nobody from working
   const kernel = await testPlugin(compiler, { settings: { log_file: join(folder, 'file', 'inside') } })
   t.teardown(() => kernel.close())
   t.match(await kernel.callById('compiler.check', { source: GOOD }), { ok: true })
+})
+
+t.test('a file that is saved while it is being formatted is formatted as it is then', async t => {
+  const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
+  let saves = 2
+  const format = runFormat({
+    read: paths => readSources(paths, false),
+    retries: () => 3,
+    async format(file) {
+      if (saves-- > 0) writeFileSync(path, `// ${saves}\n${UGLY}`)
+      return formatFile(file)
+    }
+  })
+  t.match(await run(format, { files: [path] }), { code: 0, out: `formatted ${path}\n` })
+  t.equal(readFileSync(path, 'utf8'), `// 0\n${GOOD}`)
+})
+
+t.test('a file that is saved again and again is left as it is', async t => {
+  const path = join(t.testdir({ 'a.vox': UGLY }), 'a.vox')
+  for (const retries of [0, 3]) {
+    let saves = 0
+    const format = runFormat({
+      read: paths => readSources(paths, false),
+      retries: () => retries,
+      async format(file) {
+        writeFileSync(path, `// ${retries}, ${++saves}\n${UGLY}`)
+        return formatFile(file)
+      }
+    })
+    const { code, err } = await run(format, { files: [path] })
+    t.equal(code, 1)
+    t.match(err, 'changed while it was being formatted')
+    t.equal(saves, retries + 1)
+    t.equal(readFileSync(path, 'utf8'), `// ${retries}, ${saves}\n${UGLY}`)
+  }
 })

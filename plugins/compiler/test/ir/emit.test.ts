@@ -6,13 +6,16 @@ import { testPlugin } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { runCheck } from '../../src/check-command.ts'
 import { checkFile } from '../../src/compile.ts'
+import { lower } from '../../src/hir/lower.ts'
 import compiler from '../../src/plugin.ts'
+import { runtimeProjection } from '../../src/projection/runtime-projection.ts'
 import { readSources } from '../../src/source-files.ts'
 
 const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
 const check = runCheck({
   read: paths => readSources(paths, false),
-  check: async file => checkFile(file, options)
+  check: async file => checkFile(file, options),
+  project: ({ parsed, file }) => runtimeProjection(lower(parsed.module, file.text), null)
 })
 
 async function run(input: Record<string, unknown>, json = false) {

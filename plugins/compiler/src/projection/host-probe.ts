@@ -1,0 +1,17 @@
+import { availableParallelism, hostname } from 'node:os'
+import type { RuntimeProjection } from '@svc/contracts'
+
+export type HostProbe = NonNullable<RuntimeProjection['host_capability_probe']>
+
+/** Processors as other toolchains name them. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64', ia32: 'x86' }
+
+/** The machine that this process runs on. */
+export function hostProbe(env: Readonly<Record<string, string | undefined>> = process.env): HostProbe {
+  const name = env.HOSTNAME || env.COMPUTERNAME || hostname()
+  return {
+    cpu_cores: availableParallelism(),
+    arch: ARCHITECTURES[process.arch] ?? process.arch,
+    ...(name === '' ? {} : { hostname: name })
+  }
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { runtimeProjectionSchema } from '@svc/contracts'
+import { testPlugin } from '@svc/plugin-sdk/testing'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { runCheck } from '../src/check-command.ts'
+import { checkFile } from '../src/compile.ts'
+import { lower } from '../src/hir/lower.ts'
+import compiler from '../src/plugin.ts'
+import { hostProbe } from '../src/projection/host-probe.ts'
+import { runtimeProjection } from '../src/projection/runtime-projection.ts'
+import { readSources } from '../src/source-files.ts'
+import { parse } from '../src/syntax/parse.ts'
+
+const TABLES = '@table type Note { text: str } @table type Ad { text: str }\n'
+
+function projectionOf(body: string) {
+  const source = `${TABLES}fn f() { ${body} }`
+  const projection = runtimeProjection(lower(parse(source).module, source), null)
+  const valid = new Ajv2020({ strict: false }).compile(runtimeProjectionSchema)
+  t.ok(valid(JSON.parse(JSON.stringify(projection))), JSON.stringify(valid.errors))
+  return projection
+}
+
+t.test('operations that ask for rows alone are left out', t => {
+  t.same(projectionOf('db.Note.all()\n db.Note.insert({ text: "a" })\n db.Note.count()'), {
+    schema_version: 1,
+    db_planning_policies: []
+  })
+  t.end()
+})
+
+t.test('the others are there once, by table, operation and what they ask for', t => {
+  const projection = projectionOf(
+    'db.Note.filter({ text: "a" }).sync()\n db.Note.all().live("b")\n db.Note.all().live("a")\n' +
+      '{ { db.Note.all().live("a").limit(3) } }\n db.Ad.where({ text: "x" }).using("fts")\n db.Note.all().sync()'
+  )
+  const none = { requires_sync: false, emits_change_log: false }
+  t.same(projection, {
+    schema_version: 1,
+    db_planning_policies: [
+      { table: 'Ad', op: 'filter_record', ...none, retrieval_mode: 'fts' },
+      { table: 'Note', op: 'all', requires_sync: false, emits_change_log: true, live_topic: 'a' },
+      { table: 'Note', op: 'all', requires_sync: false, emits_change_log: true, live_topic: 'b' },
+      { table: 'Note', op: 'all', requires_sync: true, emits_change_log: false },
+      { table: 'Note', op: 'filter_record', requires_sync: true, emits_change_log: false }
+    ]
+  })
+  t.end()
+})
+
+t.test('searches by meaning ask for a GPU, and scopes for a label', t => {
+  const projection = projectionOf(
+    'db.Note.all().using("vector")\n db.Ad.all().using("hybrid").scope("team")\n db.Note.all().scope("a")'
+  )
+  t.same(projection.module_task_capability_hints, {
+    prefer_gpu_compute: true,
+    labels: [
+      'vox:db_retrieval:hybrid',
+      'vox:db_retrieval:vector',
+      'vox:orchestration_scope:a',
+      'vox:orchestration_scope:team'
+    ]
+  })
+  t.same(projectionOf('db.Note.all().scope("a")').module_task_capability_hints, {
+    labels: ['vox:orchestration_scope:a']
+  })
+  t.end()
+})
+
+t.test('the machine is told by what it says of itself', t => {
+  const probe = hostProbe({ HOSTNAME: 'box' })
+  t.ok(probe.cpu_cores >= 1)
+  t.match(probe, { arch: /^[a-z0-9_]+$/, hostname: 'box' })
+  t.equal(hostProbe({ COMPUTERNAME: 'pc' }).hostname, 'pc')
+  t.equal(hostProbe({}).hostname, hostname())
+  t.end()
+})
+
+t.test('svc check prints it, or writes it to a file', async t => {
+  const folder = t.testdir({ 'a.vox': `${TABLES}fn f() { db.Note.all().sync() }`, 'bad.vox': 'fn f() { g() }' })
+  const check = runCheck({
+    read: paths => readSources(paths, false),
+    check: async file => checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false }),
+    project: ({ parsed, file }) => runtimeProjection(lower(parsed.module, file.text), null)
+  })
+  const run = async (input: Record<string, unknown>) => {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()]
+    const code = await check(input, { stdin, stdout, stderr, json: false, signal: new AbortController().signal })
+    stdout.end()
+    stderr.end()
+    return { code, out: await text(stdout), err: await text(stderr) }
+  }
+  const files = [join(folder, 'a.vox')]
+  const printed = await run({ files, emit_projection: true })
+  t.equal(printed.code, 0)
+  t.match(JSON.parse(printed.out), { schema_version: 1, db_planning_policies: [{ table: 'Note', op: 'all' }] })
+  const out = join(folder, 'out.json')
+  t.match(await run({ files, emit_projection: true, out }), { code: 0, out: '' })
+  t.equal(readFileSync(out, 'utf8'), printed.out)
+  t.match(await run({ files: [join(folder, 'bad.vox')], emit_projection: true }), { code: 1, out: '' })
+  t.match(await run({ files, emit_projection: true, emit_ir: true }), { code: 2, err: /one document each/ })
+  t.match(await run({ files, out }), { code: 2, err: /--emit-ir or --emit-projection/ })
+  t.match(await run({ files: [folder], emit_projection: true }), { code: 2, err: /one file, found 2/ })
+})
+
+t.test('the operation tells about the machine where that is switched on', async t => {
+  const source = `${TABLES}fn f() { db.Note.all().sync() }`
+  for (const on of [false, true]) {
+    const plugin = await testPlugin(compiler, { settings: { projection_include_host_probe: on } })
+    t.teardown(() => plugin.close())
+    const projection = (await plugin.callById('compiler.projection', { source })) as object
+    t.equal('host_capability_probe' in projection, on)
+    await t.rejects(plugin.callById('compiler.projection', { source: 'fn f() { g() }' }), {
+      code: 'CMP_SOURCE_INVALID'
+    })
+  }
+})
