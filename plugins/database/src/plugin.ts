@@ -2,6 +2,8 @@ import { dirname } from 'node:path'
 import { databaseStore, kernelAdmin, readiness } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { contributeCodex } from './codex/contribute.ts'
+import { codexOperations } from './codex/operations.ts'
 import { dataDirectory } from './data-directory.ts'
 import { journeySteps, journeyStepsHandler } from './journey-steps.ts'
 import {
@@ -22,7 +24,7 @@ export default definePlugin({
   config: settings,
   optional: { admin: kernelAdmin },
   provides: [databaseStore],
-  operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps],
+  operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
   async activate(ctx, { admin }) {
     const config: Settings = ctx.config
@@ -62,6 +64,7 @@ export default definePlugin({
     ctx.implement(databaseStatus, statusHandler(operations))
     ctx.implement(databaseBackup, backupHandler(operations))
     ctx.implement(databaseRestore, restoreHandler(operations))
+    contributeCodex(ctx, store)
     ctx.implement(journeySteps, journeyStepsHandler(store))
     return () => store.close()
   }

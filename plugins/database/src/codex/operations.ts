@@ -1,0 +1,129 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { pluginErrors } from '../errors.ts'
+
+const { DBP_CODEX_REFUSED, DBP_CODEX_UNKNOWN } = pluginErrors.specs
+const name = (description: string) => t.string({ minLength: 1, maxLength: 256, description })
+const id = (description: string) => t.integer({ minimum: 1, description })
+const json = (description: string) => t.optional(t.unknown({ description: `${description} Any JSON.` }))
+
+/** Routes of the primary-database API under `/api/codex`, each an operation. */
+export const codexQuery = defineOperation({
+  id: 'codex.query',
+  summary: 'Read the latest snapshot of a named query',
+  input: t.object({ name: name('Name of the query.') }),
+  output: t.object({ name: t.string(), snapshot: t.unknown(), updated_at: t.string() }),
+  errors: { DBP_CODEX_UNKNOWN },
+  effect: 'read',
+  expose: { http: { method: 'GET', path: '/api/codex/query/:name' }, rpc: true }
+})
+
+export const codexMutate = defineOperation({
+  id: 'codex.mutate',
+  summary: 'Write a change to the log of a topic',
+  input: t.object({
+    name: name('Topic of the change.'),
+    change_kind: name('What happened, for example insert.'),
+    entity_kind: t.optional(t.nullable(t.string({ description: 'Kind of what has changed.' }))),
+    entity_id: t.optional(t.nullable(t.string({ description: 'Which one has changed.' }))),
+    payload: json('What it has become.')
+  }),
+  output: t.object({ id: t.integer({ description: 'Number of the change; later ones have larger numbers.' }) }),
+  expose: { http: { method: 'POST', path: '/api/codex/mutate/:name' }, rpc: true }
+})
+
+export const searchStatus = defineOperation({
+  id: 'search.status',
+  summary: 'Count documents, their chunks and the jobs that index them',
+  input: t.object({}),
+  output: t.object({
+    search_documents: t.integer(),
+    search_document_chunks: t.integer(),
+    search_indexing_jobs: t.integer()
+  }),
+  effect: 'read',
+  expose: { http: { method: 'GET', path: '/api/search/status' }, rpc: true }
+})
+
+export const codexResearchSession = defineOperation({
+  id: 'codex.research_session',
+  summary: 'Keep a research session; one with the same key is brought up to date',
+  input: t.object({
+    session_key: name('Name of the session, unique within its repository.'),
+    title: t.optional(t.nullable(t.string())),
+    status: t.optional(t.nullable(t.string({ description: 'Default of a new session: open.' }))),
+    repository_id: t.optional(t.nullable(t.string({ description: 'Default: no repository.' }))),
+    config_json: json('How it is led.'),
+    summary_json: json('What came of it.')
+  }),
+  output: t.object({ id: t.integer(), session_key: t.string(), repository_id: t.nullable(t.string()) }),
+  expose: { http: { method: 'POST', path: '/api/codex/research-session' }, rpc: true }
+})
+
+export const codexConversationVersion = defineOperation({
+  id: 'codex.conversation_version',
+  summary: 'Keep a version of a conversation',
+  input: t.object({
+    id: id('Conversation.'),
+    version_index: t.integer({ minimum: 0, description: 'Number of the version, unique in its conversation.' }),
+    label: t.optional(t.nullable(t.string())),
+    snapshot_json: json('What the conversation was.')
+  }),
+  output: t.object({
+    id: t.integer(),
+    conversation_id: t.integer(),
+    version_index: t.integer(),
+    label: t.nullable(t.string()),
+    snapshot_json: t.unknown(),
+    created_at: t.string()
+  }),
+  errors: { DBP_CODEX_REFUSED, DBP_CODEX_UNKNOWN },
+  expose: { http: { method: 'POST', path: '/api/codex/conversations/:id/versions' }, rpc: true }
+})
+
+export const codexConversationEdge = defineOperation({
+  id: 'codex.conversation_edge',
+  summary: 'Say how two conversations belong together',
+  input: t.object({
+    from_conversation_id: id('Conversation that it leads from.'),
+    to_conversation_id: id('Conversation that it leads to.'),
+    edge_kind: t.string({ minLength: 1, default: 'related' }),
+    weight: t.number({ default: 1 }),
+    metadata_json: json('What else is known of it.')
+  }),
+  output: t.object({ id: t.integer() }),
+  errors: { DBP_CODEX_REFUSED },
+  expose: { http: { method: 'POST', path: '/api/codex/conversation-edges' }, rpc: true }
+})
+
+export const codexTopicEvolution = defineOperation({
+  id: 'codex.topic_evolution',
+  summary: 'Write down what became of a topic',
+  input: t.object({
+    id: id('Topic.'),
+    event_kind: name('What happened, for example renamed.'),
+    prior_label: t.optional(t.nullable(t.string())),
+    new_label: t.optional(t.nullable(t.string())),
+    detail_json: json('What else is known of it.')
+  }),
+  output: t.object({
+    id: t.integer(),
+    topic_id: t.integer(),
+    event_kind: t.string(),
+    prior_label: t.nullable(t.string()),
+    new_label: t.nullable(t.string()),
+    detail_json: t.unknown(),
+    created_at: t.string()
+  }),
+  errors: { DBP_CODEX_REFUSED },
+  expose: { http: { method: 'POST', path: '/api/codex/topics/:id/evolution-events' }, rpc: true }
+})
+
+export const codexOperations = [
+  codexQuery,
+  codexMutate,
+  searchStatus,
+  codexResearchSession,
+  codexConversationVersion,
+  codexConversationEdge,
+  codexTopicEvolution
+] as const
