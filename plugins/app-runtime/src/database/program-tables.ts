@@ -15,7 +15,7 @@ export class ProgramTables {
 
   constructor(program: Program, evaluate: NonNullable<WireOptions['evaluate']>) {
     this.#shapes = shapesOf(program, evaluate)
-    this.results = this.#shapes.size === 0 ? NO_RESULTS : resultOperations(program)
+    this.results = resultOperations(program)
   }
 
   /** By the name of the declaration. */
@@ -23,8 +23,6 @@ export class ProgramTables {
     return this.#shapes.get(table)
   }
 }
-
-const NO_RESULTS: ResultOperations = { results: new Set(), unwrapped: new Set(), transparent: new Set() }
 
 function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate']>): Map<string, TableShape> {
   const { module, defaults, indexes } = program

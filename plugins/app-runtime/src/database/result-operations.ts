@@ -1,4 +1,4 @@
-import type { HirDbTableOp, HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
+import type { HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
 
 /** Where a program takes what the database answers for a Result. Nodes are known by their identity. */
 export interface ResultOperations {
@@ -106,13 +106,14 @@ class ResultSearch implements ResultOperations {
 
   #try(node: { readonly target: HirExpression }, returned: Returned): void {
     if (returned !== 'other') this.#take(node.target)
-    else if ('DbTableOp' in node.target) this.transparent.add(node)
+    else if (operationIn(node.target) !== null) this.transparent.add(node)
     else if ('Ident' in node.target) this.#raising.set(node.target.Ident, node)
   }
 
   /** An expression whose Result is wanted, which may be that of what it ends with. */
   #take(node: HirExpression): void {
-    if ('DbTableOp' in node) this.results.add(node.DbTableOp)
+    const operation = operationIn(node)
+    if (operation !== null) this.results.add(operation)
     else if ('Ident' in node) this.#taken.add(node.Ident)
     else if ('Block' in node) this.#takeLast(node.Block[0])
     else if ('If' in node) {
@@ -128,7 +129,7 @@ class ResultSearch implements ResultOperations {
 
   /** A variable that was given what an operation answers, and the statements behind it. */
   #variable(statement: unknown, block: readonly unknown[], index: number): void {
-    const bound = operationOf(statement)
+    const bound = boundOperation(statement)
     if (bound === null || this.results.has(bound.operation)) return
     const names: Name[] = []
     usesOf(bound.name, block.slice(index + 1), names)
@@ -144,11 +145,22 @@ class ResultSearch implements ResultOperations {
 
 type Lambda = Extract<HirExpression, { readonly Lambda: unknown }>
 
-function operationOf(statement: unknown): { readonly name: string; readonly operation: HirDbTableOp } | null {
+/** `db.query(…)`. */
+export function isRawCall([object, method]: readonly [HirExpression, string, ...unknown[]]): boolean {
+  return method === 'query' && 'Ident' in object && object.Ident[0] === 'db'
+}
+
+/** What an expression is known by, if it asks the database. */
+function operationIn(node: HirExpression): object | null {
+  if ('DbTableOp' in node) return node.DbTableOp
+  return 'MethodCall' in node && isRawCall(node.MethodCall) ? node.MethodCall : null
+}
+
+function boundOperation(statement: unknown): { readonly name: string; readonly operation: object } | null {
   if (typeof statement !== 'object' || statement === null || !('Let' in statement)) return null
   const { pattern, value, mutable } = (statement as Extract<HirStatement, { readonly Let: unknown }>).Let
-  if (mutable || !('Ident' in pattern) || !('DbTableOp' in value)) return null
-  return { name: pattern.Ident[0], operation: value.DbTableOp }
+  const operation = operationIn(value)
+  return mutable || !('Ident' in pattern) || operation === null ? null : { name: pattern.Ident[0], operation }
 }
 
 function returnedBy(type: HirType | null): Returned {

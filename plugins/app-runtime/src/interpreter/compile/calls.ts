@@ -6,7 +6,6 @@ import { callNative, type Native } from '../native.ts'
 import { typeName } from '../type-name.ts'
 import { Callable, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
-import { compileRawQuery } from './database.ts'
 import { type FunctionUnit, invoke } from './functions.ts'
 import { pathOf, rootOf } from './paths.ts'
 
@@ -165,9 +164,6 @@ export function compileMethodCall(
   [object, method, args, { start: at }]: readonly [HirExpression, string, readonly HirArgument[], HirSpan]
 ): Eval {
   const path = pathOf(object)
-  if (path === 'db' && method === 'query' && body.scope.lookup('db') === undefined) {
-    return compileRawQuery(body, args, at)
-  }
   if (path !== null && body.names.isHost(body, rootOf(path))) {
     const name = `${path}.${method}`
     const host = body.names.native(name)

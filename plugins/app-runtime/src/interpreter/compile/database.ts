@@ -2,6 +2,7 @@ import type { HirArgument, HirDbTableOp, HirExpression, SqlParameter } from '@sv
 import { isDatabaseFailure } from '../../database/database-failure.ts'
 import type { ProgramDatabase } from '../../database/program-database.ts'
 import { rawQuery } from '../../database/raw-sql.ts'
+import { isRawCall } from '../../database/result-operations.ts'
 import {
   columnsOf,
   deleteOperation,
@@ -28,7 +29,11 @@ export function compileDatabaseOperation(body: BodyCompiler, operation: HirDbTab
   const { table, op, span } = operation
   const shape = body.names.tables.shape(table)
   if (shape === undefined) return unsupported(`${op} on ${table}, which is not declared,`, span.start)
-  const run = told(shape, span.start, compileForm(body, shape, operation))
+  return asTaken(body, operation, told(shape, span.start, compileForm(body, shape, operation)))
+}
+
+/** As Ok and Error, where the program takes it for a Result. */
+function asTaken(body: BodyCompiler, operation: object, run: Eval): Eval {
   if (!body.names.tables.results.results.has(operation)) return run
   return frame => {
     try {
@@ -57,17 +62,25 @@ function compileForm(body: BodyCompiler, shape: TableShape, operation: HirDbTabl
   }
 }
 
-/** `db.query(sql, parameters)`. */
-export function compileRawQuery(body: BodyCompiler, args: readonly HirArgument[], at: number): Eval {
+type MethodCall = Extract<HirExpression, { readonly MethodCall: unknown }>['MethodCall']
+
+/** Whether a call is `db.query(sql, parameters)`. */
+export function isRawQuery(body: BodyCompiler, call: MethodCall): boolean {
+  return isRawCall(call) && body.scope.lookup('db') === undefined
+}
+
+export function compileRawQuery(body: BodyCompiler, call: MethodCall): Eval {
+  const [, , args, { start: at }] = call
   const [sql, parameters] = args.map(({ value }) => body.value(value))
   const { machine } = body
   if (sql === undefined || args.length > 2) {
     return () => fail('RUN_ARGUMENTS', 'db.query takes SQL and a list of parameters', at)
   }
-  return told(null, at, frame => {
+  const run: Eval = frame => {
     machine.charge(STATEMENT_STEPS)
     return rawQuery(databaseOf(machine, at), sql(frame), parameters?.(frame) ?? null)
-  })
+  }
+  return asTaken(body, call, told(null, at, run))
 }
 
 /** The value of a variable that holds what an operation gave as a Result. */

@@ -8,7 +8,7 @@ import { compileBinary } from './binary.ts'
 import { type BodyCompiler, constant, type Forms, readLocal, unsupported } from './body-compiler.ts'
 import { compileCall, compileMethodCall, compilePipe } from './calls.ts'
 import { compileIf, compileMatch, compileTry, sequence } from './control.ts'
-import { compileDatabaseOperation, unwrapped } from './database.ts'
+import { compileDatabaseOperation, compileRawQuery, isRawQuery, unwrapped } from './database.ts'
 import { compileSideEffect, compileWith } from './durable.ts'
 import { compileLambda } from './functions.ts'
 import { compileFor, compileForEach } from './loops.ts'
@@ -44,7 +44,10 @@ function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
   if ('Ident' in expression) return compileName(body, expression.Ident)
   if ('Binary' in expression) return compileBinary(body, expression.Binary)
   if ('Call' in expression) return compileCall(body, expression.Call)
-  if ('MethodCall' in expression) return compileMethodCall(body, expression.MethodCall)
+  if ('MethodCall' in expression) {
+    const { MethodCall: call } = expression
+    return isRawQuery(body, call) ? compileRawQuery(body, call) : compileMethodCall(body, call)
+  }
   if ('FieldAccess' in expression) return compileField(body, expression)
   if ('Index' in expression) return compileIndex(body, expression.Index)
   if ('StringLit' in expression) return constant(expression.StringLit[0])
