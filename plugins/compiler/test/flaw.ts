@@ -2,6 +2,9 @@ import { check } from '../src/check/check.ts'
 import { hasErrors } from '../src/compile.ts'
 import type { Diagnostic } from '../src/diagnostics/diagnostic.ts'
 import { format } from '../src/format/format.ts'
+import { expressionTypes } from '../src/symbols/expression-types.ts'
+import { indexSymbols } from '../src/symbols/index-symbols.ts'
+import type { SymbolIndex } from '../src/symbols/symbol-index.ts'
 import { parse } from '../src/syntax/parse.ts'
 import { sameSyntax } from '../src/syntax/same-syntax.ts'
 import { walk } from '../src/syntax/walk.ts'
@@ -19,12 +22,28 @@ export function flaw(source: string, script: boolean): string | null {
     return true
   })
   if (crooked !== null) return `the place of a ${crooked} lies outside`
+  const astrayWord = wordAstray(indexSymbols(parsed.module, expressionTypes(parsed.module)), source)
+  if (astrayWord !== null) return astrayWord
   if (hasErrors(parsed.diagnostics)) return null
   const text = format(parsed)
   const again = parse(text, { script })
   if (!sameSyntax(parsed.module.items, again.module.items)) return `formatted it means something else:\n${text}`
   if (parsed.tokens.comments.length !== again.tokens.comments.length) return `a comment is lost:\n${text}`
   return format(again) === text ? null : `formatted again it is another text:\n${text}`
+}
+
+/** What is wrong with what words stand for: each that stands for something is its name. */
+function wordAstray({ occurrences }: SymbolIndex, source: string): string | null {
+  let end = 0
+  for (const { start, end: next, symbol, form } of occurrences) {
+    const text = source.slice(start, next)
+    if (start < end) return `the word "${text}" overlaps another one`
+    if (form !== 'string' && text.replace(/^["']|["']$/g, '') !== symbol.name && !text.startsWith('attr_')) {
+      return `the word "${text}" is taken for "${symbol.name}"`
+    }
+    end = next
+  }
+  return null
 }
 
 function misplaced(diagnostics: readonly Diagnostic[], { length }: string): Diagnostic | undefined {
