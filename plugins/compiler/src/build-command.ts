@@ -105,9 +105,10 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
     layout: layoutOf(settings),
     express: settings.express,
     tokens: await tokensBeside(source.path),
-    outDir: relative(resolve(out), join(resolve(dirname(source.path)), 'public'))
-      .split(sep)
-      .join('/')
+    sourceFolder:
+      relative(resolve(out), resolve(dirname(source.path)))
+        .split(sep)
+        .join('/') || '.'
   }
   const project = emitProject(web, builder.components(web), options)
   const findings = [...checked.diagnostics, ...project.diagnostics]

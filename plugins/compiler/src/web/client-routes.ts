@@ -4,7 +4,7 @@ import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'
 import { answerOf, isOptional } from './endpoints.ts'
 import { isOption, TypeImports } from './typescript-types.ts'
-import { componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
+import { componentModule, componentsOf, itemsOf, type Property, type WebModule } from './web-module.ts'
 
 /** A page of the browser, with all that it names found. */
 export interface ClientRoute {
@@ -60,12 +60,10 @@ class RouteReader {
   readonly diagnostics: Diagnostic[] = []
   readonly #web: WebModule
   readonly #components: ReadonlyMap<string, readonly Property[]>
-  readonly #imported: ReadonlySet<string>
 
   constructor(web: WebModule) {
     this.#web = web
     this.#components = componentsOf(web.module)
-    this.#imported = new Set(web.hir.imports.map(({ item }) => item))
   }
 
   route(entry: RouteEntry, base: string): ClientRoute {
@@ -98,7 +96,7 @@ class RouteReader {
   #component(name: Name): readonly Property[] | null {
     const known = this.#components.get(name.text)
     if (known !== undefined) return known
-    if (!this.#imported.has(name.text)) {
+    if (componentModule(this.#web.module, name.text) === null) {
       const names = [...this.#components.keys()]
       const message = `no component is called \`${name.text}\``
       const suggestions =

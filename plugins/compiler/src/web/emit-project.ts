@@ -11,18 +11,20 @@ import { libraryFiles } from './files/library.ts'
 import { mobileFiles } from './files/mobile.ts'
 import { openApiFile } from './files/openapi.ts'
 import { queryHooksFile } from './files/query-hooks.ts'
+import { reactImportFiles } from './files/react-imports.ts'
 import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
 import { schemaFile } from './files/schema.ts'
 import { stateMachinesFile } from './files/state-machines.ts'
 import { tokensFile } from './files/tokens.ts'
 import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
+import { v0Files } from './files/v0.ts'
 import { zodSchemasFile } from './files/zod-schemas.ts'
 import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldFacts } from './scaffold/facts.ts'
 import { spaScaffold } from './scaffold/spa.ts'
 import { startScaffold } from './scaffold/start.ts'
-import { componentsOf, type WebModule } from './web-module.ts'
+import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {
   /** `library` makes a package for other projects in place of an application. */
@@ -32,8 +34,8 @@ export interface ProjectOptions {
   readonly express: boolean
   /** Text of `vox.tokens.json` beside the program; null without that file. */
   readonly tokens: { readonly path: string; readonly text: string } | null
-  /** Folder that Vite builds into, from the folder of the build. */
-  readonly outDir: string
+  /** Folder of the program, from the folder of the build. */
+  readonly sourceFolder: string
 }
 
 /** Components as modules of TypeScript, and what keeps some from being one. */
@@ -67,6 +69,8 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     machines.file,
     isApp && options.express ? expressServerFile(web) : null,
     ...components.files,
+    ...v0Files(web, options.sourceFolder),
+    ...reactImportFiles(web, options.sourceFolder),
     ...mobileFiles(web)
   ].filter(file => file !== null)
   const types = typesFile(web, modules.some(usesResult))
@@ -78,7 +82,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     options.tokens === null ? null : tokensFile(options.tokens.text, options.tokens.path),
     ...dockerfiles(web)
   ].filter(file => file !== null)
-  const exported = exportedComponents(web, components)
+  const exported = exportedComponents(web, files)
   const library = isApp ? [] : [routesJsonFile(routes), ...libraryFiles(web, files, exported)]
   return {
     files: [...files, ...library].sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -92,17 +96,18 @@ function usesResult({ text }: EmittedFile): boolean {
 }
 
 /** Components that have a module of their name. */
-function exportedComponents(web: WebModule, { files }: EmittedComponents): ReadonlyMap<string, string> {
+function exportedComponents(web: WebModule, files: readonly EmittedFile[]): ReadonlyMap<string, string> {
   const paths = new Set(files.map(({ path }) => path))
-  const names = [...componentsOf(web.module).keys()].filter(name => paths.has(`${name}.tsx`))
-  return new Map(names.map(name => [name, `${name}.tsx`]))
+  const names = [...componentsOf(web.module).keys()]
+  const modules = names.map(name => [name, `${(componentModule(web.module, name) ?? '').slice(2)}.tsx`] as const)
+  return new Map(modules.filter(([, path]) => paths.has(path)))
 }
 
 function scaffoldFiles(
   web: WebModule,
   files: readonly EmittedFile[],
   routes: ClientRoutes | null,
-  { layout, outDir }: ProjectOptions
+  { layout, sourceFolder }: ProjectOptions
 ): EmittedFile[] {
   const has = (path: string): boolean => files.some(file => file.path === path)
   const pages = [...componentsOf(web.module)].filter(([name, properties]) => {
@@ -122,7 +127,9 @@ function scaffoldFiles(
     hasTokens: has('vox-tokens.css'),
     hasExpress: has('server.ts'),
     page: page?.[0] ?? null,
-    outDir,
+    outDir: `${sourceFolder}/public`,
+    hasIslands: has('vox-islands-mount.ts'),
+    islands: itemsOf(web.module, 'Island').map(({ name }) => name.text),
     imported: new Set(imported)
   }
   return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]

@@ -5,6 +5,7 @@ import { lower } from '../hir/lower.ts'
 import { lowerType } from '../hir/lower-types.ts'
 import type { SourceFile } from '../source-file.ts'
 import type { Component, Declaration, Field, Module, Param } from '../syntax/ast.ts'
+import { isComponent } from './typescript/program.ts'
 import { TypeScriptTypes } from './typescript-types.ts'
 
 /** A module without errors as the files of a build are made from it. */
@@ -39,7 +40,7 @@ export function componentsOf(module: Module): ReadonlyMap<string, readonly Prope
         found.set(item.name.text, item.params.map(ofParam))
         break
       case 'Function':
-        if (item.role === 'component' || item.role === 'loading') found.set(item.name.text, item.params.map(ofParam))
+        if (isComponent(item)) found.set(item.name.text, item.params.map(ofParam))
         break
       case 'Island':
       case 'V0':
@@ -50,6 +51,16 @@ export function componentsOf(module: Module): ReadonlyMap<string, readonly Prope
     }
   }
   return found
+}
+
+/** What a module imports a component from; null for what is no component. */
+export function componentModule(module: Module, name: string): string | null {
+  const imported = itemsOf(module, 'Import')
+    .flatMap(({ items }) => items)
+    .find(item => item.kind === 'ReactImport' && item.name.text === name)
+  if (imported?.kind === 'ReactImport') return imported.source.value
+  if (!componentsOf(module).has(name)) return null
+  return itemsOf(module, 'Form').some(form => form.name.text === name) ? './forms' : `./${name}`
 }
 
 /** A property of a component. */

@@ -6,9 +6,7 @@ import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
 import { type Builder, type BuildSettings, runBuild } from '../../src/build-command.ts'
 import { checkFile } from '../../src/compile.ts'
 import { readSources } from '../../src/source-files.ts'
-import type { EmittedComponents } from '../../src/web/emit-project.ts'
-import { TypeImports } from '../../src/web/typescript-types.ts'
-import { componentsOf, itemsOf, type WebModule } from '../../src/web/web-module.ts'
+import { type WebGenerationSettings, webGeneration } from '../../src/web/components/web-generation.ts'
 
 const options = { allowComponentFunctions: false, suppressHookLints: false, script: false }
 
@@ -20,33 +18,24 @@ const SETTINGS: BuildSettings = {
   v0ApiUrl: undefined
 }
 
+const WEB_IR: WebGenerationSettings = {
+  webir_validate: true,
+  webir_emit_reactive_views: true,
+  webir_reactive_trace: false,
+  island_mount_v2: false
+}
+
 export function builder(settings: Partial<BuildSettings> = {}): Builder {
   return {
     read: paths => readSources(paths, false),
     check: async file => checkFile(file, options),
     settings: () => ({ ...SETTINGS, ...settings }),
-    components: namedComponents,
-    webIr: () => '{}\n'
+    ...webGeneration(
+      () => ({ ...WEB_IR, ...settings }),
+      () => {},
+      () => {}
+    )
   }
-}
-
-/** Components that show their name: what stands around them is built here. */
-function namedComponents({ module, types }: WebModule): EmittedComponents {
-  const islands = new Set(itemsOf(module, 'Island').map(({ name }) => name.text))
-  const components = [...componentsOf(module)].filter(([name]) => !islands.has(name))
-  const files = components.map(([name, properties]) => {
-    const imports = new TypeImports()
-    const members = properties.map(property => {
-      return `readonly ${property.name}${property.isOptional ? '?' : ''}: ${types.print(property.type, imports)}`
-    })
-    const lines = imports
-      .lines()
-      .map(line => `${line}\n`)
-      .join('')
-    const head = `export function ${name}(_props: { ${members.join('; ')} })`
-    return { path: `${name}.tsx`, text: `${lines}${head} {\n  return <p>${name}</p>\n}\n` }
-  })
-  return { files, diagnostics: [] }
 }
 
 export interface Ran {
@@ -83,7 +72,7 @@ export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(files.sort().map(path => [path, readFileSync(join(folder, path), 'utf8')]))
 }
 
-const ROOT = new URL('../../../..', import.meta.url).pathname
+export const ROOT = new URL('../../../..', import.meta.url).pathname
 const OWN = new URL('../../node_modules', import.meta.url).pathname
 
 /** Packages of this repository as if `npm install` had put them into a folder. */

@@ -83,7 +83,7 @@ t.test('what is not answered with a value is an ApiError with its status and cod
   await t.rejects(b(), { name: 'ApiError', message: 'no room', status: 500, code: 'FULL' })
   t.equal(changes, 0, 'what failed changed nothing')
   await t.rejects(a(), { message: '/api/query/a answered with 502', status: 502, code: null, body: '<html>' })
-  await t.rejects(a(), { status: 200 })
+  await t.rejects(a(), { message: '/api/query/a answered with 200', status: 200 })
   await t.rejects(a(), { status: 404, message: '/api/query/a answered with 404' })
   voxClient.baseUrl = 'http://127.0.0.1:1'
   const failed = await a().catch((error: unknown) => error)
@@ -263,7 +263,7 @@ t.test('the contract and the OpenAPI document name every route', async t => {
   })
   t.same(
     contract.client_routes.routes[1].children.map(({ path }: { path: string }) => path),
-    ['/notes/:id', '/notes/search']
+    ['/notes/:id', '/notes/search', '/notes/plot']
   )
   t.same(contract.islands, [
     {

@@ -5,7 +5,7 @@ import { isOptional } from '../endpoints.ts'
 import { header } from '../header.ts'
 import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
-import type { WebModule } from '../web-module.ts'
+import { componentModule, type WebModule } from '../web-module.ts'
 
 const TYPES = `/** Texts of the path and of what follows \`?\`, by name. */
 export type RouteParams = Readonly<Record<string, string | undefined>>
@@ -27,7 +27,7 @@ export interface VoxRoute {
 
 /** `routes.manifest.ts`: the pages with their components, loaders and what is shown in their place. */
 export function routesManifestFile(web: WebModule, found: ClientRoutes): EmittedFile {
-  const printer = new ManifestPrinter()
+  const printer = new ManifestPrinter(web.module)
   const routes = found.routes.map(route => `${printer.route(route, '  ')}\n`).join('')
   const body = [
     `export const routes: readonly VoxRoute[] = [\n${routes.replace(/,?\n$/, '\n')}]\n`,
@@ -66,7 +66,10 @@ export function routeJson(route: ClientRoute): object {
 class ManifestPrinter {
   readonly imports = new TypeImports()
 
-  constructor() {
+  readonly #module: WebModule['module']
+
+  constructor(module: WebModule['module']) {
+    this.#module = module
     this.imports.use('react', 'ReactNode')
   }
 
@@ -117,7 +120,8 @@ class ManifestPrinter {
 
   #create(component: string, props: string): string {
     this.imports.value('react', 'createElement')
-    return `createElement(${this.imports.value(`./${component}`, component)}${props})`
+    const module = componentModule(this.#module, component) ?? `./${component}`
+    return `createElement(${this.imports.value(module, component)}${props})`
   }
 
   #textProperty({ name, type, isOptional: mayMiss }: RouteProperty): string {

@@ -7,6 +7,10 @@ export interface ScaffoldFacts {
   readonly hasHooks: boolean
   readonly hasTokens: boolean
   readonly hasExpress: boolean
+  /** Whether there is `vox-islands-mount.ts`. */
+  readonly hasIslands: boolean
+  /** Names of the islands. */
+  readonly islands: readonly string[]
   /** Component that is shown where a program has no routes; null for one without a component that needs nothing. */
   readonly page: string | null
   /** Folder that Vite builds into, from the folder of the build. */

@@ -5,8 +5,9 @@ import type { ScaffoldFacts } from './facts.ts'
 export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
   return [
     { path: 'index.html', text: indexHtml(facts.title) },
-    { path: 'app/main.tsx', text: MAIN },
+    { path: 'app/main.tsx', text: mainText(facts.hasIslands) },
     { path: 'app/App.tsx', text: appText(facts) },
+    ...(facts.hasIslands ? [{ path: 'app/islands.tsx', text: islandsText(facts.islands) }] : []),
     { path: 'vite.config.ts', text: viteConfig(facts.outDir) }
   ]
 }
@@ -17,6 +18,7 @@ function indexHtml(title: string): string {
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <link rel="icon" href="data:," />
     <title>${title}</title>
   </head>
   <body>
@@ -27,11 +29,14 @@ function indexHtml(title: string): string {
 `
 }
 
-const MAIN = `import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
+function mainText(hasIslands: boolean): string {
+  const imports = hasIslands ? "\nimport { mountIslands } from '../vox-islands-mount'" : ''
+  const islands = hasIslands ? "import { islands } from './islands'\n" : ''
+  return `import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'${imports}
 import { App } from './App'
 import './globals.css'
-
+${islands}
 const element = document.getElementById('root')
 if (element === null) throw new Error('index.html has no element with the id root')
 createRoot(element).render(
@@ -39,7 +44,19 @@ createRoot(element).render(
     <App />
   </StrictMode>
 )
+${hasIslands ? 'mountIslands(islands)\n' : ''}`
+}
+
+function islandsText(islands: readonly string[]): string {
+  const entries = islands.map(name => `  ${name}: props => <pre>${name} {JSON.stringify(props)}</pre>`)
+  return `import type { IslandComponents } from '../vox-islands-mount'
+
+/** The component that each island is: put your own here. */
+export const islands: IslandComponents = {
+${entries.join(',\n')}
+}
 `
+}
 
 function viteConfig(outDir: string): string {
   return `import react from '@vitejs/plugin-react'
