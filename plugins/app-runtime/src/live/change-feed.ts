@@ -4,6 +4,8 @@ import { type Change, ChangeLog } from './change-log.ts'
 
 /** Milliseconds between two looks while somebody listens; changes that are known of are looked for at once. */
 const LOOK_MS = 50
+/** The same for a database that is elsewhere, where each look is a request. */
+const REMOTE_LOOK_MS = 1_000
 /** Milliseconds to the next look after one that failed. */
 const RETRY_MS = 1_000
 const PAGE = 1_000
@@ -25,6 +27,7 @@ export interface Listener {
 /** Announces the changes of one database to all who listen, without a gap. */
 export class ChangeFeed {
   readonly #log: ChangeLog
+  readonly #lookMs: number
   readonly #onFailure: (error: unknown) => void
   readonly #listeners = new Set<Listener>()
   /** Those who are still told of older changes. */
@@ -36,8 +39,9 @@ export class ChangeFeed {
   #isNudged = false
   #isClosed = false
 
-  constructor(store: Pick<DatabaseStore, 'query'>, onFailure: (error: unknown) => void) {
+  constructor(store: Pick<DatabaseStore, 'query' | 'mode'>, onFailure: (error: unknown) => void) {
     this.#log = new ChangeLog(store)
+    this.#lookMs = store.mode === 'remote' ? REMOTE_LOOK_MS : LOOK_MS
     this.#onFailure = onFailure
   }
 
@@ -163,7 +167,7 @@ export class ChangeFeed {
     try {
       const newest = await this.#log.newest()
       if (this.#position === null) this.#position = newest
-      if (newest === this.#position) return LOOK_MS
+      if (newest === this.#position) return this.#lookMs
       if (newest < this.#position) {
         this.#lose(newest)
         return 0

@@ -11,7 +11,7 @@ const BEAT_MS = 15_000
 
 export interface LiveOptions {
   /** The database of the program, with its tables in it. */
-  readonly store: Pick<DatabaseStore, 'query'>
+  readonly store: Pick<DatabaseStore, 'query' | 'mode'>
   readonly program: Program
   readonly ask: AskQuery
   readonly log: Logger
