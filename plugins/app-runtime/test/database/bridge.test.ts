@@ -1,0 +1,141 @@
+import type { DatabaseStore } from '@svc/contracts'
+import t, { type Test } from 'tap'
+import { openMemory } from '../../../database/src/store/local-store.ts'
+import type { DatabaseAccess } from '../../src/database/access.ts'
+import { migrateSchema } from '../../src/schema/migrate.ts'
+import type { TestResult } from '../../src/testing/run-tests.ts'
+import type { Job } from '../../src/worker/job.ts'
+import { type Ending, runInThread } from '../../src/worker/run-in-thread.ts'
+import { LIMITS, programFrom } from '../run-program.ts'
+
+const ACCESS: DatabaseAccess = { thread: null, location: ':memory:', capabilities: { fts: false, vector: false } }
+
+const PROGRAM = `
+@table
+type Item { name: str  size: int }
+fn add(name: str) to int { db.Item.insert({ name: name, size: len(name) }) }
+`
+
+interface Ran {
+  readonly ending: Ending
+  readonly lines: readonly string[]
+  readonly tests: readonly TestResult[]
+  readonly failures: readonly unknown[]
+}
+
+/** Runs a program in a thread that has to ask this one for everything. */
+async function ran(
+  text: string,
+  store: DatabaseStore,
+  work: Job['work'] = { kind: 'run' },
+  milliseconds = 20_000
+): Promise<Ran> {
+  const lines: string[] = []
+  const tests: TestResult[] = []
+  const failures: unknown[] = []
+  const ending = await runInThread(
+    {
+      program: programFrom(text),
+      limits: { ...LIMITS, steps: 1e12, milliseconds },
+      capabilities: [],
+      seed: null,
+      args: [],
+      work,
+      database: ACCESS
+    },
+    {
+      print: line => void lines.push(line),
+      report: message => void (message.kind === 'test' && tests.push(message.result)),
+      failed: error => failures.push(error)
+    },
+    new AbortController().signal,
+    async () => store
+  )
+  return { ending, lines, tests, failures }
+}
+
+async function memory(t: Test, text: string): Promise<DatabaseStore> {
+  const store = await openMemory()
+  t.teardown(() => store.close())
+  await migrateSchema(store, programFrom(text), { projectRoot: import.meta.dirname })
+  return store
+}
+
+t.test('a program uses a database of the main thread', async t => {
+  const text = `${PROGRAM}fn main() {
+    print(add("a"), add("bc"), db.Item.count())
+    db.Item.update(1, { name: "A" })
+    print(db.Item.where({ size: { gt: 0 } }).order_by("name", "desc"))
+    print(db.Item.get(9), db.query("SELECT max(size) AS most FROM item"))
+    match db.query("SELECT missing") { Ok(_) => print("?"), Error(why) => print(why) }
+}`
+  const store = await memory(t, text)
+  const { ending, lines } = await ran(text, store)
+  t.same(ending, { ok: true, outcome: { refused: null, exit: null } })
+  t.same(lines, [
+    '1 2 2',
+    '[{_id: 2, name: bc, size: 2}, {_id: 1, name: A, size: 1}]',
+    'None [{most: 2}]',
+    'the database: no such column: missing (line 1, column 8 of the statement)'
+  ])
+  t.same((await store.query('SELECT name FROM item ORDER BY _id')).rows, [['A'], ['bc']])
+})
+
+t.test('what a test does is undone before the next one', async t => {
+  const text = `${PROGRAM}
+@test
+fn first() { assert(add("a") is 1) }
+@test
+fn second() {
+    assert(db.Item.count() is 0)
+    assert(add("b") is 1)
+    panic("enough")
+}
+@test
+fn third() { assert(db.Item.all() is []) }`
+  const store = await openMemory()
+  t.teardown(() => store.close())
+  const names = ['first', 'second', 'third']
+  const { tests, failures } = await ran(text, store, { kind: 'test', names, iterations: 1, seed: 1 })
+  t.same(
+    tests.map(({ name, ok, failure }) => [name, ok, failure?.code]),
+    [
+      ['first', true, undefined],
+      ['second', false, 'RUN_PANIC'],
+      ['third', true, undefined]
+    ]
+  )
+  t.same(failures, [])
+  t.same((await store.query('SELECT count(*) FROM item')).rows, [[0]])
+})
+
+t.test('a thread that is ended in a transaction leaves nothing, and holds nobody up', async t => {
+  const text = `${PROGRAM}
+@test
+fn forever() { while true { add("x") } }`
+  const store = await openMemory()
+  t.teardown(() => store.close())
+  const { ending } = await ran(text, store, { kind: 'test', names: ['forever'], iterations: 1, seed: 1 }, 300)
+  t.equal(ending.ok || ending.failure.code === 'RUN_TIME_LIMIT', true)
+  t.same((await store.query('SELECT count(*) FROM item')).rows, [[0]])
+  await store.execute("INSERT INTO item (name, size) VALUES ('y', 1)")
+  t.same((await store.query('SELECT name FROM item')).rows, [['y']])
+})
+
+t.test('writers take turns with those of the main thread', async t => {
+  const text = `${PROGRAM}fn main() {
+    let mut i = 0
+    while i < 50 {
+        add("x")
+        i += 1
+    }
+}`
+  const store = await memory(t, text)
+  const running = ran(text, store)
+  for (let i = 0; i < 50; i++) await store.execute("INSERT INTO item (name, size) VALUES ('y', 1)")
+  t.equal((await running).ending.ok, true)
+  t.same((await store.query('SELECT name, count(*) FROM item GROUP BY name')).rows, [
+    ['x', 50],
+    ['y', 50]
+  ])
+})
