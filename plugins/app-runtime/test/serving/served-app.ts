@@ -1,0 +1,52 @@
+import type { Test } from 'tap'
+import { makeProject, type Served, serve } from '../../../../test/e2e/served-project.ts'
+
+export interface App extends Served {
+  /** Of the program. */
+  readonly app: string
+  get(path: string): Promise<Answer>
+  post(path: string, body: unknown): Promise<Answer>
+}
+
+export interface Answer {
+  readonly status: number
+  /** JSON, or the text where it is none. */
+  readonly body: unknown
+}
+
+/** A program, served by a process of its own, with a database of the project. */
+export async function serveApp(
+  t: Test,
+  source: string,
+  settings: Readonly<Record<string, unknown>> = {},
+  folder = makeProject(t, { 'app.vox': source })
+): Promise<App> {
+  const set = { 'app-runtime.program': 'app.vox', 'app-runtime.port': 0, ...settings }
+  const argv = Object.entries(set).flatMap(([key, value]) => ['--set', `plugins.${key}=${JSON.stringify(value)}`])
+  const served = await serve(t, folder, ['--only', 'app-runtime,http,mcp', ...argv])
+  const line = await served.line(/app listens on (http:\/\/[^\s"]+)|"level":50/)
+  const app = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1]
+  if (app === undefined) throw new Error(line)
+  return {
+    ...served,
+    app,
+    get: path => ask(app + path),
+    post: (path, body) =>
+      ask(app + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+  }
+}
+
+export async function ask(url: string, init?: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init)
+  const text = await response.text()
+  try {
+    return { status: response.status, body: JSON.parse(text) }
+  } catch {
+    return { status: response.status, body: text }
+  }
+}
+
+/** The query of a call: each value as JSON. */
+export function args(values: Readonly<Record<string, unknown>>): string {
+  return `?${new URLSearchParams(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]))}`
+}
