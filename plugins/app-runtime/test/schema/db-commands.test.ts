@@ -94,7 +94,10 @@ t.test('a loss is made only when that is asked for, after a copy', async t => {
   t.equal((await execute(migrate, { file, 'dry-run': true })).code, 1)
   const refused = await execute(migrate, { file })
   t.equal(refused.code, 1)
-  t.match(refused.err, /^error\[RUN_SCHEMA_LOSSY\].*\n[\s\S]*hint: nothing was changed; svc db migrate app\.vox --force/)
+  t.match(
+    refused.err,
+    /^error\[RUN_SCHEMA_LOSSY\].*\n[\s\S]*hint: nothing was changed; svc db migrate app\.vox --force/
+  )
   t.match(JSON.parse((await execute(migrate, { file }, true)).err), { error: { code: 'RUN_SCHEMA_LOSSY' } })
   t.match(await execute(migrate, { file, rename: ['Note.body=text'], 'dry-run': true }), {
     code: 0,
