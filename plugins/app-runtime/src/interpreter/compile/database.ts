@@ -112,18 +112,19 @@ function compilePlain(body: BodyCompiler, { args, limit }: HirDbTableOp, operati
 
 type Entry = readonly [name: string, value: HirExpression]
 
-/** Columns of a record that is written out: as an object, a struct or named arguments; null for any other expression. */
-function writtenOut(args: readonly HirArgument[], place: number): readonly Entry[] | null {
+/** Columns of a row that is written out: as an object, a struct or named arguments; null for any other expression. */
+function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): readonly Entry[] | null {
   const named = args.flatMap(({ name, value }): Entry[] => (name === null ? [] : [[name, value]]))
   if (named.length > 0) return named
-  const record = args[place]?.value
+  const record = args[0]?.value
   if (record === undefined) return null
   if ('ObjectLit' in record) return record.ObjectLit[0]
-  return 'StructLit' in record ? record.StructLit.fields : null
+  // A struct of another name has defaults of its own.
+  return 'StructLit' in record && record.StructLit.name === table ? record.StructLit.fields : null
 }
 
 function compileInsert(body: BodyCompiler, shape: TableShape, { args }: HirDbTableOp): Eval {
-  const entries = writtenOut(args, 0)
+  const entries = writtenOut(shape, args)
   const fallbacks = shape.columns.map(({ fallback }) => (fallback ? body.names.expression(fallback) : null))
   if (entries !== null && new Set(entries.map(([name]) => name)).size === entries.length) {
     return compileInsertOf(body, shape, entries, fallbacks)
