@@ -66,8 +66,13 @@ export class MemoryWorkflowStore implements WorkflowStore {
   }
 
   history(runId: string): RunHistory {
-    const { completed, scheduled, attempts } = this.#runs.get(runId) ?? EMPTY
-    return { completed: new Map(completed), scheduled: new Map(scheduled), attempts: new Map(attempts) }
+    const run = this.#runs.get(runId)
+    return {
+      hasBegun: run !== undefined && run.journal.length > 0,
+      completed: new Map(run?.completed),
+      scheduled: new Map(run?.scheduled),
+      attempts: new Map(run?.attempts)
+    }
   }
 
   record(runId: string, owner: string, change: RunChange): void {
@@ -132,5 +137,3 @@ export class MemoryWorkflowStore implements WorkflowStore {
     return this.#runs.get(runId)?.journal ?? []
   }
 }
-
-const EMPTY: RunHistory = { completed: new Map(), scheduled: new Map(), attempts: new Map() }

@@ -119,7 +119,8 @@ export class SqlWorkflowStore implements WorkflowStore {
     for (const [id, attempt, status] of rows) {
       attempts.set(String(id), { attempt: Number(attempt), status: status === 'failed' ? 'failed' : 'started' })
     }
-    return { completed, scheduled, attempts }
+    const hasBegun = this.#connection.row('SELECT 1 FROM workflow_journal WHERE run_id = ? LIMIT 1', [runId]) !== null
+    return { hasBegun, completed, scheduled, attempts }
   }
 
   record(runId: string, owner: string, change: RunChange, now: number): void {

@@ -113,10 +113,9 @@ export class WorkflowRuntime {
       return fail('RUN_WORKFLOW_UNKNOWN', `the program has no workflow ${run.workflow}, which the run ${runId} is of`)
     }
     const history = workflows.history(runId)
-    const isFirst = history.attempts.size + history.completed.size + history.scheduled.size === 0
     const of = { runId, owner, workflow: run.workflow, history, tellsReplays: run.wasInterrupted || again }
     const execution = new WorkflowExecution(of, machine, this.#durable, this.#handle)
-    if (isFirst && !run.wasInterrupted) execution.begin(definition.plannedSteps)
+    if (!history.hasBegun) execution.begin(definition.plannedSteps)
     return this.#performed(execution, definition, run)
   }
 

@@ -34,6 +34,8 @@ export interface ClaimedRun extends RunRecord {
 
 /** What a run has done. */
 export interface RunHistory {
+  /** Whether its journal has anything. */
+  readonly hasBegun: boolean
   /** By the id of the step. */
   readonly completed: Map<string, StepRecord>
   /** When timers and attempts are due that were begun. */
