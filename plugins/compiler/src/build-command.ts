@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
@@ -8,7 +9,8 @@ import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { compilerErrors } from './errors.ts'
 import type { SourceFile } from './source-file.ts'
-import { type EmittedComponents, emitProject, type ProjectOptions } from './web/emit-project.ts'
+import type { EmittedComponents } from './web/components/emit-components.ts'
+import { emitProject, type ProjectOptions } from './web/emit-project.ts'
 import type { EmittedFile } from './web/emitted-file.ts'
 import { TOKENS_FILE } from './web/files/tokens.ts'
 import { readFolderList } from './web/folder-list.ts'
@@ -100,15 +102,14 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const checked = await builder.check(source, false)
   if (hasErrors(checked.diagnostics)) return { source, findings: checked.diagnostics, written: null }
   const web = webModule(checked.parsed.module, source)
+  const folder = resolve(dirname(source.path))
   const options: ProjectOptions = {
     mode,
     layout: layoutOf(settings),
     express: settings.express,
     tokens: await tokensBeside(source.path),
-    sourceFolder:
-      relative(resolve(out), resolve(dirname(source.path)))
-        .split(sep)
-        .join('/') || '.'
+    sourceFolder: relative(resolve(out), folder).split(sep).join('/') || '.',
+    placeOf: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
   }
   const project = emitProject(web, builder.components(web), options)
   const findings = [...checked.diagnostics, ...project.diagnostics]
@@ -118,6 +119,11 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const files = [...project.files.filter(({ path }) => !own.paths.has(path)), ...ir]
   const scaffold = input.scaffold === true || settings.scaffold ? project.scaffold : []
   return { source, findings, written: await writeFolder(out, files, [...scaffold, ...own.fetched]) }
+}
+
+/** Whether there is a module at a path, whatever its ending is. */
+function isModule(path: string): boolean {
+  return ['.tsx', '.ts', '.jsx', '.js'].some(ending => existsSync(path + ending))
 }
 
 function layoutOf({ tanstackStart, projectTanstackStart }: BuildSettings): ProjectOptions['layout'] {

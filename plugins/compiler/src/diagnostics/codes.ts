@@ -131,6 +131,7 @@ export const diagnosticCodes = {
     'A workflow calls something that gives something else each time.'
   ),
   'web.machine.missing_value': error('runtime_contract', 'A transition does not say what its new state holds.'),
+  'web.missing_module': warning('runtime_contract', 'A module of React that is imported is not there.'),
   'web.no_value_yet': error(
     'runtime_contract',
     'A component shows an answer of the server that has nothing to stand for it until it is there.'

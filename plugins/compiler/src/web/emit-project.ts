@@ -1,5 +1,6 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import { type ClientRoutes, clientRoutes } from './client-routes.ts'
+import type { EmittedComponents } from './components/emit-components.ts'
 import type { EmittedFile } from './emitted-file.ts'
 import { activitiesFile } from './files/activities.ts'
 import { appContractFile } from './files/app-contract.ts'
@@ -11,7 +12,7 @@ import { libraryFiles } from './files/library.ts'
 import { mobileFiles } from './files/mobile.ts'
 import { openApiFile } from './files/openapi.ts'
 import { queryHooksFile } from './files/query-hooks.ts'
-import { reactImportFiles } from './files/react-imports.ts'
+import { type ModulePlace, reactImportFiles } from './files/react-imports.ts'
 import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
 import { schemaFile } from './files/schema.ts'
 import { stateMachinesFile } from './files/state-machines.ts'
@@ -36,12 +37,8 @@ export interface ProjectOptions {
   readonly tokens: { readonly path: string; readonly text: string } | null
   /** Folder of the program, from the folder of the build. */
   readonly sourceFolder: string
-}
-
-/** Components as modules of TypeScript, and what keeps some from being one. */
-export interface EmittedComponents {
-  readonly files: readonly EmittedFile[]
-  readonly diagnostics: readonly Diagnostic[]
+  /** Finds a module of the user by its path without an ending. */
+  readonly placeOf: (path: string) => ModulePlace | null
 }
 
 export interface EmittedProject {
@@ -56,6 +53,7 @@ export interface EmittedProject {
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
+  const imported = reactImportFiles(web, options.sourceFolder, options.placeOf)
   const isApp = options.mode === 'app'
   const modules = [
     clientFile(web),
@@ -70,7 +68,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     isApp && options.express ? expressServerFile(web) : null,
     ...components.files,
     ...v0Files(web, options.sourceFolder),
-    ...reactImportFiles(web, options.sourceFolder),
+    ...imported.files,
     ...mobileFiles(web)
   ].filter(file => file !== null)
   const types = typesFile(web, modules.some(usesResult))
@@ -87,7 +85,12 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
   return {
     files: [...files, ...library].sort((a, b) => (a.path < b.path ? -1 : 1)),
     scaffold: isApp ? scaffoldFiles(web, files, routes, options) : [],
-    diagnostics: sortDiagnostics([...diagnostics, ...machines.diagnostics, ...components.diagnostics])
+    diagnostics: sortDiagnostics([
+      ...diagnostics,
+      ...machines.diagnostics,
+      ...imported.diagnostics,
+      ...components.diagnostics
+    ])
   }
 }
 

@@ -202,6 +202,20 @@ t.test('pages name what there is, or the build says what is missing', async t =>
   t.match((await built(t, holds)).err, 'error[web.machine.missing_value]')
 })
 
+t.test('modules of React beside the program are passed on to the build', async t => {
+  const source =
+    'import react Chart from "./ui/chart"\nimport react Dot from "./ui/chart"\ncomponent P() { view: <Chart /> }\n'
+  const there = { ui: { 'chart.tsx': 'export function Chart() {\n  return null\n}\nexport const Dot = Chart\n' } }
+  const { files, err } = await built(t, source, there as never)
+  t.match(files['ui/chart.ts'], "\nexport { Chart, Dot } from '../../ui/chart'\n")
+  t.match(files['P.tsx'], "import { Chart } from './ui/chart'")
+  t.notMatch(err, 'warning')
+  const missing = await built(t, source)
+  t.equal(missing.code, 0)
+  t.match(missing.err, 'warning[web.missing_module]')
+  t.notOk(missing.files['ui/chart.ts'])
+})
+
 const V0 = '@v0 "abc" Card { title: str }\n'
 
 t.test('components from v0 are fetched once, from where the setting says', async t => {
