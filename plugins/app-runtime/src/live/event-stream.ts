@@ -16,6 +16,12 @@ export class EventStream {
   constructor(exchange: HttpExchange, onEnd: () => void) {
     const response = exchange.stream()
     this.#response = response
+    if (response.destroyed) {
+      // The client went away before there was anything to tell it.
+      this.#isOver = true
+      queueMicrotask(onEnd)
+      return
+    }
     response.once('close', () => {
       this.#isOver = true
       onEnd()

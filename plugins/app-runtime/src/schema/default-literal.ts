@@ -1,4 +1,4 @@
-import type { HirExpression } from '@svc/contracts'
+import type { HirExpression, HirModule, HirVariant } from '@svc/contracts'
 import type { ColumnType } from './column-type.ts'
 import { textLiteral } from './names.ts'
 
@@ -6,7 +6,11 @@ import { textLiteral } from './names.ts'
  * The default of a column as SQL; null where it has none, where it is NULL, and where it is known only when the program
  * runs.
  */
-export function defaultLiteral(value: HirExpression | undefined, { kind }: ColumnType): string | null {
+export function defaultLiteral(
+  value: HirExpression | undefined,
+  { kind }: ColumnType,
+  module: Pick<HirModule, 'types'>
+): string | null {
   if (value === undefined) return null
   const plain = withoutSome(value)
   switch (kind) {
@@ -23,7 +27,7 @@ export function defaultLiteral(value: HirExpression | undefined, { kind }: Colum
     case 'dec':
       return decimalNumber(plain)
     case 'json': {
-      const document = jsonText(plain)
+      const document = new DocumentText(module).of(plain)
       return document === null ? null : storable(document)
     }
     case 'vector':
@@ -69,20 +73,53 @@ function decimalNumber(value: HirExpression): string | null {
   return digits === null ? null : textLiteral(digits)
 }
 
-/** Lists and records of what is written out. */
-function jsonText(value: HirExpression): string | null {
-  if ('StringLit' in value) return JSON.stringify(value.StringLit[0])
-  if ('BoolLit' in value) return String(value.BoolLit[0])
-  if ('ListLit' in value) {
-    const items = value.ListLit[0].map(jsonText)
-    return items.includes(null) ? null : `[${items.join(',')}]`
+/** Documents of what is written out, as the values of the program are stored. */
+class DocumentText {
+  readonly #variants: ReadonlyMap<string, HirVariant>
+
+  constructor({ types }: Pick<HirModule, 'types'>) {
+    this.#variants = new Map(types.flatMap(({ variants }) => variants.map(variant => [variant.name, variant])))
   }
-  if ('ObjectLit' in value) {
-    const entries = value.ObjectLit[0].map(([key, item]) => {
-      const text = jsonText(item)
+
+  of(value: HirExpression): string | null {
+    if ('StringLit' in value) return JSON.stringify(value.StringLit[0])
+    if ('BoolLit' in value) return String(value.BoolLit[0])
+    if ('DecimalLit' in value) return JSON.stringify(value.DecimalLit[0])
+    if ('Ident' in value) return this.#variant(value.Ident[0], [])
+    if ('Call' in value) {
+      const [callee, args] = value.Call
+      return 'Ident' in callee && args.every(({ name }) => name === null)
+        ? this.#variant(
+            callee.Ident[0],
+            args.map(argument => argument.value)
+          )
+        : null
+    }
+    if ('ListLit' in value) {
+      const items = value.ListLit[0].map(item => this.of(item))
+      return items.includes(null) ? null : `[${items.join(',')}]`
+    }
+    if ('ObjectLit' in value) return this.#record(value.ObjectLit[0])
+    if ('StructLit' in value) return this.#record(value.StructLit.fields)
+    return signed(value, plain => {
+      if ('IntLit' in plain) return String(plain.IntLit[0])
+      return 'FloatLit' in plain ? JSON.stringify(plain.FloatLit[0]) : null
+    })
+  }
+
+  #record(entries: readonly (readonly [key: string, value: HirExpression])[]): string | null {
+    const texts = entries.map(([key, item]) => {
+      const text = this.of(item)
       return text === null ? null : `${JSON.stringify(key)}:${text}`
     })
-    return entries.includes(null) ? null : `{${entries.join(',')}}`
+    return texts.includes(null) ? null : `{${texts.join(',')}}`
   }
-  return wholeNumber(value) ?? realNumber(value)
+
+  #variant(name: string, args: readonly HirExpression[]): string | null {
+    const variant = this.#variants.get(name)
+    if (variant === undefined || variant.fields.length !== args.length) return null
+    const fields = this.#record(variant.fields.map(([field], at) => [field, args[at] as HirExpression]))
+    if (fields === null) return null
+    return fields === '{}' ? `{"_tag":${JSON.stringify(name)}}` : `{"_tag":${JSON.stringify(name)},${fields.slice(1)}`
+  }
 }

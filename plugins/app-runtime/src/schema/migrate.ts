@@ -74,12 +74,16 @@ export async function migrateSchema(
   return { plan, copy, notes }
 }
 
-/** Statements that make the tables of a program in a database that has nothing, such as that of a test. */
+/**
+ * Statements that make the tables of a program in a database that has nothing, such as that of a test. Throws
+ * `RUN_SCHEMA_REFUSED`.
+ */
 export function freshSchema(
   program: Program,
   capabilities: { readonly fts: boolean; readonly vector: boolean }
 ): string[] {
-  const { tables, isLive } = desiredSchema(program, capabilities)
+  const { tables, isLive, problems } = desiredSchema(program, capabilities)
+  if (problems.length > 0) throw runErrors.create('RUN_SCHEMA_REFUSED', `${program.path}: ${problems.join('; ')}`)
   return [...(isLive ? changesStatements : []), ...tables.flatMap(createdStatements)]
 }
 

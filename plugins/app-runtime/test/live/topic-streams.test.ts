@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CHANGES_TABLE } from '../../src/schema/triggers.ts'
@@ -180,4 +181,34 @@ t.test('a client that reads slowly misses nothing, and holds nobody up', async t
   busy.close()
   t.equal(await readAll(lazy), WRITES)
   lazy.close()
+})
+
+t.test('nobody is left when clients have gone, also those that went before they were told anything', async t => {
+  const { world, store } = await openLiveWorld()
+  t.teardown(() => world.close())
+  let looks = 0
+  const query = store.query.bind(store)
+  store.query = async (...given) => {
+    looks += 1
+    // Slow enough for a client to go in the meantime.
+    await sleep(20)
+    return query(...given)
+  }
+  const urls = ['/api/live/notes', '/api/live/query/notes?min=0']
+  for (const url of urls) {
+    const quick = connect(world.port(), '127.0.0.1', () =>
+      quick.write(`GET ${url} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+    )
+    await sleep(10)
+    quick.destroy()
+  }
+  const clients = await Promise.all(urls.map(url => listen(world.url(url))))
+  for (const client of clients) {
+    await next(client)
+    client.close()
+  }
+  await sleep(300)
+  looks = 0
+  await sleep(200)
+  t.equal(looks, 0, 'the database is left alone')
 })

@@ -77,6 +77,28 @@ t.test('defaults that are written out are the defaults of columns', async t => {
   t.same((await apply(store, source)).plan.statements, [], 'and are known again')
 })
 
+t.test('defaults of documents are what the program would store', async t => {
+  const store = await openStore()
+  const source = `type Point { x: float y: int }
+type Mood = | Good | Bad(why: str, n: int)
+@table type D { a: List[float] = [1.0, -2.5] b: Mood = Good c: Mood = Bad("it's", 2) d: Point = Point { x: 1.5, y: -1 } e: Map[str, dec] = { k: 1.50dec } f: List[Mood] = [Good] g: str = "" h: List[int] = [len("a")] }`
+  await apply(store, source.replace('h: List[int] = [len("a")]', ''))
+  await store.execute('INSERT INTO d DEFAULT VALUES')
+  t.same(
+    (await rowsOf(store, 'SELECT a, b, c, d, e, f FROM d'))[0]?.map(text => JSON.parse(String(text))),
+    [
+      [1, -2.5],
+      { _tag: 'Good' },
+      { _tag: 'Bad', why: "it's", n: 2 },
+      { x: 1.5, y: -1 },
+      { k: '1.50' },
+      [{ _tag: 'Good' }]
+    ]
+  )
+  const { code } = await refusal(apply(store, source))
+  t.equal(code, 'RUN_SCHEMA_REFUSED', 'what is known only when the program runs is none')
+})
+
 t.test('words of SQL are names like any other', async t => {
   const store = await openStore()
   const source = '@table type Order { group: int select: str }\n@index Order.table on (group, select)\n'
