@@ -224,3 +224,17 @@ t.test('a program without anything stays empty', async t => {
   t.equal(formatted(''), '')
   t.equal(formatted('\n\n// only a comment\n\n'), lines('// only a comment'))
 })
+
+t.test('what would go on with the head before it stands on a line of its own', async t => {
+  for (const [source, body] of [
+    ['for x in a; (1)', '(1)'],
+    ['for x in a; ().b(1)', '().b(1)'],
+    ['for x in a; [1].len()', '[1].len()'],
+    ['for x in a; -1 + 2', '-1 + 2'],
+    ['fn(x) to T; [1]', '[1]']
+  ] as const) {
+    const head = source.slice(0, source.indexOf(';'))
+    t.equal(formatted(`fn f(a: any) {\n${source}\n}`), lines('fn f(a: any) {', `    ${head}`, `        ${body}`, '}'))
+  }
+  t.equal(formatted('fn f(a: any) {\nfor x in a; b\n}'), lines('fn f(a: any) {', '    for x in a b', '}'))
+})

@@ -1,20 +1,21 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { Module } from '../syntax/ast.ts'
 import { checkActivities } from './activities.ts'
-import { checkDeclaredTwice } from './declared-twice.ts'
+import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
-import { checkEmptyNames } from './empty-names.ts'
+import { EmptyNamesRule } from './empty-names.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
 import { checkResources } from './mcp-resources.ts'
 import { checkNames } from './names/check-names.ts'
+import { checkNodes } from './node-rule.ts'
 import { checkRoutes } from './routes.ts'
 import { checkStateMachines } from './state-machines.ts'
 import { strictly } from './strict.ts'
 import { checkIndexes, checkTables } from './tables.ts'
 import { checkThemeContrast } from './theme-contrast.ts'
-import { checkTypeNames } from './type-names.ts'
-import { checkWords } from './words.ts'
+import { TypeNamesRule } from './type-names.ts'
+import { checkCalls, WordsRule } from './words.ts'
 import { checkWorkflows } from './workflows.ts'
 
 export interface CheckOptions {
@@ -35,13 +36,12 @@ export function check(module: Module, { suppressHookLints, strict = false }: Che
     ...checkImports(module),
     ...checkDeclaredTwice(module),
     ...checkDeprecations(module),
-    ...checkEmptyNames(module),
     ...checkHoles(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
-    ...checkTypeNames(module),
     ...checkNames(module, strict),
-    ...checkWords(module, suppressHookLints),
+    ...checkCalls(module, suppressHookLints),
+    ...checkNodes(module, [new TypeNamesRule(module), new WordsRule(), new EmptyNamesRule(), new ParametersRule()]),
     ...checkWorkflows(module)
   ]
   return sortDiagnostics(strict ? strictly(found) : found)

@@ -1,7 +1,8 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module } from '../syntax/ast.ts'
 import type { Name } from '../syntax/node.ts'
-import { type AnyNode, walk } from '../syntax/walk.ts'
+import type { AnyNode } from '../syntax/walk.ts'
+import type { NodeRule } from './node-rule.ts'
 
 /** What shares its names with each other. */
 const GROUPS: Partial<Record<Declaration['kind'], string>> = {
@@ -23,7 +24,7 @@ const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Form: 'form'
 }
 
-/** Names that are given twice where each means one thing: declarations, fields, parameters, handlers, variants. */
+/** Names that are given twice where each means one thing: declarations, fields, handlers, variants, states. */
 export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   const groups = new Map<string, Name[]>()
   for (const item of items) {
@@ -82,13 +83,25 @@ function insideOf(item: Declaration): Diagnostic[] {
         'a state'
       )
   }
-  walk(item, node => {
-    const { params } = node as AnyNode & { readonly params?: readonly { readonly name: Name }[] | null }
-    // The parameters of a type of functions have no names.
-    if (Array.isArray(params) && node.kind !== 'FunctionType') named(params, 'a parameter')
-    return true
-  })
   return found
+}
+
+/** Parameters that share a name. */
+export class ParametersRule implements NodeRule {
+  readonly found: Diagnostic[] = []
+
+  node(node: AnyNode): void {
+    // The parameters of a type of functions have no names.
+    if (!('params' in node) || !Array.isArray(node.params) || node.kind === 'FunctionType') return
+    if (node.params.length < 2) return
+    const params = node.params as readonly { readonly name: Name }[]
+    this.found.push(
+      ...repeated(
+        params.map(({ name }) => name),
+        'a parameter'
+      )
+    )
+  }
 }
 
 function repeated(names: readonly Name[], what: string): Diagnostic[] {

@@ -1,8 +1,8 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import { entryKey, entryValue } from '../hir/db/predicate.ts'
-import type { Module } from '../syntax/ast.ts'
 import type { Call, ObjectEntry, With } from '../syntax/ast-expressions.ts'
-import { walk } from '../syntax/walk.ts'
+import type { AnyNode } from '../syntax/walk.ts'
+import type { NodeRule } from './node-rule.ts'
 
 /** Calls whose first argument names something. */
 const NAMING: Readonly<Record<string, string>> = {
@@ -14,19 +14,15 @@ const NAMING: Readonly<Record<string, string>> = {
 }
 
 /** Texts that name something, and are empty. */
-export function checkEmptyNames({ items }: Module): Diagnostic[] {
-  const found: Diagnostic[] = []
-  for (const item of items) {
-    walk(item, node => {
-      if (node.kind === 'Call') found.push(...emptyArgument(node as Call))
-      if (node.kind === 'With') {
-        const { options } = node as With
-        if (options.kind === 'Object') found.push(...options.entries.flatMap(emptyId))
-      }
-      return true
-    })
+export class EmptyNamesRule implements NodeRule {
+  readonly found: Diagnostic[] = []
+
+  node(node: AnyNode): void {
+    if (node.kind === 'Call') this.found.push(...emptyArgument(node as Call))
+    if (node.kind !== 'With') return
+    const { options } = node as With
+    if (options.kind === 'Object') this.found.push(...options.entries.flatMap(emptyId))
   }
-  return found
 }
 
 function emptyArgument({ callee, args }: Call): Diagnostic[] {

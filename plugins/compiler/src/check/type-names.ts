@@ -1,8 +1,9 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module, NamedType } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
-import { walk } from '../syntax/walk.ts'
+import type { AnyNode } from '../syntax/walk.ts'
 import { importedNames } from './names/module-names.ts'
+import type { NodeRule } from './node-rule.ts'
 
 /** Types that every program has. */
 export const BUILTIN_TYPES: ReadonlySet<string> = new Set(
@@ -16,33 +17,32 @@ export const BUILTIN_TYPES: ReadonlySet<string> = new Set(
 const COMPARED = 100
 
 /** Names of types that nothing has. A value of such a type fits everywhere, so that it is a warning unless strict. */
-export function checkTypeNames(module: Module): Diagnostic[] {
-  const known = new Set([...BUILTIN_TYPES, ...module.items.flatMap(typeNames)])
-  const names = [...known]
-  const found: Diagnostic[] = []
-  for (const item of module.items) {
-    const generics = new Set('generics' in item ? item.generics.map(({ text }) => text) : [])
-    walk(item, node => {
-      if (node.kind !== 'NamedType') return true
-      const [name, ...rest] = (node as NamedType).path
-      // What belongs to something else is known there.
-      if (name === undefined || rest.length > 0 || name.text === '') return true
-      if (known.has(name.text) || generics.has(name.text)) return true
-      const near = found.length < COMPARED ? nearName(name.text, names) : undefined
-      found.push(
-        diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {
-          ...(near === undefined
-            ? { suggestions: [`declare it: \`type ${name.text} = …\``] }
-            : {
-                suggestions: [`did you mean \`${near}\`?`],
-                fixes: [{ label: `write ${near}`, span: name, replacement: near }]
-              })
-        })
-      )
-      return true
-    })
+export class TypeNamesRule implements NodeRule {
+  readonly found: Diagnostic[] = []
+  readonly #known: ReadonlySet<string>
+
+  constructor({ items }: Module) {
+    this.#known = new Set([...BUILTIN_TYPES, ...items.flatMap(typeNames)])
   }
-  return found
+
+  node(node: AnyNode, item: Declaration): void {
+    if (node.kind !== 'NamedType') return
+    const [name, ...rest] = (node as NamedType).path
+    // What belongs to something else is known there.
+    if (name === undefined || rest.length > 0 || name.text === '' || this.#known.has(name.text)) return
+    if ('generics' in item && item.generics.some(({ text }) => text === name.text)) return
+    const near = this.found.length < COMPARED ? nearName(name.text, [...this.#known]) : undefined
+    this.found.push(
+      diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {
+        ...(near === undefined
+          ? { suggestions: [`declare it: \`type ${name.text} = …\``] }
+          : {
+              suggestions: [`did you mean \`${near}\`?`],
+              fixes: [{ label: `write ${near}`, span: name, replacement: near }]
+            })
+      })
+    )
+  }
 }
 
 function typeNames(item: Declaration): string[] {

@@ -1,8 +1,9 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
 import type { Attribute, Call, Expression, Identifier } from '../syntax/ast-expressions.ts'
-import type { Name } from '../syntax/node.ts'
+import type { Name, Span } from '../syntax/node.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
+import type { NodeRule } from './node-rule.ts'
 
 /** Attributes as React spells them, and as the language does. */
 const REACT_ATTRIBUTES: Readonly<Record<string, string>> = {
@@ -16,28 +17,28 @@ const MACROS: ReadonlySet<string> = new Set(['macro', 'macro_rules'])
 
 const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
-/** Words that are wrong wherever they stand, or in functions of some sorts. */
-export function checkWords(module: Module, suppressHookLints: boolean): Diagnostic[] {
-  return module.items.flatMap(item => [
-    ...wrongWords(item),
-    ...(item.kind === 'Function' ? [...impureCalls(item), ...(suppressHookLints ? [] : hookCalls(item))] : [])
-  ])
+/** Words that are wrong wherever they stand. */
+export class WordsRule implements NodeRule {
+  readonly found: Diagnostic[] = []
+
+  node(node: AnyNode, item: Declaration): void {
+    if (node.kind === 'Identifier') this.#macro((node as Identifier).name, node)
+    else if (node.kind === 'Attribute') this.found.push(...reactAttribute(node as Attribute))
+    if (node !== item) return
+    const { name } = item as { readonly name?: Name | null }
+    if (name !== undefined && name !== null) this.#macro(name.text, name)
+  }
+
+  #macro(name: string, at: Span): void {
+    if (MACROS.has(name)) this.found.push(diagnostic('E091', `\`${name}\`: the language has no macros`, at))
+  }
 }
 
-function wrongWords(item: Declaration): Diagnostic[] {
-  const found: Diagnostic[] = []
-  walk(item, node => {
-    if (node.kind === 'Identifier') {
-      const { name } = node as Identifier
-      if (MACROS.has(name)) found.push(diagnostic('E091', `\`${name}\`: the language has no macros`, node))
-    } else if (node.kind === 'Attribute') found.push(...reactAttribute(node as Attribute))
-    return true
-  })
-  const { name } = item as { readonly name?: Name }
-  if (name !== undefined && name !== null && MACROS.has(name.text)) {
-    found.push(diagnostic('E091', `\`${name.text}\`: the language has no macros`, name))
-  }
-  return found
+/** Calls that are wrong in functions of some sorts. */
+export function checkCalls({ items }: Module, suppressHookLints: boolean): Diagnostic[] {
+  return items.flatMap(item =>
+    item.kind === 'Function' ? [...impureCalls(item), ...(suppressHookLints ? [] : hookCalls(item))] : []
+  )
 }
 
 function reactAttribute({ name }: Attribute): Diagnostic[] {

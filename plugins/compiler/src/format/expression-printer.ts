@@ -205,16 +205,26 @@ export abstract class ExpressionPrinter extends TypePrinter {
       ' in ',
       this.expression(iterable),
       key === null ? '' : [' key=', this.expression(key)],
-      ' ',
-      this.expression(body)
+      this.#behind(body, continuesValue)
     ]
+  }
+
+  /** What is done behind a head: on a line of its own where it would go on with the head otherwise. */
+  #behind(body: Expression, continues: (first: Expression) => boolean): Doc {
+    let first = body
+    for (let next = leftOf(first); next !== null; next = leftOf(first)) first = next
+    const printed = this.expression(body)
+    return continues(first) ? indent([hardline, printed]) : [' ', printed]
   }
 
   #lambda({ form, params, result, body }: Lambda): Doc {
     const [only] = params
     const isBare =
       form === 'arrow' && params.length === 1 && only !== undefined && only.type === null && only.value === null
-    if (form === 'fn') return ['fn', this.params(params, body.start), this.result(result), ' ', this.expression(body)]
+    if (form === 'fn') {
+      const continues = (first: Expression): boolean => result !== null && first.kind === 'List'
+      return ['fn', this.params(params, body.start), this.result(result), this.#behind(body, continues)]
+    }
     const head = isBare ? only.name.text : this.params(params, body.start)
     return [head, ' => ', this.expression(body)]
   }
@@ -307,4 +317,30 @@ function hugs(node: Expression): boolean {
   const { kind } = node
   if (kind === 'Lambda') return node.body.kind === 'Block'
   return kind === 'Object' || kind === 'List' || kind === 'Block' || kind === 'Struct'
+}
+
+/** Whether an expression that stands behind a value would be read as a part of it: as arguments, an index, an operand. */
+function continuesValue(first: Expression): boolean {
+  if (first.kind === 'Unary') return first.operator === '-'
+  if (first.kind === 'Lambda') return first.form === 'arrow'
+  return first.kind === 'Paren' || first.kind === 'Tuple' || first.kind === 'Unit' || first.kind === 'List'
+}
+
+/** What an expression begins with; null for one that begins with a word or a sign of its own. */
+function leftOf(node: Expression): Expression | null {
+  switch (node.kind) {
+    case 'Binary':
+      return node.left
+    case 'With':
+    case 'Try':
+      return node.operand
+    case 'Call':
+      return node.callee
+    case 'Member':
+    case 'TupleIndex':
+    case 'IndexAccess':
+      return node.object
+    default:
+      return null
+  }
 }

@@ -1,13 +1,13 @@
 import type { Range } from 'vscode-languageserver'
 import { TextDocument } from 'vscode-languageserver-textdocument'
-import { type CompileOptions, checkFile, hasErrors } from '../compile.ts'
+import { check } from '../check/check.ts'
+import { type CompileOptions, hasErrors } from '../compile.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { SourceFile } from '../source-file.ts'
 import { type ExpressionTypes, expressionTypes } from '../symbols/expression-types.ts'
 import { indexSymbols } from '../symbols/index-symbols.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
 import type { Span } from '../syntax/node.ts'
-import type { ParseResult } from '../syntax/parse.ts'
+import { type ParseResult, parse } from '../syntax/parse.ts'
 
 export type AnalysisOptions = Omit<CompileOptions, 'script'>
 
@@ -15,7 +15,8 @@ export type AnalysisOptions = Omit<CompileOptions, 'script'>
 export class Analysis {
   readonly document: TextDocument
   readonly #options: AnalysisOptions
-  #checked: { readonly parsed: ParseResult; readonly diagnostics: readonly Diagnostic[] } | null = null
+  #parsed: ParseResult | null = null
+  #diagnostics: readonly Diagnostic[] | null = null
   #types: ExpressionTypes | null = null
   #symbols: SymbolIndex | null = null
 
@@ -29,12 +30,21 @@ export class Analysis {
     return this.document.getText()
   }
 
+  /** A file with loose statements is a script; one that is wrong either way is what it is less wrong as. */
   get parsed(): ParseResult {
-    return this.#check().parsed
+    if (this.#parsed !== null) return this.#parsed
+    const module = parse(this.text, { ...this.#options, script: false })
+    this.#parsed = module
+    if (!hasErrors(module.diagnostics)) return module
+    const script = parse(this.text, { ...this.#options, script: true })
+    if (script.diagnostics.length < module.diagnostics.length) this.#parsed = script
+    return this.#parsed
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return this.#check().diagnostics
+    const { diagnostics, module } = this.parsed
+    this.#diagnostics ??= hasErrors(diagnostics) ? diagnostics : [...diagnostics, ...check(module, this.#options)]
+    return this.#diagnostics
   }
 
   get types(): ExpressionTypes {
@@ -55,17 +65,5 @@ export class Analysis {
 
   range({ start, end }: Span): Range {
     return { start: this.document.positionAt(start), end: this.document.positionAt(end) }
-  }
-
-  /** A file with loose statements is a script; one that is wrong either way is what it is less wrong as. */
-  #check(): { readonly parsed: ParseResult; readonly diagnostics: readonly Diagnostic[] } {
-    if (this.#checked !== null) return this.#checked
-    const file = new SourceFile(this.document.uri, this.text)
-    const module = checkFile(file, { ...this.#options, script: false })
-    this.#checked = module
-    if (!hasErrors(module.parsed.diagnostics)) return module
-    const script = checkFile(file, { ...this.#options, script: true })
-    if (script.parsed.diagnostics.length < module.parsed.diagnostics.length) this.#checked = script
-    return this.#checked
   }
 }

@@ -1,0 +1,21 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Module } from '../syntax/ast.ts'
+import { type AnyNode, walk } from '../syntax/walk.ts'
+
+/** A check that looks at syntax wherever it stands. */
+export interface NodeRule {
+  readonly found: readonly Diagnostic[]
+  /** Called for every node of a declaration, the declaration itself first. */
+  node(node: AnyNode, item: Declaration): void
+}
+
+/** Shows all syntax of a module to rules, in one walk. */
+export function checkNodes({ items }: Module, rules: readonly NodeRule[]): Diagnostic[] {
+  for (const item of items) {
+    walk(item, node => {
+      for (const rule of rules) rule.node(node, item)
+      return true
+    })
+  }
+  return rules.flatMap(({ found }) => found)
+}

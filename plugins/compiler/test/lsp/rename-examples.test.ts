@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { Analysis } from '../../src/lsp/analysis.ts'
+import { RenameRefused, rename } from '../../src/lsp/rename.ts'
+
+const examples = new URL('../../../../examples/language/', import.meta.url)
+const options = { allowComponentFunctions: false, suppressHookLints: false }
+
+/** Kinds whose names belong to what is stored, sent or imported. */
+const FIXED: ReadonlySet<string> = new Set(['field', 'import', 'handler'])
+
+for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) {
+  t.test(`every name of ${name} can be another one`, t => {
+    const document = TextDocument.create(`file:///${name}`, 'vox', 1, readFileSync(new URL(name, examples), 'utf8'))
+    const analysis = new Analysis(document, options)
+    const codes = analysis.diagnostics.map(({ code }) => code)
+    let renamed = 0
+    for (const symbol of analysis.symbols.symbols()) {
+      if (FIXED.has(symbol.kind)) continue
+      const fresh = /^[A-Z]/.test(symbol.name) ? 'Fresh_name' : 'fresh_name'
+      try {
+        const edits = rename(analysis, document.positionAt(symbol.definition.start), fresh)
+        const after = analysis.with(TextDocument.applyEdits(document, edits))
+        t.same(
+          after.diagnostics.map(({ code }) => code),
+          codes,
+          `${symbol.kind} ${symbol.name}`
+        )
+        renamed++
+      } catch (error) {
+        if (!(error instanceof RenameRefused)) throw error
+        t.fail(`${symbol.kind} ${symbol.name}: ${error.message}`)
+      }
+    }
+    t.ok(renamed > 0)
+    t.end()
+  })
+}

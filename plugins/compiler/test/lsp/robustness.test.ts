@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import type { Position } from 'vscode-languageserver'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { Analysis } from '../../src/lsp/analysis.ts'
+import { codeLenses } from '../../src/lsp/code-lenses.ts'
+import { completions } from '../../src/lsp/completion.ts'
+import { documentSymbols } from '../../src/lsp/document-symbols.ts'
+import { hover } from '../../src/lsp/hover.ts'
+import { definition, references } from '../../src/lsp/navigation.ts'
+import { publishedDiagnostics } from '../../src/lsp/published-diagnostics.ts'
+import { RenameRefused, rename } from '../../src/lsp/rename.ts'
+import { semanticTokens } from '../../src/lsp/semantic-tokens.ts'
+import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
+
+/** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
+const CASES = Number(process.env.SVC_TEST_FUZZ_CASES ?? 400)
+
+const examples = new URL('../../../../examples/language/', import.meta.url)
+const programs = readdirSync(examples)
+  .filter(name => name.endsWith('.vox'))
+  .map(name => readFileSync(new URL(name, examples), 'utf8'))
+const options = { allowComponentFunctions: false, suppressHookLints: false }
+
+function renameOrRefuse(analysis: Analysis, position: Position, name: string): void {
+  try {
+    rename(analysis, position, name)
+  } catch (error) {
+    if (!(error instanceof RenameRefused)) throw error
+  }
+}
+
+t.test('whatever is being written, and wherever the cursor is, there is an answer', t => {
+  const random = randomFrom(31)
+  let asked = 0
+  for (let index = 0; index < CASES; index++) {
+    const program = programs[Math.floor(random() * programs.length)] as string
+    const source = random() < 0.3 ? tokenSoup(random) : mutated(program, random)
+    const document = TextDocument.create('file:///a.vox', 'vox', 1, source)
+    const analysis = new Analysis(document, options)
+    try {
+      publishedDiagnostics(analysis)
+      documentSymbols(analysis)
+      codeLenses(analysis)
+      const { data } = semanticTokens(analysis)
+      for (let at = 0; at < data.length; at += 5) {
+        const [down = 0, along = 0, length = 0, type = -1] = data.slice(at, at + 4)
+        if (down < 0 || along < 0 || length <= 0 || type < 0) t.fail(`a token of no size or kind\n${source}`)
+      }
+      for (let place = 0; place < 3; place++) {
+        const position = document.positionAt(Math.floor(random() * (source.length + 1)))
+        for (const { textEdit } of completions(analysis, position)) {
+          if (textEdit === undefined) t.fail(`a completion without a change\n${source}`)
+        }
+        hover(analysis, position)
+        definition(analysis, position)
+        references(analysis, position, true)
+        renameOrRefuse(analysis, position, random() < 0.5 ? 'fresh' : 'Fresh')
+        asked++
+      }
+    } catch (error) {
+      t.fail(`${error instanceof Error ? error.stack : String(error)}\n--- of\n${source}`)
+    }
+  }
+  t.equal(asked, 3 * CASES)
+  t.end()
+})
