@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
+import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
 import { devCommand, serveInDevelopment } from './dev-command.ts'
 import { evaluateHandler, evaluateOperation } from './operations.ts'
@@ -26,7 +27,7 @@ export default definePlugin({
   requires: { compiler: languageCompiler, store: databaseStore },
   optional: { admin: kernelAdmin },
   operations: [evaluateOperation],
-  commands: [runCommand, devCommand, testCommand, diffCommand, migrateCommand],
+  commands: [runCommand, devCommand, clientCommand, testCommand, diffCommand, migrateCommand],
   async activate(ctx, { compiler, store, admin }) {
     const runner: Runner = {
       compiler,
@@ -52,6 +53,7 @@ export default definePlugin({
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
     ctx.command(runCommand.command, runProgram(runner, admin))
+    ctx.command(clientCommand.command, writeClient(compiler))
     ctx.command(devCommand.command, serveInDevelopment(runner, admin))
     const schema: SchemaCommandOptions = {
       compiler,

@@ -48,5 +48,5 @@ export async function ask(url: string, init?: RequestInit): Promise<Answer> {
 
 /** The query of a call: each value as JSON. */
 export function args(values: Readonly<Record<string, unknown>>): string {
-  return `?${new URLSearchParams(Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)]))}`
+  return `?${new URLSearchParams(Object.entries(values).map(([name, value]): [string, string] => [name, JSON.stringify(value)]))}`
 }

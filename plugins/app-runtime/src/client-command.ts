@@ -1,0 +1,29 @@
+import { writeFile } from 'node:fs/promises'
+import type { LanguageCompiler } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { compiled } from './run-command.ts'
+import { programClient } from './serving/program-client.ts'
+
+export const clientCommand: CommandDescriptor = {
+  command: 'client',
+  summary: 'Writes a client of a program in TypeScript, the one that it serves at /api/client.ts',
+  input: t.object({
+    file: t.string({ minLength: 1, description: 'The source file.' }),
+    output: t.optional(t.string({ minLength: 1, description: 'Where it goes; without it to standard output.' }))
+  }),
+  args: ['file'],
+  aliases: { output: 'o' }
+}
+
+/** Exit codes: 0; 1 when the file has errors. */
+export function writeClient(compiler: LanguageCompiler): CommandHandler {
+  return async (given, io) => {
+    const { file, output } = given as { readonly file: string; readonly output?: string }
+    const program = await compiled(compiler, file, false, io)
+    if (program === null) return 1
+    const text = programClient(program)
+    if (output === undefined) io.stdout.write(text)
+    else await writeFile(output, text)
+    return 0
+  }
+}

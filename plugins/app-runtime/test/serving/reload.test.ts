@@ -1,0 +1,100 @@
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { makeProject } from '../../../../test/e2e/served-project.ts'
+import { ask, serveApp } from './served-app.ts'
+
+const source = (revision: number, more = ''): string => `
+@table
+type Entry { revision: int }
+
+@query
+fn revision() to int { ${revision} }
+
+@mutation
+fn enter() to Result[int] { db.Entry.insert({ revision: ${revision} }) }
+
+@query
+fn entries() to int { db.Entry.count() }
+${more}`
+
+async function until(read: () => Promise<unknown>, wanted: unknown): Promise<void> {
+  for (let tries = 0; (await read()) !== wanted; tries++) {
+    if (tries > 2000) throw new Error(`it did not become ${wanted}`)
+    await sleep(5)
+  }
+}
+
+t.test('no request is dropped while a program is saved twenty times, and none of its writes is lost', async t => {
+  const app = await serveApp(t, source(0))
+  let ended = false
+  let writes = 0
+  let requests = 0
+  const failures: unknown[] = []
+  const load = async (index: number): Promise<void> => {
+    let last = 0
+    while (!ended) {
+      const isWrite = index % 4 === 0
+      const answer = isWrite ? await app.post('/api/mutation/enter', {}) : await app.get('/api/query/revision')
+      requests++
+      if (answer.status !== 200) failures.push(answer)
+      else if (isWrite) writes++
+      else if ((answer.body as number) < last) failures.push({ last, answer })
+      else last = answer.body as number
+    }
+  }
+  const clients = Array.from({ length: 12 }, (_, index) => load(index))
+  for (let revision = 1; revision <= 20; revision++) {
+    const file = join(app.folder, 'app.vox')
+    // Some editors write into the file, others put another one in its place.
+    if (revision % 3 > 0) writeFileSync(file, source(revision))
+    else {
+      writeFileSync(`${file}.new`, source(revision))
+      renameSync(`${file}.new`, file)
+    }
+    await until(async () => (await app.get('/api/query/revision')).body, revision)
+  }
+  ended = true
+  await Promise.all(clients)
+  t.same(failures, [])
+  t.ok(requests > 100, `${requests} requests`)
+  t.same(await app.get('/api/query/entries'), { status: 200, body: writes })
+})
+
+t.test('a program with errors leaves the old one serving, and says where they are', async t => {
+  const app = await serveApp(t, source(1))
+  const file = join(app.folder, 'app.vox')
+  writeFileSync(file, source(2, 'fn broken( {'))
+  t.match(await app.line(/what was served before goes on/), /app\.vox:\d+:\d+/)
+  t.same(await app.get('/api/query/revision'), { status: 200, body: 1 })
+  writeFileSync(file, source(3))
+  await until(async () => (await app.get('/api/query/revision')).body, 3)
+  t.pass('the next one serves')
+})
+
+t.test('routes come and go with the program, and a column that is added keeps the rows', async t => {
+  const app = await serveApp(t, source(1))
+  await app.post('/api/mutation/enter', {})
+  const file = join(app.folder, 'app.vox')
+  writeFileSync(
+    file,
+    source(2, 'http get "/extra" to str { "extra" }').replace('revision: int', 'revision: int\n  note: Option[str]')
+  )
+  await until(async () => (await app.get('/extra')).body, 'extra')
+  t.same(await app.get('/api/query/entries'), { status: 200, body: 1 })
+  writeFileSync(file, source(3).replace('revision: int', 'revision: int\n  note: Option[str]'))
+  await until(async () => (await app.get('/extra')).status, 404)
+  t.match(await ask(`${app.app}/extra`), { status: 404, body: { code: 'RUN_NOT_FOUND' } })
+})
+
+t.test('a change that would lose rows is refused, and the old program goes on', async t => {
+  const folder = makeProject(t, { 'app.vox': source(1) })
+  const app = await serveApp(t, '', {}, folder)
+  await app.post('/api/mutation/enter', {})
+  const other = source(2).replace('{ revision: int }', '{ other: str }').replace('{ revision: 2 }', '{ other: "a" }')
+  writeFileSync(join(folder, 'app.vox'), other)
+  t.match(await app.line(/was not reloaded/), /svc db migrate|would lose|cannot have/)
+  t.same(await app.get('/api/query/revision'), { status: 200, body: 1 })
+  t.match(await app.post('/api/mutation/enter', {}), { status: 200 })
+})
