@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { openMemory } from '../../../database/src/store/local-store.ts'
@@ -9,6 +10,10 @@ import { type Ending, runInThread } from '../../src/worker/run-in-thread.ts'
 import { LIMITS, programFrom } from '../run-program.ts'
 
 const ACCESS: DatabaseAccess = { thread: null, location: ':memory:', capabilities: { fts: false, vector: false } }
+
+const NO_BINDING = `exports.connect = () => {
+  throw Object.assign(new Error('no binding'), { '~svc': 'error', code: 'DBS_NO_BINDING', status: 501 })
+}`
 
 const PROGRAM = `
 @table
@@ -23,32 +28,42 @@ interface Ran {
   readonly failures: readonly unknown[]
 }
 
+interface Circumstances {
+  readonly work?: Job['work']
+  readonly access?: DatabaseAccess
+  /** The line at which the thread is ended. */
+  readonly endAt?: string
+}
+
 /** Runs a program in a thread that has to ask this one for everything. */
 async function ran(
   text: string,
   store: DatabaseStore,
-  work: Job['work'] = { kind: 'run' },
-  milliseconds = 20_000
+  { work = { kind: 'run' }, access = ACCESS, endAt }: Circumstances = {}
 ): Promise<Ran> {
   const lines: string[] = []
   const tests: TestResult[] = []
   const failures: unknown[] = []
+  const abort = new AbortController()
   const ending = await runInThread(
     {
       program: programFrom(text),
-      limits: { ...LIMITS, steps: 1e12, milliseconds },
+      limits: { ...LIMITS, steps: 1e12, milliseconds: 60_000 },
       capabilities: [],
       seed: null,
       args: [],
       work,
-      database: ACCESS
+      database: access
     },
     {
-      print: line => void lines.push(line),
+      print(line) {
+        lines.push(line)
+        if (line === endAt) abort.abort()
+      },
       report: message => void (message.kind === 'test' && tests.push(message.result)),
       failed: error => failures.push(error)
     },
-    new AbortController().signal,
+    abort.signal,
     async () => store
   )
   return { ending, lines, tests, failures }
@@ -96,7 +111,7 @@ fn third() { assert(db.Item.all() is []) }`
   const store = await openMemory()
   t.teardown(() => store.close())
   const names = ['first', 'second', 'third']
-  const { tests, failures } = await ran(text, store, { kind: 'test', names, iterations: 1, seed: 1 })
+  const { tests, failures } = await ran(text, store, { work: { kind: 'test', names, iterations: 1, seed: 1 } })
   t.same(
     tests.map(({ name, ok, failure }) => [name, ok, failure?.code]),
     [
@@ -112,11 +127,16 @@ fn third() { assert(db.Item.all() is []) }`
 t.test('a thread that is ended in a transaction leaves nothing, and holds nobody up', async t => {
   const text = `${PROGRAM}
 @test
-fn forever() { while true { add("x") } }`
+fn forever() {
+    add("x")
+    print("added")
+    while true { add("x") }
+}`
   const store = await openMemory()
   t.teardown(() => store.close())
-  const { ending } = await ran(text, store, { kind: 'test', names: ['forever'], iterations: 1, seed: 1 }, 300)
-  t.equal(ending.ok || ending.failure.code === 'RUN_TIME_LIMIT', true)
+  const work = { kind: 'test', names: ['forever'], iterations: 1, seed: 1 } as const
+  const { ending } = await ran(text, store, { work, endAt: 'added' })
+  t.match(ending, { ok: false, failure: { code: 'RUN_CANCELLED' } })
   t.same((await store.query('SELECT count(*) FROM item')).rows, [[0]])
   await store.execute("INSERT INTO item (name, size) VALUES ('y', 1)")
   t.same((await store.query('SELECT name FROM item')).rows, [['y']])
@@ -138,4 +158,23 @@ t.test('writers take turns with those of the main thread', async t => {
     ['x', 50],
     ['y', 50]
   ])
+})
+
+t.test('where a thread can have no database of its own, tests use one of the main thread', async t => {
+  const module = join(t.testdir({ 'connect.cjs': NO_BINDING }), 'connect.cjs')
+  const text = `${PROGRAM}
+@search_index Item.words on (name)
+@test
+fn adds() { assert(add("a") is 1) }
+@test
+fn searches() { db.Item.where({ name: { contains: "a" } }).using("fts") }`
+  const store = await openMemory()
+  t.teardown(() => store.close())
+  const access = { ...ACCESS, thread: { module, options: null }, capabilities: { fts: true, vector: true } }
+  const work = { kind: 'test', names: ['adds', 'searches'], iterations: 1, seed: 1 } as const
+  const { tests } = await ran(text, store, { work, access })
+  t.same(
+    tests.map(({ failure }) => failure?.code ?? null),
+    [null, 'RUN_UNSUPPORTED']
+  )
 })

@@ -10,7 +10,7 @@ import { storeError } from '../store/failures.ts'
 import { failureOf } from '../worker/engine.ts'
 import { LibsqlEngine } from '../worker/libsql-engine.ts'
 import type { BoundStatement } from '../worker/protocol.ts'
-import { patiently } from './wait.ts'
+import { isBusy, patiently } from './wait.ts'
 
 /** A file, and how the store that it belongs to treats it. */
 export interface ThreadPlace {
@@ -135,13 +135,13 @@ export class FileConnection implements ThreadConnection {
     this.#assertUsable()
     const statement = admit(sql, parameters, true)
     const engine = this.#engine()
-    if (this.#open === null)
-      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
-    this.#assertBegun()
+    if (this.#open !== null) this.#assertBegun()
     try {
       return run(engine, statement)
     } catch (error) {
-      throw this.#failed(error, statement)
+      // One who writes has the lock; others may have to wait, for the end of a recovery for instance.
+      if (!isBusy(error) || this.#open === 'write') throw this.#failed(error, statement)
+      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
     }
   }
 
@@ -195,9 +195,9 @@ export class FileConnection implements ThreadConnection {
     if (this.#isClosed) throw databaseErrors.create('DBS_CLOSED', `${this.#place.file} is closed`)
   }
 
-  /** In a transaction: some failures end it. */
+  /** Some failures end the transaction. */
   #failed(error: unknown, statement: BoundStatement): Error {
-    this.#isLost = !this.#engine().inTransaction
+    this.#isLost = this.#open !== null && !this.#engine().inTransaction
     return storeError(failureOf(error), this.#place.file, statement)
   }
 

@@ -1,4 +1,4 @@
-import type { EngineFailure } from '../worker/engine.ts'
+import { EngineFailure } from '../worker/engine.ts'
 
 /** Waiting for a lock: milliseconds, doubled up to the second number. */
 const FIRST_WAIT_MS = 1
@@ -16,12 +16,15 @@ export function patiently<A>(limit: number, run: () => A): A {
     try {
       return run()
     } catch (error) {
-      const { code } = error as EngineFailure
-      const isBusy = code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')
       if (until < 0) until = performance.now() + limit
-      if (!isBusy || performance.now() + wait > until) throw error
+      if (!isBusy(error) || performance.now() + wait > until) throw error
       // Several who wait in step would meet again.
       Atomics.wait(idle, 0, 0, wait * (0.5 + Math.random()))
     }
   }
+}
+
+/** Whether somebody else held the lock. */
+export function isBusy(error: unknown): boolean {
+  return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
 }
