@@ -70,7 +70,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
   }
-  const live = hasDatabase ? announceChanges(ctx, LISTENER, { store, program, ask: queriesOf(pool, endpoints) }) : null
+  const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   onDue = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
   if (watch !== null) reloadOnSave(parts, watch, program)
   contributeProgram({ ctx, program, endpoints, pool, live })
@@ -92,7 +92,7 @@ function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery 
 }
 
 /** The database of the program. One of its own outlives a reload. */
-async function storeOf({ ctx, store }: ServingParts): Promise<DatabaseStore> {
+export async function storeOf({ ctx, store }: ServingParts): Promise<DatabaseStore> {
   const { database } = ctx.config
   if (database === undefined) return store
   const place = database === 'memory' ? database : resolve(ctx.projectRoot, database)
