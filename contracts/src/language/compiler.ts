@@ -42,6 +42,8 @@ export interface Program extends ProgramText {
   readonly constants: HirBlock
   /** What must hold before and after a function, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
+  /** Names of what is seen in a browser: its components. */
+  readonly components: readonly string[]
   /** In the order of the source. */
   readonly indexes: readonly ProgramIndex[]
   /** Defaults of the members of structs. */

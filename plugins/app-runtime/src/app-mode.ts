@@ -22,11 +22,11 @@ export interface AppInput {
 const PLUGINS = ['app-runtime', 'http', 'mcp', 'database', 'compiler']
 
 /** Whether a program is one that is served: it can be called from outside, or is looked at. */
-export function isApp({ module }: Program): boolean {
+export function isApp({ module, components }: Program): boolean {
   const { routes, query_fns, mutation_fns, server_fns, tables, mcp_tools, mcp_resources, functions } = module
   const callable = [routes, query_fns, mutation_fns, server_fns, mcp_tools, mcp_resources]
   if (callable.some(each => each.length > 0)) return true
-  if (functions.some(each => each.is_component || each.schedule_interval !== undefined)) return true
+  if (components.length > 0 || functions.some(each => each.schedule_interval !== undefined)) return true
   // Tables by themselves are as good for a program that has something to do and then ends.
   return tables.length > 0 && !functions.some(({ name }) => name === 'main')
 }

@@ -22,6 +22,7 @@ export function programOf(module: Module, { path, text }: SourceFile): Program {
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []
     }),
     conditions: functions.flatMap(fn => conditionsOf(fn, bodies)),
+    components: module.items.flatMap(item => (item.kind === 'Component' ? [item.name.text] : [])),
     indexes: module.items.flatMap(item => (item.kind === 'Index' ? [indexOf(item, bodies)] : [])),
     defaults: module.items.flatMap(item => defaultsOf(item, bodies))
   }

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { runSvc } from './run-svc.ts'
+import { makeProject, SVC_BIN } from './served-project.ts'
+
+const EXAMPLES = join(import.meta.dirname, '..', '..', 'examples', 'language')
+const files = Object.fromEntries(
+  readdirSync(EXAMPLES)
+    .filter(name => name.endsWith('.vox'))
+    .map(name => [name, readFileSync(join(EXAMPLES, name), 'utf8')])
+)
+const names = Object.keys(files)
+const sourceOf = (name: string): string => files[name] as string
+
+const withTests = names.filter(name => /^@(?:test|forall)/m.test(sourceOf(name)))
+const withMain = names.filter(name => /^fn main\(/m.test(sourceOf(name)))
+const served = names.filter(name => /^(?:@query|@mutation|@server|http |@mcp|routes )/m.test(sourceOf(name)))
+/** What the others are given. */
+const ARGUMENTS: Readonly<Record<string, readonly string[]>> = { 'word_count.vox': ['hello.vox'] }
+
+t.test('every example can be run, tested or served', async t => {
+  t.same(
+    names.filter(name => ![withTests, withMain, served].some(list => list.includes(name))),
+    []
+  )
+})
+
+t.test('the tests of all examples pass', async t => {
+  const folder = makeProject(t, files)
+  const { code, stdout, stderr } = await runSvc(folder, ['test', ...withTests, '--json'])
+  const { tests } = JSON.parse(stdout) as { tests: { name: string; ok: boolean; file: string }[] }
+  t.same(
+    tests.filter(({ ok }) => !ok),
+    [],
+    stderr
+  )
+  t.same([...new Set(tests.map(({ file }) => file))].sort(), withTests.toSorted())
+  t.equal(code, 0)
+})
+
+t.test('examples with a main run to their end', async t => {
+  const folder = makeProject(t, files)
+  for (const name of withMain) {
+    const { code, stdout, stderr } = await runSvc(folder, ['run', name, ...(ARGUMENTS[name] ?? [])])
+    t.equal(code, 0, `${name}: ${stderr}`)
+    t.not(stdout, '', name)
+  }
+})
+
+t.test('the others are served, and say what they offer', async t => {
+  for (const name of served) {
+    const { url, stop } = await serve(t, makeProject(t, { [name]: sourceOf(name) }), name)
+    const { openapi, paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
+      openapi: string
+      paths: Record<string, { get?: { parameters?: { required?: boolean }[] } }>
+    }
+    t.match(openapi, /^3\.1/)
+    const queries = [...sourceOf(name).matchAll(/@query\nfn (\w+)/g)].map(([, query]) => `/api/query/${query}`)
+    for (const path of queries) {
+      const { parameters = [] } = paths[path]?.get ?? {}
+      const response = await fetch(url + path)
+      const needsMore = parameters.some(({ required }) => required === true)
+      t.equal(response.status, needsMore ? 400 : 200, `${name} ${path}`)
+      await response.arrayBuffer()
+    }
+    t.equal(await stop(), 0)
+  }
+})
+
+interface Served {
+  readonly url: string
+  stop(): Promise<number | string>
+}
+
+async function serve(t: Test, folder: string, name: string): Promise<Served> {
+  const child = spawn(
+    process.execPath,
+    [SVC_BIN, 'run', name, '--json', '--port', '0', '--set', 'plugins.http.port=0'],
+    { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } }
+  )
+  const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  let url = ''
+  const lines: string[] = []
+  for await (const line of createInterface({ input: child.stderr })) {
+    lines.push(line)
+    url = /app listens on (http:\/\/[^\s"]+)/.exec(line)?.[1] ?? url
+    if (/"msg":"generation 1"/.test(line)) break
+  }
+  child.stderr.resume()
+  if (url === '') throw new Error(`${name} was not served:\n${lines.join('\n')}`)
+  return {
+    url,
+    stop() {
+      child.kill('SIGTERM')
+      return ended
+    }
+  }
+}
