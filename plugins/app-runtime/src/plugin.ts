@@ -14,11 +14,24 @@ import {
   migrateCommand,
   type SchemaCommandOptions
 } from './schema/db-commands.ts'
-import { serveProgram } from './serving/served-program.ts'
+import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
 import { failureOf } from './worker/perform.ts'
 import { runInThread } from './worker/run-in-thread.ts'
+import { durableOptions } from './workflows/look-after-due.ts'
+import {
+  cancelHandler,
+  inspectHandler,
+  listHandler,
+  openRuns,
+  signalHandler,
+  workflowCancel,
+  workflowInspect,
+  workflowList,
+  workflowSignal
+} from './workflows/operations.ts'
+import { checkWorkflows, runWorkflow, workflowCheckCommand, workflowRunCommand } from './workflows/workflow-commands.ts'
 
 export default definePlugin({
   name: 'app-runtime',
@@ -26,8 +39,17 @@ export default definePlugin({
   config: settings,
   requires: { compiler: languageCompiler, store: databaseStore },
   optional: { admin: kernelAdmin },
-  operations: [evaluateOperation],
-  commands: [runCommand, devCommand, clientCommand, testCommand, diffCommand, migrateCommand],
+  operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel],
+  commands: [
+    runCommand,
+    devCommand,
+    clientCommand,
+    testCommand,
+    diffCommand,
+    migrateCommand,
+    workflowRunCommand,
+    workflowCheckCommand
+  ],
   async activate(ctx, { compiler, store, admin }) {
     const runner: Runner = {
       compiler,
@@ -35,13 +57,14 @@ export default definePlugin({
         const { config } = ctx
         try {
           const capabilities = grantedTo(program, config.capabilities)
-          const limits = limitsOf(config, job.work.kind === 'run' ? config.steps : config.test_steps)
+          const limits = limitsOf(config, job.work.kind === 'test' ? config.test_steps : config.steps)
           const {
             access,
             store: answering,
             close
           } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, place)
-          const whole = { program, ...job, limits, capabilities, database: access }
+          const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
+          const whole = { program, ...job, limits, capabilities, database: access, durable }
           return await runInThread(whole, listener, signal, answering).finally(close)
         } catch (error) {
           return { ok: false, failure: failureOf(error) }
@@ -52,6 +75,13 @@ export default definePlugin({
       evaluateOperation,
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
+    const runs = openRuns(() => storeOf({ ctx, compiler, store, admin }))
+    ctx.implement(workflowList, listHandler(runs))
+    ctx.implement(workflowInspect, inspectHandler(runs))
+    ctx.implement(workflowSignal, signalHandler(runs))
+    ctx.implement(workflowCancel, cancelHandler(runs))
+    ctx.command(workflowRunCommand.command, runWorkflow(runner))
+    ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
     ctx.command(runCommand.command, runProgram(runner, admin))
     ctx.command(clientCommand.command, writeClient(compiler))
     ctx.command(devCommand.command, serveInDevelopment(runner, admin))

@@ -4,7 +4,7 @@ import { accessTo, type DatabaseAccess, freshAccess } from './access.ts'
 
 /** The database of a program that runs once. */
 export interface JobDatabase {
-  /** null for a program without tables. */
+  /** null for a program that uses none. */
   readonly access: DatabaseAccess | null
   /** Answers the thread where it has no connection of its own. */
   store(): Promise<DatabaseStore>
@@ -17,17 +17,19 @@ export interface JobDatabase {
  */
 export async function openJobDatabase(
   program: Program,
-  kind: 'run' | 'test',
+  kind: 'run' | 'test' | 'workflow',
   primary: PrimaryDatabase,
   projectRoot: string,
   /** `memory`, or the path of a file, for a run that is not to use the primary one. */
   place?: string
 ): Promise<JobDatabase> {
   if (place !== undefined) return placedDatabase(program, await openPlace(primary, place), projectRoot)
-  if (program.module.tables.length === 0 || kind === 'run') {
-    const hasTables = program.module.tables.length > 0
-    if (hasTables) await migrateSchema(primary, program, { projectRoot })
-    const access = hasTables ? await accessTo(primary) : null
+  const { tables, workflows } = program.module
+  if (tables.length === 0 || kind !== 'test') {
+    if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
+    // Runs of workflows stand in the database as well.
+    const isUsed = tables.length > 0 || (workflows.length > 0 && kind !== 'test')
+    const access = isUsed ? await accessTo(primary) : null
     return { access, store: async () => primary, close: async () => undefined }
   }
   let opened: Promise<DatabaseStore> | null = null

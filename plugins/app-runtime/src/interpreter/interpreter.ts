@@ -19,6 +19,8 @@ export interface RunningProgram {
   function(name: string, args: readonly (Value | undefined)[]): Value
   /** By method and path, `GET /tasks`; it takes what `routeParameters` says. */
   route(contract: string, args: readonly (Value | undefined)[]): Value
+  /** A run of a workflow, which is begun where there is none of that id, and waited for. */
+  workflow(name: string, args: readonly (Value | undefined)[], runId: string): Value
   /** What an expression outside of functions is. */
   evaluate(expression: HirExpression): Value
 }
@@ -38,6 +40,10 @@ export class Interpreter {
   readonly #running: RunningProgram = {
     function: (name, args) => this.#enter(this.#compiled.function(name), `function ${name}`, args),
     route: (contract, args) => this.#enter(this.#compiled.route(contract), `route ${contract}`, args),
+    workflow: (name, args, runId) => {
+      this.#machine.options = new Map([['id', runId]])
+      return this.#enter(this.#compiled.function(name), `workflow ${name}`, args)
+    },
     evaluate: expression => this.#compiled.expression(expression)()
   }
 

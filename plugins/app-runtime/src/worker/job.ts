@@ -6,6 +6,7 @@ import type { Capability } from '../interpreter/host.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
+import type { DurableOptions } from '../workflows/database-durable.ts'
 
 /** What the thread of a program is given. */
 export interface Job {
@@ -15,16 +16,26 @@ export interface Job {
   /** null for a source of chance that nobody can repeat. */
   readonly seed: number | null
   readonly args: readonly string[]
-  readonly work: RunWork | TestWork
+  readonly work: RunWork | TestWork | WorkflowWork
   /** Lines that were sent and not written yet, as one int: a program that prints faster than they are written waits. */
   readonly unwritten: SharedArrayBuffer
   readonly bridge: BridgeEnd
   /** null where the program has none. */
   readonly database: DatabaseAccess | null
+  /** How runs and actors are kept; without it, or without a database, they end with the program. */
+  readonly durable?: DurableOptions | null
 }
 
 export interface RunWork {
   readonly kind: 'run'
+}
+
+export interface WorkflowWork {
+  readonly kind: 'workflow'
+  readonly name: string
+  /** JSON: an object by name, or a list. */
+  readonly args: string
+  readonly runId: string
 }
 
 export interface TestWork {
@@ -47,6 +58,8 @@ export interface Outcome {
   readonly refused: string | null
   /** What the program ended itself with. */
   readonly exit: number | null
+  /** What a workflow returned, as JSON. */
+  readonly result?: string
 }
 
 export interface RunFailure {

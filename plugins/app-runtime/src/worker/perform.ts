@@ -9,6 +9,8 @@ import { Tagged } from '../interpreter/value.ts'
 import { mainArguments } from '../main-arguments.ts'
 import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
+import { databaseDurable } from '../workflows/database-durable.ts'
+import { performWorkflow } from '../workflows/perform-workflow.ts'
 import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
 /** Does the work of a job in this thread. Throws what ended the program. */
@@ -23,6 +25,7 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
       )
       return { refused: null, exit: null }
     }
+    if (work.kind === 'workflow') return performWorkflow(interpreter, program, work, limits)
     const result = interpreter.call('main', mainArguments(program, job.args), limits)
     const isRefusal = result instanceof Tagged && result.tag === 'Error'
     return { refused: isRefusal ? display(result.fields[0] ?? null) : null, exit: null }
@@ -39,6 +42,12 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
   const unwritten = new Int32Array(job.unwritten)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const bridge = bridgeTo(job.bridge)
+  const sleep = (duration: number): void => {
+    Atomics.wait(idle, 0, 0, duration)
+  }
+  const ofTests = job.work.kind === 'test' ? job.program : null
+  const database = job.database === null ? null : openDatabase(job.database, bridge, ofTests)
+  const { durable = null } = job
   return {
     print(line) {
       report({ kind: 'print', line })
@@ -50,12 +59,10 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     random: job.seed === null ? Math.random : chance(job.seed),
     args: job.args,
     capabilities: new Set(job.capabilities),
-    sleep: duration => {
-      Atomics.wait(idle, 0, 0, duration)
-    },
+    sleep,
     bridge,
-    database:
-      job.database === null ? null : openDatabase(job.database, bridge, job.work.kind === 'test' ? job.program : null),
+    database,
+    durable: database === null || durable === null ? null : databaseDurable(database.connection, durable, sleep, null),
     ending: []
   }
 }

@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { relative, resolve } from 'node:path'
 import type { DatabaseStore, KernelAdmin, Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { type Endpoint, isDurable } from '../serving/endpoints.ts'
@@ -24,7 +24,7 @@ export function durableOptions(
 
 /** How runs and actors name their program: the same from wherever it is run. */
 export function programKey(path: string, projectRoot: string): string {
-  return relative(projectRoot, path).replaceAll('\\', '/')
+  return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
 
 /**

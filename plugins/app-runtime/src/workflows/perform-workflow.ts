@@ -1,0 +1,65 @@
+import type { HirProcess, Program } from '@svc/contracts'
+import { runErrors } from '../errors.ts'
+import { display } from '../interpreter/display.ts'
+import type { Interpreter } from '../interpreter/interpreter.ts'
+import { isObject } from '../interpreter/json.ts'
+import type { Limits } from '../interpreter/machine.ts'
+import { Tagged, type Value } from '../interpreter/value.ts'
+import { parseJson, printJson } from '../wire/json-text.ts'
+import { WireTypes } from '../wire/wire-types.ts'
+import type { Outcome, WorkflowWork } from '../worker/job.ts'
+
+/**
+ * Runs a workflow and waits for its end: a new run, or the one that has the id, which goes on where it was. Throws what ended
+ * it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
+ */
+export function performWorkflow(
+  interpreter: Interpreter,
+  { module, defaults, path }: Program,
+  { name, args, runId }: WorkflowWork,
+  limits: Limits
+): Outcome {
+  const workflow = module.workflows.find(each => each.name === name)
+  if (workflow === undefined) {
+    const names = module.workflows.map(each => each.name).join(', ')
+    const has = names === '' ? 'it has none' : `it has ${names}`
+    throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${path} has no workflow ${name}: ${has}`)
+  }
+  // One that failed is taken up again because its id is given.
+  interpreter.turn(runId, limits, { again: true })
+  return interpreter.within(limits, program => {
+    const types = new WireTypes(module, { defaults, evaluate: expression => program.evaluate(expression) })
+    const result = program.workflow(name, argumentsOf(workflow, args, types), runId)
+    const isRefusal = result instanceof Tagged && result.tag === 'Error'
+    return {
+      refused: isRefusal ? display(result.fields[0] ?? null) : null,
+      exit: null,
+      result: printJson(types.encode(result, workflow.return_type))
+    }
+  })
+}
+
+function argumentsOf({ name, params }: HirProcess, text: string, types: WireTypes): (Value | undefined)[] {
+  const given = read(text)
+  const named: Record<string, unknown> = Array.isArray(given)
+    ? Object.fromEntries(given.map((value, index) => [params[index]?.name ?? `argument ${index + 1}`, value]))
+    : given
+  const unknown = Object.keys(named).find(key => !params.some(param => param.name === key))
+  if (unknown !== undefined) {
+    throw runErrors.create('RUN_ARGUMENTS', `the workflow ${name} has no parameter ${unknown}`)
+  }
+  return params.map(({ name: key, type_ann, default: otherwise }) => {
+    const json = named[key]
+    return json === undefined && otherwise !== null ? undefined : types.decode(json, type_ann)
+  })
+}
+
+function read(text: string): unknown[] | Record<string, unknown> {
+  try {
+    const given = parseJson(text)
+    if (Array.isArray(given) || isObject(given)) return given
+  } catch (cause) {
+    throw runErrors.create('RUN_ARGUMENTS', `the arguments are no JSON: ${(cause as Error).message}`, { cause })
+  }
+  throw runErrors.create('RUN_ARGUMENTS', 'the arguments are an object by name, or a list')
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto'
+import type { HirProcess } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import { compiled, listenerOf, type Runner, tellFailure } from '../run-command.ts'
+
+const file = t.string({ minLength: 1, description: 'The source file.' })
+
+export const workflowRunCommand: CommandDescriptor = {
+  command: 'workflow run',
+  summary: 'Runs a workflow of a program, or goes on with a run of it, and prints what it returns',
+  input: t.object({
+    file,
+    name: t.string({ minLength: 1, description: 'Name of the workflow.' }),
+    args: t.string({ default: '{}', description: 'Arguments as JSON: an object by name, or a list.' }),
+    'run-id': t.optional(t.string({ minLength: 1, description: 'Id of the run; without it a new one.' }))
+  }),
+  args: ['file', 'name']
+}
+
+export const workflowCheckCommand: CommandDescriptor = {
+  command: 'workflow check',
+  summary: 'Checks a program and lists its workflows and activities',
+  input: t.object({ file }),
+  args: ['file']
+}
+
+/** Exit codes: 0; 1 when the file has errors, the run failed, waits for longer than it may, or returned an Error; 130. */
+export function runWorkflow(runner: Runner): CommandHandler {
+  return async (given, io) => {
+    const { file, name, args = '{}', 'run-id': id } = given as unknown as RunInput
+    const program = await compiled(runner.compiler, file, false, io)
+    if (program === null) return 1
+    return workflowEnded(runner, program, { name, args, runId: id ?? randomUUID() }, io)
+  }
+}
+
+interface RunInput {
+  readonly file: string
+  readonly name: string
+  readonly args?: string
+  readonly 'run-id'?: string
+}
+
+/** Runs a workflow and tells how it ended; gives the exit code. */
+export async function workflowEnded(
+  runner: Runner,
+  program: Parameters<Runner['run']>[0],
+  { name, args, runId }: { readonly name: string; readonly args: string; readonly runId: string },
+  io: CommandIo
+): Promise<number> {
+  if (!io.json) io.stderr.write(`run ${runId}\n`)
+  const job = { work: { kind: 'workflow' as const, name, args, runId }, args: [], seed: null }
+  // What the program prints is not its result.
+  const listener = listenerOf({ ...io, stdout: io.stderr })
+  const ending = await runner.run(program, job, listener, io.signal)
+  if (!ending.ok) return tellFailure(ending.failure, io)
+  const { refused, result = 'null' } = ending.outcome
+  io.stdout.write(io.json ? `{"run_id":${JSON.stringify(runId)},"result":${result}}\n` : `${result}\n`)
+  return refused === null ? 0 : 1
+}
+
+/** Exit codes: 0; 1 when the file has errors. */
+export function checkWorkflows({ compiler }: Pick<Runner, 'compiler'>): CommandHandler {
+  return async (given, io) => {
+    const program = await compiled(compiler, String(given.file), false, io)
+    if (program === null) return 1
+    const { workflows, activities } = program.module
+    if (io.json) {
+      io.stdout.write(`${JSON.stringify({ workflows: workflows.map(facts), activities: activities.map(facts) })}\n`)
+      return 0
+    }
+    for (const [kind, list] of Object.entries({ workflow: workflows, activity: activities })) {
+      for (const { name, params } of list)
+        io.stdout.write(`${kind} ${name}(${params.map(each => each.name).join(', ')})\n`)
+    }
+    if (workflows.length === 0) io.stdout.write(`${program.path} has no workflow\n`)
+    return 0
+  }
+}
+
+function facts({ name, params }: HirProcess) {
+  return { name, params: params.map(param => ({ name: param.name, required: param.default === null })) }
+}
