@@ -1,26 +1,22 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { runNew } from '../../src/new-command.ts'
 import { build, install, ROOT, run } from './building.ts'
+import { serve, unbuilt } from './serving.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
-const SVC = join(ROOT, 'kernel/bin/svc.mjs')
 const exec = promisify(execFile)
 
 /** Why there is nothing to open pages with; false where there is. */
 function missing(): string | false {
   if (['0', 'false', 'no', 'off'].includes(process.env.SVC_GUI_PLAYWRIGHT ?? '')) return 'SVC_GUI_PLAYWRIGHT is off'
   if (!existsSync(CHROMIUM)) return `there is no ${CHROMIUM}`
-  return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'nothing is built: npm run build'
+  return unbuilt()
 }
 
 t.test(
@@ -35,7 +31,7 @@ t.test(
     await exec(process.execPath, [join(ROOT, 'node_modules/vite/bin/vite.js'), 'build'], { cwd: web })
     t.ok(existsSync(join(folder, 'public/index.html')), 'Vite builds into the folder that is served')
 
-    const url = await serve(t, folder)
+    const url = await serve(t, folder, '/api/query/tasks')
     const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
     t.teardown(() => browser.close())
     const { page, problems } = await open(browser)
@@ -98,36 +94,4 @@ async function photograph(page: Page, name: string): Promise<void> {
   if (folder === '') return
   mkdirSync(folder, { recursive: true })
   await page.screenshot({ path: join(folder, `${name}.png`) })
-}
-
-/** Address of the program of a project, served by a process of its own. */
-async function serve(t: Test, folder: string): Promise<string> {
-  const port = await freePort()
-  const child = spawn(process.execPath, [SVC, 'run', 'app.vox', '--port', String(port)], { cwd: folder })
-  let told = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (told += chunk))
-  t.teardown(() => stop(child))
-  const url = `http://127.0.0.1:${port}`
-  while (child.exitCode === null) {
-    const response = await fetch(`${url}/api/query/tasks`).catch(() => null)
-    if (response?.ok === true) return url
-    await wait(100)
-  }
-  throw new Error(`svc run ended with ${child.exitCode}: ${told}`)
-}
-
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  const ended = once(child, 'exit')
-  child.kill('SIGTERM')
-  await ended
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
