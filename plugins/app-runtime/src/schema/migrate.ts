@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import type { DatabaseStore, Program } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { desiredSchema } from './desired-schema.ts'
 import { levelOf, type Renames, type SchemaPlan } from './plan.ts'
@@ -64,8 +65,10 @@ export async function migrateSchema(
       const now = await planSchema(tx, desired, asked)
       assertAllowed(store, now, asked.force && (copy !== null || !capabilities.durable))
       for (const statement of now.statements) {
-        if (typeof statement === 'string') await tx.execute(statement)
-        else await tx.execute(statement.sql, statement.parameters)
+        const { sql, parameters } = typeof statement === 'string' ? { sql: statement, parameters: [] } : statement
+        await tx.execute(sql, parameters).catch(error => {
+          throw explained(error, store, now)
+        })
       }
       return now
     },
@@ -125,6 +128,17 @@ function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boo
         data: { steps: plan.steps }
       }
     )
+}
+
+/** A table cannot be made anew while a view or trigger of somebody else names it: SQLite looks at all of them. */
+function explained(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
+  const [, kind, name] = (isSvcError(error) && /error in (view|trigger) (\S+?):? /.exec(error.message)) || []
+  if (kind === undefined || name === undefined) return error
+  const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to one that has to be made anew`
+  return runErrors.create('RUN_SCHEMA_REFUSED', message, {
+    cause: error,
+    hint: `nothing was changed; drop the ${kind} ${name}, and make it again afterwards`
+  })
 }
 
 async function copyOf(store: DatabaseStore, { copyTo }: SchemaOptions, canCopy: boolean): Promise<string | null> {

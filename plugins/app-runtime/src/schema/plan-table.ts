@@ -134,9 +134,9 @@ class TableChange {
   /** SQLite would remove, or forget, what other tables hold of a table that is dropped. */
   async #refuseReferred(): Promise<void> {
     const { desired, referrers } = this.#question
-    const tables = await referrers(this.#table.name)
-    if (tables.length === 0) return
-    const says = `cannot be made anew, since foreign keys of ${tables.join(', ')} refer to it`
+    const keys = await referrers(this.#table.name)
+    if (keys.length === 0) return
+    const says = `cannot be made anew, since foreign keys of ${keys.join(', ')} refer to it`
     this.#steps.push(stepOf(desired, 'refused', says, 'drop these foreign keys first'))
   }
 

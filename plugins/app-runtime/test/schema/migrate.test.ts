@@ -334,6 +334,26 @@ t.test('a table that foreign keys refer to is not made anew', async t => {
   t.same(await rowsOf(store, 'SELECT * FROM mark'), [[1]])
 })
 
+t.test('a table that views and triggers of others name is not made anew, and otherwise changed', async t => {
+  const store = await filled()
+  await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
+  await store.execute('CREATE TABLE log (n INTEGER)')
+  await store.execute('CREATE TRIGGER copies AFTER INSERT ON log BEGIN UPDATE "note" SET stars = NEW.n; END')
+  const rebuilt = NOTES.replace('stars: int', 'stars: float')
+  for (const [kind, name] of [
+    ['view', 'titles'],
+    ['trigger', 'copies']
+  ]) {
+    const { code, message } = await refusal(apply(store, rebuilt))
+    t.equal(code, 'RUN_SCHEMA_REFUSED')
+    t.match(message, `the ${kind} ${name} refers to one that has to be made anew`)
+    if (kind === 'view') await store.execute('DROP VIEW titles')
+  }
+  await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
+  await apply(store, NOTES.replace(' }', ' more: Option[str] }'))
+  t.same(await rowsOf(store, 'SELECT count(*) FROM titles'), [[3]])
+})
+
 t.test('what others put on a table is there after it was made anew', async t => {
   const store = await filled()
   await store.execute('CREATE INDEX theirs ON note (title)')
