@@ -43,7 +43,7 @@ export default definePlugin({
     const { projectRoot } = ctx
     const warn = (message: string, reason?: unknown) =>
       ctx.log.warn(message, reason === undefined ? {} : { reason: reason instanceof Error ? reason.message : reason })
-    const tunables = tunablesOf(
+    const tunables = await tunablesOf(
       config,
       config.config_file === undefined ? null : resolve(projectRoot, config.config_file)
     )

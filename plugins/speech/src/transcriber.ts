@@ -65,15 +65,19 @@ export class Transcriber implements SpeechRecogniser {
     return { status: 'no_model', detail, model, folder: null, missing, multilingual: null }
   }
 
-  async transcribe(source: SpeechSource, options: SpeechOptions = {}): Promise<Transcript> {
+  /** `started` is when the recording began to arrive, by `performance.now()`. */
+  async transcribe(
+    source: SpeechSource,
+    options: SpeechOptions = {},
+    started = performance.now()
+  ): Promise<Transcript> {
     const { tunables } = this.#parts
-    return withinDeadlines(tunables, performance.now(), options.signal, signal =>
-      this.transcribeBy(source, options.language, signal)
+    return withinDeadlines(tunables, started, options.signal, signal =>
+      this.#transcribe(source, options.language, signal)
     )
   }
 
-  /** The same without deadlines of its own. */
-  async transcribeBy(source: SpeechSource, language: string | undefined, signal: AbortSignal): Promise<Transcript> {
+  async #transcribe(source: SpeechSource, language: string | undefined, signal: AbortSignal): Promise<Transcript> {
     if (source.kind === 'samples') return this.#recognise(source, language, signal)
     const { workspace, settings } = this.#parts
     const path = await workspace.file(source.path)

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { type JsonSchema, type Schema, t } from '@svc/plugin-sdk'
-import { parse } from 'smol-toml'
 import { pluginErrors } from './errors.ts'
 
 interface Tunable<D extends number | boolean> {
@@ -177,8 +176,8 @@ function schemaOf(tunable: Tunable<number> | Tunable<boolean>): JsonSchema {
 }
 
 /** What counts: the settings, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
-export function tunablesOf(settings: TunableSettings, file: string | null): Tunables {
-  const filed = file === null ? {} : readFile(file)
+export async function tunablesOf(settings: TunableSettings, file: string | null): Promise<Tunables> {
+  const filed = file === null ? {} : await readTunables(file)
   return Object.fromEntries(
     NAMES.map(name => [name, settings[name] ?? filed[name] ?? TUNABLES[name].default])
   ) as unknown as Tunables
@@ -194,7 +193,7 @@ export function groupsOf(tunables: Tunables): Readonly<Record<string, Readonly<R
   return groups
 }
 
-function readFile(file: string): Partial<Record<Name, number | boolean>> {
+async function readTunables(file: string): Promise<Partial<Record<Name, number | boolean>>> {
   const invalid = (why: string) =>
     pluginErrors.create('SPP_CONFIG_INVALID', `${file}: ${why}`, {
       at: { file },
@@ -202,7 +201,8 @@ function readFile(file: string): Partial<Record<Name, number | boolean>> {
     })
   let document: Record<string, unknown>
   try {
-    document = parse(readFileSync(file, 'utf8'))
+    const { parse } = await import('smol-toml')
+    document = parse(await readFile(file, 'utf8'))
   } catch (error) {
     throw invalid((error as Error).message)
   }

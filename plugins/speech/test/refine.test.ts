@@ -51,8 +51,8 @@ t.test('code, paths, flags and numbers are never changed', t => {
   t.end()
 })
 
-t.test('confidence is the base of the profile, less what was corrected, within bounds', t => {
-  const tunables = tunablesOf({}, null)
+t.test('confidence is the base of the profile, less what was corrected, within bounds', async t => {
+  const tunables = await tunablesOf({}, null)
   t.same(
     (['conservative', 'balanced', 'aggressive'] as const).map(profile => confidenceOf(profile, 0, tunables)),
     [0.82, 0.87, 0.9]
@@ -61,7 +61,6 @@ t.test('confidence is the base of the profile, less what was corrected, within b
   t.equal(confidenceOf('balanced', 1000, tunables), 0.62, 'not more than the cap')
   t.equal(confidenceOf('balanced', 9, { ...tunables, refine_penalty_cap: 1, refine_penalty_per_trace: 1 }), 0.1)
   t.equal(confidenceOf('balanced', 0, { ...tunables, refine_balanced_base: 1 }), 0.99)
-  t.end()
 })
 
 t.test('a lexicon is read anew when it changes, and a broken one is told of once', async t => {
@@ -88,12 +87,12 @@ t.test('a lexicon is read anew when it changes, and a broken one is told of once
     t.throws(() => parseLexicon(text, path), { code: 'SPP_LEXICON_INVALID' }, text)
 })
 
-t.test('settings come before the file, and the file before the defaults', t => {
+t.test('settings come before the file, and the file before the defaults', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'oratio.toml')
   writeFileSync(path, '[session_timing]\nmax_duration_ms = 9000\nheartbeat_ms = 70\n[llm]\nrefinement_default = true\n')
-  const tunables = tunablesOf({ heartbeat_ms: 80 }, path)
+  const tunables = await tunablesOf({ heartbeat_ms: 80 }, path)
   t.match(tunables, {
     max_duration_ms: 9_000,
     heartbeat_ms: 80,
@@ -110,10 +109,9 @@ t.test('settings come before the file, and the file before the defaults', t => {
     ['[', /oratio\.toml/]
   ] as const) {
     writeFileSync(path, text)
-    t.throws(() => tunablesOf({}, path), { code: 'SPP_CONFIG_INVALID', message: why })
+    await t.rejects(tunablesOf({}, path), { code: 'SPP_CONFIG_INVALID', message: why })
   }
-  t.throws(() => tunablesOf({}, join(folder, 'none.toml')), { code: 'SPP_CONFIG_INVALID' })
-  t.end()
+  await t.rejects(tunablesOf({}, join(folder, 'none.toml')), { code: 'SPP_CONFIG_INVALID' })
 })
 
 t.test('a language is a short word, anything else is none', t => {

@@ -104,6 +104,8 @@ t.test('an upload', async t => {
     const english = await world.upload(['file', recording, '../../x.w/av'], ['language_hint', 'en'])
     t.equal(english.status, 200, 'a name is no path')
     t.not(german.body.raw_text, english.body.raw_text)
+    const long = 'many words '.repeat(1_000_000)
+    t.ok((await world.upload(['audio', long, 'long.txt'])).body.text === long, 'eleven megabytes come whole')
     t.same(left(), [])
   })
 

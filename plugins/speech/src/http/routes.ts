@@ -75,12 +75,15 @@ async function byUpload(exchange: HttpExchange, parts: RouteParts): Promise<void
   const { ingress, captureTimeoutMs, transcriber } = parts
   const { signal, requestId } = exchange.caller
   const { request } = exchange
+  const started = performance.now()
   try {
     const upload = await receiveUpload(request, { folder: ingress.folder, idleMs: captureTimeoutMs, signal })
     const path = `${ingress.name}/${upload.name}`
     const options = { signal, ...(upload.language === null ? {} : { language: upload.language }) }
     // The file is gone before anybody has the answer.
-    const transcript = await transcriber.transcribe({ kind: 'file', path }, options).finally(() => upload.remove())
+    const transcript = await transcriber
+      .transcribe({ kind: 'file', path }, options, started)
+      .finally(() => upload.remove())
     sendJson(exchange, 200, transcriptBody(requestId, path, transcript))
   } catch (error) {
     // Whoever is still sending would see a reset in place of the answer.

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { Busboy, type BusboyHeaders } from '@fastify/busboy'
+import type { Busboy, BusboyHeaders } from '@fastify/busboy'
 import { timeout } from '../deadline.ts'
 
 /** Bytes of a whole body. */
@@ -89,7 +89,7 @@ async function receive(
   { idleMs, signal }: UploadOptions,
   wrong: AbortController
 ): Promise<void> {
-  const parser = parserOf(request, parts)
+  const parser = await parserOf(request, parts)
   let length = 0
   const stop = (error: unknown) => wrong.abort(error)
   const idle = setTimeout(() => stop(timeout('capture_timeout', idleMs)), idleMs)
@@ -115,12 +115,12 @@ async function receive(
     request.off('data', onData)
     request.unpipe(parser)
     signal.removeEventListener('abort', gone)
-    // Streams of parts that are still open would wait for their end for ever.
-    parts.cut()
   }
 }
 
-function parserOf(request: IncomingMessage, parts: Parts): InstanceType<typeof Busboy> {
+/** The parser is loaded by the first upload. */
+async function parserOf(request: IncomingMessage, parts: Parts): Promise<InstanceType<typeof Busboy>> {
+  const { Busboy } = await import('@fastify/busboy')
   let parser: InstanceType<typeof Busboy>
   try {
     parser = new Busboy({
@@ -183,13 +183,10 @@ class Parts {
     return first
   }
 
-  cut(): void {
-    for (const { stream } of this.#files) if (!stream.readableEnded) stream.push(null)
-  }
-
   async removeAll(): Promise<void> {
     for (const { name, stream, written } of this.#files) {
-      stream.resume()
+      // A part that was cut off would wait for its end for ever.
+      stream.push(null)
       await written.catch(() => {})
       await rm(join(this.#folder, name), { force: true })
     }
