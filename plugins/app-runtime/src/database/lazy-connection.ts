@@ -16,6 +16,8 @@ export class LazyConnection implements ThreadConnection {
   readonly #connection: ThreadConnection
   /** The transaction that the running code is in. */
   #kind: Kind | null = null
+  /** Whether the transactions of the running code are parts of one. */
+  #isTogether = false
 
   constructor(connection: ThreadConnection) {
     this.#connection = connection
@@ -23,6 +25,7 @@ export class LazyConnection implements ThreadConnection {
 
   /** See `ProgramDatabase.transaction`. */
   within<A>(kind: Kind, run: () => A, keeps: (result: A) => boolean): A {
+    if (this.#isTogether) return this.#asPart(run, keeps)
     if (this.#kind !== null) return run()
     this.#kind = kind
     let result: A
@@ -37,6 +40,39 @@ export class LazyConnection implements ThreadConnection {
     if (isKept) this.commit()
     else this.rollback()
     return result
+  }
+
+  /** Whether transactions can be committed together. */
+  get hasParts(): boolean {
+    return this.#connection.part !== undefined
+  }
+
+  /**
+   * Commits the transactions that `run` makes together, when it returns: each is undone by itself, and none is there before
+   * all are. Throws what committing them throws; then none of them is there.
+   */
+  together(run: () => void): void {
+    this.#kind = 'write'
+    this.#isTogether = true
+    try {
+      run()
+    } catch (error) {
+      this.#isTogether = false
+      this.rollback()
+      throw error
+    }
+    this.#isTogether = false
+    this.commit()
+  }
+
+  #asPart<A>(run: () => A, keeps: (result: A) => boolean): A {
+    this.#enter()
+    this.#isTogether = false
+    try {
+      return this.#connection.part === undefined ? run() : this.#connection.part(run, keeps)
+    } finally {
+      this.#isTogether = true
+    }
   }
 
   get kind(): Kind | null {

@@ -44,6 +44,15 @@ export class ProgramDatabase {
     return this.#told('the database', () => this.#connection.within(kind, run, keeps))
   }
 
+  get hasParts(): boolean {
+    return this.#connection.hasParts
+  }
+
+  /** Commits the transactions that `run` makes together; see `LazyConnection.together`. */
+  together(run: () => void): void {
+    this.#told('the database', () => this.#connection.together(run))
+  }
+
   row(table: string, sql: string, parameters: readonly SqlParameter[]): readonly SqlValue[] | null {
     try {
       return this.#connection.row(sql, parameters)

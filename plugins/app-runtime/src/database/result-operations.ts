@@ -52,59 +52,71 @@ class ResultSearch implements ResultOperations {
     }
   }
 
-  visit(node: unknown, returned: Returned): void {
+  visit(node: object, returned: Returned): void {
     if (Array.isArray(node)) {
-      for (const each of node) this.visit(each, returned)
-      for (const [index, each] of node.entries()) this.#variable(each, node, index)
+      for (const each of node) if (typeof each === 'object' && each !== null) this.visit(each, returned)
+      // When all that could read the variable has been seen.
+      for (let index = 0; index < node.length; index++) this.#variable(node[index], node, index)
       return
     }
-    if (typeof node !== 'object' || node === null) return
-    if ('return_type' in node && 'body' in node && Array.isArray(node.body)) {
-      this.#function(node as { readonly return_type: HirType | null; readonly body: readonly HirStatement[] })
-      return
+    const inner = 'return_type' in node ? this.#function(node as Partial<FunctionNode>) : returned
+    for (const key in node) {
+      const child = (node as Readonly<Record<string, unknown>>)[key]
+      if (typeof child !== 'object' || child === null || key === 'span') continue
+      this.#form(key, child, inner)
+      this.visit(child, key === 'Lambda' ? returnedBy((child as Forms['Lambda'])[1]) : inner)
     }
-    this.#form(node as HirExpression | HirStatement, returned)
-    const inner = 'Lambda' in node ? returnedBy((node as Lambda).Lambda[1]) : returned
-    for (const each of Object.values(node)) this.visit(each, inner)
   }
 
-  #function({
-    return_type,
-    body
-  }: {
-    readonly return_type: HirType | null
-    readonly body: readonly HirStatement[]
-  }): void {
+  #function({ return_type = null, body = [] }: Partial<FunctionNode>): Returned {
     const returned = returnedBy(return_type)
     if (returned === 'result') this.#takeLast(body)
-    this.visit(body, returned)
+    return returned
   }
 
-  #form(node: HirExpression | HirStatement, returned: Returned): void {
-    if ('Return' in node) {
-      if (returned === 'result' && node.Return.value !== null) this.#take(node.Return.value)
-    } else if ('Let' in node) {
-      if (returnedBy(node.Let.type_ann) === 'result') this.#take(node.Let.value)
-    } else if ('Try' in node) this.#try(node.Try, returned)
-    else if ('Match' in node) {
-      const [subject, arms] = node.Match
-      if (arms.some(({ pattern }) => isResultPattern(pattern))) this.#take(subject)
-    } else if ('MethodCall' in node) {
-      const [object, method] = node.MethodCall
-      if (RESULT_METHODS.has(method)) this.#take(object)
-    } else if ('Lambda' in node) {
-      const [, result, body] = node.Lambda
-      if (returnedBy(result) === 'result') this.#take(body)
-    } else if ('Call' in node) {
-      const [callee, args] = node.Call
-      const types = 'Ident' in callee ? this.#params.get(callee.Ident[0]) : undefined
-      for (const [index, { value }] of args.entries()) {
-        if (returnedBy(types?.[index] ?? null) === 'result') this.#take(value)
+  /** A form of the language by its name, such as `Match`. */
+  #form(name: string, form: object, returned: Returned): void {
+    switch (name) {
+      case 'Return': {
+        const { value } = form as Forms['Return']
+        if (returned === 'result' && value !== null) this.#take(value)
+        return
+      }
+      case 'Let': {
+        const { type_ann, value } = form as Forms['Let']
+        if (returnedBy(type_ann) === 'result') this.#take(value)
+        return
+      }
+      case 'Try':
+        this.#try(form as Forms['Try'], returned)
+        return
+      case 'Match': {
+        const [subject, arms] = form as Forms['Match']
+        if (arms.some(({ pattern }) => isResultPattern(pattern))) this.#take(subject)
+        return
+      }
+      case 'MethodCall': {
+        const [object, method] = form as Forms['MethodCall']
+        if (RESULT_METHODS.has(method)) this.#take(object)
+        return
+      }
+      case 'Lambda': {
+        const [, result, body] = form as Forms['Lambda']
+        if (returnedBy(result) === 'result') this.#take(body)
+        return
+      }
+      case 'Call': {
+        const [callee, args] = form as Forms['Call']
+        const types = 'Ident' in callee ? this.#params.get(callee.Ident[0]) : undefined
+        if (types === undefined) return
+        for (const [index, { value }] of args.entries()) {
+          if (returnedBy(types[index] ?? null) === 'result') this.#take(value)
+        }
       }
     }
   }
 
-  #try(node: { readonly target: HirExpression }, returned: Returned): void {
+  #try(node: Forms['Try'], returned: Returned): void {
     if (returned !== 'other') this.#take(node.target)
     else if (operationIn(node.target) !== null) this.transparent.add(node)
     else if ('Ident' in node.target) this.#raising.set(node.target.Ident, node)
@@ -143,7 +155,14 @@ class ResultSearch implements ResultOperations {
   }
 }
 
-type Lambda = Extract<HirExpression, { readonly Lambda: unknown }>
+interface FunctionNode {
+  readonly return_type: HirType | null
+  readonly body: readonly HirStatement[]
+}
+
+/** What stands under the name of a form. */
+type Forms = Form<HirExpression> & Form<HirStatement>
+type Form<N> = { readonly [K in N extends unknown ? keyof N : never]: Extract<N, { readonly [P in K]: unknown }>[K] }
 
 /** `db.query(…)`. */
 export function isRawCall([object, method]: readonly [HirExpression, string, ...unknown[]]): boolean {
@@ -198,12 +217,11 @@ function bindsAnew(statement: unknown, name: string): boolean {
 
 /** Whether a form has a variable of that name for all that is in it. */
 function hides(node: object, name: string): boolean {
-  if ('Lambda' in node) return (node as Lambda).Lambda[0].some(param => param.name === name)
+  if ('Lambda' in node)
+    return (node as { readonly Lambda: Forms['Lambda'] }).Lambda[0].some(param => param.name === name)
   if ('pattern' in node && 'guard' in node) return binds(node.pattern as HirPattern, name)
-  if ('For' in node) return (node as Extract<HirExpression, { readonly For: unknown }>).For[0] === name
-  return (
-    'ForEach' in node && binds((node as Extract<HirExpression, { readonly ForEach: unknown }>).ForEach.binding, name)
-  )
+  if ('For' in node) return (node as { readonly For: Forms['For'] }).For[0] === name
+  return 'ForEach' in node && binds((node as { readonly ForEach: Forms['ForEach'] }).ForEach.binding, name)
 }
 
 function binds(pattern: HirPattern, name: string): boolean {
