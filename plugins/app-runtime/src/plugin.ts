@@ -31,7 +31,13 @@ import {
   workflowList,
   workflowSignal
 } from './workflows/operations.ts'
-import { checkWorkflows, runWorkflow, workflowCheckCommand, workflowRunCommand } from './workflows/workflow-commands.ts'
+import {
+  checkWorkflows,
+  orderedWorkflow,
+  runWorkflow,
+  workflowCheckCommand,
+  workflowRunCommand
+} from './workflows/workflow-commands.ts'
 
 export default definePlugin({
   name: 'app-runtime',
@@ -82,7 +88,10 @@ export default definePlugin({
     ctx.implement(workflowCancel, cancelHandler(runs))
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
     ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
-    ctx.command(runCommand.command, runProgram(runner, admin))
+    ctx.command(
+      runCommand.command,
+      orderedWorkflow(runner, () => ctx.config, runProgram(runner, admin))
+    )
     ctx.command(clientCommand.command, writeClient(compiler))
     ctx.command(devCommand.command, serveInDevelopment(runner, admin))
     const schema: SchemaCommandOptions = {

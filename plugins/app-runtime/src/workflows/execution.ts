@@ -79,10 +79,11 @@ export class WorkflowExecution {
   }
 
   /** For what could be another thing each time. Throws `RUN_WORKFLOW_UNREPEATABLE`. */
-  refuse(what: string): never {
+  refuse(what: string, at = -1): never {
     return fail(
       'RUN_WORKFLOW_UNREPEATABLE',
-      `the workflow ${this.run.workflow} cannot be repeated with ${what} in it; call it in an activity or in side_effect { }`
+      `the workflow ${this.run.workflow} cannot be repeated with ${what} in it; call it in an activity or in side_effect { }`,
+      at
     )
   }
 

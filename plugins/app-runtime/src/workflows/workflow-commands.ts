@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { HirProcess } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
 import { compiled, listenerOf, type Runner, tellFailure } from '../run-command.ts'
+import type { Settings } from '../settings.ts'
 
 const file = t.string({ minLength: 1, description: 'The source file.' })
 
@@ -57,6 +58,28 @@ export async function workflowEnded(
   const { refused, result = 'null' } = ending.outcome
   io.stdout.write(io.json ? `{"run_id":${JSON.stringify(runId)},"result":${result}}\n` : `${result}\n`)
   return refused === null ? 0 : 1
+}
+
+/** Exit code where a workflow fails that the environment ordered. */
+const ORDERED_FAILED = 2
+
+/**
+ * `svc run FILE` where SVC_RUN_WORKFLOW names a workflow: that is run, with the arguments in SVC_WORKFLOW_ARGS. Exit codes: 0,
+ * 130, and 2 for every failure. Without it, what `otherwise` does.
+ */
+export function orderedWorkflow(
+  runner: Runner,
+  ordered: () => Pick<Settings, 'run_workflow' | 'workflow_args'>,
+  otherwise: CommandHandler
+): CommandHandler {
+  return async (given, io) => {
+    const { run_workflow: name, workflow_args: args } = ordered()
+    if (name === undefined) return otherwise(given, io)
+    const program = await compiled(runner.compiler, String(given.file), false, io)
+    if (program === null) return ORDERED_FAILED
+    const code = await workflowEnded(runner, program, { name, args, runId: randomUUID() }, io)
+    return code === 1 ? ORDERED_FAILED : code
+  }
 }
 
 /** Exit codes: 0; 1 when the file has errors. */

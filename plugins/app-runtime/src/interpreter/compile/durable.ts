@@ -48,6 +48,14 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
   }
 }
 
+/** For what may give something else each time: in the text of a workflow it is refused. */
+export function outsideOfWorkflows({ machine }: BodyCompiler, what: string, at: number, run: Eval): Eval {
+  return frame => {
+    machine.workflow?.refuse(what, at)
+    return run(frame)
+  }
+}
+
 /** `f(a) with { … }`: where several stand behind each other, the inner one has the last word. */
 export function compileWith(
   body: BodyCompiler,

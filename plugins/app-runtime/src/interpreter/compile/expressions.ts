@@ -9,7 +9,7 @@ import { type BodyCompiler, constant, type Forms, readLocal, unsupported } from 
 import { compileCall, compileMethodCall, compilePipe } from './calls.ts'
 import { compileIf, compileMatch, compileTry, sequence } from './control.ts'
 import { compileDatabaseOperation, compileRawQuery, isRawQuery, unwrapped } from './database.ts'
-import { compileSideEffect, compileWith } from './durable.ts'
+import { compileSideEffect, compileWith, outsideOfWorkflows } from './durable.ts'
 import { compileLambda } from './functions.ts'
 import { compileFor, compileForEach } from './loops.ts'
 import { compileField, compileIndex, compileRecord, compileStruct } from './members.ts'
@@ -46,7 +46,8 @@ function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
   if ('Call' in expression) return compileCall(body, expression.Call)
   if ('MethodCall' in expression) {
     const { MethodCall: call } = expression
-    return isRawQuery(body, call) ? compileRawQuery(body, call) : compileMethodCall(body, call)
+    if (!isRawQuery(body, call)) return compileMethodCall(body, call)
+    return outsideOfWorkflows(body, 'db.query', call[3].start, compileRawQuery(body, call))
   }
   if ('FieldAccess' in expression) return compileField(body, expression)
   if ('Index' in expression) return compileIndex(body, expression.Index)
@@ -64,7 +65,10 @@ function compileOperand(body: BodyCompiler, expression: HirExpression): Eval {
   if ('Unary' in expression) return compileUnary(body, expression.Unary)
   if ('Lambda' in expression) return compileLambda(body, expression.Lambda)
   if ('Pipe' in expression) return compilePipe(body, expression.Pipe)
-  if ('DbTableOp' in expression) return compileDatabaseOperation(body, expression.DbTableOp)
+  if ('DbTableOp' in expression) {
+    const { table, span } = expression.DbTableOp
+    return outsideOfWorkflows(body, `db.${table}`, span.start, compileDatabaseOperation(body, expression.DbTableOp))
+  }
   if ('Spawn' in expression) return compileSpawn(body, expression.Spawn)
   if ('With' in expression) return compileWith(body, expression.With)
   return unsupported(...unknownForm(expression))
