@@ -145,3 +145,33 @@ t.test('a record may begin with short entries', t => {
   t.same(told('fn f(a: int, b: int) to int { { a, b } }'), [], 'statements of a block')
   t.end()
 })
+
+t.test('records with a name are compared with what it declares', t => {
+  const point = 'type Point { x: int y: float label: Option[str] z: int = 0 }\n'
+  t.same(told(`${point}fn f() to Point { Point { x: 1, y: 2 } }`), [])
+  t.same(told(`${point}fn f(x: int) to Point { Point { x: x, y: 2.5, label: None, z: 3 } }`), [])
+  t.same(told(`${point}fn f() to Point { Point { x: "a", y: 2 } }`), ['typecheck.arg_mismatch of "a"'])
+  t.same(told(`${point}fn f() to Point { Point { x: 1, yy: 2 } }`), [
+    'typecheck.missing_field of Point',
+    'typecheck.unknown_field of yy'
+  ])
+  const task = '@table type Task { title: str done: bool due: Option[str] rank: int = 0 }\n'
+  t.same(told(`${task}fn f() { db.Task.insert({ title: "a", done: false }) }`), [])
+  t.match(diagnosticsOf(`${task}fn f() { db.Task.insert({ }) }`), [
+    { severity: 'warning', message: '`title`, `done` of `Task` are missing', related: [{}, {}] }
+  ])
+  t.same(told(`${task}fn f(row: any) { db.Task.insert(row)\n db.Task.update(1, { done: true }) }`), [])
+  t.end()
+})
+
+t.test('a variable keeps its type, and a condition is true or false', t => {
+  t.same(told('fn f() { let mut a = 1\n a = 2.5\n a += 1 }'), [])
+  t.same(told('fn f() { let mut a = []\n a = [1]\n let mut o = None\n o = Some(1) }'), [])
+  t.same(told('fn f() { let mut r = Ok(1)\n r = Error("x") }'), [])
+  t.same(told('fn f() { let mut a: str = ""\n a = true }'), ['typecheck.assign_mismatch of true'])
+  t.same(told('actor A { state n: int = 0\n on go() { n = "x" } }'), ['typecheck.assign_mismatch of "x"'])
+  t.same(told('fn f(a: any, b: bool) { if a { }\n if b and a { }\n while not b { }\n if [1].is_empty() { } }'), [])
+  t.same(told('fn f(a: int) { while a { } }'), ['typecheck.condition of a'])
+  t.same(told('fn f(a: int) { match a { x if x => 1, _ => 2 } }'), ['typecheck.condition of x'])
+  t.end()
+})

@@ -4,7 +4,7 @@ import { readDbChain } from '../../hir/db/chain.ts'
 import { entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
-import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import type { Assign, Pattern, Statement } from '../../syntax/ast-statements.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
@@ -14,6 +14,7 @@ import { LocalTypes } from './local-types.ts'
 import { methodResult, methodsOf } from './methods.ts'
 import { operatorResult } from './operators.ts'
 import { patternTypes } from './pattern-types.ts'
+import { checkRecord } from './records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, BOOL, FLOAT, fits, generic, INT, join, NEVER, plain, STR, show, UNIT, type ValueType } from './type.ts'
 
@@ -96,7 +97,7 @@ export class BodyTypes {
       case 'Block':
         return this.#locals.within(() => this.#block(expression.statements, tail))
       case 'If': {
-        this.infer(expression.condition)
+        this.#condition(expression.condition)
         const first = this.infer(expression.then, expression.else === null ? null : tail)
         return expression.else === null ? UNIT : join(first, this.infer(expression.else, tail))
       }
@@ -135,8 +136,7 @@ export class BodyTypes {
         return UNIT
       }
       case 'Assign':
-        this.infer(statement.value)
-        this.infer(statement.target)
+        this.#assign(statement)
         return UNIT
       case 'Return': {
         const { declared, returns } = this.#frame
@@ -155,7 +155,7 @@ export class BodyTypes {
         return NEVER
       }
       case 'While':
-        this.infer(statement.condition)
+        this.#condition(statement.condition)
         this.infer(statement.body)
         return UNIT
       case 'Loop':
@@ -167,9 +167,24 @@ export class BodyTypes {
     }
   }
 
+  #assign({ target, operator, value }: Assign): void {
+    const found = this.infer(value)
+    const wanted = this.infer(target)
+    // Another operator takes what it takes, and numbers of either sort become each other.
+    if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
+    this.#mismatch('typecheck.assign_mismatch', 'the value is another type than its variable', value, wanted, found)
+  }
+
+  /** What is known to be neither true nor false decides nothing. */
+  #condition(condition: Expression): void {
+    const found = this.infer(condition)
+    if (found.kind !== 'plain' || fits(found, BOOL)) return
+    this.#mismatch('typecheck.condition', 'a condition is true or false', condition, BOOL, found)
+  }
+
   #arm({ patterns, guard, body }: MatchArm, subject: ValueType, tail: ValueType | null): ValueType {
     for (const pattern of patterns) this.#pattern(pattern, subject)
-    if (guard !== null) this.infer(guard)
+    if (guard !== null) this.#condition(guard)
     return isStatement(body) ? this.statement(body) : this.infer(body, tail)
   }
 
@@ -201,9 +216,11 @@ export class BodyTypes {
       }
       case 'Object':
         return { kind: 'record', fields: this.#fields(expression.entries) }
-      case 'Struct':
-        this.#fields(expression.entries)
-        return this.#signatures.reader.declared(expression.name.text) ?? ANY
+      case 'Struct': {
+        const type = this.#signatures.reader.declared(expression.name.text) ?? ANY
+        checkRecord(this.#fields(expression.entries), expression, type, this.#signatures)
+        return type
+      }
       case 'For': {
         const over = this.infer(expression.iterable)
         return this.#locals.within(() => {
@@ -404,6 +421,10 @@ export class BodyTypes {
   #say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {
     this.#signatures.report(diagnostic(code, message, at, details))
   }
+}
+
+function isNumber(type: ValueType): boolean {
+  return type.kind === 'plain' && ['int', 'float'].includes(type.name)
 }
 
 function isUnit(type: ValueType): boolean {

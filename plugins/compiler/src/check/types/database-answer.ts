@@ -2,6 +2,7 @@ import { diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { DbChain } from '../../hir/db/chain.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
+import { checkMissing } from './records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
 
@@ -26,6 +27,7 @@ export function databaseAnswer(
     const record = bare(value)
     if ((op !== 'Insert' && op !== 'Update') || record.kind !== 'Object' || found.kind !== 'record') continue
     for (const entry of record.entries) compare(entryKey(entry), found.fields.get(entryKey(entry)), entryValue(entry))
+    if (op === 'Insert' && row.kind === 'row') checkMissing(found.fields, row.table.fields, table, value, signatures)
   }
   if (limit !== null) infer(limit)
   switch (op) {

@@ -1,0 +1,68 @@
+import { diagnostic } from '../../diagnostics/diagnostic.ts'
+import { entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Field } from '../../syntax/ast.ts'
+import type { ObjectEntry } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Name, Span } from '../../syntax/node.ts'
+import type { Signatures } from './signatures.ts'
+import { fits, show, type ValueType } from './type.ts'
+
+/** Compares what is written as `Point { x: 1 }` with the fields that the type declares. */
+export function checkRecord(
+  given: ReadonlyMap<string, ValueType>,
+  { name, entries }: { readonly name: Name; readonly entries: readonly ObjectEntry[] },
+  type: ValueType,
+  signatures: Signatures
+): void {
+  const fields = signatures.reader.fieldsOf(type)
+  if (fields === null) return
+  for (const entry of entries) {
+    const key = entryKey(entry)
+    const wanted = fields.get(key)
+    const found = given.get(key)
+    if (wanted === undefined) {
+      const near = nearName(key, [...fields.keys()])
+      signatures.report(
+        diagnostic('typecheck.unknown_field', `${show(type)} has no field \`${key}\``, entry.key, {
+          ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
+        })
+      )
+    } else if (found !== undefined && !fits(found, wanted)) {
+      signatures.report(
+        diagnostic('typecheck.arg_mismatch', `\`${key}\` of \`${name.text}\` is another type`, entryValue(entry), {
+          expectedType: show(wanted),
+          foundType: show(found)
+        })
+      )
+    }
+  }
+  checkMissing(given, declaredFields(type), name.text, name, signatures)
+}
+
+/** Tells of fields that must have a value and are not among those that are given. */
+export function checkMissing(
+  given: ReadonlyMap<string, ValueType>,
+  fields: readonly Field[],
+  name: string,
+  at: Span,
+  { report }: Signatures
+): void {
+  const missing = fields.filter(field => !given.has(field.name.text) && field.value === null && !isOptional(field))
+  if (missing.length === 0) return
+  const names = missing.map(field => `\`${field.name.text}\``).join(', ')
+  const message = `${names} of \`${name}\` ${missing.length === 1 ? 'is' : 'are'} missing`
+  const related = missing.map(field => ({ span: field, message: 'declared here' }))
+  report(diagnostic('typecheck.missing_field', message, at, { related }))
+}
+
+function declaredFields(type: ValueType): readonly Field[] {
+  if (type.kind === 'row') return type.table.fields
+  if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return []
+  return type.declaration.definition.fields
+}
+
+function isOptional({ type, isOptional }: Field): boolean {
+  return (
+    isOptional || type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
+  )
+}
