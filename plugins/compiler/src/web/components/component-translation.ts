@@ -70,6 +70,8 @@ class ComponentTranslator {
   readonly #statements: Doc[] = []
   readonly #behaviors: ComponentBehavior[] = []
   readonly #answers = new Map<string, string>()
+  /** What is asked of the server once, for the first values of states. */
+  readonly #loads: (readonly Doc[])[] = []
 
   constructor(declaration: Component, file: EmittedModule) {
     this.#declaration = declaration
@@ -91,6 +93,7 @@ class ComponentTranslator {
       else if (member.kind === 'Derived') this.#derived(member)
       else this.#statement(member)
     }
+    for (const load of this.#loads) this.#hook(load, [])
     for (const member of members) if (isEffectful(member)) this.#effect(member)
     const root = members.find(member => member.kind === 'View')?.root
     const view = root === undefined ? null : this.#view.node(root)
@@ -136,7 +139,7 @@ class ComponentTranslator {
       const empty = this.#empty(local.type, member)
       this.#statements.push(`${head}(${empty})`)
       const load = this.#view.awaiting(() => [call(local.setter ?? '', this.#view.expression(value).doc).doc])
-      this.#hook(asyncBody(load), [])
+      this.#loads.push(asyncBody(load))
       this.#note({ kind: 'state', name: name.text, text: empty }, member)
       return
     }

@@ -78,6 +78,9 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
   let className: Doc | null =
     primitive === null || primitive.className === '' ? null : JSON.stringify(primitive.className)
   let ownStyle: Doc | null = null
+  // Where the program has them; those of a primitive come first.
+  let classPlace = 0
+  let stylePlace = 0
   for (const attribute of element.attributes) {
     const { text } = attribute.name
     const { value } = attribute
@@ -87,21 +90,27 @@ function intrinsicAttributes(element: Element, primitive: Primitive | null, view
     else if (primitive?.shown === text && !hasChildren) continue
     else if (element.tag.text === 'heading' && text === 'level' && primitive !== null) continue
     else if (property !== undefined && value !== null) style.push([property, view.closed(value).doc])
-    else if (name === 'className' && value !== null) className = joinedClasses(className, classCode(value, view))
-    else if (name === 'style' && value !== null) {
+    else if (name === 'className' && value !== null) {
+      if (className === null) classPlace = found.length
+      className = joinedClasses(className, classCode(value, view))
+    } else if (name === 'style' && value !== null) {
       const inner = bare(value)
+      if (style.length === 0) stylePlace = found.length
       if (inner.kind === 'String') style.push(...declarations(inner.value))
       else ownStyle = view.closed(value).doc
     } else found.push({ name, code: intrinsicValue(name, text, value, view) })
   }
-  const head: ViewAttribute[] = []
-  if (className !== null) head.push({ name: 'className', code: className })
-  if (style.length > 0) {
-    const entries = style.map(([key, value]) => [`${propertyKey(key)}: `, value])
-    const parts = ownStyle === null ? entries : [...entries, ['...', ownStyle]]
-    head.push({ name: 'style', code: ['{ ', parts.map((part, index) => [index === 0 ? '' : ', ', part]), ' }'] })
-  } else if (ownStyle !== null) head.push({ name: 'style', code: ownStyle })
-  return [...head, ...found]
+  const styleCode = style.length === 0 ? ownStyle : recordOf(style, ownStyle)
+  if (styleCode !== null) found.splice(stylePlace, 0, { name: 'style', code: styleCode })
+  const place = classPlace + (styleCode !== null && stylePlace < classPlace ? 1 : 0)
+  if (className !== null) found.splice(place, 0, { name: 'className', code: className })
+  return found
+}
+
+function recordOf(entries: readonly (readonly [name: string, value: Doc])[], rest: Doc | null): Doc {
+  const own = entries.map(([key, value]): Doc => [`${propertyKey(key)}: `, value])
+  const parts = rest === null ? own : [...own, ['...', rest]]
+  return ['{ ', parts.map((part, index): Doc => [index === 0 ? '' : ', ', part]), ' }']
 }
 
 function intrinsicValue(name: string, written: string, value: Expression | null, view: ViewTranslator): Doc {
@@ -126,7 +135,8 @@ function classCode(value: Expression, view: ViewTranslator): Doc {
 }
 
 function joinedClasses(own: Doc | null, given: Doc): Doc {
-  if (own === null || typeof own !== 'string') return given
+  if (own === null) return given
+  if (typeof own !== 'string' || !own.startsWith('"')) return ['`${', own, '} ${', given, '}`']
   const text = JSON.parse(own) as string
   if (typeof given === 'string' && given.startsWith('"'))
     return JSON.stringify(`${text} ${JSON.parse(given) as string}`)

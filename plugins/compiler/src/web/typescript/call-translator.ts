@@ -6,6 +6,7 @@ import { bare } from '../../hir/db/predicate.ts'
 import type { Argument, Call, Expression, Identifier, Member } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
 import { valueName } from '../typescript-names.ts'
+import { camelCase } from './attribute-names.ts'
 import { translateBuiltin, translateStandard } from './builtins.ts'
 import { argumentList, type Code, call, code, Level, operand, stable } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
@@ -68,6 +69,10 @@ export abstract class CallTranslator extends MatchTranslator {
       return call(this.file.imports.value('./types', name === 'Ok' ? 'Ok' : 'Err'), value.doc)
     }
     const args = this.#given(node.args, [])
+    // Components that are functions may call hooks of React.
+    if (name.startsWith('use_') && this.file.own !== null) {
+      return call(this.file.imports.value('react', camelCase(name)), ...args.map(each => each.doc))
+    }
     const types = node.args.map(({ value }) => this.typeOf(value))
     return (
       translateBuiltin(name, { args, types, helper: each => this.helper(each) }) ??

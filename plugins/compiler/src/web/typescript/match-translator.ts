@@ -69,11 +69,16 @@ export abstract class MatchTranslator extends StatementTranslator {
       const first = tests[0] as PatternTest
       const isLast = index === arms.length - 1
       const test = this.#test(arm, tests)
-      const body = block(this.#arm(arm, first, sink))
+      const statements = this.#arm(arm, first, sink)
+      const body = block(statements)
       const isElse = test === null || (isLast && isCovered && arm.guard === null)
       if (index === 0 && isElse) {
         this.out.push(...this.#arm(arm, first, sink))
         return
+      }
+      if (isElse && statements.length === 0) {
+        isOpen = false
+        break
       }
       parts.push(index === 0 ? '' : ' else ', isElse ? '' : ['if (', test as Doc, ') '], body)
       if (isElse) {

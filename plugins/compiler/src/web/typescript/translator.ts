@@ -4,7 +4,7 @@ import { operatorResult } from '../../check/types/operators.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../format/doc.ts'
 import { bare } from '../../hir/db/predicate.ts'
-import type { Call, Expression } from '../../syntax/ast-expressions.ts'
+import type { Argument, Call, Expression } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
 import { arrow, block, type Code, code, Level, operand } from './code.ts'
@@ -208,7 +208,10 @@ export abstract class Translator {
   protected hasToWait(node: AnyNode): boolean {
     return contains(node, each => {
       if (each.kind !== 'Call') return false
-      const { callee } = each as Call
+      const { callee, args } = each as Call
+      // A method that is given a function calls it at once.
+      const waits = ({ value }: Argument): boolean => value.kind === 'Lambda' && this.hasToWait(value.body)
+      if (callee.kind === 'Member' && args.some(waits)) return true
       if (callee.kind === 'Member') return this.isMobile(callee.object) && !AT_ONCE.has(callee.property.text)
       return callee.kind === 'Identifier' && this.waits(callee.name)
     })

@@ -38,8 +38,9 @@ function decimal(digits: bigint, places: number): string {
   },
   decimal_product: {
     source: `export function decimal_product(a: string, b: string): string {
-  const [first, second, places] = scaled(a, b)
-  return decimal(first * second, 2 * places)
+  const places = [a, b].map(each => (each.split('.')[1] ?? '').length)
+  const [first = 0n, second = 0n] = [a, b].map(each => BigInt(each.replace('.', '')))
+  return decimal(first * second, (places[0] ?? 0) + (places[1] ?? 0))
 }
 `,
     needs: ['scaled']

@@ -1,0 +1,98 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import type { Test } from 'tap'
+import { checkFile, hasErrors } from '../../../src/compile.ts'
+import { renderDiagnostic } from '../../../src/diagnostics/render.ts'
+import { SourceFile } from '../../../src/source-file.ts'
+import { type ComponentOptions, emitComponents } from '../../../src/web/components/emit-components.ts'
+import { emitProject } from '../../../src/web/emit-project.ts'
+import { type WebModule, webModule } from '../../../src/web/web-module.ts'
+import { install } from '../building.ts'
+
+const OPTIONS: ComponentOptions = { validate: true, reactiveViews: true }
+
+/** A program as the files of a build are made from it. Throws where it has errors. */
+export function webModuleOf(source: string, allowComponentFunctions = false): WebModule {
+  const file = new SourceFile('app.vox', source)
+  const options = { script: false, strict: false, allowComponentFunctions, suppressHookLints: true }
+  const { parsed, diagnostics } = checkFile(file, options)
+  if (hasErrors(diagnostics)) throw new Error(diagnostics.map(each => renderDiagnostic(each, file, false)).join('\n'))
+  return webModule(parsed.module, file)
+}
+
+export interface Emitted {
+  /** Texts by their paths. */
+  readonly files: Readonly<Record<string, string>>
+  readonly codes: readonly string[]
+}
+
+export function emitted(
+  source: string,
+  options: Partial<ComponentOptions> = {},
+  allowComponentFunctions = false
+): Emitted {
+  const web = webModuleOf(source, allowComponentFunctions)
+  const { files, diagnostics } = emitComponents(web, { ...OPTIONS, ...options })
+  return {
+    files: Object.fromEntries(files.map(({ path, text }) => [path, text])),
+    codes: diagnostics.map(({ code }) => code)
+  }
+}
+
+/** Lines of a component between its first and its last brace, without the indentation of the function. */
+export function bodyOf({ files }: Emitted, component: string): string {
+  const text = files[`${component}.tsx`] ?? ''
+  const [, body = ''] = /^export function \w+\([^\n]*\{\n([\s\S]*)^\}$/m.exec(text) ?? []
+  return body.replace(/^ {2}/gm, '').trim()
+}
+
+/** What a component whose view is `view` shows, as JSX. */
+export function viewOf(view: string, before = '', declarations = ''): string {
+  const body = bodyOf(emitted(`${declarations}\ncomponent View() {\n${before}\nview: ${view}\n}\n`), 'View')
+  return body.slice(body.lastIndexOf('\nreturn ') + 1).replace(/^return /, '')
+}
+
+/** Writes all files of a build of a program, with the packages that they import. */
+export function writeProject(folder: string, source: string, allowComponentFunctions = false): void {
+  const web = webModuleOf(source, allowComponentFunctions)
+  const components = emitComponents(web, OPTIONS)
+  const options = {
+    mode: 'app',
+    layout: 'spa',
+    express: false,
+    tokens: null,
+    sourceFolder: '.',
+    placeOf: () => null
+  } as const
+  const { files } = emitProject(web, components, options)
+  mkdirSync(folder, { recursive: true })
+  for (const { path, text } of files) writeFileSync(join(folder, path), text)
+}
+
+/** The modules of a program as one that runs in Node. `entry` says what it exports. */
+export async function running(t: Test, source: string, entry: string): Promise<Record<string, unknown>> {
+  const folder = t.testdir()
+  writeProject(folder, source, true)
+  install(folder)
+  writeFileSync(join(folder, 'chart.tsx'), CHART)
+  writeFileSync(join(folder, 'entry.ts'), entry)
+  const outfile = join(folder, 'entry.mjs')
+  await build({
+    entryPoints: [join(folder, 'entry.ts')],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    jsx: 'automatic',
+    loader: { '.css': 'empty' },
+    external: ['react', 'react-dom', '@tanstack/*'],
+    logLevel: 'silent'
+  })
+  return (await import(pathToFileURL(outfile).href)) as Record<string, unknown>
+}
+
+/** A component that programs import. */
+export const CHART =
+  'export function Chart(props: { values: readonly number[]; className?: string; onClick?: () => void }) {\n  return <i className={props.className}>{props.values.join()}</i>\n}\n'
