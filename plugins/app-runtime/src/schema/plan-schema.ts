@@ -54,13 +54,15 @@ export async function planSchema(
       existing,
       recorded: recordedTable(formerName ?? table.name, own, others, gone),
       others: others.filter(each => each.table === table.name),
+      abandoned: gone.filter(each => each.table === table.name).map(({ definition }) => definition),
       formerName,
       renames: renames.columns.get(table.name) ?? new Map(),
       count: (name, condition) => count(database, name, condition),
       referrers: name => referrers(database, name)
     })
     steps.push(...plan.steps)
-    statements.push(...plan.statements, ...noted(program, table, formerName, own))
+    const forgotten = gone.filter(each => each.table === table.name).map(each => forgetTable(each.program, each.table))
+    statements.push(...plan.statements, ...noted(program, table, formerName, own), ...forgotten)
   }
   const left = own.filter(({ table }) => !taken.has(table))
   for (const each of left) {

@@ -16,6 +16,8 @@ export interface TableQuestion {
   readonly recorded: DesiredTable | null
   /** What other programs have made of it. */
   readonly others: readonly { readonly program: string; readonly definition: DesiredTable }[]
+  /** What programs have made of it whose files are gone. */
+  readonly abandoned: readonly DesiredTable[]
   /** What the table was called in the database; null where it was not renamed. */
   readonly formerName: string | null
   /** New names of columns by old ones, which are in lower case. */
@@ -156,10 +158,9 @@ class TableChange {
 
   /** Names of the objects that were made by programs; what others made by hand is theirs. */
   get #ours(): Set<string> {
-    const { recorded, others } = this.#question
-    return new Set(
-      [recorded, ...others.map(({ definition }) => definition)].flatMap(each => (each === null ? [] : namesOf(each)))
-    )
+    const { recorded, others, abandoned } = this.#question
+    const made = [...(recorded === null ? [] : [recorded]), ...others.map(({ definition }) => definition), ...abandoned]
+    return new Set(made.flatMap(namesOf))
   }
 
   /** What other programs need is kept. */

@@ -1,7 +1,9 @@
+import { unlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { isSvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { openMemory } from '../../../database/src/store/local-store.ts'
-import { apply, freshName, namesIn, openStore, rowsOf, said } from './schema-fixture.ts'
+import { apply, freshName, namesIn, openStore, project, rowsOf, said } from './schema-fixture.ts'
 
 const NOTES = '@table type Note { title: str  body: Option[str]  stars: int = 3 }\n'
 
@@ -380,12 +382,22 @@ t.test('two programs share a table, and neither takes from the other', async t =
 
 t.test('what was made for a file that is gone belongs to whoever declares it', async t => {
   const store = await filled()
-  const { unlinkSync } = await import('node:fs')
-  const { project } = await import('./schema-fixture.ts')
-  unlinkSync(`${project}/app.vox`)
+  unlinkSync(join(project, 'app.vox'))
   t.same(said(await apply(store, NOTES.replace('title', 'heading: Option[str] title'), { path: 'moved.vox' })), [
     'safe Note.heading is new, and holds nothing in the rows that are there'
   ])
+  t.same(await rowsOf(store, 'SELECT program FROM program_schema'), [['moved.vox']])
+})
+
+t.test('what a shared table had for a program that is gone goes with it', async t => {
+  const store = await filled(
+    `${NOTES}@index Note.by_title on (title)\n@query fn q() to List[Note] { db.Note.all().live("x") }\n`
+  )
+  await apply(store, NOTES, { path: 'other.vox' })
+  unlinkSync(join(project, 'app.vox'))
+  t.same(said(await apply(store, NOTES, { path: 'other.vox' })), ['safe Note loses its index idx_note_by_title'])
+  t.same(await namesIn(store), ['note', 'program_changes', 'program_changes_trim', 'program_schema'])
+  t.same((await apply(store, NOTES, { path: 'other.vox' })).plan.statements, [])
 })
 
 t.test('a database in memory has tables without search, and says so', async t => {
