@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
 import { readOrTell, showsColour } from './check-command.ts'
 import { type CheckedFile, hasErrors } from './compile.ts'
-import type { Diagnostic } from './diagnostics/diagnostic.ts'
+import { type Diagnostic, diagnostic } from './diagnostics/diagnostic.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { compilerErrors } from './errors.ts'
@@ -14,7 +14,7 @@ import { emitProject, type ProjectOptions } from './web/emit-project.ts'
 import type { EmittedFile } from './web/emitted-file.ts'
 import { TOKENS_FILE } from './web/files/tokens.ts'
 import { readFolderList } from './web/folder-list.ts'
-import { fetchV0Components } from './web/v0.ts'
+import { fetchV0Components, v0Problems } from './web/v0.ts'
 import { type WebModule, webModule } from './web/web-module.ts'
 import { type Written, writeFolder } from './web/write-folder.ts'
 
@@ -54,6 +54,8 @@ export interface BuildSettings {
   /** What the table `[web]` of the project says. */
   readonly projectTanstackStart: boolean | undefined
   readonly v0ApiUrl: string | undefined
+  /** Folder in which `@v0` components should have their modules, absolute. */
+  readonly webTsOut: string | undefined
 }
 
 /** What the command asks of the plugin. */
@@ -76,8 +78,10 @@ export function runBuild(builder: Builder): CommandHandler {
     tellFindings(findings, source, written === null, io)
     if (written === null) return 1
     const folder = input.out ?? 'dist'
-    if (io.json) io.stdout.write(`${JSON.stringify({ folder, ...written }, null, 2)}\n`)
-    else tellWritten(folder, written, io)
+    if (io.json) {
+      const diagnostics = findings.map(each => diagnosticJson(each, source))
+      io.stdout.write(`${JSON.stringify({ folder, ...written, diagnostics }, null, 2)}\n`)
+    } else tellWritten(folder, written, io)
     return 0
   }
 }
@@ -118,7 +122,10 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const ir = emit_ir ? [{ path: 'web-ir.v1.json', text: builder.webIr(web) }] : []
   const files = [...project.files.filter(({ path }) => !own.paths.has(path)), ...ir]
   const scaffold = input.scaffold === true || settings.scaffold ? project.scaffold : []
-  return { source, findings, written: await writeFolder(out, files, [...scaffold, ...own.fetched]) }
+  const written = await writeFolder(out, files, [...scaffold, ...own.fetched])
+  const missing = settings.webTsOut === undefined ? [] : await v0Problems(web.module, settings.webTsOut)
+  const told = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
+  return { source, findings: [...findings, ...told], written }
 }
 
 /** Whether there is a module at a path, whatever its ending is. */

@@ -35,6 +35,7 @@ import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
 import { readSources } from './source-files.ts'
 import { webGeneration } from './web/components/web-generation.ts'
+import { v0Health } from './web/v0-health.ts'
 
 export default definePlugin({
   name: 'compiler',
@@ -60,6 +61,11 @@ export default definePlugin({
     ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
     ctx.command(formatCommand.command, runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry }))
     ctx.command(newCommand.command, runNew())
+    ctx.health('v0 components', async () => {
+      const { web_ts_out } = ctx.config
+      if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out names no folder to look into' }
+      return await v0Health(ctx.projectRoot, web_ts_out, read)
+    })
     ctx.command(
       buildCommand.command,
       runBuild({
@@ -70,7 +76,8 @@ export default definePlugin({
           express: ctx.config.emit_express_server,
           tanstackStart: ctx.config.tanstack_start,
           projectTanstackStart: project?.tanstackStart(),
-          v0ApiUrl: ctx.config.v0_api_url
+          v0ApiUrl: ctx.config.v0_api_url,
+          webTsOut: ctx.config.web_ts_out === undefined ? undefined : resolve(ctx.projectRoot, ctx.config.web_ts_out)
         }),
         ...webGeneration(
           () => ctx.config,

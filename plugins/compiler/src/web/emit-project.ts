@@ -12,14 +12,13 @@ import { libraryFiles } from './files/library.ts'
 import { mobileFiles } from './files/mobile.ts'
 import { openApiFile } from './files/openapi.ts'
 import { queryHooksFile } from './files/query-hooks.ts'
-import { type ModulePlace, reactImportFiles } from './files/react-imports.ts'
 import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
 import { schemaFile } from './files/schema.ts'
 import { stateMachinesFile } from './files/state-machines.ts'
 import { tokensFile } from './files/tokens.ts'
 import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
-import { v0Files } from './files/v0.ts'
+import { type ModulePlace, userModuleFiles } from './files/user-modules.ts'
 import { zodSchemasFile } from './files/zod-schemas.ts'
 import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldFacts } from './scaffold/facts.ts'
@@ -53,7 +52,7 @@ export interface EmittedProject {
 export function emitProject(web: WebModule, components: EmittedComponents, options: ProjectOptions): EmittedProject {
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
-  const imported = reactImportFiles(web, options.sourceFolder, options.placeOf)
+  const users = userModuleFiles(web, options.sourceFolder, options.placeOf)
   const isApp = options.mode === 'app'
   const modules = [
     clientFile(web),
@@ -66,9 +65,8 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     urlsFile(web),
     machines.file,
     isApp && options.express ? expressServerFile(web) : null,
-    ...components.files,
-    ...v0Files(web, options.sourceFolder),
-    ...imported.files,
+    ...components.files.filter(({ path }) => !users.files.some(file => file.path === path)),
+    ...users.files,
     ...mobileFiles(web)
   ].filter(file => file !== null)
   const types = typesFile(web, modules.some(usesResult))
@@ -88,7 +86,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     diagnostics: sortDiagnostics([
       ...diagnostics,
       ...machines.diagnostics,
-      ...imported.diagnostics,
+      ...users.diagnostics,
       ...components.diagnostics
     ])
   }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compilerErrors } from '../errors.ts'
-import type { Module } from '../syntax/ast.ts'
+import type { Module, Span } from '../syntax/ast.ts'
 import type { EmittedFile } from './emitted-file.ts'
 import { itemsOf } from './web-module.ts'
 
@@ -34,14 +34,16 @@ export async function fetchV0Components(
   return files
 }
 
-/** Components with `@v0` whose module in `folder` is missing or does not export their name; sentences. */
-export async function v0Problems(module: Module, folder: string): Promise<string[]> {
-  const found: string[] = []
+/** Components with `@v0` whose module in `folder` is missing or does not export their name. */
+export async function v0Problems(module: Module, folder: string): Promise<{ message: string; span: Span }[]> {
+  const found: { message: string; span: Span }[] = []
   for (const { name } of itemsOf(module, 'V0')) {
     const path = join(folder, `${name.text}.tsx`)
     const text = await readFile(path, 'utf8').catch(() => null)
-    if (text === null) found.push(`${path} is missing`)
-    else if (!exportsName(text, name.text)) found.push(`${path} does not export \`${name.text}\``)
+    if (text === null) found.push({ message: `${path} is missing`, span: name })
+    else if (!exportsName(text, name.text)) {
+      found.push({ message: `${path} does not export \`${name.text}\``, span: name })
+    }
   }
   return found
 }

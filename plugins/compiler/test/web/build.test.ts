@@ -42,7 +42,8 @@ t.test('as JSON it tells the folder and what became of each file', async t => {
     written: ['openapi.json', 'schemas.ts', 'types.ts'],
     unchanged: ['vox-app-contract.json', 'vox-client.ts', 'vox-tanstack-query.tsx'],
     removed: [],
-    kept: []
+    kept: [],
+    diagnostics: []
   })
 })
 

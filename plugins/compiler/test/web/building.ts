@@ -15,7 +15,8 @@ const SETTINGS: BuildSettings = {
   express: false,
   tanstackStart: undefined,
   projectTanstackStart: undefined,
-  v0ApiUrl: undefined
+  v0ApiUrl: undefined,
+  webTsOut: undefined
 }
 
 const WEB_IR: WebGenerationSettings = {

@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { readSources } from '../../src/source-files.ts'
+import { v0Health } from '../../src/web/v0-health.ts'
 import { build, filesIn } from './building.ts'
 
 async function built(t: Test, source: string, others: Record<string, string> = {}, settings = {}) {
@@ -216,6 +218,13 @@ t.test('modules of React beside the program are passed on to the build', async t
   t.notOk(missing.files['ui/chart.ts'])
 })
 
+t.test('a component with @v0 from a file beside the program is that file', async t => {
+  const source = '@v0 from "./Card.tsx" Card { title: str }\n@v0 from "@/ui/badge" Badge { text: str }\n'
+  const { files } = await built(t, source, { 'Card.tsx': 'export const Card = () => null\n' })
+  t.match(files['Card.tsx'], "\nexport { Card } from '../Card'\n")
+  t.match(files['Badge.tsx'], "\nexport { Badge } from '@/ui/badge'\n")
+})
+
 const V0 = '@v0 "abc" Card { title: str }\n'
 
 t.test('components from v0 are fetched once, from where the setting says', async t => {
@@ -237,6 +246,7 @@ t.test('components from v0 are fetched once, from where the setting says', async
 t.test('without an address nothing is fetched; with one it takes the place of the placeholder', async t => {
   const { folder, files } = await built(t, V0)
   t.match(files['Card.tsx'], 'export function Card')
+  t.match(files['Card.tsx'], 'data-v0')
   const url = await listen(t, () => [200, 'export const Card = () => null\n'])
   await build(join(folder, '..', 'app.vox'), folder, {}, { v0ApiUrl: url })
   t.equal(filesIn(folder)['Card.tsx'], 'export const Card = () => null\n')
@@ -255,6 +265,27 @@ t.test('what cannot be fetched, or is something else, builds nothing', async t =
     t.notOk(existsSync(folder))
   }
   t.match((await built(t, V0, {}, { v0ApiUrl: 'http://127.0.0.1:1' })).err, 'cannot be fetched')
+})
+
+t.test('a build tells of components from v0 that have no export of their name', async t => {
+  const parts = {
+    parts: { 'Card.tsx': 'export { Other as Card } from "./other"\n', 'Badge.tsx': 'export default 1\n' }
+  }
+  const source = `${V0}@v0 "b" Badge { text: str }\n@v0 "c" Chip { text: str }\n`
+  const folder = t.testdir({ 'app.vox': source, ...parts })
+  const webTsOut = join(folder, 'parts')
+  const { code, err } = await build(join(folder, 'app.vox'), join(folder, 'web'), {}, { webTsOut })
+  t.equal(code, 0)
+  t.match(err, `warning[web.v0_export]: ${join(webTsOut, 'Badge.tsx')} does not export \`Badge\``)
+  t.match(err, `warning[web.v0_export]: ${join(webTsOut, 'Chip.tsx')} is missing`)
+  t.notMatch(err, 'Card')
+  const read = (paths: readonly string[]) => readSources(paths, false)
+  t.match(await v0Health(folder, 'parts', read), {
+    status: 'degraded',
+    detail: /Badge\.tsx does not export .*, and 1 more/
+  })
+  writeFileSync(join(folder, 'app.vox'), V0)
+  t.same(await v0Health(folder, 'parts', read), { status: 'ok', detail: 'all @v0 components are in parts' })
 })
 
 t.test('the contract and the OpenAPI document name every route', async t => {

@@ -1,0 +1,59 @@
+import { posix } from 'node:path'
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Name, StringLiteral } from '../../syntax/ast.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { itemsOf, type WebModule } from '../web-module.ts'
+
+/** Where a module of the user is: beside the program, or in the folder of the build. */
+export type ModulePlace = 'program' | 'build'
+
+/**
+ * Modules that pass on what is in files beside the program: one for each path of `import react Name from "./path"`, from
+ * which components import it, and one for each component with `@v0 from "./path"`. `placeOf` finds a module of the user by
+ * its path without an ending.
+ */
+export function userModuleFiles(
+  { module, name }: WebModule,
+  sourceFolder: string,
+  placeOf: (path: string) => ModulePlace | null
+): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
+  const diagnostics: Diagnostic[] = []
+  const isBesideProgram = (source: StringLiteral, exported: Name): boolean => {
+    // Packages, and what lies elsewhere, are for TypeScript to find.
+    if (!/^\.\/[^.]+(\.[jt]sx?)?$/.test(source.value)) return false
+    const path = pathOf(source)
+    const place = placeOf(path)
+    if (place === null) {
+      const message = `there is no module \`./${path}\` beside the program or in the folder of the build`
+      const suggestions = [`write ${path}.tsx with an export \`${exported.text}\` beside the program`]
+      diagnostics.push(diagnostic('web.missing_module', message, source, { suggestions }))
+    }
+    return place === 'program' && sourceFolder !== '.'
+  }
+  const passOn = (file: string, names: readonly string[], from: string): EmittedFile => {
+    const up = '../'.repeat(file.split('/').length - 1)
+    const module = posix.join(up, sourceFolder, from)
+    const text = `${header(name)}\nexport { ${names.join(', ')} } from '${module.startsWith('.') ? module : `./${module}`}'\n`
+    return { path: file, text }
+  }
+  const imported = new Map<string, string[]>()
+  for (const item of itemsOf(module, 'Import').flatMap(({ items }) => items)) {
+    if (item.kind !== 'ReactImport' || !isBesideProgram(item.source, item.name)) continue
+    const path = pathOf(item.source)
+    imported.set(path, [...(imported.get(path) ?? []), item.name.text])
+  }
+  const components = itemsOf(module, 'V0').filter(({ source, fromFile, name: own }) => {
+    return fromFile && isBesideProgram(source, own)
+  })
+  const files = [
+    ...[...imported].map(([path, names]) => passOn(`${path}.ts`, names, path)),
+    ...components.map(({ source, name: own }) => passOn(`${own.text}.tsx`, [own.text], pathOf(source)))
+  ]
+  return { files, diagnostics }
+}
+
+/** Without `./` and the ending. */
+function pathOf({ value }: StringLiteral): string {
+  return posix.normalize(value).replace(/\.[jt]sx?$/, '')
+}
