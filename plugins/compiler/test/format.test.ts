@@ -238,3 +238,15 @@ t.test('what would go on with the head before it stands on a line of its own', a
   }
   t.equal(formatted('fn f(a: any) {\nfor x in a; b\n}'), lines('fn f(a: any) {', '    for x in a b', '}'))
 })
+
+t.test('a comma stays that keeps a block from being the children of an element', async t => {
+  t.equal(
+    formatted('fn f() {\ncolumn(gap=1) , // a\n{ x }\n}'),
+    lines('fn f() {', '    column(gap=1), // a', '    { x }', '}')
+  )
+  t.equal(
+    formatted('component C() {\nview: column(gap=1) ,{\nx\n}\n}'),
+    lines('component C() {', '    view: column(gap=1),', '    {', '        x', '    }', '}')
+  )
+  t.equal(formatted('fn f() {\na(), b()\n}'), lines('fn f() {', '    a()', '    b()', '}'))
+})

@@ -43,11 +43,13 @@ export abstract class CommentPrinter {
     const printed: Doc[] = []
     let last: number | null = null
     let previous: N | null = null
-    for (const item of items) {
+    for (const [index, item] of items.entries()) {
+      const next = items[index + 1]
+      const isParted = next !== undefined && this.#isParted(item, next)
       const first = this.#startWithComments(item)
       const isApart = previous !== null && apart(previous, item)
       if (last !== null) printed.push(hardline, isApart || this.#hasBlankLine(last, first) ? hardline : [])
-      const doc = this.#item(item, print)
+      const doc = this.#item(item, node => (isParted ? [print(node), ','] : print(node)))
       printed.push(doc.doc)
       last = doc.end
       previous = item
@@ -59,6 +61,16 @@ export abstract class CommentPrinter {
       last = comment.end
     }
     return printed
+  }
+
+  /** Whether only a comma keeps braces from being the children of the call before them. */
+  #isParted(item: Span, next: Span): boolean {
+    const { source } = this
+    if (source[item.end - 1] !== ')' || source[next.start] !== '{') return false
+    return source
+      .slice(item.end, next.start)
+      .replaceAll(/(\/\/|#).*/g, '')
+      .includes(',')
   }
 
   /** Items in brackets with commas between them: on one line, or each on its own. */
