@@ -71,8 +71,9 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
   type_of: native(1, 1, ([value = null]) => typeName(value)),
   sleep: unrepeatable(1, 1, (args, machine) => {
     const duration = durationOf(args[0] ?? null)
-    machine.host.sleep(Math.min(duration, machine.timeLeft() + 1))
-    return null
+    const left = Math.max(0, machine.timeLeft())
+    machine.host.sleep(Math.min(duration, left))
+    return duration < left ? null : fail('RUN_TIME_LIMIT', 'the program would sleep longer than it may run')
   }),
   workflow_wait: native(1, 1, (args, { workflow, host }) => {
     const duration = durationOf(args[0] ?? null)
