@@ -4,15 +4,20 @@ declare module 'autocannon' {
     readonly method?: string
     readonly body?: string
     readonly headers?: Readonly<Record<string, string>>
-    /** Requests in all. */
-    readonly amount: number
+    /** Requests in all; without it `duration` counts. */
+    readonly amount?: number
+    /** Seconds. */
+    readonly duration?: number
     readonly connections: number
+    /** Requests that take turns. */
+    readonly requests?: readonly object[]
   }
 
   interface Result {
     readonly errors: number
     readonly non2xx: number
-    readonly requests: { readonly total: number }
+    /** `average` is a second. */
+    readonly requests: { readonly total: number; readonly average: number }
     readonly statusCodeStats: Readonly<Record<string, unknown>>
   }
 

@@ -35,6 +35,11 @@ export interface ThreadConnection {
   /** Nothing where none is open. */
   rollback(): void
   readonly inTransaction: boolean
+  /**
+   * A part of the transaction for writing that is open: what it wrote is undone, and nothing else, when it throws or when
+   * `keeps` says so of its result. Absent where the database has no such parts.
+   */
+  part?<A>(run: () => A, keeps: (result: A) => boolean): A
   /** Brings a replica up to date; nothing for every other database. Throws `DBS_NESTED` within a transaction. */
   sync(): void
   close(): void

@@ -146,7 +146,8 @@ const TELLING: ReadonlySet<number> = new Set([409, 503, 504])
 /** Codes whose messages speak of what the program did, without its places. */
 const PLAIN = /^RUN_/
 
-function failed(thrown: unknown): Answer {
+/** For what ended a call. */
+export function failed(thrown: unknown): Answer {
   const failure = failureOf(thrown)
   const { code } = failure
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }

@@ -17,11 +17,13 @@ export const STATE = {
   POSTED: 1,
   TAKEN_BACK: 2,
   RUNNING: 3,
+  /** Done, and to be committed together with others: nothing of it is there yet. */
+  HELD: 4,
   /** The end of the call's transaction is being written. */
-  COMMITTING: 4,
-  COMMITTED: 5,
+  COMMITTING: 5,
+  COMMITTED: 6,
   /** Done; the answer is on its way. */
-  DONE: 6
+  DONE: 7
 } as const
 
 /** What the thread and the main thread share: ints, first the state of each slot. */

@@ -153,7 +153,7 @@ export class ProgramThread {
     const slot = this.#calls.findIndex((call, slot) => {
       if (call === null) return false
       const state = Atomics.load(this.#progress, slot)
-      return state >= STATE.RUNNING && state < STATE.DONE
+      return state === STATE.RUNNING || state === STATE.COMMITTING || state === STATE.COMMITTED
     })
     return this.#calls[slot] ?? null
   }

@@ -1,17 +1,25 @@
-import { type MessagePort, parentPort } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import type { HirExpression } from '@svc/contracts'
+import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
 import { Interpreter, type RunningProgram } from '../interpreter/interpreter.ts'
 import type { Value } from '../interpreter/value.ts'
 import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
-import { EndpointRunner, failureOf, type Turn } from './endpoint-runner.ts'
+import { type Answer, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
 import { type Answers, type Calls, type FromThread, type Load, PROGRESS, STATE, type ToThread } from './messages.ts'
 import { openSurroundings } from './surroundings.ts'
 
 /** A call that took less may share a message with others. */
 const QUICK_MICROSECONDS = 500
+
+/** Elements of a flat list that make one call. */
+const CALL = 3
+
+/** Writers that are committed together, at most, and what they may take each. */
+const MOST_TOGETHER = 64
+const TOGETHER_MICROSECONDS = 5_000
 
 /** How much one call changes what calls of its endpoint are thought to take. */
 const WEIGHT = 0.2
@@ -34,6 +42,11 @@ class LoadedProgram {
     committed: () => void Atomics.store(this.#progress, this.#slot, STATE.COMMITTED)
   }
 
+  readonly #heldTurn: Turn = { running: this.#turn.running, committing: () => undefined, committed: () => undefined }
+  readonly #database: ProgramDatabase | null
+  /** Places of endpoints whose transactions can be committed together. */
+  readonly #writers: ReadonlySet<number>
+
   constructor(port: MessagePort, load: Load) {
     this.#port = port
     this.#progress = new Int32Array(load.progress)
@@ -45,6 +58,10 @@ class LoadedProgram {
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
     const endpoints = endpointsOf(program.module)
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
+    const { database } = surroundings
+    this.#database = database
+    const writers = endpoints.flatMap(({ kind }, index) => (kind === 'mutation' ? [index] : []))
+    this.#writers = new Set(database?.hasParts ? writers : [])
     this.#runners = endpoints.map(endpoint => {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
       return new EndpointRunner(endpoint, interpreter, types, limits, surroundings.inTransaction)
@@ -52,40 +69,88 @@ class LoadedProgram {
   }
 
   perform(calls: Calls): void {
-    for (let at = 0; at < calls.length; at += 3) {
-      const slot = calls[at] as number
-      // What waits behind a long call may have been given to another thread.
-      const { POSTED, RUNNING, DONE } = STATE
-      if (Atomics.compareExchange(this.#progress, slot, POSTED, RUNNING) !== POSTED) {
-        this.#answers.push(slot, 0, '')
-        continue
-      }
-      const endpoint = calls[at + 1] as number
-      const cost = this.#costs[endpoint] ?? 0
-      // Nobody waits for the answer of a quick call because a long one follows it.
-      if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
-      Atomics.add(this.#progress, PROGRESS.TURNS, 1)
-      this.#slot = slot
-      const started = performance.now()
-      const { status, body, failure } = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(
-        calls[at + 2] as string,
-        this.#turn
-      )
-      const taken = Math.max(1, Math.round((performance.now() - started) * 1000))
-      this.#costs[endpoint] = cost === 0 ? taken : Math.round(cost + WEIGHT * (taken - cost))
-      Atomics.store(this.#progress, slot, DONE)
-      Atomics.add(this.#progress, PROGRESS.TURNS, 1)
-      if (failure !== null) {
-        this.#port.postMessage({
-          kind: 'failed',
-          endpoint: this.#names[endpoint] as string,
-          failure
-        } satisfies FromThread)
-      }
-      this.#answers.push(slot, status, body)
-      if (taken > QUICK_MICROSECONDS) this.#send()
+    for (let at = 0; at < calls.length; ) {
+      const end = this.#endOfWriters(calls, at)
+      if (end > at + CALL) this.#together(calls, at, end)
+      else if (this.#begin(calls[at] as number)) this.#alone(calls, at)
+      at = Math.max(end, at + CALL)
     }
     this.#send()
+  }
+
+  /** Where writers end that follow each other from here, and are quick as far as is known. */
+  #endOfWriters(calls: Calls, from: number): number {
+    let at = from
+    for (; at < calls.length && at < from + CALL * MOST_TOGETHER; at += CALL) {
+      const endpoint = calls[at + 1] as number
+      const cost = this.#costs[endpoint] ?? 0
+      if (!this.#writers.has(endpoint) || cost === 0 || cost > TOGETHER_MICROSECONDS) break
+    }
+    return at
+  }
+
+  /** False for a call that waited behind a long one, and was given to another thread. */
+  #begin(slot: number): boolean {
+    const { POSTED, RUNNING } = STATE
+    const begins = Atomics.compareExchange(this.#progress, slot, POSTED, RUNNING) === POSTED
+    if (begins) Atomics.add(this.#progress, PROGRESS.TURNS, 1)
+    else this.#answers.push(slot, 0, '')
+    return begins
+  }
+
+  #alone(calls: Calls, at: number): void {
+    const endpoint = calls[at + 1] as number
+    const cost = this.#costs[endpoint] ?? 0
+    // Nobody waits for the answer of a quick call because a long one follows it.
+    if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
+    this.#slot = calls[at] as number
+    const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
+    this.#end(this.#slot, endpoint, answer)
+    if ((this.#costs[endpoint] ?? 0) > QUICK_MICROSECONDS) this.#send()
+  }
+
+  /**
+   * Transactions that wait for each other are committed at once, since the disk takes as long for one as for many. None is
+   * answered before all are there.
+   */
+  #together(calls: Calls, from: number, end: number): void {
+    const held: { readonly slot: number; readonly endpoint: number; answer: Answer }[] = []
+    this.#send()
+    try {
+      this.#database?.together(() => {
+        for (let at = from; at < end; at += CALL) {
+          const slot = calls[at] as number
+          if (!this.#begin(slot)) continue
+          const endpoint = calls[at + 1] as number
+          held.push({ slot, endpoint, answer: this.#run(endpoint, calls[at + 2] as string, this.#heldTurn) })
+          Atomics.store(this.#progress, slot, STATE.HELD)
+        }
+        for (const { slot } of held) Atomics.store(this.#progress, slot, STATE.COMMITTING)
+      })
+    } catch (thrown) {
+      for (const each of held) each.answer = failed(thrown)
+    }
+    for (const { slot, endpoint, answer } of held) this.#end(slot, endpoint, answer)
+    this.#send()
+  }
+
+  #run(endpoint: number, input: string, turn: Turn): Answer {
+    const started = performance.now()
+    const answer = (this.#runners[endpoint] as EndpointRunner | DurableRunner).run(input, turn)
+    const taken = Math.max(1, Math.round((performance.now() - started) * 1000))
+    const cost = this.#costs[endpoint] ?? 0
+    this.#costs[endpoint] = cost === 0 ? taken : Math.round(cost + WEIGHT * (taken - cost))
+    return answer
+  }
+
+  #end(slot: number, endpoint: number, { status, body, failure }: Answer): void {
+    Atomics.store(this.#progress, slot, STATE.DONE)
+    Atomics.add(this.#progress, PROGRESS.TURNS, 1)
+    if (failure !== null) {
+      const name = this.#names[endpoint] as string
+      this.#port.postMessage({ kind: 'failed', endpoint: name, failure } satisfies FromThread)
+    }
+    this.#answers.push(slot, status, body)
   }
 
   #send(): void {
@@ -100,7 +165,7 @@ if (port !== null) {
   let loaded: LoadedProgram | null = null
   port.on('message', (message: ToThread) => {
     if (!('kind' in message)) {
-      loaded?.perform(message)
+      loaded?.perform(withWaiting(message, port as unknown as MessagePort))
       return
     }
     try {
@@ -110,4 +175,15 @@ if (port !== null) {
       port.postMessage({ kind: 'refused', error: failureOf(error) } satisfies FromThread)
     }
   })
+}
+
+/** Calls that have arrived meanwhile are taken along. */
+function withWaiting(calls: Calls, port: MessagePort): Calls {
+  const all = [calls]
+  for (;;) {
+    const next = receiveMessageOnPort(port) as { readonly message: Calls } | undefined
+    // A thread is loaded once, before it is called.
+    if (next === undefined) return all.length === 1 ? calls : all.flat()
+    all.push(next.message)
+  }
 }

@@ -1,4 +1,5 @@
 import { openDatabase } from '../database/access.ts'
+import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
@@ -10,6 +11,7 @@ const MOST_UNWRITTEN = 1000
 
 export interface Surroundings {
   readonly host: Host
+  readonly database: ProgramDatabase | null
   readonly inTransaction: InTransaction
 }
 
@@ -32,6 +34,7 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       ? null
       : databaseDurable(database.connection, load.durable, sleep, () => report({ kind: 'due' }))
   return {
+    database,
     host: {
       print: text => line('info', text),
       log: line,

@@ -115,6 +115,21 @@ export class FileConnection implements ThreadConnection {
     if (engine.inTransaction) this.#told(() => engine.exec('ROLLBACK'))
   }
 
+  part<A>(run: () => A, keeps: (result: A) => boolean): A {
+    this.#assertBegun()
+    const engine = this.#engine()
+    this.#told(() => engine.exec('SAVEPOINT part'))
+    let isKept = false
+    try {
+      const result = run()
+      isKept = keeps(result)
+      return result
+    } finally {
+      // What has ended the transaction has undone the part as well.
+      if (!this.#isLost) this.#told(() => engine.exec(isKept ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part'))
+    }
+  }
+
   sync(): void {
     if (this.#open !== null) throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: a transaction is open`)
   }

@@ -1,0 +1,221 @@
+/**
+ * Requests a second to a program that is served: a point query through a declared `@query` over a hand-written Fastify route
+ * on the libsql binding, and a `@mutation` of one insert, each reaching the disk, over bare transactions of that binding and
+ * over a Fastify route that makes them.
+ *
+ * Server and peer are processes of their own, and take turns. Needs `npm run build`.
+ *
+ *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import autocannon from 'autocannon'
+import { fastify } from 'fastify'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const ROWS = 1000
+
+const SOURCE = `
+@table
+type Book { title: str
+    author: str
+    year: int }
+
+@query
+fn book(id: Id[Book]) to Option[Book] { db.Book.get(id) }
+
+@mutation
+fn add(title: str, author: str, year: int) to int {
+    db.Book.insert({ title: title, author: author, year: year })
+}
+`
+
+interface Database {
+  prepare(sql: string): { get(...given: unknown[]): unknown; run(...given: unknown[]): { lastInsertRowid: number } }
+  exec(sql: string): void
+}
+
+function openPeer(file: string): Database {
+  const require = createRequire(join(ROOT, 'plugins', 'database', 'package.json'))
+  const Binding = require('libsql') as new (path: string) => Database
+  const database = new Binding(file)
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+  database.exec(
+    'CREATE TABLE book (_id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, author TEXT NOT NULL, year INTEGER NOT NULL)'
+  )
+  database.exec('BEGIN')
+  const insert = database.prepare('INSERT INTO book (title, author, year) VALUES (?, ?, ?)')
+  for (let row = 1; row <= ROWS; row++) insert.run(`Title ${row}`, 'Author', 1900 + (row % 100))
+  database.exec('COMMIT')
+  return database
+}
+
+/** Answers as somebody would write it by hand, and counts bare transactions when it is asked to. */
+async function servePeer(file: string): Promise<void> {
+  const database = openPeer(file)
+  const select = database.prepare('SELECT _id, title, author, year FROM book WHERE _id = ?')
+  const insert = database.prepare('INSERT INTO book (title, author, year) VALUES (?, ?, ?)')
+  const begin = database.prepare('BEGIN IMMEDIATE')
+  const commit = database.prepare('COMMIT')
+  const add = ({ title, author, year }: { title: string; author: string; year: number }): number => {
+    begin.run()
+    const { lastInsertRowid } = insert.run(title, author, year)
+    commit.run()
+    return lastInsertRowid
+  }
+  const properties = { title: { type: 'string' }, author: { type: 'string' }, year: { type: 'integer' } }
+  const row = { type: ['object', 'null'], properties: { _id: { type: 'integer' }, ...properties } }
+  const app = fastify()
+  const querystring = { type: 'object', properties: { id: { type: 'integer' } }, required: ['id'] }
+  app.get('/api/query/book', { schema: { querystring, response: { 200: row } } }, async request => {
+    return select.get((request.query as { id: number }).id) ?? null
+  })
+  const body = { type: 'object', properties, required: ['title', 'author', 'year'], additionalProperties: false }
+  app.post('/api/mutation/add', { schema: { body, response: { 200: { type: 'integer' } } } }, async request => {
+    return add(request.body as never)
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  process.on('message', (milliseconds: number) => {
+    const until = performance.now() + milliseconds
+    const started = performance.now()
+    let count = 0
+    for (; performance.now() < until; count++) add({ title: `New ${count}`, author: 'Author', year: 2000 })
+    process.send?.({ rate: (count * 1000) / (performance.now() - started) })
+  })
+  process.send?.({ port: (app.server.address() as { port: number }).port })
+}
+
+async function load(port: number, kind: 'query' | 'mutation', seconds: number, connections: number): Promise<number> {
+  let id = 0
+  const body = JSON.stringify({ title: 'A title', author: 'An author', year: 2000 })
+  const request =
+    kind === 'query'
+      ? { setupRequest: (given: object) => ({ ...given, path: `/api/query/book?id=${(id++ % ROWS) + 1}` }) }
+      : { method: 'POST' as const, path: '/api/mutation/add', body, headers: { 'content-type': 'application/json' } }
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}`,
+    connections,
+    duration: seconds,
+    requests: [request]
+  })
+  if (result.non2xx + result.errors > 0) throw new Error(`${kind}: ${result.non2xx + result.errors} requests failed`)
+  return result.requests.average
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number
+}
+
+async function measure(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      json: { type: 'boolean' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '3' },
+      connections: { type: 'string', default: '50' }
+    }
+  })
+  const [rounds, seconds, connections] = [values.rounds, values.seconds, values.connections].map(Number) as [
+    number,
+    number,
+    number
+  ]
+  const folder = mkdtempSync(join(tmpdir(), 'svc-bench-'))
+  writeFileSync(join(folder, 'svc.toml'), '')
+  writeFileSync(join(folder, 'app.vox'), SOURCE)
+  const peer = fork(fileURLToPath(import.meta.url), ['--peer', join(folder, 'peer.db')])
+  const settings = [
+    'app-runtime.program="app.vox"',
+    'app-runtime.port=0',
+    'http.main=false',
+    'database.path="program.db"',
+    'database.synchronous="full"'
+  ].flatMap(each => ['--set', `plugins.${each}`])
+  const bin = join(ROOT, 'kernel', 'bin', 'svc.mjs')
+  const server = spawn(process.execPath, [bin, 'serve', '--json', '--only', 'app-runtime,http', ...settings], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
+  try {
+    const [{ port: peerPort }] = (await once(peer, 'message')) as [{ port: number }]
+    const port = await portOf(server)
+    for (let row = 1; row <= ROWS; row++) {
+      await fetch(`http://127.0.0.1:${port}/api/mutation/add`, {
+        method: 'POST',
+        body: JSON.stringify({ title: `Title ${row}`, author: 'Author', year: 1900 + (row % 100) })
+      })
+    }
+    const bare = async (): Promise<number> => {
+      peer.send(seconds * 1000)
+      const [{ rate }] = (await once(peer, 'message')) as [{ rate: number }]
+      return rate
+    }
+    for (const kind of ['query', 'mutation'] as const) {
+      await load(port, kind, 2, connections)
+      await load(peerPort, kind, 2, connections)
+    }
+    const found: Record<string, number[]> = {
+      query: [],
+      'query, Fastify': [],
+      mutation: [],
+      'mutation, Fastify': [],
+      transactions: []
+    }
+    const ratios: Record<string, number[]> = { query: [], 'mutation to transactions': [], 'mutation to Fastify': [] }
+    for (let round = 0; round < rounds; round++) {
+      const query = await load(port, 'query', seconds, connections)
+      const peerQuery = await load(peerPort, 'query', seconds, connections)
+      const mutation = await load(port, 'mutation', seconds, connections)
+      const transactions = await bare()
+      const peerMutation = await load(peerPort, 'mutation', seconds, connections)
+      for (const [name, value] of Object.entries({
+        query,
+        'query, Fastify': peerQuery,
+        mutation,
+        'mutation, Fastify': peerMutation,
+        transactions
+      })) {
+        found[name]?.push(value)
+      }
+      ratios.query?.push(query / peerQuery)
+      ratios['mutation to transactions']?.push(mutation / transactions)
+      ratios['mutation to Fastify']?.push(mutation / peerMutation)
+    }
+    const perSecond = Object.fromEntries(Object.entries(found).map(([name, all]) => [name, Math.round(median(all))]))
+    const results = Object.fromEntries(Object.entries(ratios).map(([name, all]) => [name, median(all)]))
+    if (values.json)
+      console.log(JSON.stringify({ benchmark: 'program-http', node: process.version, results, perSecond }))
+    else {
+      for (const [name, value] of Object.entries(perSecond)) console.log(`${name}: ${value} a second`)
+      for (const [name, value] of Object.entries(results)) console.log(`${name}: ${value.toFixed(2)}x`)
+    }
+  } finally {
+    server.kill()
+    peer.kill()
+    await Promise.all([once(server, 'exit'), peer.exitCode === null ? once(peer, 'exit') : null])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function portOf(server: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const lines: string[] = []
+    createInterface({ input: server.stderr as NodeJS.ReadableStream }).on('line', line => {
+      lines.push(line)
+      const port = /app listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+      if (port !== undefined) resolve(Number(port))
+    })
+    server.once('exit', code => reject(new Error(`svc serve ended with ${code}:\n${lines.join('\n')}`)))
+  })
+}
+
+const [flag, file] = process.argv.slice(2)
+if (flag === '--peer' && file !== undefined) await servePeer(file)
+else await measure()
