@@ -37,7 +37,7 @@ export const DECORATORS: readonly string[] = [...byName.keys()]
 /** Decorators of functions that a model answers, or is still to write, and that need no block. */
 export const ANSWERED_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent', 'search', 'hole'])
 
-export function useOfDecorator(name: string): DecoratorUse | undefined {
+export function decoratorUse(name: string): DecoratorUse | undefined {
   return byName.get(name)
 }
 

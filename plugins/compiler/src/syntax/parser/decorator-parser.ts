@@ -1,6 +1,6 @@
 import type { Decorator, DecoratorArgument, Field } from '../ast.ts'
 import type { Argument } from '../ast-expressions.ts'
-import { canonicalDecorator, DECORATORS, useOfDecorator } from '../decorators.ts'
+import { canonicalDecorator, DECORATORS, decoratorUse } from '../decorators.ts'
 import { nearName } from '../near-name.ts'
 import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
@@ -37,7 +37,7 @@ export abstract class DecoratorParser extends StatementParser {
   #name(): Name {
     const span = this.here()
     const text = this.text.slice(1)
-    const use = useOfDecorator(text)
+    const use = decoratorUse(text)
     if (use === undefined) this.#unknown(text, span)
     if (use === 'retired') this.#retired(text, span)
     this.advance()

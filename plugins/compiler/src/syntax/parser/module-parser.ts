@@ -1,5 +1,5 @@
 import type { AppHook, Const, Declaration, Decorator, Import, ImportItem, Index, Module, Table } from '../ast.ts'
-import { useOfDecorator } from '../decorators.ts'
+import { decoratorUse } from '../decorators.ts'
 import type { Name } from '../node.ts'
 import { Kind, LAST_SOFT_KEYWORD } from '../token.ts'
 import type { TokenList } from '../token-list.ts'
@@ -64,7 +64,7 @@ export class ModuleParser extends InterfaceParser {
   }
 
   #structural(decorators: readonly Decorator[]): Decorator | undefined {
-    return decorators.find(({ name }) => useOfDecorator(name.text) === 'declaration')
+    return decorators.find(({ name }) => decoratorUse(name.text) === 'declaration')
   }
 
   /** `pub` is next. */
