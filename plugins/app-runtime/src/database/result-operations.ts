@@ -1,4 +1,5 @@
 import type { HirExpression, HirPattern, HirStatement, HirType, Program } from '@svc/contracts'
+import { type Forms, type Name, usesOf } from './variable-uses.ts'
 
 /** Where a program takes what the database answers for a Result. Nodes are known by their identity. */
 export interface ResultOperations {
@@ -12,9 +13,6 @@ export interface ResultOperations {
 
 /** Methods that only a Result has, or that mean the Result where both could be meant. */
 const RESULT_METHODS: ReadonlySet<string> = new Set(['is_ok', 'is_err', 'unwrap', 'unwrap_or'])
-
-/** Names of variables, as they stand in `Ident`. */
-type Name = readonly [name: string, span: unknown]
 
 /**
  * What an operation gives is a Result under `?`, in a `match` with Ok or Error, before methods of a Result, and where a Result
@@ -143,8 +141,7 @@ class ResultSearch implements ResultOperations {
   #variable(statement: unknown, block: readonly unknown[], index: number): void {
     const bound = boundOperation(statement)
     if (bound === null || this.results.has(bound.operation)) return
-    const names: Name[] = []
-    usesOf(bound.name, block.slice(index + 1), names)
+    const names = usesOf(bound.name, block.slice(index + 1))
     for (const name of names) {
       const raising = this.#raising.get(name)
       if (raising !== undefined) this.transparent.add(raising)
@@ -159,10 +156,6 @@ interface FunctionNode {
   readonly return_type: HirType | null
   readonly body: readonly HirStatement[]
 }
-
-/** What stands under the name of a form. */
-type Forms = Form<HirExpression> & Form<HirStatement>
-type Form<N> = { readonly [K in N extends unknown ? keyof N : never]: Extract<N, { readonly [P in K]: unknown }>[K] }
 
 /** `db.query(…)`. */
 export function isRawCall([object, method]: readonly [HirExpression, string, ...unknown[]]): boolean {
@@ -190,43 +183,4 @@ function returnedBy(type: HirType | null): Returned {
 function isResultPattern(pattern: HirPattern): boolean {
   if ('Or' in pattern) return pattern.Or[0].some(isResultPattern)
   return 'Constructor' in pattern && ['Ok', 'Error', 'Err'].includes(pattern.Constructor[0])
-}
-
-/** Where a variable is read, until another one of its name takes its place. */
-function usesOf(name: string, node: unknown, into: Name[]): void {
-  if (Array.isArray(node)) {
-    for (const each of node) {
-      usesOf(name, each, into)
-      if (bindsAnew(each, name)) return
-    }
-    return
-  }
-  if (typeof node !== 'object' || node === null || hides(node, name)) return
-  if ('Ident' in node && Array.isArray(node.Ident) && node.Ident[0] === name) into.push(node.Ident as unknown as Name)
-  for (const each of Object.values(node)) usesOf(name, each, into)
-}
-
-function bindsAnew(statement: unknown, name: string): boolean {
-  return (
-    typeof statement === 'object' &&
-    statement !== null &&
-    'Let' in statement &&
-    binds((statement as Extract<HirStatement, { readonly Let: unknown }>).Let.pattern, name)
-  )
-}
-
-/** Whether a form has a variable of that name for all that is in it. */
-function hides(node: object, name: string): boolean {
-  if ('Lambda' in node)
-    return (node as { readonly Lambda: Forms['Lambda'] }).Lambda[0].some(param => param.name === name)
-  if ('pattern' in node && 'guard' in node) return binds(node.pattern as HirPattern, name)
-  if ('For' in node) return (node as { readonly For: Forms['For'] }).For[0] === name
-  return 'ForEach' in node && binds((node as { readonly ForEach: Forms['ForEach'] }).ForEach.binding, name)
-}
-
-function binds(pattern: HirPattern, name: string): boolean {
-  if ('Ident' in pattern) return pattern.Ident[0] === name
-  if ('Tuple' in pattern) return pattern.Tuple[0].some(each => binds(each, name))
-  if ('Constructor' in pattern) return pattern.Constructor[1].some(each => binds(each, name))
-  return 'Or' in pattern && pattern.Or[0].some(each => binds(each, name))
 }
