@@ -1,0 +1,107 @@
+import { dirname } from 'node:path'
+import t, { type Test } from 'tap'
+import { PrimaryStore } from '../../../database/src/primary-store.ts'
+import { openJobDatabase } from '../../src/database/job-database.ts'
+import type { TestResult } from '../../src/testing/run-tests.ts'
+import type { RunWork, TestWork } from '../../src/worker/job.ts'
+import { runInThread } from '../../src/worker/run-in-thread.ts'
+import { LIMITS, programFrom } from '../run-program.ts'
+import { freshFile } from './with-tables.ts'
+
+const COUNTER = `
+@table
+type Hit { at: int }
+fn main() {
+    match db.Hit.insert({ at: 1 }) { Ok(id) => print(id), Error(why) => print(why) }
+    print(db.Hit.count())
+}
+@test
+fn counts() {
+    main()
+    assert(db.Hit.count() is 1)
+}
+@forall
+fn anew(at: int) {
+    assert(db.Hit.insert({ at: at }) is 1)
+}`
+
+function primaryStore(t: Test): PrimaryStore {
+  const file = freshFile()
+  const store = new PrimaryStore({
+    place: { mode: 'file', file, fallback: null },
+    projectRoot: dirname(file),
+    breaker: null,
+    busyTimeoutMs: 2_000,
+    synchronous: 'normal',
+    remoteTimeoutMs: 2_000,
+    warn: () => undefined,
+    signal: new AbortController().signal
+  })
+  t.teardown(() => store.close())
+  return store
+}
+
+async function execute(store: PrimaryStore, text: string, work: RunWork | TestWork = { kind: 'run' }, place?: string) {
+  const program = programFrom(text)
+  const lines: string[] = []
+  const tests: TestResult[] = []
+  const {
+    access,
+    store: answering,
+    close
+  } = await openJobDatabase(program, work.kind, store, import.meta.dirname, place)
+  const ending = await runInThread(
+    { program, limits: LIMITS, capabilities: [], seed: null, args: [], work, database: access },
+    {
+      print: line => void lines.push(line),
+      report: message => void (message.kind === 'test' && tests.push(message.result)),
+      failed: error => lines.push(String(error))
+    },
+    new AbortController().signal,
+    answering
+  ).finally(close)
+  return { ending, lines, tests }
+}
+
+t.test('a program that is run uses the database of the project, and finds there what it left', async t => {
+  const store = primaryStore(t)
+  t.same((await execute(store, COUNTER)).lines, ['1', '1'])
+  t.same((await execute(store, COUNTER)).lines, ['2', '2'])
+  t.same((await store.query('SELECT count(*) FROM hit')).rows, [[2]])
+})
+
+t.test('or another one that is named', async t => {
+  const store = primaryStore(t)
+  t.same((await execute(store, COUNTER, { kind: 'run' }, 'memory')).lines, ['1', '1'])
+  t.same((await execute(store, COUNTER, { kind: 'run' }, 'other.db')).lines, ['1', '1'])
+  t.same((await execute(store, COUNTER, { kind: 'run' }, 'other.db')).lines, ['2', '2'])
+  await t.rejects(store.query('SELECT * FROM hit'), { code: 'DBS_SYNTAX' })
+})
+
+t.test('tests begin with empty tables, each of them and each turn, and leave those of the project alone', async t => {
+  const store = primaryStore(t)
+  await execute(store, COUNTER)
+  const work = { kind: 'test', names: ['counts', 'anew'], iterations: 20, seed: 1 } as const
+  const { tests } = await execute(store, COUNTER, work)
+  t.same(
+    tests.map(({ ok, runs, failure }) => ({ ok, runs, failure })),
+    [
+      { ok: true, runs: 1, failure: null },
+      { ok: true, runs: 20, failure: null }
+    ]
+  )
+  t.same((await store.query('SELECT count(*) FROM hit')).rows, [[1]])
+})
+
+t.test('what the database says against a change reaches the thread of the program', async t => {
+  const store = primaryStore(t)
+  await execute(store, COUNTER)
+  await store.execute('CREATE UNIQUE INDEX one ON hit (at)')
+  t.same((await execute(store, COUNTER)).lines, ['Hit: another row has the same at', '1'])
+})
+
+t.test('a program without tables needs no database', async t => {
+  const store = primaryStore(t)
+  const { ending, lines } = await execute(store, 'fn main() { print("hello") }')
+  t.same([ending.ok, lines], [true, ['hello']])
+})
