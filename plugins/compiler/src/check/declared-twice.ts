@@ -39,7 +39,8 @@ export function checkDeclaredTwice({ items }: Module): Diagnostic[] {
   )
   return [
     ...[...groups].flatMap(([group, names]) => repeated(names, `a ${group}`)),
-    ...repeated(variants, 'a variant'),
+    // Which of two is meant may be clear from the types around it.
+    ...repeated(variants, 'a variant').map((each): Diagnostic => ({ ...each, severity: 'warning' })),
     ...items.flatMap(insideOf)
   ]
 }

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import {
@@ -22,18 +23,23 @@ import {
 } from 'vscode-languageserver-protocol/node'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 
-const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.mjs', import.meta.url))
+export const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.mjs', import.meta.url))
 
 /** A client of the server as an editor is one: a process of its own, spoken to over its standard streams. */
 export class Editor {
   readonly connection: ProtocolConnection
   readonly capabilities: InitializeResult['capabilities']
+  readonly #input: Writable
   readonly #published: PublishDiagnosticsParams[] = []
   readonly #waiting: (() => void)[] = []
   /** Resolves to the exit code. */
   readonly ended: Promise<number | null>
 
-  static async start(t: Test, { cwd = t.testdir({}), env = {} } = {}): Promise<Editor> {
+  /** With `processId` the server believes that process to be the editor. */
+  static async start(
+    t: Test,
+    { cwd = t.testdir({}), env = {}, processId = process.pid as number | null } = {}
+  ): Promise<Editor> {
     const child = spawn(process.execPath, [BIN, 'lsp', '--stdio'], {
       cwd,
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -49,10 +55,10 @@ export class Editor {
       child.kill('SIGKILL')
       await ended
     })
-    const editor = new Editor(connection, ended)
+    const editor = new Editor(connection, child.stdin, ended)
     connection.listen()
     const { capabilities } = await connection.sendRequest(InitializeRequest.type, {
-      processId: process.pid,
+      processId,
       rootUri: null,
       capabilities: {}
     })
@@ -61,14 +67,20 @@ export class Editor {
     return editor
   }
 
-  private constructor(connection: ProtocolConnection, ended: Promise<number | null>) {
+  private constructor(connection: ProtocolConnection, input: Writable, ended: Promise<number | null>) {
     this.connection = connection
+    this.#input = input
     this.ended = ended
     this.capabilities = {}
     connection.onNotification(PublishDiagnosticsNotification.type, params => {
       this.#published.push(params)
       for (const wake of this.#waiting.splice(0)) wake()
     })
+  }
+
+  /** Ends without a word. */
+  hangUp(): void {
+    this.#input.end()
   }
 
   async open(name: string, text: string): Promise<OpenFile> {
