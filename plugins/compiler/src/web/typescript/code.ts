@@ -60,7 +60,7 @@ export function block(statements: readonly Doc[]): Doc {
 /** A function without a name. A body of one expression stands behind the arrow. */
 export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
   if ('doc' in body) {
-    const isObject = firstCharacter(body.doc) === '{'
+    const isObject = firstText(body.doc).startsWith('{')
     return code([head, ' => ', isObject ? ['(', body.doc, ')'] : body.doc], Level.arrow)
   }
   return code([head, ' => ', block(body)], Level.arrow)
@@ -68,28 +68,18 @@ export function arrow(head: Doc, body: Code | readonly Doc[]): Code {
 
 /** An expression as a statement. Lines have no semicolon, so one that could continue the line before it begins with one. */
 export function expressionStatement(doc: Doc): Doc {
-  const first = firstCharacter(doc)
+  const first = firstText(doc).charAt(0)
   if (first === '{') return ['(', doc, ')']
-  return '([`/+-'.includes(first) ? [';', doc] : doc
+  return first !== '' && '([`/+-'.includes(first) ? [';', doc] : doc
 }
 
-/** The first character of what is printed, or nothing. */
-export function firstCharacter(doc: Doc): string {
-  if (typeof doc === 'string') return doc.charAt(0)
-  if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? firstCharacter(doc.content) : ''
+/** The first text of what is printed that is not empty. */
+export function firstText(doc: Doc): string {
+  if (typeof doc === 'string') return doc
+  if ('type' in doc) return doc.type === 'indent' || doc.type === 'group' ? firstText(doc.content) : ''
   for (const part of doc) {
-    const found = firstCharacter(part)
+    const found = firstText(part)
     if (found !== '') return found
   }
   return ''
-}
-
-/** Text that has been printed, in a place with another indentation. Literals have no line breaks. */
-export function printed(text: string): Doc {
-  return join(hardline, text.split('\n').map(unindent))
-}
-
-/** Keeps the indentation that a line has within the text. */
-function unindent(text: string): Doc {
-  return text
 }

@@ -4,7 +4,7 @@ import { bare } from '../../hir/db/predicate.ts'
 import type { Element, ElementFragment, Expression, For, StringLiteral } from '../../syntax/ast-expressions.ts'
 import { attributesOf } from './attributes.ts'
 import { CallTranslator } from './call-translator.ts'
-import { arrow, type Code, call, code, Level } from './code.ts'
+import { arrow, type Code, call, code, firstText, Level } from './code.ts'
 import { elementOfCall } from './element-calls.ts'
 import { type Primitive, primitiveOf, tagName } from './primitives.ts'
 import type { Frame } from './translator.ts'
@@ -131,6 +131,8 @@ export class ViewTranslator extends CallTranslator {
   protected override item(node: For, position: () => string): Code {
     const only = onlyExpression(node.body)
     if (!isPlain(this.typeOf(node.body), 'Element') && only.kind !== 'Element') return super.item(node, position)
+    const hasKey = only.kind === 'Element' && only.attributes.some(each => each.name.text === 'key')
+    if (hasKey) return this.expression(only)
     const rowType = itemOf(this.typeOf(node.iterable))
     const name = node.binding.kind === 'BindingPattern' ? this.scope.lookup(node.binding.name.text)?.name : undefined
     const key =
@@ -140,7 +142,6 @@ export class ViewTranslator extends CallTranslator {
           ? `${name}._id`
           : position()
     if (only.kind === 'Element') {
-      if (only.attributes.some(each => each.name.text === 'key')) return this.expression(only)
       const made = this.node(only)
       if (made.kind === 'element') {
         const keyed: ViewNode = { ...made, attributes: [{ name: 'key', code: key }, ...made.attributes] }
@@ -209,8 +210,10 @@ export class ViewTranslator extends CallTranslator {
   #handlerOf(params: Doc, isAsync: boolean, statements: readonly Doc[]): Code {
     const [only] = statements
     const head: Doc = [isAsync ? 'async ' : '', params]
-    const isExpression = statements.length === 1 && only !== undefined && !isKeywordStatement(only)
-    return arrow(head, isExpression ? code(only, Level.choice) : statements)
+    if (statements.length !== 1 || only === undefined) return arrow(head, statements)
+    // A semicolon that keeps a line apart from the one before it is not needed there.
+    const single = Array.isArray(only) && only[0] === ';' ? (only[1] as Doc) : only
+    return arrow(head, isKeywordStatement(single) ? statements : code(single, Level.choice))
   }
 
   /** The name of a function: it is called without the event where it takes nothing. */
@@ -319,7 +322,5 @@ function isShowable(type: ValueType): boolean {
 }
 
 function isKeywordStatement(statement: Doc): boolean {
-  const first =
-    typeof statement === 'string' ? statement : Array.isArray(statement) ? statement.find(each => each !== '') : ''
-  return typeof first !== 'string' || /^(let|const|if|for|while|switch|return|throw|break|continue)\b|^;/.test(first)
+  return /^(let|const|if|for|while|switch|return|throw|break|continue)\b/.test(firstText(statement))
 }

@@ -1,0 +1,188 @@
+import t from 'tap'
+import { bodyOf, emitted, viewOf } from './emitted.ts'
+
+const component = (members: string, declarations = ''): string =>
+  bodyOf(emitted(`${declarations}\ncomponent A(given: int = 1) {\n${members}\n}\n`), 'A')
+
+/** What a button does when it is clicked. */
+const handler = (statements: string, states = 'state count: int = 0', declarations = ''): string => {
+  const view = viewOf(`<button on:click={${statements}}/>`, states, declarations)
+  return view
+    .replace(/^<button\s+onClick=\{([\s\S]*)\}\s*\/>$/, '$1')
+    .replace(/\n {2}/g, '\n')
+    .trim()
+}
+
+t.test('state is a pair of a value and its setter', t => {
+  const body = component('state a = 1 state b: str = "x" state c: Option[int] = None')
+  t.match(body, 'const [a, set_a] = useState(1)\n')
+  t.match(body, "const [b, set_b] = useState<string>('x')\n")
+  t.match(body, 'const [c, set_c] = useState<number | null>(null)\n')
+  t.end()
+})
+
+t.test('assignments to state are calls, wherever they stand', t => {
+  t.equal(handler('count = count + 1'), '() => set_count(count + 1)')
+  t.equal(handler('count -= 2'), '() => set_count(count - 2)')
+  t.equal(
+    handler('if count > 1 { count = 0 } else { count = 5 }'),
+    '() => {\n  if (count > 1) {\n    set_count(0)\n  } else {\n    set_count(5)\n  }\n}'
+  )
+  t.equal(
+    handler('match Some(count) { Some(n) => count = n  None => { count = 0 } }'),
+    '() => {\n  if (count != null) {\n    const n = count\n    set_count(n)\n  } else {\n    set_count(0)\n  }\n}'
+  )
+  t.equal(handler('[1].map(fn(n) { count = n })'), '() => [1].map((n) => {\n  set_count(n)\n})')
+  t.equal(
+    handler('user.name = "x"', 'state user: User = User { name: "" }', 'type User { name: str }'),
+    "() => set_user({ ...user, name: 'x' })"
+  )
+  t.equal(handler('xs[0] = 2', 'state xs: List[int] = [1]'), '() => set_xs(with_item(xs, 0, 2))')
+  t.end()
+})
+
+t.test('code that reads a state after it assigned to it reads what it assigned', t => {
+  t.equal(
+    handler('{ count = 1\n count = count * 2 }'),
+    '() => {\n  let next_count = count\n  next_count = 1\n  set_count(next_count)\n  next_count = next_count * 2\n  set_count(next_count)\n}'
+  )
+  t.end()
+})
+
+t.test('the server is waited for, and what fails is a value where the program asks for one', t => {
+  const server =
+    '@mutation fn add(title: str, n: int = 1) to Result[int] { Ok(1) }\n@query fn all() to List[int] { [] }'
+  t.equal(handler('add("x")', '', server), "async () => await add('x')")
+  t.equal(handler('add(n=2, title="x")', '', server), "async () => await add('x', 2)")
+  t.equal(
+    handler('{ let id = add("x")?\n print(id) }', '', server),
+    "async () => {\n  const id = await add('x')\n  console.log(id)\n}"
+  )
+  t.equal(
+    handler('match add("x") { Ok(id) => print(id)  Error(m) => print(m) }', '', server),
+    "async () => {\n  const value = await settle(add('x'))\n  if (value._tag === 'Ok') {\n    const id = value.value\n    console.log(id)\n  } else {\n    const m = value.value\n    console.log(m)\n  }\n}"
+  )
+  t.equal(
+    handler('{ add("x")\n count += 1 }', 'state count: int = 0', server),
+    "async () => {\n  await add('x')\n  set_count(count => count + 1)\n}"
+  )
+  t.match(
+    component('derived rows = all()\nview: <p>{len(rows)}</p>', server),
+    'use_remote<readonly number[]>(() => all(), [], [])'
+  )
+  t.match(component('state rows: List[int] = all()', server), 'set_rows(await all())')
+  t.end()
+})
+
+t.test('effects run for what they read, or for what they name', t => {
+  t.match(
+    component('state a = 1\nderived b = a + 1\neffect: { print(b) }'),
+    'useEffect(() => {\n  console.log(b)\n}, [b])'
+  )
+  t.match(component('state a = 1\neffect depends_on(a): { print("x") }'), "console.log('x')\n}, [a])")
+  t.match(component('state a = 1\neffect: { a = a + given }'), 'set_a(a => a + given)\n}, [given])')
+  t.match(
+    component('on mount: print("in")\non cleanup: print("out")'),
+    ["useEffect(() => {\n  console.log('in')\n}, [])"][0] as string
+  )
+  t.match(component('on cleanup: print("out")'), "return () => {\n    console.log('out')\n  }\n}, [])")
+  t.end()
+})
+
+t.test('members stand behind what they use', t => {
+  const body = component('derived b = a + 1\nderived a = given * 2\nview: <p>{b}</p>')
+  t.ok(body.indexOf('const a =') < body.indexOf('const b ='), body)
+  t.end()
+})
+
+t.test('names that TypeScript or the module has are others', t => {
+  const source =
+    'component A(new: int, use: str) { state class: int = 1 state useState = 2 view: <p title={use}>{new} {class} {useState}</p> }'
+  const text = emitted(source).files['A.tsx'] ?? ''
+  t.match(text, '{ new: new_2, use }: AProps')
+  t.match(text, 'const [class_2, set_class] = useState<number>(1)')
+  t.match(text, 'const [useState_2, set_useState] = useState(2)')
+  t.end()
+})
+
+t.test('attributes have the names of React', t => {
+  t.equal(viewOf('<label for="a" class="b" tab_index={1}/>'), '<label htmlFor="a" className="b" tabIndex={1} />')
+  t.equal(viewOf('<input on:input={print(1)}/>'), '<input onInput={() => console.log(1)} />')
+  for (const name of ['on:click', 'on_click', 'onclick']) {
+    t.equal(viewOf(`<b ${name}={print(1)}/>`), '<b onClick={() => console.log(1)} />')
+  }
+  for (const [name, given] of Object.entries({
+    keydown: 'onKeyDown',
+    mouseenter: 'onMouseEnter',
+    submit: 'onSubmit'
+  })) {
+    t.equal(viewOf(`<b on_${name}={fn(e) print(e)}/>`), `<b ${given}={(e) => console.log(e)} />`)
+  }
+  t.equal(viewOf('<p data-x="1" aria_label="y" hidden/>'), '<p data-x="1" aria-label="y" hidden />')
+  t.equal(viewOf('<p style="color: red; margin-top: 2px"/>'), "<p style={{ color: 'red', marginTop: '2px' }} />")
+  t.equal(viewOf('<p title="a & \\"b\\""/>'), '<p title={"a & \\"b\\""} />')
+  t.end()
+})
+
+t.test('texts have holes for what is known', t => {
+  const view = (text: string) =>
+    viewOf(
+      `<p>${JSON.stringify(text)}</p>`,
+      'state user: User = User { name: "" } state ok = true',
+      'type User { name: str }'
+    )
+  t.equal(view('Hello {user.name}!'), '<p>Hello {user.name}!</p>')
+  t.equal(view('{nobody}'), "<p>{'{nobody}'}</p>")
+  t.equal(view(' {user.name}'), `<p>{\` \${user.name}\`}</p>`)
+  t.equal(view('{ok}'), '<p>{String(ok)}</p>')
+  t.equal(view('a < b'), "<p>{'a < b'}</p>")
+  t.equal(viewOf('<p class="a b-{n}"/>', 'state n = 1'), `<p className={\`a b-\${n}\`} />`)
+  t.end()
+})
+
+t.test('a match in a view is a switch that is called at once', t => {
+  const view = viewOf(
+    '<p>{match k { One => "1" Two(n) => "n {n}" }}</p>',
+    'state k: K = One',
+    'type K = | One | Two(n: int)'
+  )
+  t.match(view, "switch (k._tag) {\n      case 'One': {\n        return '1'\n      }")
+  t.match(view, `const n = k.n\n        return \`n \${n}\``)
+  t.end()
+})
+
+t.test('loops have keys: what is said, the row, or the position', t => {
+  const rows = '@table type Row { name: str }\n@query fn rows() to List[Row] { db.Row.all() }'
+  t.match(viewOf('<ul>{for r in rows() { <li>{r.name}</li> }}</ul>', '', rows), 'rows_answer.map(r => <li key={r._id}>')
+  t.match(viewOf('<ul>{for x in [1] { <li>{x}</li> }}</ul>'), '[1].map((x, index) => <li key={index}>{x}</li>)')
+  t.match(viewOf('<ul>{for x, i in [1] key=x { <li>{i}</li> }}</ul>'), '[1].map((x, i) => <li key={x}>{i}</li>)')
+  t.match(viewOf('<ul>{for x in [1] { <li key="a">{x}</li> }}</ul>'), '[1].map(x => <li key="a">{x}</li>)')
+  t.end()
+})
+
+t.test('styles are a file of CSS that nobody can break out of', t => {
+  const { files } = emitted(
+    'component A() { view: <p/> }\nstyle { .a-b { maxWidth: "1px" color: "red } body { x: y" } }'
+  )
+  t.equal(files['A.css'], '.a-b {\n  max-width: 1px;\n  color: red \\7d  body \\7b  x: y;\n}\n')
+  t.match(files['A.tsx'], "import './A.css'")
+  t.end()
+})
+
+t.test('components of v0 have a place until they are there, or the module that is named', t => {
+  const { files } = emitted('@v0 "abc" Card { title: str n?: int }\n@v0 from "./own/Other.tsx" Other { }')
+  t.match(files['Card.tsx'], 'export function Card(_props: CardProps)')
+  t.match(files['Card.tsx'], 'readonly n?: number')
+  t.match(files['Other.tsx'], "export { Other } from './own/Other'")
+  t.end()
+})
+
+t.test('what only the server can do is an error with its place', t => {
+  const table = '@table type A { b: str }\n'
+  t.same(emitted(`${table}component C() { view: <p on:click={db.A.all()}/> }`).codes, ['web.not_in_browser'])
+  t.same(emitted('component C() { view: <p>{std.fs.exists("x")}</p> }').codes, ['web.not_in_browser'])
+  const record = `${table}@query fn one() to A { panic("none") }\n`
+  t.same(emitted(`${record}component C() { derived a = one() view: <p>{a.b}</p> }`).codes, ['web.no_value_yet'])
+  t.same(emitted('fn f() to int { std.fs.exists("x") 1 }\ncomponent C() { view: <p/> }').codes, [])
+  t.end()
+})

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { install, TYPESCRIPT } from '../building.ts'
+import { CHART, writeProject } from './emitted.ts'
+
+const exec = promisify(execFile)
+const examples = new URL('../../../../../examples/language/', import.meta.url)
+
+const OPTIONS = {
+  compilerOptions: {
+    target: 'ES2023',
+    lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+    module: 'ESNext',
+    moduleResolution: 'bundler',
+    jsx: 'react-jsx',
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    isolatedModules: true,
+    skipLibCheck: true,
+    types: ['vite/client']
+  },
+  include: ['*/*.ts', '*/*.tsx']
+}
+
+t.test('what is written for programs passes a strict TypeScript', async t => {
+  const folder = t.testdir()
+  install(folder)
+  const sources = new Map<string, string>()
+  for (const name of ['board.vox', 'everything.vox']) sources.set(name, read(new URL(name, import.meta.url)))
+  for (const name of readdirSync(examples).filter(each => each.endsWith('.vox')))
+    sources.set(name, read(new URL(name, examples)))
+  for (const [name, source] of sources) {
+    if (!/\b(component|@island|fragment|@form)\b/.test(source)) continue
+    writeProject(join(folder, name.replace('.vox', '')), source, true)
+    writeFileSync(join(folder, name.replace('.vox', ''), 'chart.tsx'), CHART)
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(OPTIONS))
+  const found = await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder], { cwd: folder }).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout
+  )
+  t.equal(found, '')
+})
+
+function read(url: URL): string {
+  return readFileSync(url, 'utf8')
+}
