@@ -46,6 +46,36 @@ t.test('so is a library, and the layout that a server renders', async t => {
   )
 })
 
+const FRAMED = `
+component Frame() { view: <main>{route_outlet()}</main> }
+component About() { view: <p>"About"</p> }
+component Rows() { view: <section>{route_outlet()}</section> }
+component Row(id: int) { view: <p>"Row {id}"</p> }
+routes {
+    "/" to Frame {
+        "/about" to About
+        "/rows" to Rows { ":id" to Row }
+    }
+}
+`
+
+t.test('pages may stand in others, in both layouts', async t => {
+  const folder = t.testdir({ 'app.vox': FRAMED })
+  const app = join(folder, 'app')
+  const start = join(folder, 'start')
+  await build(join(folder, 'app.vox'), app, { scaffold: true })
+  await build(join(folder, 'app.vox'), start, { scaffold: true }, { tanstackStart: true })
+  for (const each of [app, start]) install(each)
+  t.equal(await typeCheck(app), '')
+  t.match(await typeCheck(start), /^[^\n]*'@tanstack\/react-start\/plugin\/vite'[^\n]*\n$/)
+  t.same(
+    Object.keys(filesIn(start)).filter(path => path.startsWith('src/routes/')),
+    ['__root', '_frame.about', '_frame.index', '_frame.rows.$id', '_frame.rows', '_frame'].map(
+      stem => `src/routes/${stem}.tsx`
+    )
+  )
+})
+
 /** Types that are as narrow as the program's: a mistake on each line with a comment. */
 const USES = `import { nextOrder, Order } from './state_machines'
 import type { NewNote, Note } from './schema'

@@ -7,11 +7,15 @@ import type { ScaffoldFacts } from './facts.ts'
 interface RouteFile {
   /** As TanStack names it: `/tasks/$id`. */
   readonly id: string
+  /** Its own part of the address, and all of it; the part is empty for what other pages stand in. */
+  readonly path: string
+  readonly fullPath: string
   /** Without folder and ending: `tasks.$id`. */
   readonly stem: string
   readonly variable: string
   readonly parent: RouteFile | null
-  readonly route: ClientRoute
+  /** null for the place of a page that has nothing of its own. */
+  readonly route: ClientRoute | null
   readonly hasChildren: boolean
 }
 
@@ -32,7 +36,16 @@ export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null)
   ]
 }
 
-const HOME = { id: '/', stem: 'index', variable: 'Index', parent: null, hasChildren: false } as const
+const HOME: RouteFile = {
+  id: '/',
+  path: '/',
+  fullPath: '/',
+  stem: 'index',
+  variable: 'Index',
+  parent: null,
+  route: null,
+  hasChildren: false
+}
 
 const VITE_CONFIG = `import { tanstackStart } from '@tanstack/react-start/plugin/vite'
 import react from '@vitejs/plugin-react'
@@ -73,12 +86,40 @@ export function Page({ route }: { readonly route: VoxRoute }) {
 `
 
 function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
-  const id = route.path.replaceAll(':', '$')
-  const words = id.split('/').filter(word => word !== '')
-  const stem = words.length === 0 ? 'index' : words.join('.')
+  const fullPath = route.path.replaceAll(':', '$')
+  const words = fullPath.split('/').filter(word => word !== '')
   const hasChildren = route.children.length > 0
-  const own: RouteFile = { id, stem, variable: variableOf(words), parent, route, hasChildren }
+  if (fullPath === '/' && hasChildren) return frameFiles(route)
+  const isFramed = parent?.path === ''
+  const path = parent === null || isFramed ? fullPath : fullPath.slice(parent.fullPath.length)
+  const stem = words.length === 0 ? 'index' : words.join('.')
+  const own: RouteFile = {
+    id: parent === null ? fullPath : parent.id + path,
+    path,
+    fullPath,
+    stem: parent !== null && (isFramed || parent.stem.startsWith('_frame')) ? `_frame.${stem}` : stem,
+    variable: variableOf(words),
+    parent,
+    route,
+    hasChildren
+  }
   return [own, ...route.children.flatMap(child => routeFiles(child, own))]
+}
+
+/** What all pages stand in has no address of its own, and nothing in it where there is no other page. */
+function frameFiles(route: ClientRoute): RouteFile[] {
+  const frame: RouteFile = {
+    id: '/_frame',
+    path: '',
+    fullPath: '/',
+    stem: '_frame',
+    variable: 'Frame',
+    parent: null,
+    route,
+    hasChildren: true
+  }
+  const index: RouteFile = { ...HOME, id: '/_frame/', stem: '_frame.index', parent: frame }
+  return [frame, index, ...route.children.flatMap(child => routeFiles(child, frame))]
 }
 
 function variableOf(words: readonly string[]): string {
@@ -86,6 +127,12 @@ function variableOf(words: readonly string[]): string {
 }
 
 function pageText({ id, route }: RouteFile): string {
+  if (route === null) {
+    return `import { createFileRoute } from '@tanstack/react-router'
+
+export const Route = createFileRoute(${literal(id)})({ component: () => null })
+`
+  }
   return `import { createFileRoute } from '@tanstack/react-router'
 import { Page, pageAt } from '../page'
 import type { RouteParams } from '../../routes.manifest'
@@ -193,30 +240,20 @@ declare module '@tanstack/react-router' {
 `
 }
 
-type Listed = Pick<RouteFile, 'id' | 'stem' | 'variable' | 'hasChildren'> & {
-  readonly parent: Pick<RouteFile, 'id' | 'variable'> | null
-}
-
 /** The same as the generator of TanStack writes, which does so anew whenever Vite runs. */
-function routeTree(files: readonly Listed[]): string {
+function routeTree(files: readonly RouteFile[]): string {
   const imports = files.map(
     ({ stem, variable }) => `import { Route as ${variable}RouteImport } from './routes/${stem}'`
   )
-  const pathOf = ({ id, parent }: Listed): string =>
-    parent === null || parent.id === '/' ? id : id.slice(parent.id.length)
   const routes = files.map(file => {
     const parent = file.parent === null ? 'rootRouteImport' : `${file.parent.variable}Route`
     return `const ${file.variable}Route = ${file.variable}RouteImport.update({
-  id: ${literal(pathOf(file))},
-  path: ${literal(pathOf(file))},
-  getParentRoute: () => ${parent}
+  id: ${literal(file.id.slice(file.parent?.id.length ?? 0))},
+${file.path === '' ? '' : `  path: ${literal(file.path)},\n`}  getParentRoute: () => ${parent}
 } as any)
 `
   })
-  const childrenOf = (parent: Listed | null): readonly Listed[] =>
-    files.filter(
-      file => (file.parent?.id ?? null) === (parent?.id ?? null) && file.parent?.variable === parent?.variable
-    )
+  const childrenOf = (parent: RouteFile | null): readonly RouteFile[] => files.filter(file => file.parent === parent)
   const withChildren = files.filter(({ hasChildren }) => hasChildren).reverse()
   const nested = withChildren.map(
     file => `const ${file.variable}RouteWithChildren = ${file.variable}Route._addFileChildren({
@@ -230,8 +267,8 @@ ${childrenOf(file)
     const parent = file.parent === null ? 'rootRouteImport' : `${file.parent.variable}RouteImport`
     return `    ${literal(file.id)}: {
       id: ${literal(file.id)}
-      path: ${literal(pathOf(file))}
-      fullPath: ${literal(file.id)}
+      path: ${literal(file.path)}
+      fullPath: ${literal(file.fullPath)}
       preLoaderRoute: typeof ${file.variable}RouteImport
       parentRoute: typeof ${parent}
     }`
@@ -254,6 +291,6 @@ ${childrenOf(null)
 `
 }
 
-function named({ variable, hasChildren }: Listed): string {
+function named({ variable, hasChildren }: RouteFile): string {
   return `${variable}Route${hasChildren ? 'WithChildren' : ''}`
 }
