@@ -9,10 +9,12 @@ import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
 import { announceChanges } from '../live/announce-changes.ts'
 import type { AskQuery } from '../live/query-streams.ts'
-import { migrateSchema } from '../schema/migrate.ts'
+import { compareSchema, migrateSchema } from '../schema/migrate.ts'
+import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
+import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { ProgramPool } from './program-pool.ts'
 import { contributeProgram } from './program-surface.ts'
@@ -51,27 +53,31 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const database = hasDatabase ? await accessTo(store) : null
   const capabilities = grantedTo(program, config.capabilities)
   const durable = durableOptions(program, ctx, parts.admin)
-  let onDue = (): void => undefined
+  let scheduler: DurableScheduler | null = null
+  // Disposed behind the threads.
+  ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
+  // While the thread loads the program. Most changes of a program leave its tables as they are.
+  const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const pool = await ProgramPool.open({
     threads: config.threads ?? Math.max(LEAST_THREADS, availableParallelism()),
     endpoints,
     path: file,
     log,
     timeLimit: config.time_limit_ms,
-    onDue: () => onDue(),
+    onDue: () => scheduler?.poke(),
     worker: isFirst => (isFirst ? supply.take() : supply.start()),
     load: { program, limits, capabilities, database, durable },
     answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
   })
   supply.prepare()
   ctx.effect(`threads of ${file}`, () => pool.close())
-  if (hasDatabase) {
+  if (!(await isAsWanted)) {
     // Last, since the program from before goes on with the new tables.
     const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
     for (const note of notes) log.warn(note, { program: file })
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
-  onDue = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
+  scheduler = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
   if (watch !== null) reloadOnSave(parts, watch, program)
   contributeProgram({ ctx, program, endpoints, pool, live })
   runSchedule(ctx, program, pool)
@@ -79,6 +85,18 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   if (config.open) {
     const show = (): void => showInBrowser(`http://127.0.0.1:${config.port}/`)
     await ctx.keep('shown in a browser', show, () => undefined)
+  }
+}
+
+/** Whether nothing is to be done about the tables, nor to be said about them. */
+async function hasTables(store: DatabaseStore, program: Program, projectRoot: string): Promise<boolean> {
+  try {
+    const plan = await compareSchema(store, program, { projectRoot })
+    const { durable } = await store.capabilities()
+    return durable && plan.statements.length === 0 && plan.notes.length === 0 && levelOf(plan) === null
+  } catch {
+    // Whoever makes the tables meets the same error, and tells it.
+    return false
   }
 }
 

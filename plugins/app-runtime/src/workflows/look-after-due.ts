@@ -29,14 +29,14 @@ export function programKey(path: string, projectRoot: string): string {
 
 /**
  * Has runs go on and messages handled for as long as a program is served, also those that an earlier process has left.
- * Returns what is to be called when something is due. Throws what the store throws.
+ * Throws what the store throws.
  */
 export async function lookAfterDue(
   { ctx, store, pool, endpoints }: Served,
   options: DurableOptions | null
-): Promise<() => void> {
+): Promise<DurableScheduler | null> {
   const due = endpoints.findIndex(({ kind }) => kind === 'due')
-  if (options === null || due < 0) return () => undefined
+  if (options === null || due < 0) return null
   const { program } = options
   const scheduler = await DurableScheduler.start({
     store,
@@ -45,7 +45,7 @@ export async function lookAfterDue(
     perform: work => pool.ask(due, JSON.stringify(work))
   })
   ctx.effect(`runs and messages of ${program}`, () => scheduler.close())
-  return () => scheduler.poke()
+  return scheduler
 }
 
 interface Served {

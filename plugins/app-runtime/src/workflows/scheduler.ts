@@ -35,7 +35,9 @@ export interface SchedulerOptions {
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
-  readonly #busy = new Map<string, Promise<void>>()
+  readonly #busy = new Set<string>()
+  /** Of turns that are under way. */
+  readonly #owners = new Set<string>()
   #timer: NodeJS.Timeout | null = null
   #looking: Promise<void> | null = null
   #isWanted = false
@@ -63,6 +65,14 @@ export class DurableScheduler {
     this.#isClosed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#looking
+  }
+
+  /** For when all threads have ended: what they had is free for others. */
+  async release(): Promise<void> {
+    const { store } = this.#options
+    for (const owner of this.#owners) {
+      await store.execute('UPDATE workflow_run_log SET lease_until_ms = 0 WHERE lease_owner = ?', [owner])
+    }
   }
 
   #plan(milliseconds: number): void {
@@ -112,18 +122,20 @@ export class DurableScheduler {
 
   #begin(name: string, work: () => Promise<void>): void {
     if (this.#isClosed || this.#busy.has(name)) return
-    const done = work()
+    this.#busy.add(name)
+    work()
       .catch((error: unknown) => this.#options.log.warn(`${name} was not worked on`, { error }))
       .finally(() => {
         this.#busy.delete(name)
         this.#plan(0)
       })
-    this.#busy.set(name, done)
   }
 
   async #turn(run: string): Promise<void> {
     const owner = ownerOf(randomUUID())
+    this.#owners.add(owner)
     const { status, body } = await this.#options.perform({ run, owner })
+    this.#owners.delete(owner)
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
     // The thread has ended, so that its lease is of no use; what its limits ended would be ended by them again.

@@ -286,3 +286,22 @@ t.test('kept values are read as they were written', async t => {
   }
   t.same([...(losslessValue('{"b":1,"a":2}', handle) as Map<string, unknown>).keys()], ['b', 'a'])
 })
+
+t.test('messages are also written as send event(…) and ! event(…)', async t => {
+  const { lines } = run(`
+actor Log {
+    state lines: List[str]
+    on note(text: str) { lines = lines.append(text) }
+    on all() to str { lines.join(" ") }
+}
+fn yes() to bool { false }
+fn main() {
+    let log = spawn(Log)
+    log.send note("a")
+    log ! note("b")
+    log.send("note", "c")
+    if !yes() { print(log.all()) }
+}
+`)
+  t.same(lines, ['a b c'])
+})

@@ -175,7 +175,11 @@ export abstract class ExpressionParser extends PatternParser {
     while (true) {
       const { kind } = this
       if (kind === Kind.Dot) left = this.#member(left)
-      else if (kind !== Kind.LeftParen && kind !== Kind.LeftBracket && kind !== Kind.Question) return left
+      else if (kind === Kind.Bang && !this.onNewLine && this.#atMessage(this.position + 1)) {
+        const { start: from } = this
+        this.advance()
+        left = this.#message(left, { start: from, end: this.lastEnd, text: 'send' })
+      } else if (kind !== Kind.LeftParen && kind !== Kind.LeftBracket && kind !== Kind.Question) return left
       else if (this.onNewLine) return left
       else if (kind === Kind.LeftParen) left = this.#call(left)
       else if (kind === Kind.LeftBracket) left = this.#index(left)
@@ -200,7 +204,24 @@ export abstract class ExpressionParser extends PatternParser {
       return { kind: 'Member', start, end: this.lastEnd, object, property: this.noName() }
     }
     const property = this.expectName('the name of a member')
+    if (property.text === 'send' && !this.onNewLine && this.#atMessage(this.position)) {
+      return this.#message(object, property)
+    }
     return { kind: 'Member', start, end: this.lastEnd, object, property }
+  }
+
+  #atMessage(position: number): boolean {
+    const { tokens } = this
+    return tokens.kind(position) === Kind.Identifier && tokens.kind(position + 1) === Kind.LeftParen
+  }
+
+  /** `h.send event(args)` and `h ! event(args)` are `h.send("event", args)`. */
+  #message(object: Expression, property: Name): Expression {
+    const { start, end, text: value } = this.takeName()
+    const event: Argument = { kind: 'Argument', start, end, name: null, value: { kind: 'String', start, end, value } }
+    const args = this.list(Kind.RightParen, () => this.argument(Kind.Equal))
+    const callee: Expression = { kind: 'Member', start: object.start, end: property.end, object, property }
+    return { kind: 'Call', start: object.start, end: this.lastEnd, callee, args: [event, ...args] }
   }
 
   #index(object: Expression): Expression {
