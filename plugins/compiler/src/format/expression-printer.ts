@@ -93,11 +93,9 @@ export abstract class ExpressionPrinter extends TypePrinter {
   /** In double quotes, unless the text has some and single ones spare escapes. */
   protected string(node: StringLiteral): string {
     const text = this.text(node)
-    // The event of `h ! event()` is a text that the author wrote as a word.
+    // The name of a message: `h.send event(…)`.
     if (text[0] !== '"' && text[0] !== "'") return `"${text}"`
     if (text[0] === '"' || text.includes('"')) return text
-    // The name of a message: `h.send event(…)`.
-    if (text[0] !== "'") return `"${text}"`
     return `"${text.slice(1, -1).replaceAll("\\'", "'")}"`
   }
 
