@@ -3,7 +3,8 @@
  * on the libsql binding, and a `@mutation` of one insert, each reaching the disk, over bare transactions of that binding and
  * over a Fastify route that makes them.
  *
- * Server and peer are processes of their own, and take turns. Needs `npm run build`.
+ * Server and peers are processes of their own, and take turns. Needs `npm run build`. With `SVC_BENCH_POCKETBASE`, the path of
+ * that program, it is measured as well: records of a collection by their id, and new ones.
  *
  *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
  */
@@ -18,6 +19,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { fastify } from 'fastify'
+import { openPocketBase, type PocketBase } from './pocketbase.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const ROWS = 1000
@@ -92,13 +94,28 @@ async function servePeer(file: string): Promise<void> {
   process.send?.({ port: (app.server.address() as { port: number }).port })
 }
 
-async function load(port: number, kind: 'query' | 'mutation', seconds: number, connections: number): Promise<number> {
-  let id = 0
+type Kind = 'query' | 'mutation'
+
+/** Paths of a server: of its rows, and of what adds one. */
+interface Paths {
+  row(index: number): string
+  readonly add: string
+}
+
+const OURS: Paths = { row: index => `/api/query/book?id=${index + 1}`, add: '/api/mutation/add' }
+
+const pathsOf = ({ ids }: PocketBase): Paths => ({
+  row: index => `/api/collections/books/records/${ids[index]}`,
+  add: '/api/collections/books/records'
+})
+
+async function load(port: number, kind: Kind, seconds: number, connections: number, paths = OURS): Promise<number> {
+  let row = 0
   const body = JSON.stringify({ title: 'A title', author: 'An author', year: 2000 })
   const request =
     kind === 'query'
-      ? { setupRequest: (given: object) => ({ ...given, path: `/api/query/book?id=${(id++ % ROWS) + 1}` }) }
-      : { method: 'POST' as const, path: '/api/mutation/add', body, headers: { 'content-type': 'application/json' } }
+      ? { setupRequest: (given: object) => ({ ...given, path: paths.row(row++ % ROWS) }) }
+      : { method: 'POST' as const, path: paths.add, body, headers: { 'content-type': 'application/json' } }
   const result = await autocannon({
     url: `http://127.0.0.1:${port}`,
     connections,
@@ -107,6 +124,11 @@ async function load(port: number, kind: 'query' | 'mutation', seconds: number, c
   })
   if (result.non2xx + result.errors > 0) throw new Error(`${kind}: ${result.non2xx + result.errors} requests failed`)
   return result.requests.average
+}
+
+function add(lists: Record<string, number[]>, name: string, value: number): void {
+  lists[name] ??= []
+  lists[name].push(value)
 }
 
 function median(numbers: readonly number[]): number {
@@ -143,6 +165,7 @@ async function measure(): Promise<void> {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'pipe']
   })
+  let pocketBase: PocketBase | null = null
   try {
     const [{ port: peerPort }] = (await once(peer, 'message')) as [{ port: number }]
     const port = await portOf(server)
@@ -152,6 +175,8 @@ async function measure(): Promise<void> {
         body: JSON.stringify({ title: `Title ${row}`, author: 'Author', year: 1900 + (row % 100) })
       })
     }
+    const program = process.env.SVC_BENCH_POCKETBASE
+    pocketBase = program === undefined ? null : await openPocketBase(program, join(folder, 'pocketbase'), ROWS)
     const bare = async (): Promise<number> => {
       peer.send(seconds * 1000)
       const [{ rate }] = (await once(peer, 'message')) as [{ rate: number }]
@@ -187,11 +212,28 @@ async function measure(): Promise<void> {
       ratios.query?.push(query / peerQuery)
       ratios['mutation to transactions']?.push(mutation / transactions)
       ratios['mutation to Fastify']?.push(mutation / peerMutation)
+      if (pocketBase === null) continue
+      for (const [kind, ours] of [
+        ['query', query],
+        ['mutation', mutation]
+      ] as const) {
+        const theirs = await load(pocketBase.port, kind, seconds, connections, pathsOf(pocketBase))
+        add(found, `${kind}, PocketBase`, theirs)
+        add(ratios, `${kind} to PocketBase`, ours / theirs)
+      }
     }
     const perSecond = Object.fromEntries(Object.entries(found).map(([name, all]) => [name, Math.round(median(all))]))
     const results = Object.fromEntries(Object.entries(ratios).map(([name, all]) => [name, median(all)]))
     if (values.json)
-      console.log(JSON.stringify({ benchmark: 'program-http', node: process.version, results, perSecond }))
+      console.log(
+        JSON.stringify({
+          benchmark: 'program-http',
+          node: process.version,
+          results,
+          perSecond,
+          pocketBase: pocketBase?.version ?? null
+        })
+      )
     else {
       for (const [name, value] of Object.entries(perSecond)) console.log(`${name}: ${value} a second`)
       for (const [name, value] of Object.entries(results)) console.log(`${name}: ${value.toFixed(2)}x`)
@@ -199,6 +241,7 @@ async function measure(): Promise<void> {
   } finally {
     server.kill()
     peer.kill()
+    await pocketBase?.stop()
     await Promise.all([once(server, 'exit'), peer.exitCode === null ? once(peer, 'exit') : null])
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,0 +1,78 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+/** A PocketBase that serves a collection `books` to everybody. */
+export interface PocketBase {
+  readonly port: number
+  readonly version: string
+  /** Of the rows that it begins with. */
+  readonly ids: readonly string[]
+  stop(): Promise<void>
+}
+
+const USER = { email: 'bench@example.org', password: 'a password for a moment' }
+const COLLECTION = {
+  name: 'books',
+  type: 'base',
+  listRule: '',
+  viewRule: '',
+  createRule: '',
+  fields: [
+    { name: 'title', type: 'text' },
+    { name: 'author', type: 'text' },
+    { name: 'year', type: 'number' }
+  ]
+}
+
+/** Starts the program of that path (https://pocketbase.io) on a free port, with so many rows. */
+export async function openPocketBase(program: string, folder: string, rows: number): Promise<PocketBase> {
+  const version = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().split(' ').at(-1) ?? ''
+  execFileSync(program, ['superuser', 'upsert', USER.email, USER.password, '--dir', folder], { stdio: 'ignore' })
+  const port = await freePort()
+  const child = spawn(program, ['serve', '--http', `127.0.0.1:${port}`, '--dir', folder], { stdio: 'ignore' })
+  const ended = once(child, 'exit')
+  const ask = async (path: string, body: unknown, token = ''): Promise<Record<string, string>> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/collections${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: token },
+      body: JSON.stringify(body)
+    })
+    if (!response.ok) throw new Error(`PocketBase: ${path} ${response.status}: ${await response.text()}`)
+    return (await response.json()) as Record<string, string>
+  }
+  await answering(port)
+  const { token } = await ask('/_superusers/auth-with-password', { identity: USER.email, password: USER.password })
+  await ask('', COLLECTION, token)
+  const ids: string[] = []
+  for (let row = 1; row <= rows; row++) {
+    const { id } = await ask('/books/records', { title: `Title ${row}`, author: 'Author', year: 1900 + (row % 100) })
+    ids.push(id as string)
+  }
+  return {
+    port,
+    version,
+    ids,
+    async stop() {
+      child.kill()
+      await ended
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function answering(port: number): Promise<void> {
+  for (;;) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => null)
+    if (response?.ok) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
