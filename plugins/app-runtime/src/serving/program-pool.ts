@@ -134,7 +134,12 @@ export class ProgramPool {
       log: (level, text) => this.#options.log[level](text),
       due: () => this.#options.onDue?.()
     })
-    await thread.loaded
+    try {
+      await thread.loaded
+    } catch (error) {
+      await thread.end()
+      throw error
+    }
     if (this.#isClosed) await thread.end()
     else this.#threads.push(thread)
   }

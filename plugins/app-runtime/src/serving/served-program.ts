@@ -53,13 +53,14 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const database = hasDatabase ? await accessTo(store) : null
   const capabilities = grantedTo(program, config.capabilities)
   const durable = durableOptions(program, ctx, parts.admin)
+  const threads = config.threads ?? Math.max(LEAST_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
   // Disposed behind the threads.
   ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
   // While the thread loads the program. Most changes of a program leave its tables as they are.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
   const pool = await ProgramPool.open({
-    threads: config.threads ?? Math.max(LEAST_THREADS, availableParallelism()),
+    threads,
     endpoints,
     path: file,
     log,
@@ -77,7 +78,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     for (const note of notes) log.warn(note, { program: file })
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
-  scheduler = await lookAfterDue({ ctx, store, pool, endpoints }, durable)
+  scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
   if (watch !== null) reloadOnSave(parts, watch, program)
   contributeProgram({ ctx, program, endpoints, pool, live })
   runSchedule(ctx, program, pool)
