@@ -18,7 +18,7 @@ import { type Settings, settings } from './settings.ts'
 import { statusOf } from './status.ts'
 import { Transcriber } from './transcriber.ts'
 import { tunablesOf } from './tunables.ts'
-import { WhisperThread } from './whisper/whisper-thread.ts'
+import { programDigest, WhisperThread } from './whisper/whisper-thread.ts'
 import { Workspace } from './workspace.ts'
 
 const INGRESS = '.vox/tmp/audio_ingress'
@@ -54,7 +54,7 @@ export default definePlugin({
     const { model, revision } = config
     // The thread keeps the model that is loaded, whatever becomes of these settings.
     const thread = await ctx.keep(
-      'whisper',
+      `whisper ${await programDigest()}`,
       () => new WhisperThread(),
       kept => kept.close()
     )

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -91,14 +91,21 @@ t.test('a thread that dies is replaced', async t => {
   t.match(await hear(2), { text: 'fine' })
 })
 
-t.test('a model stays loaded over a reload, and its files are looked at again', async t => {
-  const world = await openWorld({ language: 'en' })
+t.test('a model stays loaded over a reload, until its files are others', async t => {
+  const model = t.testdir()
+  cpSync(MODEL, model, { recursive: true })
+  const world = await openWorld({ language: 'en', model })
   t.teardown(() => world.close())
-  await world.post('/api/audio/transcribe', { path: 'tones.wav' })
+  const transcribe = () => world.post('/api/audio/transcribe', { path: 'tones.wav' })
+  await transcribe()
   await world.reload()
   const status = (await (await fetch(world.url('/api/audio/status'))).json()) as { candle: { inference_note: string } }
   t.match(status.candle.inference_note, /on cpu/, 'the thread has outlived its plugin')
-  t.equal((await world.post('/api/audio/transcribe', { path: 'tones.wav' })).status, 200)
+  t.equal((await transcribe()).status, 200)
+  writeFileSync(join(model, 'generation_config.json'), '{}')
+  t.match(await transcribe(), { status: 200 }, 'config.json has what it takes')
+  writeFileSync(join(model, 'tokenizer.json'), '[')
+  t.match(await transcribe(), { status: 503, body: { error: 'model_invalid', message: /tokenizer\.json/ } })
 })
 
 t.test('more recordings than may wait are refused', async t => {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
 import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
@@ -7,6 +9,12 @@ const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/whisper-worker.cjs' : './whisper-worker.cjs',
   import.meta.url
 )
+
+/** Tells programs of the thread apart: one that goes on running must be the one that this code speaks with. */
+export async function programDigest(): Promise<string> {
+  const program = await readFile(SCRIPT).catch(() => '')
+  return createHash('sha256').update(program).digest('hex').slice(0, 16)
+}
 
 interface Pending {
   readonly cancelled: Int32Array

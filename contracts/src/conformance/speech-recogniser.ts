@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { isSvcError } from '@svc/plugin-sdk'
+import type { SpeechRecogniser, SpeechSource, Transcript } from '../speech/recogniser.ts'
+import { type ConformanceSuite, holds } from './suite.ts'
+
+export interface SpeechRecogniserSubject {
+  /** One that is ready. */
+  readonly recogniser: SpeechRecogniser
+  /** A recording of its workspace in which somebody speaks. */
+  readonly recording: string
+  /** A text of its workspace, and what is in it. */
+  readonly text: { readonly path: string; readonly content: string }
+}
+
+/** What holds for every `speech.recogniser@1` that is ready. */
+export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRecogniserSubject): ConformanceSuite {
+  const file = (path: string): SpeechSource => ({ kind: 'file', path })
+  const refusal = async (source: SpeechSource, code: string): Promise<void> => {
+    const error = await recogniser.transcribe(source).then(
+      () => assert.fail('it was transcribed'),
+      (caught: unknown) => caught
+    )
+    holds(isSvcError(error, code), `it is refused with ${code}, not with ${String(error)}`)
+  }
+  const sound = (transcript: Transcript): void => {
+    holds(transcript.confidence >= 0 && transcript.confidence <= 1, 'confidence is from 0 to 1')
+    holds(!transcript.alternatives.includes(transcript.refined), 'no alternative is the text itself')
+  }
+  return [
+    {
+      name: 'tells of its model without being asked for a transcript',
+      async run() {
+        const state = await recogniser.state()
+        assert.equal(state.status, 'ready')
+        assert.deepEqual(state.missing, [])
+        holds(state.folder !== null && state.model !== '' && state.detail !== '', 'it names model and folder')
+      }
+    },
+    {
+      name: 'hears the same in a recording each time, also twice at once',
+      async run() {
+        const [first, second] = await Promise.all([1, 2].map(() => recogniser.transcribe(file(recording))))
+        if (first === undefined || second === undefined) throw new Error('two were asked for')
+        assert.deepEqual(first, second)
+        holds(first.raw !== '' && (first.durationMs ?? 0) > 0, 'there is text, and a length')
+        sound(first)
+      }
+    },
+    {
+      name: 'takes a text for its own transcript',
+      async run() {
+        const transcript = await recogniser.transcribe(file(text.path))
+        assert.equal(transcript.raw, text.content)
+        assert.equal(transcript.refined, text.content)
+        assert.deepEqual([transcript.language, transcript.durationMs, transcript.corrections], [null, null, []])
+        sound(transcript)
+      }
+    },
+    {
+      name: 'hears nothing in silence and in nothing, and ignores a language that is none',
+      async run() {
+        for (const length of [0, 16_000]) {
+          const source = { kind: 'samples', samples: new Float32Array(length) } as const
+          const transcript = await recogniser.transcribe(source, { language: 'no such language!' })
+          assert.equal(transcript.refined, '')
+          sound(transcript)
+        }
+      }
+    },
+    { name: 'refuses what is not there', run: () => refusal(file('no/such/recording.wav'), 'SPC_FILE_NOT_FOUND') },
+    { name: 'refuses what is elsewhere', run: () => refusal(file('../recording.wav'), 'SPC_PATH_OUTSIDE') },
+    {
+      name: 'ends when its caller does',
+      async run() {
+        const reason = new Error('enough')
+        const given = recogniser.transcribe(file(recording), { signal: AbortSignal.abort(reason) })
+        assert.equal(await given.catch((error: unknown) => error), reason)
+      }
+    }
+  ]
+}
