@@ -64,7 +64,13 @@ function functionDoc(declaration: FunctionDeclaration, outer: EmittedModule): Do
       ? []
       : view.functionBody(
           body,
-          { mayAwait: isAsync, isLater: false, onFailure: isUnit ? 'throw' : 'return', newest: new Map() },
+          {
+            mayAwait: isAsync,
+            isLater: false,
+            isInLoop: false,
+            onFailure: isUnit ? 'throw' : 'return',
+            newest: new Map()
+          },
           { kind: isUnit ? 'drop' : 'return' }
         )
   return [

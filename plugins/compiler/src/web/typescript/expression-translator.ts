@@ -44,7 +44,8 @@ export abstract class ExpressionTranslator extends Translator {
     const node = bare(expression)
     const isControl = node.kind === 'Match' || node.kind === 'Block' || node.kind === 'If'
     if (!isControl || !needsStatements(node)) return super.closed(node)
-    return this.calledAtOnce(this.within(() => this.into(node, { kind: 'return' })))
+    const frame = { ...this.frame, isInLoop: false }
+    return this.calledAtOnce(this.inFrame(frame, () => this.within(() => this.into(node, { kind: 'return' }))))
   }
 
   expression(expression: Expression): Code {
@@ -275,6 +276,7 @@ export abstract class ExpressionTranslator extends Translator {
       ...this.frame,
       mayAwait: isAsync,
       isLater: this.frame.isLater || isAsync,
+      isInLoop: false,
       onFailure: declared === null && sink.kind === 'drop' ? 'throw' : 'return'
     }
     const head: Doc = [isAsync ? 'async ' : '', list]

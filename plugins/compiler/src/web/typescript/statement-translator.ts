@@ -122,19 +122,18 @@ export abstract class StatementTranslator extends ExpressionTranslator {
         this.#while(statement)
         return
       case 'Loop':
-        this.out.push(['while (true) ', this.blockOf(() => this.into(statement.body, { kind: 'drop' }))])
+        this.out.push(['while (true) ', this.#loop(() => this.into(statement.body, { kind: 'drop' }))])
         return
       case 'Break':
-        this.out.push('break')
-        return
       case 'Continue':
-        this.out.push('continue')
+        if (this.frame.isInLoop) this.out.push(statement.kind === 'Break' ? 'break' : 'continue')
+        else this.out.push(this.unavailable('a loop to leave from here', statement).doc)
     }
   }
 
   #while({ condition, body }: While): void {
     if (needsStatements(condition)) {
-      const inner = this.blockOf(() => {
+      const inner = this.#loop(() => {
         const test = this.expression(condition)
         this.out.push(['if (!', operand(test, Level.prefix), ') break'])
         this.into(body, { kind: 'drop' })
@@ -143,7 +142,11 @@ export abstract class StatementTranslator extends ExpressionTranslator {
       return
     }
     const test = this.expression(condition)
-    this.out.push(['while (', test.doc, ') ', this.blockOf(() => this.into(body, { kind: 'drop' }))])
+    this.out.push(['while (', test.doc, ') ', this.#loop(() => this.into(body, { kind: 'drop' }))])
+  }
+
+  #loop(write: () => void): Doc {
+    return this.inFrame({ ...this.frame, isInLoop: true }, () => this.blockOf(write))
   }
 
   #let({ pattern, type, value, isMutable }: Let): void {
@@ -273,11 +276,10 @@ export abstract class StatementTranslator extends ExpressionTranslator {
         const position = this.scope.declare(index.text, { type: { kind: 'plain', name: 'int' } })
         head = [`const [${position.name}, `, target, '] of ', operand(list, Level.postfix), '.entries()']
       }
-      if (collect === null) this.into(body, { kind: 'drop' })
-      else {
-        const item = this.expression(body)
-        this.out.push([`${collect}.push(`, item.doc, ')'])
-      }
+      this.inFrame({ ...this.frame, isInLoop: true }, () => {
+        if (collect === null) this.into(body, { kind: 'drop' })
+        else this.out.push([`${collect}.push(`, this.expression(body).doc, ')'])
+      })
     })
     this.out.push(['for (', head, ') ', block(statements)])
   }

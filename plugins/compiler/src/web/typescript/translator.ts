@@ -19,6 +19,8 @@ export interface Frame {
   readonly mayAwait: boolean
   /** Whether it may run when the component has been drawn again since it was made. */
   readonly isLater: boolean
+  /** Whether a loop can be left or gone on with. */
+  readonly isInLoop: boolean
   /** What `?` does with a failure. */
   readonly onFailure: 'return' | 'throw'
   /** States that are read after they were assigned to, with the variables that have their newest values. */
@@ -38,7 +40,7 @@ export type RemoteValues = (call: Call, translated: Code, type: ValueType) => st
 export abstract class Translator {
   readonly file: EmittedModule
   protected scope: Scope
-  protected frame: Frame = { mayAwait: false, isLater: false, onFailure: 'throw', newest: new Map() }
+  protected frame: Frame = { mayAwait: false, isLater: false, isInLoop: false, onFailure: 'throw', newest: new Map() }
   /** Statements before the expression that is being written. */
   protected out: Doc[] = []
   /** null where nothing can be asked of the server. */
@@ -111,7 +113,7 @@ export abstract class Translator {
     const { scope } = this
     this.out = []
     this.scope = scope.inner()
-    const made = make()
+    const made = this.inFrame({ ...this.frame, isInLoop: false }, make)
     const statements = this.out
     this.out = outer
     this.scope = scope

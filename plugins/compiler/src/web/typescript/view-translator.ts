@@ -158,7 +158,7 @@ export class ViewTranslator extends CallTranslator {
     const node = bare(value)
     const frame = (body: Expression): Frame => {
       const mayAwait = this.hasToWait(body)
-      return { ...this.frame, mayAwait, isLater: mayAwait, onFailure: 'throw' }
+      return { ...this.frame, mayAwait, isLater: mayAwait, isInLoop: false, onFailure: 'throw' }
     }
     if (node.kind === 'Lambda') {
       const { scope } = this
@@ -187,13 +187,13 @@ export class ViewTranslator extends CallTranslator {
   /** Statements of an effect. */
   effectBody(body: Expression): { readonly statements: readonly Doc[]; readonly isAsync: boolean } {
     const isAsync = this.hasToWait(body)
-    const frame: Frame = { mayAwait: isAsync, isLater: true, onFailure: 'throw', newest: new Map() }
+    const frame: Frame = { mayAwait: isAsync, isLater: true, isInLoop: false, onFailure: 'throw', newest: new Map() }
     return { statements: this.functionBody(body, frame, { kind: 'drop' }), isAsync }
   }
 
   /** Statements of a function that waits. */
   awaiting(write: () => readonly Doc[]): Doc[] {
-    const frame: Frame = { mayAwait: true, isLater: true, onFailure: 'throw', newest: new Map() }
+    const frame: Frame = { mayAwait: true, isLater: true, isInLoop: false, onFailure: 'throw', newest: new Map() }
     return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
   }
 
