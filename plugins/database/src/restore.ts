@@ -89,8 +89,8 @@ async function putAside(file: string, now: Date): Promise<string | null> {
 
 function busy(file: string, error: unknown): unknown {
   if (!isSvcError(error, 'DBS_BUSY')) return error
-  return databaseErrors.create('DBS_BUSY', `${file} is open in another process`, {
+  return databaseErrors.create('DBS_BUSY', `${file} is open elsewhere`, {
     cause: error,
-    hint: `stop that process first; fuser ${file} finds it`
+    hint: `stop the process, or the program that is served, which has it open; fuser ${file} finds it`
   })
 }

@@ -1,6 +1,6 @@
 import type { SqlParameter, SqlValue } from '@svc/contracts'
 import { Decimal } from '../interpreter/decimal.ts'
-import { Float, isInt, isList, NONE, some, Tagged, type Value } from '../interpreter/value.ts'
+import { Float, isInt, isList, Json, NONE, some, Tagged, type Value } from '../interpreter/value.ts'
 import type { ColumnKind, ColumnType } from '../schema/column-type.ts'
 import type { Codec } from '../wire/codec.ts'
 import { parseJson, printJson } from '../wire/json-text.ts'
@@ -83,7 +83,8 @@ function optionalCodec(inner: ColumnCodec): ColumnCodec {
 function documentCodec(document: Codec, nullable: boolean): ColumnCodec {
   return {
     encode(value) {
-      const json = document.encode(value)
+      // Part of a JSON document that came from elsewhere: it may be anything.
+      const json = document.encode(value instanceof Json ? document.decode(value.data) : value)
       return json === null && nullable ? null : printJson(json)
     },
     decode(value) {

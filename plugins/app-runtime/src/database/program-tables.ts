@@ -36,7 +36,8 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
     if (declared === undefined) continue
     const columns = declared.fields.map((declaration, index): TableColumn => {
       const column = table.columns[index] as DesiredColumn
-      const codec = columnCodec(column, types.codec(declaration.type_ann as HirType))
+      const document = types.codec(declaration.type_ann as HirType)
+      const codec = columnCodec(column, document)
       const { name, kind, sql, nullable, declared: type } = column
       return {
         name,
@@ -46,6 +47,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
         declared: type,
         quoted: quoted(name),
         codec,
+        document,
         fallback: declaration.default ?? null
       }
     })

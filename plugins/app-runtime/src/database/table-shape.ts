@@ -2,6 +2,7 @@ import type { HirColumn, SqlParameter, SqlValue } from '@svc/contracts'
 import { NONE, type RecordValue, type Value } from '../interpreter/value.ts'
 import type { ColumnType } from '../schema/column-type.ts'
 import { quoted } from '../schema/names.ts'
+import type { Codec } from '../wire/codec.ts'
 import { inPart } from '../wire/mismatch.ts'
 import { INT } from '../wire/plain-codecs.ts'
 import { type ColumnCodec, columnCodec } from './column-codec.ts'
@@ -11,6 +12,8 @@ export interface TableColumn extends ColumnType {
   /** The name as SQL takes it. */
   readonly quoted: string
   readonly codec: ColumnCodec
+  /** How JSON has its values. */
+  readonly document: Codec
   /** What it is where it is left out; null for one that must be given, unless it can be None. */
   readonly fallback: HirColumn['default'] | null
 }
@@ -45,6 +48,7 @@ const ID: TableColumn = {
   name: '_id',
   quoted: quoted('_id'),
   codec: columnCodec(ID_TYPE, INT),
+  document: INT,
   fallback: null
 }
 
@@ -108,6 +112,19 @@ export class TableShape {
         return record
       }
     }
+  }
+
+  /** What JSON from elsewhere says of columns, by their types; members that are no columns are left to others. Throws a `Mismatch`. */
+  fromJson(json: Readonly<Record<string, unknown>>): RecordValue {
+    const record = new Map<string, Value>()
+    for (const [name, member] of Object.entries(json)) {
+      try {
+        record.set(name, this.column(name)?.document.decode(member) ?? null)
+      } catch (thrown) {
+        throw inPart(thrown, name)
+      }
+    }
+    return record
   }
 
   /** Throws a `Mismatch` that names the column. */

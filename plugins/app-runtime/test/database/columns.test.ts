@@ -117,6 +117,40 @@ t.test('values that were stored by somebody else and are none are told, too', as
   t.throws(() => call('main'), { code: 'RUN_TYPE', message: /T: tags: expected a JSON text in the database/ })
 })
 
+t.test('rows may come from JSON', async t => {
+  const { call } = withTables(`
+@table
+type T { name: str  price: dec  tags: List[str]  note: Option[str]  size: float = 2.0 }
+fn add(text: str) to any {
+    let body = std.json.parse(text).unwrap()
+    db.T.get(db.T.insert(body))
+}
+fn change(text: str) to any {
+    db.T.update(1, std.json.parse(text).unwrap())
+    db.T.get(1)
+}
+fn part(text: str) to any {
+    let body = std.json.parse(text).unwrap()
+    db.T.get(db.T.insert({ name: body.name, price: 1dec, tags: body.tags, note: body.note }))
+}`)
+  t.equal(
+    display(call('add', '{"name": "a", "price": "1.50", "tags": ["x"], "note": null}')),
+    'Some({_id: 1, name: a, price: 1.50, tags: [x], note: None, size: 2})'
+  )
+  t.equal(
+    display(call('change', '{"note": "n", "size": 1}')),
+    'Some({_id: 1, name: a, price: 1.50, tags: [x], note: Some(n), size: 1})'
+  )
+  t.equal(
+    display(call('part', '{"name": "b", "tags": [], "note": "m"}')),
+    'Some({_id: 2, name: b, price: 1, tags: [], note: Some(m), size: 2})'
+  )
+  t.throws(() => call('add', '{"name": 1}'), { code: 'RUN_TYPE', message: /T: name: expected str, found 1/ })
+  t.throws(() => call('add', '{"name": "a", "admin": true}'), { code: 'RUN_ARGUMENTS', message: /no column admin/ })
+  t.throws(() => call('part', '{"name": "b", "tags": [1], "note": null}'), { message: /T: tags\[0\]: expected str/ })
+  t.throws(() => call('add', '[]'), { code: 'RUN_TYPE', message: /a row of T is a record, found Json/ })
+})
+
 t.test('rows get defaults, None and nothing else for what is left out', async t => {
   const { call } = withTables(`
 @table

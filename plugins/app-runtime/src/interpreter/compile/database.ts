@@ -17,9 +17,10 @@ import type { TableColumn, TableShape } from '../../database/table-shape.ts'
 import { Mismatch } from '../../wire/mismatch.ts'
 import { display } from '../display.ts'
 import { Failure, fail } from '../failure.ts'
+import { isObject } from '../json.ts'
 import type { Eval, Frame, Machine } from '../machine.ts'
 import { typeName } from '../type-name.ts'
-import { error, isList, isRecord, ok, type RecordValue, Tagged, type Value } from '../value.ts'
+import { error, isList, isRecord, Json, ok, type RecordValue, Tagged, type Value } from '../value.ts'
 import { type BodyCompiler, unsupported } from './body-compiler.ts'
 
 /** Steps that a statement counts as, and one more for each row that it gives. */
@@ -214,6 +215,7 @@ function compileNamed(body: BodyCompiler, args: readonly HirArgument[]): Eval {
 }
 
 function recordOf(shape: TableShape, value: Value): RecordValue {
+  if (value instanceof Json && isObject(value.data)) return shape.fromJson(value.data)
   return isRecord(value) ? value : fail('RUN_TYPE', `a row of ${shape.name} is a record, found ${typeName(value)}`)
 }
 
