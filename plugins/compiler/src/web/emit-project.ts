@@ -24,6 +24,7 @@ import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldFacts } from './scaffold/facts.ts'
 import { spaScaffold } from './scaffold/spa.ts'
 import { startScaffold } from './scaffold/start.ts'
+import { packageName } from './typescript-names.ts'
 import { componentModule, componentsOf, itemsOf, type WebModule } from './web-module.ts'
 
 export interface ProjectOptions {
@@ -120,7 +121,7 @@ function scaffoldFiles(
     return [...text.matchAll(/^(?:import|export) [^\n]*from '([^.'][^']*)'$/gm)].map(([, module = '']) => module)
   })
   const facts: ScaffoldFacts = {
-    name: web.name.replaceAll('_', '-').toLowerCase(),
+    name: packageName(web.name),
     title: web.name.replaceAll('_', ' '),
     hasRoutes: routes !== null,
     hasClient: has('vox-client.ts'),

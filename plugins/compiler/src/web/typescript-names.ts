@@ -17,6 +17,15 @@ export function pascalCase(name: string): string {
   return name.replace(/(^|_+)([A-Za-z0-9])/g, (_, _blank, letter: string) => letter.toUpperCase())
 }
 
+/** A name for a package of npm, whatever the name is made of. */
+export function packageName(name: string): string {
+  const plain = name
+    .toLowerCase()
+    .replace(/[^a-z0-9.-]+/g, '-')
+    .replace(/^[.-]+|[.-]+$/g, '')
+  return plain === '' ? 'app' : plain
+}
+
 /** A text as a literal of TypeScript, in single quotes. */
 export function literal(text: string): string {
   const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
 import { type Builder, type BuildSettings, runBuild } from '../../src/build-command.ts'
 import { checkFile } from '../../src/compile.ts'
@@ -92,3 +94,14 @@ export function install(folder: string): void {
 }
 
 export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
+
+const exec = promisify(execFile)
+
+/** What TypeScript finds in a folder, with all of its checks. */
+export async function typeCheck(folder: string): Promise<string> {
+  const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
+  return await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder, ...strict], { cwd: folder }).then(
+    () => '',
+    ({ stdout }: { stdout: string }) => stdout
+  )
+}

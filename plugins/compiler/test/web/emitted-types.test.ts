@@ -1,20 +1,7 @@
-import { execFile } from 'node:child_process'
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { build, filesIn, install, TYPESCRIPT } from './building.ts'
-
-const exec = promisify(execFile)
-
-/** What TypeScript finds in a folder, with all of its checks. */
-async function typeCheck(folder: string): Promise<string> {
-  const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
-  return await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder, ...strict], { cwd: folder }).then(
-    () => '',
-    ({ stdout }: { stdout: string }) => stdout
-  )
-}
+import { build, filesIn, install, typeCheck } from './building.ts'
 
 function rich(t: Test): { file: string; out: string } {
   const folder = t.testdir({ 'vox.tokens.json': '{"color": {"brand": "#06c"}}' })

@@ -1,5 +1,6 @@
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
+import { packageName } from '../typescript-names.ts'
 import { DEPENDENCIES } from '../versions.ts'
 import type { WebModule } from '../web-module.ts'
 
@@ -24,7 +25,7 @@ export function libraryFiles(
   const uses = (module: string): boolean => files.some(({ text }) => text.includes(`from '${module}'`))
   const peers = Object.entries(DEPENDENCIES).filter(([module]) => uses(module))
   const manifest = {
-    name: web.name.replaceAll('_', '-').toLowerCase(),
+    name: packageName(web.name),
     version: '0.1.0',
     private: true,
     type: 'module',

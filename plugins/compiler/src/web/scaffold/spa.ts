@@ -19,7 +19,7 @@ function indexHtml(title: string): string {
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <link rel="icon" href="data:," />
-    <title>${title}</title>
+    <title>${title.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</title>
   </head>
   <body>
     <div id="root"></div>
