@@ -1,7 +1,8 @@
 import type { Position, Range, TextEdit } from 'vscode-languageserver'
 import type { LanguageSymbol, Occurrence } from '../symbols/symbol.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
-import type { Member } from '../syntax/ast-expressions.ts'
+import type { Member, StringLiteral } from '../syntax/ast-expressions.ts'
+import type { Span } from '../syntax/node.ts'
 import { KEYWORDS } from '../syntax/token.ts'
 import { walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
@@ -24,8 +25,7 @@ export function rename(analysis: Analysis, position: Position, name: string): Te
   requireName(name, symbol)
   const changes = analysis.symbols.of(symbol).map(occurrence => ({
     occurrence,
-    // The key of a record keeps its name.
-    text: occurrence.form === 'shorthand' ? `${symbol.name}: ${name}` : name
+    text: written(name, occurrence)
   }))
   let text = ''
   let from = 0
@@ -38,6 +38,12 @@ export function rename(analysis: Analysis, position: Position, name: string): Te
     throw new RenameRefused(`\`${name}\` already means something where \`${symbol.name}\` is used`)
   }
   return changes.map(({ occurrence, text: newText }) => ({ range: analysis.range(occurrence), newText }))
+}
+
+function written(name: string, { form, symbol }: Occurrence): string {
+  // The key of a record keeps its name.
+  if (form === 'shorthand') return `${symbol.name}: ${name}`
+  return form === 'string' ? `"${name}"` : name
 }
 
 function renamed(analysis: Analysis, position: Position): Occurrence {
@@ -60,11 +66,15 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
 
 /** A call on a handle whose actor is not known may mean the handler. */
 function requireKnownCalls({ name }: LanguageSymbol, { parsed, symbols }: Analysis): void {
+  const isKnown = ({ start }: Span): boolean => symbols.at(start)?.start === start
   walk(parsed.module, node => {
-    if (node.kind !== 'Member') return true
-    const { property } = node as Member
-    if (property.text === name && symbols.at(property.start)?.start !== property.start) {
-      throw new RenameRefused(`it is not known on which actor \`.${name}\` is called everywhere`)
+    if (node.kind === 'Member') {
+      const { property } = node as Member
+      if (property.text === name && !isKnown(property)) {
+        throw new RenameRefused(`it is not known on which actor \`.${name}\` is called everywhere`)
+      }
+    } else if (node.kind === 'String' && (node as StringLiteral).value === name && !isKnown(node)) {
+      throw new RenameRefused(`a text is "${name}", and may be the name of a message`)
     }
     return true
   })

@@ -158,6 +158,7 @@ class Indexer implements BodyRule {
           break
         case 'Call':
           this.#columns(node as Call)
+          this.#message(node as Call)
       }
       return true
     })
@@ -231,6 +232,16 @@ class Indexer implements BodyRule {
     const type = this.#types?.byExpression.get(member.object)
     const declaration = type === undefined ? null : declarationOf(type)
     if (declaration !== null) this.#field(member.property, member.property.text, declaration)
+  }
+
+  /** The handler that `h.send("event")` or `h ! event()` names. */
+  #message({ callee, args: [event] }: Call): void {
+    if (callee.kind !== 'Member' || callee.property.text !== 'send' || event?.value.kind !== 'String') return
+    const type = this.#types?.byExpression.get(callee.object)
+    if (type?.kind !== 'actor') return
+    const { value } = event
+    const isQuoted = value.end - value.start > value.value.length
+    this.#field(value, value.value, type.declaration, isQuoted ? 'string' : 'word')
   }
 
   /** Columns that a call on `db.T` names. */

@@ -40,6 +40,6 @@ export interface LanguageSymbol {
 export interface Occurrence extends Span {
   readonly symbol: LanguageSymbol
   readonly isDefinition: boolean
-  /** `shorthand` for `{ a }`, which is key and value at once; `string` for a column in a text: `select("title")`. */
+  /** `shorthand` for `{ a }`, which is key and value at once; `string` for a name in quotes: `select("title")`. */
   readonly form: 'word' | 'shorthand' | 'string'
 }

@@ -152,13 +152,18 @@ t.test('a rename changes every use and nothing else', async t => {
   )
   t.match(await renamed(file, 'let k|ey', 'door'), 'let r = { key: door, b: door }')
   t.match(await renamed(file, 'n| + key', 'm'), 'Ok(m) | Error(m) => m + key')
+
+  const actors =
+    'actor A { on go(n: int) { n } }\nfn f() {\n    let a = spawn(A)\n    a.go(1)\n    a.send("go", 1)\n    a ! go(1)\n}\n'
+  const sent = await editor.open('messages.vox', actors)
+  t.equal(await renamed(sent, 'on g|o', 'run'), actors.replaceAll(/\bgo\b/g, 'run'))
 })
 
 t.test('a rename that would change what something means is refused', async t => {
   const file = await editor.open(
     'conflict.vox',
     'let outer = 1\nfn f(a: int) to int {\n    let b = outer\n    a + b + outer\n}\nfn g(h: any) { h.ping() }\n' +
-      'actor P { on ping() { } }\nimport std.mobile\n'
+      'actor P { on ping() { } on pong() { } }\nfn s(h: any) { h ! pong() }\nimport std.mobile\n'
   )
   const refused = (mark: string, newName: string, why: RegExp): Promise<unknown> =>
     t.rejects(editor.connection.sendRequest(RenameRequest.type, { ...file.at(mark), newName }), { message: why })
@@ -171,6 +176,7 @@ t.test('a rename that would change what something means is refused', async t => 
   await refused('let b|', '1b', /small letter/)
   await refused('let b|', 'db', /already means something/)
   await refused('on p|ing', 'pong', /not known on which actor/)
+  await refused('on p|ong', 'ping', /may be the name of a message/)
   await refused('std.mob|ile', 'phone', /named elsewhere/)
   await refused('h: a|ny', 'some', /declares/)
   await refused(': int|', 'some', /declares/)
