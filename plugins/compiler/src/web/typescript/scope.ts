@@ -81,7 +81,8 @@ export class Scope {
   /** A name that nothing here has. */
   fresh(wanted: string): string {
     const base = wanted === '_' || wanted === '' ? 'unused' : wanted
-    let name = base
+    // What TypeScript keeps for itself is told apart as everywhere in a build.
+    let name = RESERVED_NAMES.has(base) ? `${base}_` : base
     for (let number = 2; RESERVED_NAMES.has(name) || this.#isTaken(name); number++) name = `${base}_${number}`
     this.#taken.add(name)
     return name

@@ -99,9 +99,9 @@ t.test('names that TypeScript or the module has are others', t => {
   const source =
     'component A(new: int, use: str) { state class: int = 1 state useState = 2 view: <p title={use}>{new} {class} {useState}</p> }'
   const text = emitted(source).files['A.tsx'] ?? ''
-  t.match(text, '{ new: new_2, use }: AProps')
-  t.match(text, 'const [class_2, set_class] = useState<number>(1)')
-  t.match(text, 'const [useState_2, set_useState] = useState(2)')
+  t.match(text, '{ new: new_, use }: AProps')
+  t.match(text, 'const [class_, set_class] = useState<number>(1)')
+  t.match(text, 'const [useState_, set_useState] = useState(2)')
   t.end()
 })
 
