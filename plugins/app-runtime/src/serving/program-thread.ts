@@ -33,6 +33,7 @@ class LoadedProgram {
   readonly #costs: Int32Array
   #answers: Answers = []
   #slot = 0
+  #isDue = false
   #running: RunningProgram | null = null
   readonly #turn: Turn = {
     running: program => {
@@ -52,7 +53,12 @@ class LoadedProgram {
     this.#progress = new Int32Array(load.progress)
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
-    const surroundings = openSurroundings(load, message => port.postMessage(message satisfies FromThread))
+    const surroundings = openSurroundings(load, message => {
+      // Whoever looks for what is due finds it when it is committed.
+      const isDue = 'kind' in message && message.kind === 'due'
+      if (isDue && this.#database?.connection.inTransaction) this.#isDue = true
+      else port.postMessage(message satisfies FromThread)
+    })
     const interpreter = new Interpreter(program, surroundings.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
@@ -154,6 +160,8 @@ class LoadedProgram {
   }
 
   #send(): void {
+    if (this.#isDue) this.#port.postMessage({ kind: 'due' } satisfies FromThread)
+    this.#isDue = false
     if (this.#answers.length === 0) return
     this.#port.postMessage(this.#answers)
     this.#answers = []
