@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { FIXTURES, fixtureJson } from './fixtures.ts'
@@ -40,20 +39,13 @@ t.test('a path of the workspace', async t => {
   })
 
   t.test('that leads nowhere or elsewhere is refused', async t => {
-    writeFileSync(join(tmpdir(), 'svc-speech-outside.txt'), 'secret')
-    symlinkSync(tmpdir(), join(world.workspace, 'link'))
+    symlinkSync(t.testdir({ 'outside.txt': 'secret' }), join(world.workspace, 'link'))
     symlinkSync(join(world.workspace, 'notes/a.md'), join(world.workspace, 'inside.md'))
     t.equal((await ask({ path: 'inside.md' })).status, 200, 'a link within the workspace')
     for (const path of ['missing.wav', 'notes', '', '.', 'no\0thing.txt', 'notes/a.md/b'])
       t.equal((await ask({ path })).status, path === '' || path === '.' ? 400 : 404, JSON.stringify(path))
     t.same(await ask({ path: 'missing.wav' }), { status: 404, body: { error: 'file_not_found', path: 'missing.wav' } })
-    const outside = [
-      '../x.txt',
-      '/etc/passwd',
-      'link/svc-speech-outside.txt',
-      `${world.workspace}-2/a.txt`,
-      '/nowhere.txt'
-    ]
+    const outside = ['../x.txt', '/etc/passwd', 'link/outside.txt', `${world.workspace}-2/a.txt`, '/nowhere.txt']
     for (const path of outside)
       t.same(await ask({ path }), { status: 400, body: { error: 'path_outside_workspace', path } })
   })
