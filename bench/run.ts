@@ -1,17 +1,19 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N]
+ *   npm run bench [-- --rounds N] [--only programs]
  *
- * N is that of `bench/model-server.ts`, which takes the most time.
+ * N is that of `bench/model-server.ts`, which takes the most time. `--only programs` measures programs of the language alone,
+ * and leaves the other sections of the document as they are.
  */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
 import type { ModelServerResult } from './model-server.ts'
+import { measurePrograms } from './programs.ts'
 import { runBenchmark } from './run-benchmark.ts'
 
 interface HttpCase {
@@ -19,6 +21,9 @@ interface HttpCase {
   readonly toFastify: number
   readonly toBare: number
 }
+/** The last section of the document. */
+const PROGRAMS = '## Programs of the language'
+
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
 interface Row {
   readonly what: string
@@ -27,7 +32,14 @@ interface Row {
   readonly unit: string
 }
 
-const { values } = parseArgs({ options: { rounds: { type: 'string' } } })
+const { values } = parseArgs({ options: { rounds: { type: 'string' }, only: { type: 'string' } } })
+const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
+const programs = await measurePrograms()
+if (values.only === 'programs') {
+  const others = readFileSync(target, 'utf8').split(PROGRAMS, 1)[0]
+  write([others?.trimEnd() ?? '', '', PROGRAMS, ...programs])
+  process.exit()
+}
 const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
 const http = await runBenchmark<{ results: HttpCase[] }>('http')
 const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
@@ -35,7 +47,6 @@ const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: 
 const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
 const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
 const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
-const { results: compiler } = await runBenchmark<{ results: Record<string, number> }>('compiler')
 
 const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
 const rows: Row[] = [
@@ -134,13 +145,12 @@ const lines = [
   '',
   'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.',
   '',
-  '## Compiler',
-  '',
-  `Checking ${compiler.lines} lines of declarations, functions and queries as a process takes ${compiler.check_over_tsc} of what \`tsc --noEmit\``,
-  `takes for ${compiler.typescript_lines} lines of TypeScript that say the same; warm, ${Math.round((compiler.parse_lines_per_second ?? 0) / 1000)} thousand lines a second are parsed`,
-  '(`bench/compiler.ts`).',
-  ''
+  PROGRAMS,
+  ...programs
 ]
-const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
-writeFileSync(target, lines.join('\n'))
-process.stdout.write(`${lines.join('\n')}\n`)
+write(lines)
+
+function write(document: readonly string[]): void {
+  writeFileSync(target, `${document.join('\n')}\n`)
+  process.stdout.write(`${document.join('\n')}\n`)
+}

@@ -1,0 +1,87 @@
+import { runBenchmark } from './run-benchmark.ts'
+
+interface Ratio {
+  readonly task: string
+  readonly ratio: number
+}
+
+/** One line of the table; ratios are ours over theirs, and 1.0 or more is at least as quick. */
+interface Row {
+  readonly what: string
+  readonly measured: string
+  readonly goal: string
+  readonly isReached: boolean
+}
+
+/** Runs what measures programs of the language; gives the lines of a table. */
+export async function measurePrograms(): Promise<string[]> {
+  const http = await runBenchmark<{
+    results: Record<string, number>
+    perSecond: Record<string, number>
+    pocketBase: string | null
+  }>('program-http')
+  const database = await runBenchmark<{ results: readonly Ratio[] }>('program-database')
+  const { results: compiler } = await runBenchmark<{ results: Record<string, number> }>('compiler')
+  const interpreter = await runBenchmark<{ peer: string; results: readonly Ratio[] }>('interpreter')
+  const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; lines: number } }>('program-reload')
+  const { results, perSecond, pocketBase } = http
+  const rows = [
+    ratioRow(
+      `point query through a declared \`@query\`, requests a second (${perSecond.query}), over Fastify and libsql by hand`,
+      results.query,
+      0.85
+    ),
+    ...(pocketBase === null
+      ? []
+      : [
+          ratioRow(`the same over PocketBase ${pocketBase}`, results['query to PocketBase'], 1),
+          ratioRow('one record more, over the same', results['mutation to PocketBase'], 1)
+        ]),
+    ratioRow(
+      `mutation of one insert that reaches the disk (${perSecond.mutation} a second), over bare transactions of libsql, one at a time`,
+      results['mutation to transactions'],
+      0.8
+    ),
+    ...database.results.map(({ task, ratio }, index) =>
+      ratioRow(`${task}, over libsql`, ratio, index === 0 ? 0.6 : null)
+    ),
+    {
+      what: `check of ${compiler.lines} lines over \`tsc --noEmit\` on ${compiler.typescript_lines} lines, time`,
+      measured: `${(compiler.check_over_tsc ?? Number.NaN).toFixed(2)}x`,
+      goal: '< 1.0x',
+      isReached: (compiler.check_over_tsc ?? Number.NaN) < 1
+    },
+    ...interpreter.results.map(({ task, ratio }) => ratioRow(`${task}, over ${interpreter.peer}`, ratio, 1)),
+    {
+      what: `save to new route serving, ${reload.results.lines} lines, p50 (p95 ${reload.results.p95_ms.toFixed(0)} ms)`,
+      measured: `${reload.results.p50_ms.toFixed(1)} ms`,
+      goal: '≤ 60 ms',
+      isReached: reload.results.p50_ms <= 60
+    }
+  ]
+  return [
+    '',
+    'Ratios of speed, ours over theirs, unless a time is told (`bench/program-http.ts`, `program-database.ts`, `compiler.ts`,',
+    '`interpreter.ts`, `program-reload.ts`).',
+    '',
+    '| what | measured | goal | |',
+    '|---|---|---|---|',
+    ...rows.map(({ what, measured, goal, isReached }) => {
+      return `| ${what} | ${measured} | ${goal} | ${goal === '' ? '' : isReached ? 'reached' : 'short'} |`
+    }),
+    '',
+    `Warm, ${Math.round((compiler.parse_lines_per_second ?? 0) / 1000)} thousand lines a second are lexed and parsed.`,
+    'Mutations that arrive together are made durable together (`synchronous = full`), which bare transactions one at a time are',
+    'not; PocketBase commits with `synchronous = normal`. 50 connections; server and client share the cores.'
+  ]
+}
+
+function ratioRow(what: string, ratio: number | undefined, goal: number | null): Row {
+  const value = ratio ?? Number.NaN
+  return {
+    what,
+    measured: `${value.toFixed(2)}x`,
+    goal: goal === null ? '' : `≥ ${goal}x`,
+    isReached: goal !== null && value >= goal
+  }
+}
