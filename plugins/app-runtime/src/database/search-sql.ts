@@ -38,8 +38,8 @@ const FUSION = 60
 
 /**
  * Words are looked for in columns of the table's text index, by `contains` or, where there is none, by equality; the nearest
- * by equality with a vector. Null where the predicate asks for neither: it is then a query like others. `limitIndex` is the
- * place of the limit among the values.
+ * by equality with a vector, or `contains`. Null where the predicate asks for neither: it is then a query like others. `limitIndex` is the
+ * place of the limit among the values, null where the nearest are not all that it leaves.
  */
 export function searchPlan(
   shape: TableShape,
@@ -63,7 +63,7 @@ function finds(shape: TableShape, predicate: HirPredicate, mode: 'Fts' | 'Vector
   const near: { search: VectorSearch; index: number }[] = []
   conditionOf(predicate, shape, (kind, column, index) => {
     const search = shape.vectors.find(each => each.column === column)
-    if (search !== undefined && kind === 'Eq' && mode !== 'Fts') near.push({ search, index })
+    if (search !== undefined && mode !== 'Fts') near.push({ search, index })
     if (mode !== 'Vector' && shape.text?.columns.has(column.name)) {
       const list = kind === 'Contains' ? contained : equal
       list.push({ column: column.name, index })
@@ -101,7 +101,8 @@ function vector(
   const { column, distance } = search
   const value: Binder = values => shape.encode(column, values[index] as Value)
   // An index knows nothing of other conditions, and would leave out rows that meet them.
-  const isAlone = 'Eq' in predicate || ('And' in predicate && predicate.And.length === 1)
+  const only = 'And' in predicate && predicate.And.length === 1 ? (predicate.And[0] as HirPredicate) : predicate
+  const isAlone = 'Eq' in only || 'Contains' in only
   const isIndexed = search.index !== null && isAlone && limitIndex !== null
   const here: Condition = isIndexed
     ? {

@@ -38,8 +38,8 @@ export function deleteOperation(shape: TableShape): TableOperation {
 export function readOperation(shape: TableShape, { op, args, plan, order_by, limit }: HirDbTableOp): TableOperation {
   const { predicate, capabilities } = plan
   const { retrieval_mode: mode } = capabilities
-  const search =
-    mode === null || predicate === null ? null : searchPlan(shape, predicate, mode, limit === null ? null : args.length)
+  const limitIndex = limit === null || order_by !== null ? null : args.length
+  const search = mode === null || predicate === null ? null : searchPlan(shape, predicate, mode, limitIndex)
   const condition = search?.condition ?? (predicate === null ? null : conditionOf(predicate, shape))
   const where = condition === null ? '' : ` WHERE ${condition.sql}`
   const from = `${shape.sql}${search?.join ?? ''}${where}`

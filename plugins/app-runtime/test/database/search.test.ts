@@ -69,6 +69,10 @@ t.test('the nearest come first, by the index or by looking at all that meet othe
   )
 })
 
+t.test('contains asks for the nearest, too', async t => {
+  t.equal(found('where({ embedding: { contains: [q, 0.1] } }).using("vector").limit(1)', 'q: float', 1), '[Apples]')
+})
+
 t.test('words and nearness together', async t => {
   const both = 'where({ body: { contains: q }, embedding: { eq: [0.0, 1.0] } }).using("hybrid")'
   t.equal(found(`${both}.limit(3)`, 'q: str', 'rails'), '[Trains, Pears, Apples]')
