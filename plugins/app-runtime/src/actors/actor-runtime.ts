@@ -6,6 +6,7 @@ import { Failure, fail } from '../interpreter/failure.ts'
 import type { Machine } from '../interpreter/machine.ts'
 import { isList, isRecord, NONE, type RecordValue, some, Tagged, type Value } from '../interpreter/value.ts'
 import { losslessText, losslessValue } from '../wire/lossless.ts'
+import { nextAttempt } from './actor-store.ts'
 
 export interface ActorDefinition {
   readonly name: string
@@ -35,11 +36,6 @@ export interface ActorTurn {
   /** Fields of the version that is migrated. */
   readonly before: RecordValue
 }
-
-/** Attempts at a message that nobody waits for. */
-const MOST_ATTEMPTS = 5
-
-const FIRST_DELAY = 100
 
 /** How a transaction is rolled back by a handler that returns an Error. */
 class Refusal {
@@ -128,9 +124,8 @@ export class ActorRuntime {
     } catch (thrown) {
       if (!(thrown instanceof Failure)) throw thrown
       this.#machine.depth = depth
-      const attempts = first.attempts + 1
       const now = this.#durable.now()
-      const again = attempts >= MOST_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** first.attempts
+      const again = nextAttempt(first.attempts + 1, now)
       actors.failed(first.id, `${thrown.code}: ${thrown.message}`, again, now)
       const end = again === null ? 'and is given up' : `and is tried again in ${again - now} ms`
       this.#machine.host.log('warn', `${address.actor}.${first.event} failed, ${end}: ${thrown.message}`)

@@ -6,6 +6,16 @@ export interface StoredAddress {
   readonly args: string
 }
 
+/** Attempts at a message that nobody waits for. */
+export const MOST_ATTEMPTS = 5
+
+const FIRST_DELAY = 100
+
+/** When a message is tried again of which so many attempts have failed; null gives it up. */
+export function nextAttempt(attempts: number, now: number): number | null {
+  return attempts >= MOST_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
+}
+
 export interface Message {
   readonly id: number
   readonly event: string

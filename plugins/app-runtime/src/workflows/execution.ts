@@ -53,6 +53,8 @@ export class WorkflowExecution {
   readonly #durable: Durable
   readonly #handle: MakeHandle
   readonly #replayed = new Set<string>()
+  /** Whether a step was completed in this turn. */
+  hasProgressed = false
   /** Entries that go with the next change. */
   #entries: JournalEntry[] = []
   #calls = 0
@@ -316,6 +318,7 @@ export class WorkflowExecution {
   /** Called again under its id, it is not done again. */
   #keep(id: string, step: StepRecord, signal?: number): void {
     this.#record({ completed: { activityId: id, ...step }, ...(signal === undefined ? {} : { signal }) })
+    this.hasProgressed = true
     this.#replayed.add(id)
     this.run.history.completed.set(id, step)
   }

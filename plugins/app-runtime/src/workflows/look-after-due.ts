@@ -32,7 +32,7 @@ export function programKey(path: string, projectRoot: string): string {
  * Throws what the store throws.
  */
 export async function lookAfterDue(
-  { ctx, store, pool, endpoints }: Served,
+  { ctx, store, pool, endpoints, threads }: Served,
   options: DurableOptions | null
 ): Promise<DurableScheduler | null> {
   const due = endpoints.findIndex(({ kind }) => kind === 'due')
@@ -42,6 +42,8 @@ export async function lookAfterDue(
     store,
     program,
     log: ctx.log,
+    // The others are for whoever waits for an answer.
+    atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
   })
   ctx.effect(`runs and messages of ${program}`, () => scheduler.close())
@@ -53,4 +55,6 @@ interface Served {
   readonly store: DatabaseStore
   readonly pool: ProgramPool
   readonly endpoints: readonly Endpoint[]
+  /** That the pool may have. */
+  readonly threads: number
 }

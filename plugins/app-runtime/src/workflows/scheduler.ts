@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseStore } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import type { StoredAddress } from '../actors/actor-store.ts'
+import { nextAttempt, type StoredAddress } from '../actors/actor-store.ts'
 import { FIRST_MESSAGES } from '../actors/sql-actor-store.ts'
 import type { DueEnd, DueWork } from './durable-runner.ts'
 import { ownerOf } from './owner.ts'
@@ -11,20 +11,21 @@ import { DURABLE_TABLES } from './tables.ts'
 /** Milliseconds between two looks at the database, for what other processes leave there. */
 const LOOK_MS = 500
 
-/** Runs and mailboxes that are worked on at a time. */
-const MOST_AT_ONCE = 4
-
 /** Milliseconds after which what was announced inside of a transaction is looked for again. */
 const COMMIT_MS = 20
 
 /** Messages of one mailbox that are handled before others have their turn. */
 const MOST_OF_ONE = 100
 
+const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
+
 export interface SchedulerOptions {
   readonly store: DatabaseStore
   /** What runs and actors belong to. */
   readonly program: string
   readonly log: Logger
+  /** Runs and mailboxes that are worked on at a time. */
+  readonly atOnce: number
   /** Has a thread do it; `status` as HTTP has it, the body of 200 is a `DueEnd`. */
   perform(work: DueWork): Promise<{ readonly status: number; readonly body: string }>
 }
@@ -104,13 +105,13 @@ export class DurableScheduler {
     const now = Date.now()
     const runs = await store.query(DUE_RUNS, { program, now })
     for (const [run, holder, until] of runs.rows) {
-      if (this.#busy.size >= MOST_AT_ONCE) return LOOK_MS
+      if (this.#busy.size >= this.#options.atOnce) return LOOK_MS
       if (isFree(holder, until, now)) this.#begin(`run ${run}`, () => this.#turn(String(run)))
     }
     const messages = await store.query(FIRST_MESSAGES, { program })
     let next = now + LOOK_MS
     for (const [actor, id, args, notBefore] of messages.rows) {
-      if (this.#busy.size >= MOST_AT_ONCE) return LOOK_MS
+      if (this.#busy.size >= this.#options.atOnce) return LOOK_MS
       const address = { actor: String(actor), id: String(id), args: String(args) }
       if (Number(notBefore) <= now) this.#begin(`mailbox ${actor}/${id}`, () => this.#deliver(address))
       else next = Math.min(next, Number(notBefore))
@@ -133,27 +134,53 @@ export class DurableScheduler {
 
   async #turn(run: string): Promise<void> {
     const owner = ownerOf(randomUUID())
+    const { store } = this.#options
+    const before = await store.query('SELECT completed_steps FROM workflow_run_log WHERE run_id = ?', [run])
     this.#owners.add(owner)
     const { status, body } = await this.#options.perform({ run, owner })
     this.#owners.delete(owner)
     if (status === 200) return
     const { code = '' } = JSON.parse(body) as { readonly code?: string }
-    // The thread has ended, so that its lease is of no use; what its limits ended would be ended by them again.
-    const isFinal = code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
-    await this.#options.store.execute(
+    // The thread has ended, so that its lease is of no use. A step that its limits ended would be ended by them again.
+    const isFinal = ENDED_BY_LIMITS.has(code)
+    await store.execute(
       isFinal
-        ? `UPDATE workflow_run_log SET status = 'failed', last_error = ?, lease_owner = NULL, completed_at_ms = ?
-            WHERE run_id = ? AND lease_owner = ?`
-        : 'UPDATE workflow_run_log SET last_error = ?, lease_until_ms = 0, updated_at_ms = ? WHERE run_id = ? AND lease_owner = ?',
-      [body.slice(0, 2000), Date.now(), run, owner]
+        ? `UPDATE workflow_run_log SET last_error = ?, lease_owner = NULL, completed_at_ms = ?,
+            status = CASE WHEN completed_steps > ? THEN 'pending' ELSE 'failed' END WHERE run_id = ? AND lease_owner = ?`
+        : `UPDATE workflow_run_log SET last_error = ?, lease_until_ms = 0, updated_at_ms = max(updated_at_ms, ?)
+            WHERE completed_steps >= ? AND run_id = ? AND lease_owner = ?`,
+      [body.slice(0, 2000), Date.now(), before.rows[0]?.[0] ?? 0, run, owner]
     )
   }
 
   async #deliver(mailbox: StoredAddress): Promise<void> {
     for (let count = 0; count < MOST_OF_ONE && !this.#isClosed; count++) {
       const { status, body } = await this.#options.perform({ mailbox })
-      if (status !== 200 || !(JSON.parse(body) as DueEnd).more) return
+      if (status !== 200) return this.#failed(mailbox, body)
+      if (!(JSON.parse(body) as DueEnd).more) return
     }
+  }
+
+  /** A message whose thread was ended by its limits has failed as others do; anything else was not its fault. */
+  async #failed({ actor, id }: StoredAddress, body: string): Promise<void> {
+    const { store, program } = this.#options
+    const { code = '' } = JSON.parse(body) as { readonly code?: string }
+    if (!ENDED_BY_LIMITS.has(code)) return
+    await store.transaction(async tx => {
+      const { rows } = await tx.query(
+        `SELECT id, attempts FROM actor_mailbox WHERE program = ? AND actor = ? AND instance = ?
+          AND given_up_at_ms IS NULL ORDER BY id LIMIT 1`,
+        [program, actor, id]
+      )
+      const [message, attempts] = rows[0] ?? []
+      const now = Date.now()
+      const again = nextAttempt(Number(attempts) + 1, now)
+      await tx.execute(
+        `UPDATE actor_mailbox SET attempts = attempts + 1, last_error = ?, not_before_ms = ?, given_up_at_ms = ?
+          WHERE id = ?`,
+        [body.slice(0, 2000), again ?? now, again === null ? now : null, message ?? null]
+      )
+    })
   }
 }
 

@@ -38,7 +38,7 @@ const LOOK = 25
 /** Milliseconds until somebody else who runs a run is looked at again. */
 const OTHERS = 250
 
-const CALLERS_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
+const LIMITS_OF_TURNS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
 
 /** Milliseconds beyond the limit of its turn for which nobody else takes a run. */
 const LEASE_MARGIN = 5000
@@ -153,8 +153,9 @@ export class WorkflowRuntime {
         return { kind: 'waiting', wakeAt: thrown.wakeAt, signal: thrown.signal }
       }
       if (thrown instanceof Failure && thrown.code === 'RUN_WORKFLOW_LOST') throw thrown
-      if (thrown instanceof Failure && this.#goesOn(thrown)) {
+      if (thrown instanceof Failure && this.#goesOn(thrown, execution)) {
         execution.end({ status: 'pending' })
+        if (!this.#isCalled) return { kind: 'waiting', wakeAt: this.#durable.now(), signal: null }
         this.#durable.notify?.()
         return fail(
           'RUN_WORKFLOW_PENDING',
@@ -205,9 +206,13 @@ export class WorkflowRuntime {
     }
   }
 
-  /** The limits were those of the caller; whoever looks after what is due has others. */
-  #goesOn({ code }: Failure): boolean {
-    return this.#isCalled && this.#durable.notify !== null && CALLERS_LIMITS.has(code)
+  /**
+   * A turn that came to its limits is followed by another one where it has completed a step, so that it is the steps that are
+   * limited and not the run; and where the limits were those of a caller, while whoever looks after what is due has others.
+   */
+  #goesOn({ code }: Failure, { hasProgressed }: WorkflowExecution): boolean {
+    if (!LIMITS_OF_TURNS.has(code)) return false
+    return hasProgressed || (this.#isCalled && this.#durable.notify !== null)
   }
 
   #ended({ runId, result, error, status }: RunRecord, isKnown: boolean): Value {

@@ -20,6 +20,12 @@ const said = (source: string) => {
     .map(({ code, span }) => [code as string, text.slice(span.start, span.end)])
 }
 
+t.test('a workflow that is detached gives the id of its run', async t => {
+  const text = 'workflow w() to Result[int] { Ok(1) }\n'
+  t.same(said(`${text}fn f() to Result[str] { w() with { id: "a", detach: true } }`), [])
+  t.match(said(`${text}fn f() to Result[str] { w() with { detach: false } }`), [['typecheck.return_mismatch']])
+})
+
 t.test('types that do not fit are told where they stand', t => {
   for (const [source, code, at] of [
     ['fn f() to int { "a" }', 'typecheck.return_mismatch', '"a"'],

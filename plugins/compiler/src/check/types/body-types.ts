@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
 import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { readDbChain } from '../../hir/db/chain.ts'
-import { entryKey, entryValue } from '../../hir/db/predicate.ts'
+import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import type { Assign, Pattern, Statement } from '../../syntax/ast-statements.ts'
@@ -254,9 +254,12 @@ export class BodyTypes {
         this.#say('typecheck.operands', message, expression)
         return ANY
       }
-      case 'With':
+      case 'With': {
         this.infer(expression.options)
-        return this.infer(expression.operand)
+        const result = this.infer(expression.operand)
+        // What is begun and not waited for is known by the id of its run.
+        return isDetached(expression.options) ? generic('Result', STR, ANY) : result
+      }
       case 'Call':
         return this.#call(expression, null)
       case 'Member':
@@ -444,4 +447,14 @@ function itemOf(type: ValueType): ValueType {
 /** The type of a variable that may get other values: what its first one is made of says little. */
 function settled(type: ValueType): ValueType {
   return type.kind === 'record' || type.kind === 'tuple' || type.kind === 'answer' ? ANY : type
+}
+
+/** `{ detach: true }`, which only workflows take. */
+function isDetached(options: Expression): boolean {
+  const record = bare(options)
+  if (record.kind !== 'Object') return false
+  return record.entries.some(entry => {
+    const value = bare(entryValue(entry))
+    return entryKey(entry) === 'detach' && value.kind === 'Bool' && value.value
+  })
 }
