@@ -2,7 +2,7 @@ import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module, NamedType } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { AnyNode } from '../syntax/walk.ts'
-import { importedNames } from './names/module-names.ts'
+import { deprecation, importedNames } from './names/module-names.ts'
 import type { NodeRule } from './node-rule.ts'
 
 /** Types that every program has. */
@@ -16,12 +16,20 @@ export const BUILTIN_TYPES: ReadonlySet<string> = new Set(
 /** Findings for which a name that is alike is looked for. */
 const COMPARED = 100
 
-/** Names of types that nothing has. A value of such a type fits everywhere, so that it is a warning unless strict. */
+/** Names of types that nothing has, and of deprecated ones. A value of such a type fits everywhere, so that it is a warning unless strict. */
 export class TypeNamesRule implements NodeRule {
   readonly found: Diagnostic[] = []
   readonly #known: ReadonlySet<string>
+  readonly #deprecated: ReadonlyMap<string, Declaration>
 
   constructor({ items }: Module) {
+    this.#deprecated = new Map(
+      items.flatMap(item =>
+        'decorators' in item && deprecation(item.decorators) !== undefined
+          ? typeNames(item).map(name => [name, item] as const)
+          : []
+      )
+    )
     this.#known = new Set([...BUILTIN_TYPES, ...items.flatMap(typeNames)])
   }
 
@@ -29,8 +37,13 @@ export class TypeNamesRule implements NodeRule {
     if (node.kind !== 'NamedType') return
     const [name, ...rest] = (node as NamedType).path
     // What belongs to something else is known there.
-    if (name === undefined || rest.length > 0 || name.text === '' || this.#known.has(name.text)) return
+    if (name === undefined || rest.length > 0 || name.text === '') return
     if ('generics' in item && item.generics.some(({ text }) => text === name.text)) return
+    const deprecated = this.#deprecated.get(name.text)
+    if (deprecated !== undefined && deprecated !== item) {
+      this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, name))
+    }
+    if (this.#known.has(name.text)) return
     const near = this.found.length < COMPARED ? nearName(name.text, [...this.#known]) : undefined
     this.found.push(
       diagnostic('typecheck.undefined_type', `there is no type \`${name.text}\``, name, {

@@ -175,3 +175,22 @@ t.test('a variable keeps its type, and a condition is true or false', t => {
   t.same(told('fn f(a: int) { match a { x if x => 1, _ => 2 } }'), ['typecheck.condition of x'])
   t.end()
 })
+
+t.test('whatever is deprecated is told where it is used: as a value, a type, a table, an actor', t => {
+  const source = `@deprecated @table type Old { a: int }
+@deprecated actor Gone { on go() { } }
+fn f(row: Old) {
+    db.Old.all()
+    spawn(Gone)
+}
+`
+  t.same(told(source).sort(), [
+    'W092 of @deprecated',
+    'W092 of @deprecated',
+    'typecheck.deprecated_ident of Gone',
+    'typecheck.deprecated_ident of Old',
+    'typecheck.deprecated_ident of Old'
+  ])
+  t.same(told('@deprecated type Tree { parts: List[Tree] }'), ['W092 of @deprecated'], 'it may name itself')
+  t.end()
+})

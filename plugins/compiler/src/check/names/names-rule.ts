@@ -1,11 +1,13 @@
 import { type Diagnostic, diagnostic, type Fix } from '../../diagnostics/diagnostic.ts'
+import { tableOf } from '../../hir/db/chain.ts'
 import type { Declaration } from '../../syntax/ast.ts'
-import type { Identifier } from '../../syntax/ast-expressions.ts'
+import type { Identifier, Member, Spawn } from '../../syntax/ast-expressions.ts'
 import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Span } from '../../syntax/node.ts'
 import { isViewTag } from '../../syntax/view-tags.ts'
 import type { BodyRule, Meaning, Place } from './body-rule.ts'
+import type { ModuleName } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
 /** Names are compared with all others to find one that is alike; in a file full of wrong names that would take long. */
@@ -31,10 +33,25 @@ export class NamesRule implements BodyRule {
 
   identifier(node: Identifier, meaning: Meaning, place: Place): void {
     if (meaning === null) this.#undefined(node.name, node, place)
-    else if (meaning.kind === 'module' && meaning.entry.isDeprecated && meaning.entry.declaration !== place.item) {
-      const related = [{ span: meaning.entry.name, message: 'declared here' }]
-      this.found.push(diagnostic('typecheck.deprecated_ident', `\`${node.name}\` is deprecated`, node, { related }))
-    }
+    else if (meaning.kind === 'module') this.#deprecated(meaning.entry, node, place)
+  }
+
+  member(node: Member, place: Place): void {
+    const table = tableOf(node)
+    const entry = table === null ? undefined : place.names.get(table.text)
+    if (table !== null && entry !== undefined) this.#deprecated(entry, table, place)
+  }
+
+  spawn({ target }: Spawn, place: Place): void {
+    const named = target.kind === 'Call' ? target.callee : target
+    const meaning = named.kind === 'Identifier' ? place.meaning(named.name) : null
+    if (meaning?.kind === 'module') this.#deprecated(meaning.entry, named, place)
+  }
+
+  #deprecated({ isDeprecated, declaration, name }: ModuleName, at: Span, { item }: Place): void {
+    if (!isDeprecated || declaration === item) return
+    const related = [{ span: name, message: 'declared here' }]
+    this.found.push(diagnostic('typecheck.deprecated_ident', `\`${name.text}\` is deprecated`, at, { related }))
   }
 
   constructorPattern({ name, args }: ConstructorPattern, place: Place): void {
