@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { makeProject, SVC_BIN } from '../../../../test/e2e/served-project.ts'
+import { ask, serveApp } from './served-app.ts'
+
+const APP = `
+@table
+type Note { text: str }
+
+@query
+fn notes() to int { db.Note.count() }
+
+@mutation
+fn add(text: str) to Result[int] { db.Note.insert({ text: text }) }
+
+fn main() { print("main ran") }
+`
+
+interface Command {
+  readonly child: ChildProcess
+  readonly output: string[]
+  readonly ended: Promise<unknown[]>
+  line(pattern: RegExp): Promise<string>
+}
+
+function svc(t: Test, folder: string, ...argv: string[]): Command {
+  const child = spawn(process.execPath, [SVC_BIN, ...argv], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const output: string[] = []
+  const lines = [child.stdout, child.stderr].map(input => createInterface({ input: input as NodeJS.ReadableStream }))
+  for (const each of lines) each.on('line', line => output.push(line))
+  return {
+    child,
+    output,
+    ended,
+    async line(pattern) {
+      for (;;) {
+        const found = output.find(each => pattern.test(each))
+        if (found !== undefined) return found
+        const next = await Promise.race([...lines.map(each => once(each, 'line')), ended.then(() => null)])
+        if (next === null && !output.some(each => pattern.test(each))) throw new Error(output.join('\n'))
+      }
+    }
+  }
+}
+
+const address = (line: string): string => /http:\/\/[\d.:]+/.exec(line)?.[0] ?? ''
+
+t.test('svc run serves a program that can be called, with a database and a port of its own', async t => {
+  const folder = makeProject(t, { 'app.vox': APP })
+  const first = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'memory')
+  const url = address(await first.line(/app listens on/))
+  t.match(await ask(`${url}/api/mutation/add`, { method: 'POST', body: '{"text":"a"}' }), { status: 200 })
+  t.same(await ask(`${url}/api/query/notes`), { status: 200, body: 1 })
+  const second = svc(t, folder, 'run', 'app.vox', '--port', '0', '--database', 'notes.db')
+  const other = address(await second.line(/app listens on/))
+  t.same(await ask(`${other}/api/query/notes`), { status: 200, body: 0 }, 'beside another one, with other rows')
+  t.notOk(first.output.includes('main ran'))
+  first.child.kill('SIGINT')
+  t.same(await first.ended, [0, null])
+})
+
+t.test('svc run calls main where it is told to, and where there is nothing to serve', async t => {
+  const folder = makeProject(t, { 'app.vox': APP, 'hello.vox': 'fn main() { print("hello") }' })
+  for (const argv of [
+    ['app.vox', '--interp', '--database', 'memory'],
+    ['app.vox', '--mode', 'interp']
+  ]) {
+    const told = svc(t, folder, 'run', ...argv)
+    t.same(await told.ended, [0, null])
+    t.ok(told.output.includes('main ran'), argv.join(' '))
+  }
+  const plain = svc(t, folder, 'run', 'hello.vox')
+  t.same(await plain.ended, [0, null])
+  t.same(plain.output, ['hello'])
+  t.same(await svc(t, folder, 'run', 'hello.vox', '--app', '--interp').ended, [2, null])
+})
+
+t.test('svc run and svc dev show what is wrong with a program', async t => {
+  const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
+  for (const command of ['run', 'dev']) {
+    const { ended, output } = svc(t, folder, command, 'app.vox')
+    t.same(await ended, [1, null])
+    t.match(output.join('\n'), /error\[.+\n.*app\.vox:2:/)
+  }
+})
+
+t.test('svc dev says when it serves a program anew', async t => {
+  const folder = makeProject(t, { 'app.vox': APP })
+  const dev = svc(t, folder, 'dev', 'app.vox', '--port', '0')
+  const url = address(await dev.line(/app listens on/))
+  writeFileSync(join(folder, 'app.vox'), `${APP}\n@query\nfn more() to int { 2 }\n`)
+  t.match(await dev.line(/was reloaded in \d+ ms/), /app\.vox/)
+  t.same(await ask(`${url}/api/query/more`), { status: 200, body: 2 })
+})
+
+t.test('pages come from the server of pages where there is one, and files in its place when it is gone', async t => {
+  const pages = createServer((request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'x-page': 'yes' })
+    response.end(`page of ${request.url}`)
+  }).listen(0, '127.0.0.1')
+  await once(pages, 'listening')
+  const { port } = pages.address() as AddressInfo
+  const folder = makeProject(t, { 'app.vox': APP, 'public/index.html': 'a file', 'public/a.css': 'a{}' })
+  const settings = { 'app-runtime.ssr_dev_url': `http://127.0.0.1:${port}` }
+  const app = await serveApp(t, '', settings, folder)
+  const page = await fetch(`${app.app}/some/page?a=1`)
+  t.equal(page.headers.get('x-page'), 'yes')
+  t.equal(await page.text(), 'page of /some/page?a=1')
+  t.same(await app.get('/a.css'), { status: 200, body: 'a{}' })
+  t.match(await app.get('/api/query/notes'), { status: 200 })
+  await new Promise(resolve => {
+    pages.close(resolve)
+    pages.closeAllConnections()
+  })
+  t.same(await app.get('/some/page'), { status: 200, body: 'a file' })
+})
