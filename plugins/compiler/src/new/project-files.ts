@@ -11,9 +11,10 @@ export function projectFiles(name: string, template: Template): EmittedFile[] {
   ]
 }
 
-function configuration({ isServed }: Template): string {
+function configuration({ isServed, hasPages = false }: Template): string {
   const head = '# Settings of the project; `svc config list` shows all there are.\n'
-  return isServed ? `${head}\n[plugins.app-runtime]\nprogram = "app.vox"\n` : head
+  const pages = hasPages ? 'web_directory = "web"\n' : ''
+  return isServed ? `${head}\n[plugins.app-runtime]\nprogram = "app.vox"\n${pages}` : head
 }
 
 function readme(name: string, { summary, isServed, hasPages = false, program }: Template): string {
