@@ -25,6 +25,7 @@ import type { HealthCheck } from './unit.ts'
 /** What the admin service needs from whoever owns the files. */
 export interface AdminHost {
   readonly kernel: Kernel
+  readonly serves: boolean
   readonly config: ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
   readAgain(): Promise<readonly ConfigProblem[]>
@@ -46,6 +47,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     })
   }
   return {
+    serves: host.serves,
     plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
     manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
     graph: (): readonly GraphEdge[] => host.kernel.graph.edges,

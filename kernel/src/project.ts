@@ -29,6 +29,8 @@ import { version } from './version.ts'
 export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: Catalog
   readonly watch?: boolean
+  /** Whether it is open until it is stopped, not for one command; default. */
+  readonly serves?: boolean
   readonly logLevel?: string
   readonly logFormat?: 'pretty' | 'json'
   /** Whether a configuration with errors will do: for a command that manages it. What is wrong counts as not said. */
@@ -319,6 +321,7 @@ export class Project {
       get config() {
         return project.#config
       },
+      serves: this.#options.serves ?? true,
       apply: (change, dryRun) => this.#apply(change, dryRun),
       readAgain: async () => {
         const catalog = await this.#catalog.again()

@@ -46,6 +46,7 @@ function adminOf(world: World): KernelAdmin {
   }
   return createAdmin({
     kernel: world.kernel,
+    serves: true,
     config: {} as never,
     apply: nothing,
     readAgain: nothing,

@@ -4,6 +4,8 @@ import { type Health, type PluginManifest, service } from '@svc/plugin-sdk'
 export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
 
 export interface KernelAdmin {
+  /** Whether the process serves until it is stopped. One that runs a single command does not, and ends by itself. */
+  readonly serves: boolean
   /** Every known plugin, in activation order, with the reason for its state. */
   plugins(): readonly PluginReport[]
   manifest(name: string): PluginManifest | undefined

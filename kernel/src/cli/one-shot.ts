@@ -22,7 +22,8 @@ export async function withProject<A>(
   const brief = (): Partial<ProjectOptions> => ({
     log: consoleLog(logLevel, flags.json, line => process.stderr.write(line)),
     // Files may change under a command that ends before anybody could notice.
-    watch: false
+    watch: false,
+    serves: false
   })
   // What manages the configuration has to work when the configuration does not.
   const tolerant = catalog.manifests.some(

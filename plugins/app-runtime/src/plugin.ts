@@ -108,6 +108,7 @@ export default definePlugin({
       runTestFiles(runner, () => ctx.config.forall_iterations)
     )
     const { program } = ctx.config
-    if (program !== undefined) await serveProgram({ ctx, compiler, store, admin }, program)
+    // A command has its own business with the program, which may have errors, and with its tables.
+    if (program !== undefined && admin?.serves !== false) await serveProgram({ ctx, compiler, store, admin }, program)
   }
 })

@@ -32,6 +32,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
       throw new SvcError('KRN_PLUGIN_UNKNOWN', `no plugin named ${name}`, { status: 404 })
   }
   return {
+    serves: true,
     changes,
     plugins: () => plugins,
     manifest: () => undefined,
