@@ -133,7 +133,7 @@ class ComponentTranslator {
     const text = type === null ? null : this.#file.type(type)
     const known = text ?? (isEvident(local.type) ? null : this.#file.valueType(local.type))
     const types = known === null ? '' : `<${known}>`
-    const useState = this.#file.imports.value('react', 'useState')
+    const useState = this.#file.react('useState')
     const head = `const [${local.name}, ${local.setter}] = ${useState}${types}`
     if (this.#waits(value)) {
       const empty = this.#empty(local.type, member)
@@ -185,7 +185,7 @@ class ComponentTranslator {
   }
 
   #hook(statements: readonly Doc[], dependencies: readonly string[]): void {
-    const useEffect = this.#file.imports.value('react', 'useEffect')
+    const useEffect = this.#file.react('useEffect')
     this.#statements.push([`${useEffect}(() => `, block(statements), `, [${dependencies.join(', ')}])`])
   }
 

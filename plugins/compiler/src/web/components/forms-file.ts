@@ -29,7 +29,7 @@ export function formsFile({ module, name: source }: WebModule, views: Translated
   if (forms.length === 0) return null
   const { program, types, helpers, shared } = views
   const file = new EmittedModule(program, types, { helpers, shared })
-  file.imports.value('react', 'useState')
+  file.react('useState')
   file.imports.value('react', 'type FormEvent')
   const texts = forms.map(form => formText(form, file))
   return {

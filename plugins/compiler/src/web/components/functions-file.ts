@@ -1,3 +1,4 @@
+import { boundNames } from '../../check/names/module-names.ts'
 import { type Doc, hardline, join, layout } from '../../format/doc.ts'
 import type { Const, FunctionDeclaration } from '../../syntax/ast.ts'
 import type { EmittedFile } from '../emitted-file.ts'
@@ -82,8 +83,23 @@ function functionDoc(declaration: FunctionDeclaration, outer: EmittedModule): Do
   ]
 }
 
+/** Gives constants the names by which others import them. */
+class ConstantScope extends Scope {
+  readonly #names: ReadonlySet<string>
+
+  constructor(names: readonly string[]) {
+    super()
+    this.#names = new Set(names)
+  }
+
+  override fresh(wanted: string): string {
+    return this.#names.has(wanted) ? valueName(wanted) : super.fresh(wanted)
+  }
+}
+
 function constantDoc({ statement }: Const, file: EmittedModule): Doc {
-  const scope = new Scope()
+  const names = statement.kind === 'Let' ? boundNames(statement.pattern).map(({ text }) => text) : []
+  const scope = new ConstantScope(names)
   const view = new ViewTranslator(file, scope)
   const statements = view.written(() => view.statement(statement, { kind: 'drop' }))
   const last = statements.at(-1)

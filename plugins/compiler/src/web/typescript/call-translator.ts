@@ -71,7 +71,7 @@ export abstract class CallTranslator extends MatchTranslator {
     const args = this.#given(node.args, [])
     // Components that are functions may call hooks of React.
     if (name.startsWith('use_') && this.file.own !== null) {
-      return call(this.file.imports.value('react', camelCase(name)), ...args.map(each => each.doc))
+      return call(this.file.react(camelCase(name)), ...args.map(each => each.doc))
     }
     const types = node.args.map(({ value }) => this.typeOf(value))
     return (

@@ -46,7 +46,19 @@ export class EmittedModule {
 
   helper(name: string): string {
     this.#helpers.add(name)
-    return this.imports.value(RUNTIME_MODULE, name)
+    return this.#imported(RUNTIME_MODULE, name)
+  }
+
+  /** What React has. */
+  react(name: string): string {
+    return this.#imported('react', name)
+  }
+
+  /** A name that the program may have, too, has another one in this module. */
+  #imported(module: string, name: string): string {
+    if (!this.program.names.has(name)) return this.imports.value(module, name)
+    this.imports.value(module, `${name} as vox_${name}`)
+    return `vox_${name}`
   }
 
   /** The same module within a function that has generic parameters. */

@@ -148,7 +148,7 @@ export class ViewTranslator extends CallTranslator {
         return elementCode(keyed, viewDoc(keyed, this.resolve))
       }
     }
-    const fragment = this.file.imports.value('react', 'Fragment')
+    const fragment = this.file.react('Fragment')
     const inner = viewDoc(this.node(node.body), this.resolve)
     return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
   }

@@ -105,6 +105,19 @@ t.test('names that TypeScript or the module has are others', t => {
   t.end()
 })
 
+t.test('functions of the program may be called as those of a build are', t => {
+  const source = `fn text(n: int) to str { str([n]) }
+fn use_remote(n: int) to int { n }
+const same: int = 2
+component A() { view: <p>{text(1)} {same} {use_remote(2)} {[1, 2]}</p> }`
+  const { files } = emitted(source)
+  t.match(files['A.tsx'], "import { same, text, use_remote } from './vox-functions'")
+  t.match(files['A.tsx'], "import { text as vox_text } from './vox-runtime'")
+  t.match(files['vox-functions.tsx'], 'export const same: number = 2')
+  t.match(files['vox-functions.tsx'], 'return vox_text([n])')
+  t.end()
+})
+
 t.test('attributes have the names of React', t => {
   t.equal(viewOf('<label for="a" class="b" tab_index={1}/>'), '<label htmlFor="a" className="b" tabIndex={1} />')
   t.equal(viewOf('<input on:input={print(1)}/>'), '<input onInput={() => console.log(1)} />')
