@@ -145,6 +145,7 @@ export const diagnosticCodes = {
   'web.route.unknown_component': error('runtime_contract', 'A page names a component that is not declared.'),
   'web.route.unknown_loader': error('runtime_contract', 'The loader of a page is no query.'),
   'web.route.unknown_option': error('runtime_contract', 'There is no option of that name for a page.'),
+  'web.token_value': error('runtime_contract', 'A design token is no value of CSS that is written out.'),
   'web.v0_export': warning('runtime_contract', 'A component from v0 has no module with an export of its name.'),
   'web_ir_validate.behavior.required_state_without_initial': error('runtime_contract', 'A state has no first value.'),
   'web_ir_validate.dom.arena_too_large': error('runtime_contract', 'The views of a module have too many nodes.'),

@@ -15,7 +15,7 @@ import { queryHooksFile } from './files/query-hooks.ts'
 import { routesJsonFile, routesManifestFile } from './files/routes-manifest.ts'
 import { schemaFile } from './files/schema.ts'
 import { stateMachinesFile } from './files/state-machines.ts'
-import { tokensFile } from './files/tokens.ts'
+import { tokensFiles } from './files/tokens.ts'
 import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
 import { type ModulePlace, userModuleFiles } from './files/user-modules.ts'
@@ -54,6 +54,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
   const { routes, diagnostics } = clientRoutes(web)
   const machines = stateMachinesFile(web)
   const users = userModuleFiles(web, options.sourceFolder, options.placeOf)
+  const tokens = tokensFiles(web, options.tokens)
   const isApp = options.mode === 'app'
   const modules = [
     clientFile(web),
@@ -76,7 +77,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     ...(types === null ? [] : [types]),
     appContractFile(web, routes),
     openApiFile(web),
-    options.tokens === null ? null : tokensFile(options.tokens.text, options.tokens.path),
+    ...tokens.files,
     ...dockerfiles(web)
   ].filter(file => file !== null)
   const exported = exportedComponents(web, files)
@@ -88,6 +89,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
       ...diagnostics,
       ...machines.diagnostics,
       ...users.diagnostics,
+      ...tokens.diagnostics,
       ...components.diagnostics
     ])
   }

@@ -154,6 +154,17 @@ t.test('tokens become variables, and refuse what would be more than a value', as
   }
 })
 
+t.test('a program may have tokens of its own, beside those of the file', async t => {
+  const source = '@tokens Color { brandDark: "#036" half: 0.5 }\n@tokens { gap: "calc({space.2} * 2)" }\n'
+  const { files } = await built(t, source, { 'vox.tokens.json': '{"space": {"2": "8px"}}' })
+  t.match(files['vox-tokens.css'], ':root {\n  --space-2: 8px;\n  --color-brand-dark: #036;\n  --color-half: 0.5;\n')
+  t.match(files['vox-tokens.css'], '  --gap: calc(var(--space-2) * 2);\n}')
+  t.match(files['tokens.ts'], "  'color-brand-dark': 'var(--color-brand-dark)',\n")
+  for (const value of ['"red; } *"', 'print("a")', '[1]']) {
+    t.match((await built(t, `@tokens { a: ${value} }\n`)).err, 'error[web.token_value]')
+  }
+})
+
 t.test('each environment is a Dockerfile', async t => {
   const source = `env small {
     base "alpine:3.22"

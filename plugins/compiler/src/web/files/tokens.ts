@@ -1,15 +1,51 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { compilerErrors } from '../../errors.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { EmittedFile } from '../emitted-file.ts'
+import { header } from '../header.ts'
+import { literal } from '../typescript-names.ts'
+import { itemsOf, type WebModule } from '../web-module.ts'
 
 /** Name of the file beside a program that has its design tokens. */
 export const TOKENS_FILE = 'vox.tokens.json'
 
+type Variable = readonly [name: string, value: string]
+
 /**
- * `vox-tokens.css`: a variable for each token. Groups become parts of names: `{"color": {"brand": "#06c"}}` is
- * `--color-brand`. A token may be a value, or an object with it as `$value` or `value`, as the community group for design
- * tokens writes them. Throws `CMP_TOKENS_INVALID`.
+ * `vox-tokens.css`: a variable for each token, and `tokens.ts`: the same for TypeScript. Groups become parts of names:
+ * `{"color": {"brand": "#06c"}}` is `--color-brand`, and so is `@tokens Color { brand: "#06c" }` of the program. A token may be
+ * a value, or an object with it as `$value` or `value`, as the community group for design tokens writes them. Throws
+ * `CMP_TOKENS_INVALID`.
  */
-export function tokensFile(text: string, path: string): EmittedFile {
+export function tokensFiles(
+  web: WebModule,
+  beside: { readonly path: string; readonly text: string } | null
+): { files: EmittedFile[]; diagnostics: Diagnostic[] } {
+  const diagnostics: Diagnostic[] = []
+  const declared = itemsOf(web.module, 'AppHook').flatMap(({ hook, name, entries }): Variable[] => {
+    if (hook !== 'tokens') return []
+    const group = name === null ? [] : [kebabCase(name.text)]
+    return entries.flatMap((entry): Variable[] => {
+      const value = tokenOf(entry.value)
+      if (value !== null) return [[[...group, kebabCase(entry.name.text)].join('-'), cssValue(value)]]
+      diagnostics.push(diagnostic('web.token_value', `\`${entry.name.text}\` is no value of CSS`, entry.value))
+      return []
+    })
+  })
+  const variables = [...(beside === null ? [] : documentVariables(beside.text, beside.path)), ...declared]
+  if (variables.length === 0 && beside === null) return { files: [], diagnostics }
+  const lines = variables.map(([name, value]) => `  --${name}: ${value};\n`)
+  const origin = beside === null ? `${web.name}.vox` : TOKENS_FILE
+  const head = `/* Generated from ${origin} by svc build; the next build writes it anew. */\n\n`
+  const constants = variables.map(([name]) => `  ${literal(name)}: ${literal(`var(--${name})`)}`)
+  const files = [
+    { path: 'vox-tokens.css', text: `${head}:root {\n${lines.join('')}}\n` },
+    { path: 'tokens.ts', text: `${header(web.name)}\nexport const tokens = {\n${constants.join(',\n')}\n} as const\n` }
+  ]
+  return { files, diagnostics }
+}
+
+function documentVariables(text: string, path: string): Variable[] {
   let document: unknown
   try {
     document = JSON.parse(text)
@@ -17,24 +53,31 @@ export function tokensFile(text: string, path: string): EmittedFile {
     throw invalid(path, cause instanceof Error ? cause.message : String(cause))
   }
   if (!isGroup(document)) throw invalid(path, 'it is no object')
-  const variables = variablesOf(document, [], path)
-  const lines = variables.map(([name, value]) => `  --${name}: ${value};\n`)
-  const head = `/* Generated from ${TOKENS_FILE} by svc build; the next build writes it anew. */\n\n`
-  return { path: 'vox-tokens.css', text: `${head}:root {\n${lines.join('')}}\n` }
+  return variablesOf(document, [], path)
+}
+
+/** What is written out, if it is no more than a value; else null. */
+function tokenOf(value: Expression): string | number | null {
+  if (value.kind === 'Int' || value.kind === 'Float') return Number(value.digits)
+  return value.kind === 'String' && isValue(value.value) ? value.value : null
+}
+
+/** Whether a text ends where its declaration ends, so that no token adds rules of its own. */
+function isValue(token: string): boolean {
+  return !/[;{}\n]|\*\//.test(token.replace(/\{[\w.-]+\}/g, ''))
 }
 
 type Group = Readonly<Record<string, unknown>>
 
-function variablesOf(group: Group, names: readonly string[], path: string): [string, string][] {
-  return Object.entries(group).flatMap(([key, value]): [string, string][] => {
+function variablesOf(group: Group, names: readonly string[], path: string): Variable[] {
+  return Object.entries(group).flatMap(([key, value]): Variable[] => {
     if (key.startsWith('$')) return []
     const inner = [...names, kebabCase(key)]
     const token = isGroup(value) ? (value.$value ?? value.value) : value
     if (isGroup(value) && (token === undefined || isGroup(token))) return variablesOf(value, inner, path)
     const shown = inner.join('.')
     if (typeof token !== 'string' && typeof token !== 'number') throw invalid(path, `${shown} is no text or number`)
-    // A value ends where the declaration ends, so that no token adds rules of its own.
-    if (typeof token === 'string' && /[;{}\n]|\*\//.test(withoutReference(token))) {
+    if (typeof token === 'string' && !isValue(token)) {
       throw invalid(path, `${shown} has a character that no value of CSS has`)
     }
     return [[inner.join('-'), cssValue(token)]]
@@ -45,10 +88,6 @@ function variablesOf(group: Group, names: readonly string[], path: string): [str
 function cssValue(token: string | number): string {
   if (typeof token === 'number') return String(token)
   return token.replace(/\{([\w.-]+)\}/g, (_, name: string) => `var(--${name.split('.').map(kebabCase).join('-')})`)
-}
-
-function withoutReference(token: string): string {
-  return token.replace(/\{[\w.-]+\}/g, '')
 }
 
 function isGroup(value: unknown): value is Group {
