@@ -6,7 +6,7 @@ import { deprecation, importedNames } from './names/module-names.ts'
 import type { NodeRule } from './node-rule.ts'
 
 /** Types that every program has. */
-export const BUILTIN_TYPES: ReadonlySet<string> = new Set(
+const BUILTIN_TYPES: ReadonlySet<string> = new Set(
   (
     'int float str bool char dec unit Unit never any Element List list Map map Set set Stream Tensor Option Result Id ' +
     'Json JsonBody Regex Match Request Response Database Table Handle cap Self'

@@ -2,7 +2,7 @@ import type { CodeLens } from 'vscode-languageserver'
 import type { Analysis } from './analysis.ts'
 
 /** What a client registers to run a test: it is given the URI of the file, and the name of the function. */
-export const RUN_TEST_COMMAND = 'vox.runTest'
+const RUN_TEST_COMMAND = 'vox.runTest'
 
 export function codeLenses(analysis: Analysis): CodeLens[] {
   return analysis.parsed.module.items.flatMap(item => {

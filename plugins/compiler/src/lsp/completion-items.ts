@@ -1,6 +1,6 @@
 import {
   type CompletionItem,
-  CompletionItemKind,
+  type CompletionItemKind,
   InsertTextFormat,
   MarkupKind,
   type Range
@@ -53,5 +53,3 @@ export class CompletionItems {
 export function callSnippet(name: string, params: readonly string[]): string {
   return `${name}(${params.map((param, index) => `\${${index + 1}:${param}}`).join(', ')})`
 }
-
-export { CompletionItemKind as ItemKind }

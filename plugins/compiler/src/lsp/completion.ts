@@ -1,6 +1,6 @@
 import type { CompletionItem, Position } from 'vscode-languageserver'
 import { CompletionItemKind } from 'vscode-languageserver'
-import type { Meaning, Place } from '../check/names/body-rule.ts'
+import type { Meaning } from '../check/names/body-rule.ts'
 import { walkBodies } from '../check/names/walk-bodies.ts'
 import type { Declaration, Module, Table } from '../syntax/ast.ts'
 import { DECORATORS } from '../syntax/decorators.ts'
@@ -17,7 +17,7 @@ import { STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
 
 /** Stands where the word is still to be written, so that there is something to ask about. */
-export const PLACEHOLDER = 'completed_here'
+const PLACEHOLDER = 'completed_here'
 
 const OPERATORS = 'eq neq lt lte gt gte in contains is_null'.split(' ')
 
@@ -123,17 +123,17 @@ function values(items: CompletionItems, from: number, offset: number, analysis: 
       identifier(node, _meaning, place) {
         if (node.start !== at || met) return
         met = true
-        for (const name of place.known()) value(items, name, place.meaning(name), place, whole.text)
+        for (const name of place.known()) value(items, name, place.meaning(name), whole.text)
       }
     }
   ])
   for (const [name, entry] of names) {
-    value(items, name, { kind: 'module', entry }, null, whole.text)
+    value(items, name, { kind: 'module', entry }, whole.text)
   }
   items.words(FUNCTIONS, CompletionItemKind.Function, '3')
 }
 
-function value(items: CompletionItems, name: string, meaning: Meaning, _place: Place | null, text: string): void {
+function value(items: CompletionItems, name: string, meaning: Meaning, text: string): void {
   if (meaning?.kind === 'local') {
     const kind = meaning.local.kind === 'state' ? CompletionItemKind.Property : CompletionItemKind.Variable
     items.add(name, kind, { rank: '1' })
