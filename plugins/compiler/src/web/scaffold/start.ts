@@ -1,23 +1,9 @@
-import type { ClientRoute, ClientRoutes } from '../client-routes.ts'
+import type { ClientRoutes } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { literal, pascalCase } from '../typescript-names.ts'
+import { literal } from '../typescript-names.ts'
 import type { ScaffoldFacts } from './facts.ts'
-
-/** One file of `src/routes` for one page. */
-interface RouteFile {
-  /** As TanStack names it: `/tasks/$id`. */
-  readonly id: string
-  /** Its own part of the address, and all of it; the part is empty for what other pages stand in. */
-  readonly path: string
-  readonly fullPath: string
-  /** Without folder and ending: `tasks.$id`. */
-  readonly stem: string
-  readonly variable: string
-  readonly parent: RouteFile | null
-  /** null for the place of a page that has nothing of its own. */
-  readonly route: ClientRoute | null
-  readonly hasChildren: boolean
-}
+import { HOME, type RouteFile, routeFiles } from './route-files.ts'
+import { routeTree } from './route-tree.ts'
 
 /** The user's own first files of an application that a server of TanStack Start renders. */
 export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null): EmittedFile[] {
@@ -34,17 +20,6 @@ export function startScaffold(facts: ScaffoldFacts, routes: ClientRoutes | null)
     ...pages,
     ...home
   ]
-}
-
-const HOME: RouteFile = {
-  id: '/',
-  path: '/',
-  fullPath: '/',
-  stem: 'index',
-  variable: 'Index',
-  parent: null,
-  route: null,
-  hasChildren: false
 }
 
 const VITE_CONFIG = `import { tanstackStart } from '@tanstack/react-start/plugin/vite'
@@ -84,47 +59,6 @@ export function Page({ route }: { readonly route: VoxRoute }) {
   return route.render(params, useLoaderData({ strict: false }))
 }
 `
-
-function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
-  const fullPath = route.path.replaceAll(':', '$')
-  const words = fullPath.split('/').filter(word => word !== '')
-  const hasChildren = route.children.length > 0
-  if (fullPath === '/' && hasChildren) return frameFiles(route)
-  const isFramed = parent?.path === ''
-  const path = parent === null || isFramed ? fullPath : fullPath.slice(parent.fullPath.length)
-  const stem = words.length === 0 ? 'index' : words.join('.')
-  const own: RouteFile = {
-    id: parent === null ? fullPath : parent.id + path,
-    path,
-    fullPath,
-    stem: parent !== null && (isFramed || parent.stem.startsWith('_frame')) ? `_frame.${stem}` : stem,
-    variable: variableOf(words),
-    parent,
-    route,
-    hasChildren
-  }
-  return [own, ...route.children.flatMap(child => routeFiles(child, own))]
-}
-
-/** What all pages stand in has no address of its own, and nothing in it where there is no other page. */
-function frameFiles(route: ClientRoute): RouteFile[] {
-  const frame: RouteFile = {
-    id: '/_frame',
-    path: '',
-    fullPath: '/',
-    stem: '_frame',
-    variable: 'Frame',
-    parent: null,
-    route,
-    hasChildren: true
-  }
-  const index: RouteFile = { ...HOME, id: '/_frame/', stem: '_frame.index', parent: frame }
-  return [frame, index, ...route.children.flatMap(child => routeFiles(child, frame))]
-}
-
-function variableOf(words: readonly string[]): string {
-  return words.length === 0 ? 'Index' : words.map(word => pascalCase(word.replace(/\W+/g, '_'))).join('')
-}
 
 function pageText({ id, route }: RouteFile): string {
   if (route === null) {
@@ -238,59 +172,4 @@ declare module '@tanstack/react-router' {
   }
 }
 `
-}
-
-/** The same as the generator of TanStack writes, which does so anew whenever Vite runs. */
-function routeTree(files: readonly RouteFile[]): string {
-  const imports = files.map(
-    ({ stem, variable }) => `import { Route as ${variable}RouteImport } from './routes/${stem}'`
-  )
-  const routes = files.map(file => {
-    const parent = file.parent === null ? 'rootRouteImport' : `${file.parent.variable}Route`
-    return `const ${file.variable}Route = ${file.variable}RouteImport.update({
-  id: ${literal(file.id.slice(file.parent?.id.length ?? 0))},
-${file.path === '' ? '' : `  path: ${literal(file.path)},\n`}  getParentRoute: () => ${parent}
-} as any)
-`
-  })
-  const childrenOf = (parent: RouteFile | null): readonly RouteFile[] => files.filter(file => file.parent === parent)
-  const withChildren = files.filter(({ hasChildren }) => hasChildren).reverse()
-  const nested = withChildren.map(
-    file => `const ${file.variable}RouteWithChildren = ${file.variable}Route._addFileChildren({
-${childrenOf(file)
-  .map(child => `  ${child.variable}Route: ${named(child)}`)
-  .join(',\n')}
-})
-`
-  )
-  const augmented = files.map(file => {
-    const parent = file.parent === null ? 'rootRouteImport' : `${file.parent.variable}RouteImport`
-    return `    ${literal(file.id)}: {
-      id: ${literal(file.id)}
-      path: ${literal(file.path)}
-      fullPath: ${literal(file.fullPath)}
-      preLoaderRoute: typeof ${file.variable}RouteImport
-      parentRoute: typeof ${parent}
-    }`
-  })
-  return `import { Route as rootRouteImport } from './routes/__root'
-${imports.join('\n')}
-
-${routes.join('\n')}
-${nested.join('\n')}${nested.length === 0 ? '' : '\n'}declare module '@tanstack/react-router' {
-  interface FileRoutesByPath {
-${augmented.join('\n')}
-  }
-}
-
-export const routeTree = rootRouteImport._addFileChildren({
-${childrenOf(null)
-  .map(child => `  ${child.variable}Route: ${named(child)}`)
-  .join(',\n')}
-})
-`
-}
-
-function named({ variable, hasChildren }: RouteFile): string {
-  return `${variable}Route${hasChildren ? 'WithChildren' : ''}`
 }

@@ -1,0 +1,72 @@
+import type { ClientRoute } from '../client-routes.ts'
+import { pascalCase } from '../typescript-names.ts'
+
+/** One file of `src/routes` for one page. */
+export interface RouteFile {
+  /** As TanStack names it: `/tasks/$id`. */
+  readonly id: string
+  /** Its own part of the address, and all of it; the part is empty for what other pages stand in. */
+  readonly path: string
+  readonly fullPath: string
+  /** Without folder and ending: `tasks.$id`. */
+  readonly stem: string
+  readonly variable: string
+  readonly parent: RouteFile | null
+  /** null for the place of a page that has nothing of its own. */
+  readonly route: ClientRoute | null
+  readonly hasChildren: boolean
+}
+
+/** The file of a program without pages of its own. */
+export const HOME: RouteFile = {
+  id: '/',
+  path: '/',
+  fullPath: '/',
+  stem: 'index',
+  variable: 'Index',
+  parent: null,
+  route: null,
+  hasChildren: false
+}
+
+/** Files of a page and of all that stand in it. */
+export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
+  const fullPath = route.path.replaceAll(':', '$')
+  const words = fullPath.split('/').filter(word => word !== '')
+  const hasChildren = route.children.length > 0
+  if (fullPath === '/' && hasChildren) return frameFiles(route)
+  const isFramed = parent?.path === ''
+  const path = parent === null || isFramed ? fullPath : fullPath.slice(parent.fullPath.length)
+  const stem = words.length === 0 ? 'index' : words.join('.')
+  const own: RouteFile = {
+    id: parent === null ? fullPath : parent.id + path,
+    path,
+    fullPath,
+    stem: parent !== null && (isFramed || parent.stem.startsWith('_frame')) ? `_frame.${stem}` : stem,
+    variable: variableOf(words),
+    parent,
+    route,
+    hasChildren
+  }
+  return [own, ...route.children.flatMap(child => routeFiles(child, own))]
+}
+
+/** What all pages stand in has no address of its own, and nothing in it where there is no other page. */
+function frameFiles(route: ClientRoute): RouteFile[] {
+  const frame: RouteFile = {
+    id: '/_frame',
+    path: '',
+    fullPath: '/',
+    stem: '_frame',
+    variable: 'Frame',
+    parent: null,
+    route,
+    hasChildren: true
+  }
+  const index: RouteFile = { ...HOME, id: '/_frame/', stem: '_frame.index', parent: frame }
+  return [frame, index, ...route.children.flatMap(child => routeFiles(child, frame))]
+}
+
+function variableOf(words: readonly string[]): string {
+  return words.length === 0 ? 'Index' : words.map(word => pascalCase(word.replace(/\W+/g, '_'))).join('')
+}
