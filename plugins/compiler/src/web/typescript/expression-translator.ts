@@ -1,44 +1,27 @@
-import { join, type ValueType } from '../../check/types/type.ts'
 import type { Doc } from '../../format/doc.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
-import type { Param } from '../../syntax/ast.ts'
 import type {
   Binary,
   Expression,
-  For,
   If,
   IndexAccess,
-  Lambda,
   Member,
   ObjectEntry,
   StringLiteral,
   Try
 } from '../../syntax/ast-expressions.ts'
-import type { Pattern } from '../../syntax/ast-statements.ts'
 import { literal, propertyKey } from '../typescript-names.ts'
-import { arrow, block, type Code, code, enclosed, Level, operand, stable } from './code.ts'
-import { leaves, needsStatements } from './needs-statements.ts'
+import { block, type Code, code, enclosed, Level, operand, stable } from './code.ts'
+import { FunctionTranslator } from './function-translator.ts'
+import { needsStatements } from './needs-statements.ts'
 import { translateBinary } from './operators.ts'
 import type { Binding } from './scope.ts'
-import { type Frame, Translator } from './translator.ts'
-import { isGeneric, isPlain, itemOf } from './value-types.ts'
-
-/** What becomes of the value of an expression. */
-export type Sink =
-  | { readonly kind: 'drop' }
-  | { readonly kind: 'return' }
-  | { readonly kind: 'assign'; readonly to: string }
+import { isGeneric, isPlain } from './value-types.ts'
 
 /** Expressions but calls and elements. */
-export abstract class ExpressionTranslator extends Translator {
-  /** Writes an expression as statements. */
-  abstract into(expression: Expression, sink: Sink): void
-  /** The statements of a function with that body. */
-  abstract functionBody(body: Expression, frame: Frame, sink: Sink): Doc[]
+export abstract class ExpressionTranslator extends FunctionTranslator {
   protected abstract call(expression: Extract<Expression, { kind: 'Call' }>): Code
   protected abstract markup(expression: Extract<Expression, { kind: 'Element' | 'ElementFragment' }>): Code
-  /** Declares what a pattern binds; gives it as a target of an assignment. */
-  protected abstract target(pattern: Pattern, type: ValueType): Doc
 
   override closed(expression: Expression): Code {
     const node = bare(expression)
@@ -89,7 +72,7 @@ export abstract class ExpressionTranslator extends Translator {
       case 'SideEffect':
         return this.#hoisted(expression)
       case 'For':
-        return this.#for(expression)
+        return this.loop(expression)
       case 'Lambda':
         return this.lambda(expression, [])
       case 'Spawn':
@@ -210,107 +193,8 @@ export abstract class ExpressionTranslator extends Translator {
     return stable(name)
   }
 
-  #for(node: For): Code {
-    if (leaves(node.body) || this.hasToWait(node.body)) {
-      const name = this.scope.fresh('items')
-      const item = this.file.valueType(this.typeOf(node.body)) ?? 'any'
-      this.out.push(`const ${name}: ${/[ |]/.test(item) ? `(${item})` : item}[] = []`)
-      this.eachStatement(node, name)
-      return stable(name)
-    }
-    return this.mapped(node, position => this.item(node, position))
-  }
-
   protected string({ value }: StringLiteral): Code {
     return stable(literal(value))
-  }
-
-  /** What the body of a loop gives; `position` names the place of the item. */
-  protected item({ body }: For, _position: () => string): Code {
-    return this.expression(body)
-  }
-
-  /** `for` as a statement; `collect` is the list that gets what the body gives. */
-  protected abstract eachStatement(node: For, collect: string | null): void
-
-  /** `for` as a call of `map`. `item` gives the value for each item. */
-  protected mapped({ binding, index, iterable }: For, item: (position: () => string) => Code): Code {
-    const over = this.expression(iterable)
-    const type = this.typeOf(iterable)
-    const { scope } = this
-    this.scope = scope.inner()
-    const target = this.target(
-      binding,
-      isGeneric(type, 'List', 'Set') || isPlain(type, 'str') ? itemOf(type) : type.kind === 'any' ? type : pairOf(type)
-    )
-    let position = index === null ? null : this.scope.declare(index.text, { type: { kind: 'plain', name: 'int' } }).name
-    const outer = this.out
-    this.out = []
-    const value = item(() => {
-      position ??= this.scope.fresh('index')
-      return position
-    })
-    const statements = this.out
-    this.out = outer
-    this.scope = scope
-    const body = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
-    const head: Doc =
-      position === null
-        ? typeof target === 'string'
-          ? target
-          : ['(', target, ')']
-        : ['(', target, ', ', position, ')']
-    return code([operand(iterated(over, type), Level.postfix), '.map(', arrow(head, body).doc, ')'])
-  }
-
-  /** `given` are types of parameters that do not say theirs. */
-  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): Code {
-    const isAsync = this.hasToWait(body)
-    const { scope } = this
-    this.scope = scope.inner()
-    const list = this.params(params, given)
-    const declared = result === null ? null : this.program.reader.read(result)
-    const type = declared ?? this.typeOf(body)
-    const sink: Sink = isPlain(type, 'Unit') ? { kind: 'drop' } : { kind: 'return' }
-    const frame: Frame = {
-      ...this.frame,
-      mayAwait: isAsync,
-      isLater: this.frame.isLater || isAsync,
-      isInLoop: false,
-      onFailure: declared === null && sink.kind === 'drop' ? 'throw' : 'return'
-    }
-    const head: Doc = [isAsync ? 'async ' : '', list]
-    const made = needsStatements(body)
-      ? arrow(head, this.functionBody(body, frame, sink))
-      : this.inFrame(frame, () => arrow(head, this.#body(body)))
-    this.scope = scope
-    return made
-  }
-
-  #body(body: Expression): Code | readonly Doc[] {
-    const statements = this.within(() => this.into(body, { kind: 'return' }))
-    const [only] = statements
-    if (statements.length === 1 && Array.isArray(only) && only[0] === 'return ')
-      return code(only[1] as Doc, Level.choice)
-    return statements
-  }
-
-  /** Parameters with their parentheses; they are known from here on. */
-  params(params: readonly Param[], given: readonly ValueType[]): Doc {
-    return enclosed(
-      '(',
-      params.map((param, index) => {
-        const declared = this.program.reader.read(param.type)
-        const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
-        const value = param.value === null ? null : this.closed(param.value)
-        const { name } = this.scope.declare(param.name.text, { type })
-        // TypeScript knows the rest from where the function stands.
-        const annotation =
-          param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
-        return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]
-      }),
-      ')'
-    )
   }
 
   #unary(operator: 'not' | '-', inner: Expression): Code {
@@ -387,18 +271,4 @@ export abstract class ExpressionTranslator extends Translator {
   protected abstract isRemote(expression: Expression): boolean
   /** What the server answers, where a failure is thrown. */
   protected abstract answer(expression: Expression): Code
-}
-
-/** What is passed through one after the other. */
-export function iterated(over: Code, type: ValueType): Code {
-  if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
-  if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')
-    return code(['Object.entries(', over.doc, ')'])
-  return over
-}
-
-function pairOf(type: ValueType): ValueType {
-  const fields = type.kind === 'record' ? [...type.fields.values()] : []
-  const value = isGeneric(type, 'Map') ? itemOf(type) : fields.reduce(join, { kind: 'never' } as ValueType)
-  return { kind: 'tuple', items: [{ kind: 'plain', name: 'str' }, value] }
 }

@@ -1,0 +1,139 @@
+import { join, type ValueType } from '../../check/types/type.ts'
+import type { Doc } from '../../format/doc.ts'
+import type { Param } from '../../syntax/ast.ts'
+import type { Expression, For, Lambda } from '../../syntax/ast-expressions.ts'
+import type { Pattern } from '../../syntax/ast-statements.ts'
+import { arrow, type Code, code, enclosed, Level, operand, stable } from './code.ts'
+import { leaves, needsStatements } from './needs-statements.ts'
+import { type Frame, Translator } from './translator.ts'
+import { isGeneric, isPlain, itemOf } from './value-types.ts'
+
+/** What becomes of the value of an expression. */
+export type Sink =
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'return' }
+  | { readonly kind: 'assign'; readonly to: string }
+
+/** Functions without a name, and loops, whose bodies become such functions. */
+export abstract class FunctionTranslator extends Translator {
+  /** Writes an expression as statements. */
+  abstract into(expression: Expression, sink: Sink): void
+  /** The statements of a function with that body. */
+  abstract functionBody(body: Expression, frame: Frame, sink: Sink): Doc[]
+  /** Declares what a pattern binds; gives it as a target of an assignment. */
+  protected abstract target(pattern: Pattern, type: ValueType): Doc
+
+  /** `for` as an expression: the list of what its body gives. */
+  protected loop(node: For): Code {
+    if (leaves(node.body) || this.hasToWait(node.body)) {
+      const name = this.scope.fresh('items')
+      const item = this.file.valueType(this.typeOf(node.body)) ?? 'any'
+      this.out.push(`const ${name}: ${/[ |]/.test(item) ? `(${item})` : item}[] = []`)
+      this.eachStatement(node, name)
+      return stable(name)
+    }
+    return this.mapped(node, position => this.item(node, position))
+  }
+
+  /** What the body of a loop gives; `position` names the place of the item. */
+  protected item({ body }: For, _position: () => string): Code {
+    return this.expression(body)
+  }
+
+  /** `for` as a statement; `collect` is the list that gets what the body gives. */
+  protected abstract eachStatement(node: For, collect: string | null): void
+
+  /** `for` as a call of `map`. `item` gives the value for each item. */
+  protected mapped({ binding, index, iterable }: For, item: (position: () => string) => Code): Code {
+    const over = this.expression(iterable)
+    const type = this.typeOf(iterable)
+    const { scope } = this
+    this.scope = scope.inner()
+    const target = this.target(
+      binding,
+      isGeneric(type, 'List', 'Set') || isPlain(type, 'str') ? itemOf(type) : type.kind === 'any' ? type : pairOf(type)
+    )
+    let position = index === null ? null : this.scope.declare(index.text, { type: { kind: 'plain', name: 'int' } }).name
+    const outer = this.out
+    this.out = []
+    const value = item(() => {
+      position ??= this.scope.fresh('index')
+      return position
+    })
+    const statements = this.out
+    this.out = outer
+    this.scope = scope
+    const body = statements.length === 0 ? value : [...statements, ['return ', value.doc]]
+    const head: Doc =
+      position === null
+        ? typeof target === 'string'
+          ? target
+          : ['(', target, ')']
+        : ['(', target, ', ', position, ')']
+    return code([operand(iterated(over, type), Level.postfix), '.map(', arrow(head, body).doc, ')'])
+  }
+
+  /** `given` are types of parameters that do not say theirs. */
+  lambda({ params, body, result }: Lambda, given: readonly ValueType[]): Code {
+    const isAsync = this.hasToWait(body)
+    const { scope } = this
+    this.scope = scope.inner()
+    const list = this.params(params, given)
+    const declared = result === null ? null : this.program.reader.read(result)
+    const type = declared ?? this.typeOf(body)
+    const sink: Sink = isPlain(type, 'Unit') ? { kind: 'drop' } : { kind: 'return' }
+    const frame: Frame = {
+      ...this.frame,
+      mayAwait: isAsync,
+      isLater: this.frame.isLater || isAsync,
+      isInLoop: false,
+      onFailure: declared === null && sink.kind === 'drop' ? 'throw' : 'return'
+    }
+    const head: Doc = [isAsync ? 'async ' : '', list]
+    const made = needsStatements(body)
+      ? arrow(head, this.functionBody(body, frame, sink))
+      : this.inFrame(frame, () => arrow(head, this.#body(body)))
+    this.scope = scope
+    return made
+  }
+
+  #body(body: Expression): Code | readonly Doc[] {
+    const statements = this.within(() => this.into(body, { kind: 'return' }))
+    const [only] = statements
+    if (statements.length === 1 && Array.isArray(only) && only[0] === 'return ')
+      return code(only[1] as Doc, Level.choice)
+    return statements
+  }
+
+  /** Parameters with their parentheses; they are known from here on. */
+  params(params: readonly Param[], given: readonly ValueType[]): Doc {
+    return enclosed(
+      '(',
+      params.map((param, index) => {
+        const declared = this.program.reader.read(param.type)
+        const type = declared.kind === 'any' ? (given[index] ?? declared) : declared
+        const value = param.value === null ? null : this.closed(param.value)
+        const { name } = this.scope.declare(param.name.text, { type })
+        // TypeScript knows the rest from where the function stands.
+        const annotation =
+          param.type !== null ? `: ${this.file.type(param.type)}` : given[index] === undefined ? ': any' : ''
+        return [name, annotation, ...(value === null ? [] : [' = ', value.doc])]
+      }),
+      ')'
+    )
+  }
+}
+
+/** What is passed through one after the other. */
+export function iterated(over: Code, type: ValueType): Code {
+  if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
+  if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')
+    return code(['Object.entries(', over.doc, ')'])
+  return over
+}
+
+function pairOf(type: ValueType): ValueType {
+  const fields = type.kind === 'record' ? [...type.fields.values()] : []
+  const value = isGeneric(type, 'Map') ? itemOf(type) : fields.reduce(join, { kind: 'never' } as ValueType)
+  return { kind: 'tuple', items: [{ kind: 'plain', name: 'str' }, value] }
+}
