@@ -10,16 +10,19 @@ export interface DatabaseUses {
 export function databaseUses(root: unknown): DatabaseUses {
   const operations: HirDbTableOp[] = []
   const calls = new Set<string>()
-  const waiting: unknown[] = [root]
+  const waiting: object[] = typeof root === 'object' && root !== null ? [root] : []
   // The list grows while it is walked.
   for (const node of waiting) {
-    if (typeof node !== 'object' || node === null) continue
     if ('DbTableOp' in node) operations.push(node.DbTableOp as HirDbTableOp)
     if ('Call' in node && Array.isArray(node.Call)) {
       const callee = node.Call[0] as { readonly Ident?: readonly [name: string] }
       if (callee.Ident !== undefined) calls.add(callee.Ident[0])
     }
-    for (const child of Object.values(node)) waiting.push(child)
+    for (const key in node) {
+      const child = node[key as never] as unknown
+      // Nearly all that a program consists of are texts, numbers and places.
+      if (typeof child === 'object' && child !== null && key !== 'span') waiting.push(child)
+    }
   }
   return { operations, calls }
 }

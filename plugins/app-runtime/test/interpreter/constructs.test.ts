@@ -98,7 +98,7 @@ const METHODS: Readonly<Record<string, string>> = {
   'std.time.now_ms()': '1700000000000',
   'std.random.int(0, 10)': '5',
   'std.path.extension("a/b.txt")': 'txt',
-  'std.http.get_text("https://example.com")': 'RUN_UNSUPPORTED',
+  'OpenClaw.list_skills()': 'RUN_UNSUPPORTED',
   'std.nothing.here()': 'RUN_UNSUPPORTED'
 }
 
