@@ -25,18 +25,26 @@ export class DurableRunner {
 
   run(text: string): Answer {
     try {
-      return { status: 200, body: JSON.stringify(this.#perform(JSON.parse(text) as DueWork)), failure: null }
+      const work = JSON.parse(text) as DueWork
+      if ('mailbox' in work) {
+        const more = this.#interpreter.deliver(work.mailbox, this.#limits)
+        return answer({ kind: 'handled', more }, null)
+      }
+      const end = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
+      if (end.kind !== 'failed') return answer({ kind: end.kind, more: false }, null)
+      // Nobody waits for it, so that the log is told.
+      const { code, message } = end.failure
+      return answer(
+        { kind: 'failed', more: false },
+        { code, message: `the run ${work.run} failed: ${message}`, calls: [] }
+      )
     } catch (thrown) {
       const failure = failureOf(thrown)
       return { status: 500, body: JSON.stringify({ code: failure.code, error: failure.message }), failure }
     }
   }
+}
 
-  #perform(work: DueWork): DueEnd {
-    if ('mailbox' in work) {
-      return { kind: 'handled', more: this.#interpreter.deliver(work.mailbox, this.#limits) }
-    }
-    const { kind } = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
-    return { kind, more: false }
-  }
+function answer(end: DueEnd, failure: Answer['failure']): Answer {
+  return { status: 200, body: JSON.stringify(end), failure }
 }

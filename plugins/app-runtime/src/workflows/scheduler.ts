@@ -164,8 +164,9 @@ export class DurableScheduler {
   /** A message whose thread was ended by its limits has failed as others do; anything else was not its fault. */
   async #failed({ actor, id }: StoredAddress, body: string): Promise<void> {
     const { store, program } = this.#options
-    const { code = '' } = JSON.parse(body) as { readonly code?: string }
-    if (!ENDED_BY_LIMITS.has(code)) return
+    const { code = '', committed } = JSON.parse(body) as { readonly code?: string; readonly committed?: boolean | null }
+    // A thread that goes on has counted it already.
+    if (!ENDED_BY_LIMITS.has(code) || committed === undefined) return
     await store.transaction(async tx => {
       const { rows } = await tx.query(
         `SELECT id, attempts FROM actor_mailbox WHERE program = ? AND actor = ? AND instance = ?

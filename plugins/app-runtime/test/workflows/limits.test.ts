@@ -42,6 +42,8 @@ fn begin_slow() to Result[str] { slow() with { id: "slow", detach: true } }
 fn send() to Unit {
     poison.send("loops")
     poison.send("well")
+    poison.send("hangs")
+    poison.send("well")
 }
 @server
 fn well() to int { poison.well() }
@@ -80,8 +82,11 @@ t.test('runs and messages that do not end are given up, and hold up nobody', asy
   for (let waits = 400; waits > 0 && left() !== 0; waits--) await sleep(50)
   t.equal(left(), 0)
   const given = connection.rows('SELECT event, attempts FROM actor_mailbox WHERE given_up_at_ms IS NOT NULL')
-  t.same(given, [['loops', 5]])
-  t.match(await app.post('/api/well', {}), { status: 200, body: 2 }, 'what stood behind it was handled')
+  t.same(given, [
+    ['loops', 5],
+    ['hangs', 5]
+  ])
+  t.match(await app.post('/api/well', {}), { status: 200, body: 3 }, 'what stood behind them was handled')
 })
 
 t.test(
