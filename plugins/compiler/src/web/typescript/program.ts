@@ -26,15 +26,18 @@ export type FunctionKind =
   | 'view'
   | 'server'
 
+interface ReadTypes {
+  readonly expressions: ReadonlyMap<Expression, ValueType>
+  readonly declarations: ModuleTypes
+}
+
 /** What the translation of a module's parts has in common. */
 export class TranslatedProgram {
   readonly module: Module
   readonly names: ModuleNames
   readonly tables: DbTables
-  readonly reader: TypeReader
   readonly problems: Problem[] = []
-  readonly #types = new Map<Expression, ValueType>()
-  readonly #moduleTypes: ModuleTypes
+  #read: ReadTypes | null = null
   readonly #components: ReadonlyMap<string, Declaration>
   readonly #isAsync = new Map<FunctionDeclaration, boolean>()
 
@@ -42,23 +45,35 @@ export class TranslatedProgram {
     this.module = module
     this.names = moduleNames(module)
     this.tables = tablesOf(module)
-    this.#moduleTypes = new ModuleTypes(module, this.names, this.tables, (expression, type) =>
-      this.#types.set(expression, type)
-    )
-    this.reader = this.#moduleTypes.reader
     this.#components = new Map(
       module.items.flatMap(item => (isComponent(item) ? [[item.name.text, item] as const] : []))
     )
   }
 
+  /** Types are read when somebody asks: many modules show nothing. */
+  get #types(): ReadTypes {
+    if (this.#read === null) {
+      const expressions = new Map<Expression, ValueType>()
+      const declarations = new ModuleTypes(this.module, this.names, this.tables, (expression, type) =>
+        expressions.set(expression, type)
+      )
+      this.#read = { expressions, declarations }
+    }
+    return this.#read
+  }
+
+  get reader(): TypeReader {
+    return this.#types.declarations.reader
+  }
+
   /** As the checks know it; what the database answers is its value. */
   typeOf(expression: Expression): ValueType {
-    const found = this.#types.get(expression) ?? ANY
+    const found = this.#types.expressions.get(expression) ?? ANY
     return found.kind === 'answer' ? found.value : found
   }
 
   resultOf(declaration: Declaration): ValueType {
-    const found = this.#moduleTypes.resultOf(declaration)
+    const found = this.#types.declarations.resultOf(declaration)
     return found.kind === 'answer' ? found.value : found
   }
 
