@@ -6,13 +6,14 @@ import type { PluginContext } from '@svc/plugin-sdk'
 export const VITE_PORT = 3001
 
 /** Runs the Vite of a built project, as long as programs are served; it outlives a reload of the plugin. */
-export async function runVite({ keep, log }: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
+export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {
+  const { log } = ctx
   const script = join(folder, 'node_modules', 'vite', 'bin', 'vite.js')
   if (!existsSync(script)) {
     log.warn(`${folder} has no Vite to run`, { hint: 'svc build, then npm install in that folder' })
     return
   }
-  await keep(
+  await ctx.keep(
     `vite ${folder}`,
     () => {
       const args = [script, '--host', '127.0.0.1', '--port', String(VITE_PORT), '--strictPort']

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -124,4 +124,31 @@ t.test('pages come from the server of pages where there is one, and files in its
     pages.closeAllConnections()
   })
   t.same(await app.get('/some/page'), { status: 200, body: 'a file' })
+})
+
+t.test('Vite runs for a built project as long as the program is served', async t => {
+  const folder = makeProject(t, {
+    'app.vox': APP,
+    'dist/node_modules/vite/bin/vite.js': `
+const { writeFileSync } = require('node:fs')
+writeFileSync('arguments.json', JSON.stringify(process.argv.slice(2)))
+writeFileSync('process.json', String(process.pid))
+setInterval(() => {}, 1000)
+`
+  })
+  const app = await serveApp(t, '', { 'app-runtime.orchestrate_vite': true }, folder)
+  const read = async (name: string): Promise<unknown> => {
+    for (;;) {
+      try {
+        return JSON.parse(readFileSync(join(folder, 'dist', name), 'utf8'))
+      } catch {
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    }
+  }
+  t.same(await read('arguments.json'), ['--host', '127.0.0.1', '--port', '3001', '--strictPort'])
+  const pid = Number(await read('process.json'))
+  t.ok(process.kill(pid, 0), 'it runs')
+  t.equal(await app.stop(), 0)
+  t.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
 })
