@@ -4,19 +4,22 @@ import { type FSWatcher, watch } from 'chokidar'
 
 /** Milliseconds after which a file is read that was just written: some write it in several steps. */
 const SETTLE_MS = 4
-/** An empty file is most often one that is being written. */
-const EMPTY_MS = 60
+/**
+ * When it is read once more: the watcher tells nothing of what happens within 50 ms of what it told. An empty file, which is
+ * most often one that is being written, is believed only then.
+ */
+const ONCE_MORE_MS = 75
 
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
 }
 
-type Listener = (text: string) => void
+type Listener = (text: string) => Promise<void>
 
 /**
- * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile; who began last to
- * listen is told.
+ * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. Who began last to
+ * listen is told, of one text at a time: of those that are saved meanwhile, of the last alone.
  */
 export class ProgramWatch {
   readonly path: string
@@ -26,12 +29,16 @@ export class ProgramWatch {
   readonly #listeners: Listener[] = []
   #timer: NodeJS.Timeout | null = null
   #text: string | null = null
+  #isForgotten = false
+  #isTelling = false
+  /** Saved while another text is dealt with. */
+  #next: string | null = null
 
   constructor(path: string) {
     this.path = path
     this.#watcher = watch(path, { ignoreInitial: true, atomic: 20 })
-    this.#watcher.on('change', () => this.#soon(SETTLE_MS))
-    this.#watcher.on('add', () => this.#soon(SETTLE_MS))
+    this.#watcher.on('change', () => this.#soon())
+    this.#watcher.on('add', () => this.#soon())
     this.#watcher.on('error', () => undefined)
   }
 
@@ -44,20 +51,31 @@ export class ProgramWatch {
     }
   }
 
+  /** Has what was saved told again when it is saved once more as it is: it may be right by then. */
+  forget(): void {
+    this.#isForgotten = true
+  }
+
   async close(): Promise<void> {
+    this.#listeners.length = 0
     if (this.#timer !== null) clearTimeout(this.#timer)
     await this.#watcher.close()
   }
 
-  #soon(milliseconds: number): void {
+  #soon(): void {
+    if (this.#isForgotten) this.#text = null
+    this.#isForgotten = false
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#timer = null
-      void this.#read(milliseconds)
-    }, milliseconds)
+      this.#timer = setTimeout(() => {
+        this.#timer = null
+        void this.#read(true)
+      }, ONCE_MORE_MS)
+      void this.#read(false)
+    }, SETTLE_MS)
   }
 
-  async #read(waited: number): Promise<void> {
+  async #read(isSettled: boolean): Promise<void> {
     let text: string
     try {
       text = await readFile(this.path, 'utf8')
@@ -65,10 +83,27 @@ export class ProgramWatch {
       // It was taken away, perhaps to be put back; what is served goes on.
       return
     }
-    if (text.trim() === '' && waited < EMPTY_MS) this.#soon(EMPTY_MS)
-    else if (text !== this.#text) {
-      this.#text = text
-      this.#listeners.at(-1)?.(text)
+    if (text.trim() !== '' || isSettled) await this.#tell(text)
+  }
+
+  async #tell(text: string): Promise<void> {
+    this.#next = text
+    if (this.#isTelling) return
+    this.#isTelling = true
+    try {
+      for (let next = this.#taken(); next !== null; next = this.#taken()) {
+        if (next === this.#text) continue
+        this.#text = next
+        await this.#listeners.at(-1)?.(next)
+      }
+    } finally {
+      this.#isTelling = false
     }
+  }
+
+  #taken(): string | null {
+    const next = this.#next
+    this.#next = null
+    return next
   }
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseStore, KernelAdmin, LanguageCompiler, PrimaryDatabase, Program } from '@svc/contracts'
-import type { PluginContext } from '@svc/plugin-sdk'
+import { isSvcError, type PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
 import { openPlace } from '../database/job-database.ts'
@@ -72,6 +72,9 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   })
   supply.prepare()
   ctx.effect(`threads of ${file}`, () => pool.close())
+  ctx.health(`threads of ${file}`, () => {
+    return pool.size > 0 ? { status: 'ok' } : { status: 'failed', detail: `${file} has no thread; the log says why` }
+  })
   if (!(await isAsWanted)) {
     // Last, since the program from before goes on with the new tables.
     const { notes } = await migrateSchema(store, program, { projectRoot: ctx.projectRoot })
@@ -151,12 +154,15 @@ function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatc
     }
     log.info(`${path} was reloaded in ${Math.round(performance.now() - started)} ms`)
   }
-  const listener = (saved: string): void => {
+  const listener = (saved: string): Promise<void> =>
     reload(saved).catch((error: unknown) => {
+      // Who ends has nothing to say about what came last.
+      if (isSvcError(error, 'KRN_CLOSED')) return
+      watch.forget()
       const reason = error instanceof Error ? error.message : String(error)
-      log.error(`${path} was not reloaded; what was served before goes on: ${reason}`)
+      const hint = isSvcError(error) && error.hint !== undefined ? `\n${error.hint}` : ''
+      log.error(`${path} was not reloaded; what was served before goes on: ${reason}${hint}`)
     })
-  }
   ctx.effect(`watching ${path}`, watch.listen(text, listener))
 }
 

@@ -2,6 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { runSvc } from '../../../../test/e2e/run-svc.ts'
 import { makeProject } from '../../../../test/e2e/served-project.ts'
 import { ask, serveApp } from './served-app.ts'
 
@@ -94,7 +95,37 @@ t.test('a change that would lose rows is refused, and the old program goes on', 
   await app.post('/api/mutation/enter', {})
   const other = source(2).replace('{ revision: int }', '{ other: str }').replace('{ revision: 2 }', '{ other: "a" }')
   writeFileSync(join(folder, 'app.vox'), other)
-  t.match(await app.line(/was not reloaded/), /svc db migrate|would lose|cannot have/)
+  t.match(await app.line(/was not reloaded/), /cannot have.*see what each line proposes/)
   t.same(await app.get('/api/query/revision'), { status: 200, body: 1 })
   t.match(await app.post('/api/mutation/enter', {}), { status: 200 })
+})
+
+t.test('programs that are saved in quick succession are not served one after the other, but the last', async t => {
+  const app = await serveApp(t, source(0))
+  const file = join(app.folder, 'app.vox')
+  for (let revision = 1; revision <= 60; revision++) {
+    writeFileSync(file, source(revision))
+    await sleep(12)
+  }
+  await until(async () => (await app.get('/api/query/revision')).body, 60)
+  const reloads = app.lines.filter(line => line.includes('was reloaded in'))
+  t.ok(reloads.length < 60, `${reloads.length} reloads`)
+  writeFileSync(file, source(61))
+  t.equal(await app.stop('SIGINT'), 0)
+  t.notMatch(app.lines.join('\n'), /"level":(40|50)/)
+})
+
+t.test('a program that was refused serves when it is saved again as it is, once its tables were changed', async t => {
+  const app = await serveApp(t, source(1))
+  await app.post('/api/mutation/enter', {})
+  const file = join(app.folder, 'app.vox')
+  const other = source(2).replace('{ revision: int }', '{ other: int }').replace('{ revision: 2 }', '{ other: 2 }')
+  writeFileSync(file, other)
+  await app.line(/was not reloaded/)
+  t.match(await runSvc(app.folder, ['db', 'migrate', 'app.vox', '--force', '--rename', 'Entry.revision=other']), {
+    code: 0
+  })
+  writeFileSync(file, other)
+  await until(async () => (await app.get('/api/query/revision')).body, 2)
+  t.same(await app.get('/api/query/entries'), { status: 200, body: 1 })
 })
