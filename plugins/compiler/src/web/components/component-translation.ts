@@ -170,9 +170,8 @@ class ComponentTranslator {
     const text = codeText(join(hardline, body.statements))
     const { name } = this.#declaration
     if (member.kind === 'Lifecycle') {
-      const isMount = member.moment === 'mount'
-      const done = isMount ? statements : [['return ', arrow('()', statements).doc]]
-      this.#hook(done, [])
+      if (member.moment === 'mount') this.#hook(statements, [])
+      else this.#cleanup(statements, this.#reads(member.body).length > 0)
       this.#note({ kind: 'effect', dependencies: [`${name.text}::${member.moment}`], text }, member)
       return
     }
@@ -182,6 +181,19 @@ class ComponentTranslator {
       (given ?? this.#reads(member.body)).map(each => this.#scope.lookup(each)?.name ?? each)
     )
     this.#note({ kind: 'effect', dependencies: (given ?? []).map(each => `${name.text}::${each}`), text }, member)
+  }
+
+  /** What is done at the end reads the newest values, and not those of the first time that the component was drawn. */
+  #cleanup(statements: readonly Doc[], reads: boolean): void {
+    if (!reads) {
+      this.#hook([['return ', arrow('()', statements).doc]], [])
+      return
+    }
+    const name = this.#scope.fresh('cleanup')
+    this.#statements.push(`const ${name} = ${this.#file.react('useRef')}(() => {})`)
+    const assigned: Doc = [`${name}.current = `, arrow('()', statements).doc]
+    this.#statements.push([`${this.#file.react('useEffect')}(() => `, block([assigned]), ')'])
+    this.#hook([`return () => ${name}.current()`], [])
   }
 
   #hook(statements: readonly Doc[], dependencies: readonly string[]): void {

@@ -89,6 +89,14 @@ t.test('effects run for what they read, or for what they name', t => {
   t.end()
 })
 
+t.test('what is done at the end reads the newest values', t => {
+  const body = component('state a = 1\non cleanup: print(a)')
+  t.match(body, 'const cleanup = useRef(() => {})')
+  t.match(body, 'useEffect(() => {\n  cleanup.current = () => {\n    console.log(a)\n  }\n})')
+  t.match(body, 'useEffect(() => {\n  return () => cleanup.current()\n}, [])')
+  t.end()
+})
+
 t.test('members stand behind what they use', t => {
   const body = component('derived b = a + 1\nderived a = given * 2\nview: <p>{b}</p>')
   t.ok(body.indexOf('const a =') < body.indexOf('const b ='), body)
