@@ -217,12 +217,6 @@ t.test('functions, constructors, constants and conditions work together', async 
   for (const [expression, value] of Object.entries(CALLS)) t.equal(shown(expression, DECLARATIONS), value, expression)
 })
 
-t.test('a jump does not leave the function that it stands in', async t => {
-  const { code, error } = run('fn main() {\nfor i in [1] {\nlet f = fn() { break }\nf()\n}\n}\n')
-  t.equal(code, 'RUN_UNSUPPORTED')
-  t.match(error?.message, 'break leaves fn')
-})
-
 t.test('loose statements are run as a script', async t => {
   t.same(run('let a = 2\nprint(a * 21)\n', { script: true }).lines, ['42'])
 })

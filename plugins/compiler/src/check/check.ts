@@ -6,6 +6,7 @@ import { checkDeprecations } from './deprecations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
+import { checkJumps } from './jumps.ts'
 import { checkResources } from './mcp-resources.ts'
 import { checkNames } from './names/check-names.ts'
 import { checkNodes } from './node-rule.ts'
@@ -37,6 +38,7 @@ export function check(module: Module, { suppressHookLints, strict = false }: Che
     ...checkDeclaredTwice(module),
     ...checkDeprecations(module),
     ...checkHoles(module),
+    ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
     ...checkNames(module, strict),

@@ -71,6 +71,7 @@ export const diagnosticCodes = {
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
   'typecheck.immutable_assign': error('typecheck', 'Something is assigned to that does not change.'),
   'typecheck.import.alias_conflict': error('typecheck', 'Two imports give one name.'),
+  'typecheck.jump_outside_loop': error('typecheck', '`break` or `continue` stands where no loop is around it.'),
   'typecheck.let_mismatch': error('typecheck', 'A value has another type than its variable.'),
   'typecheck.match.divergent_wildcard': warning(
     'typecheck',

@@ -64,6 +64,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.hir.empty_path': ['http get "" to str { "a" }', '""'],
   'typecheck.immutable_assign': ['fn f() { let a = 1\n a = 2 }', 'a'],
   'typecheck.import.alias_conflict': ['import a.x\nimport b.x', 'x'],
+  'typecheck.jump_outside_loop': ['fn f() { for x in [1] { let g = fn() { break } } }', 'break'],
   'typecheck.let_mismatch': ['fn f() { let a: int = "b" }', '"b"'],
   'typecheck.match.divergent_wildcard': ['fn f(a: bool) { match a { true => 1, false => 2, _ => 3 } }', '_'],
   'typecheck.mcp.duplicate_resource_uri': [

@@ -1,0 +1,23 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Module } from '../syntax/ast.ts'
+import { type AnyNode, childrenOf } from '../syntax/walk.ts'
+
+const LOOPS: ReadonlySet<string> = new Set(['While', 'Loop', 'For'])
+
+/** `break` and `continue` belong to the loop around them, and no function reaches out of itself to one. */
+export function checkJumps({ items }: Module): Diagnostic[] {
+  const found: Diagnostic[] = []
+  for (const item of items) lookInto(item, false, found)
+  return found
+}
+
+function lookInto(node: AnyNode, isInLoop: boolean, found: Diagnostic[]): void {
+  const { kind } = node
+  if ((kind === 'Break' || kind === 'Continue') && !isInLoop) {
+    const word = kind.toLowerCase()
+    const suggestions = ['`return` leaves a function']
+    found.push(diagnostic('typecheck.jump_outside_loop', `\`${word}\` stands outside of a loop`, node, { suggestions }))
+  }
+  const isInside = kind === 'Lambda' ? false : isInLoop || LOOPS.has(kind)
+  for (const child of childrenOf(node)) lookInto(child, isInside, found)
+}
