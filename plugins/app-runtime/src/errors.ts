@@ -23,6 +23,7 @@ export const runErrors = errorTable({
   RUN_LIVE_UNKNOWN: { message: 'A program announces nothing under the name that was asked for.', status: 404 },
   RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
   RUN_NOT_FOUND: { message: 'A served program has nothing at an address.', status: 404 },
+  RUN_METHOD: { message: 'A program does not take requests of that method at that address.', status: 405 },
   RUN_NO_MAIN: { message: 'A program has no function main.', status: 422 },
   RUN_NO_MATCH: { message: 'No arm of a match takes the value.', status: 422 },
   RUN_OVERFLOW: { message: 'The result of a calculation has no room in 64 bits.', status: 422 },

@@ -11,6 +11,10 @@ export interface DocumentOptions {
   /** Server of pages that is asked before files are; null where there is none. */
   readonly pages: string | null
   readonly log: Logger
+  /** What else than GET a path takes. */
+  methodsOf(path: string): readonly string[]
+  /** What to do where no page is found. */
+  readonly hint: string | undefined
 }
 
 /** What a browser asks for beyond the functions: a page, or a file of it. */
@@ -29,18 +33,25 @@ async function answer(exchange: HttpExchange, options: DocumentOptions): Promise
   const { request } = exchange
   const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
   // A function that is not there has no page in its place.
-  if (path === '/api' || path.startsWith('/api/')) return missing(exchange, path)
+  if (path === '/api' || path.startsWith('/api/')) return missing(exchange, path, options)
   const isPage = extname(path) === '' || (request.headers.accept ?? '').includes('text/html')
   if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return
   if (await sentFile(exchange, path, options.folder)) return
   // Addresses of pages are the business of the page itself.
   if (isPage && (await sentFile(exchange, '/index.html', options.folder))) return
-  missing(exchange, path)
+  missing(exchange, path, options)
 }
 
-function missing(exchange: HttpExchange, path: string): void {
-  const body = JSON.stringify({ error: `there is nothing at ${path}`, code: 'RUN_NOT_FOUND' })
-  exchange.send(404, JSON_TYPE, body)
+function missing(exchange: HttpExchange, path: string, { methodsOf, hint }: DocumentOptions): void {
+  const methods = methodsOf(path)
+  if (methods.length === 0) {
+    const body = { error: `there is nothing at ${path}`, code: 'RUN_NOT_FOUND', hint }
+    exchange.send(404, JSON_TYPE, JSON.stringify(body))
+    return
+  }
+  const allow = methods.join(', ')
+  const body = { error: `${path} does not take ${exchange.request.method}; it takes ${allow}`, code: 'RUN_METHOD' }
+  exchange.send(405, JSON_TYPE, JSON.stringify(body), { allow })
 }
 
 /** Whether there was such a file. Paths that lead out of the folder, and names that begin with a point, are none. */

@@ -33,7 +33,7 @@ export function contributeProgram({ ctx, program, endpoints, pool, live }: Surfa
   })
   const plain = programRoutes(endpoints, pool)
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(program), documents(ctx, program)]
+  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(program), documents(ctx, program, endpoints)]
   // What the program declares itself has precedence over what is made for it.
   const taken = new Set(own.map(keyOf))
   const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
@@ -74,7 +74,26 @@ function once<A>(make: () => A): () => A {
   }
 }
 
-function documents({ config, log }: SurfaceParts['ctx'], { path }: Program): HttpHandlerRoute {
+function documents(
+  { config, log }: SurfaceParts['ctx'],
+  { path, components }: Program,
+  endpoints: readonly Endpoint[]
+): HttpHandlerRoute {
   const { ssr_dev_url: pages = null, public_directory } = config
-  return documentRoute({ folder: resolve(dirname(path), public_directory), pages, log })
+  const folder = resolve(dirname(path), public_directory)
+  const others = endpoints.flatMap(({ route }) => (route === null || route.method === 'GET' ? [] : [route]))
+  const patterns = others.map(route => ({ ...route, pattern: patternOf(route.path) }))
+  const methodsOf = (asked: string): string[] => [
+    ...new Set(patterns.filter(({ pattern }) => pattern.test(asked)).map(({ method }) => method))
+  ]
+  // Whoever has written pages and sees none has not built them, most likely.
+  const hint =
+    components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes what makes its pages`
+  return documentRoute({ folder, pages, log, methodsOf, hint })
+}
+
+/** Of the paths that `/tasks/:id` means. */
+function patternOf(path: string): RegExp {
+  const parts = path.split('/').map(part => (part.startsWith(':') ? '[^/]+' : part.replace(/[^\w-]/g, '\\$&')))
+  return new RegExp(`^${parts.join('/')}$`)
 }

@@ -23,7 +23,9 @@ export const FLOAT: Codec = {
   name: 'float',
   isOptional: false,
   decode(json) {
-    if (typeof json === 'number' || typeof json === 'bigint') return new Float(Number(json))
+    const isNumber = typeof json === 'number' || typeof json === 'bigint'
+    // A number of too many digits reads as an infinite one, which nothing could answer with.
+    if (isNumber && Number.isFinite(Number(json))) return new Float(Number(json))
     return mismatch('float', shownJson(json))
   },
   encode(value) {

@@ -62,7 +62,7 @@ export class TypeSchemas {
         return this.#record(name, declared.fields)
       case 'row': {
         const { properties, ...schema } = this.#record(name, declared.fields)
-        const id = { type: 'integer', description: 'Number of the row.' }
+        const id = { ...INT, description: 'Number of the row.' }
         return { ...schema, properties: { _id: id, ...(properties as object) } }
       }
       case 'choice':
@@ -88,13 +88,13 @@ export class TypeSchemas {
     switch (name) {
       case 'int':
       case 'Id':
-        return { type: 'integer' }
+        return INT
       case 'float':
         return { type: 'number' }
       case 'str':
         return { type: 'string' }
       case 'char':
-        return { type: 'string', minLength: 1, maxLength: 2 }
+        return { type: 'string', minLength: 1, maxLength: 1 }
       case 'bool':
         return { type: 'boolean' }
       case 'dec':
@@ -128,6 +128,9 @@ export class TypeSchemas {
     }
   }
 }
+
+/** Its bounds are the outermost of 64 bits that numbers of JavaScript are exact about. */
+const INT: JsonSchema = { type: 'integer', format: 'int64', minimum: 1024 - 2 ** 63, maximum: 2 ** 63 - 1024 }
 
 const DECIMAL: JsonSchema = { type: 'string', pattern: '^[+-]?\\d+(\\.\\d+)?$', description: 'A decimal number.' }
 

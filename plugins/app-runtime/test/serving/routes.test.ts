@@ -57,6 +57,8 @@ fn nothing() to Unit { print("said") }
 
 http get "/hello/:name" to str { "hello " + name }
 http get "/items/:id"(id: int, limit: int = 10, q: Option[str]) to List[str] { [str(id), str(limit), q.unwrap_or("-")] }
+@query
+fn half(n: float) to float { n / 2.0 }
 http post "/points"(point: Point) to Point { point }
 http post "/pairs"(a: int, b: str) to str { str(a) + b }
 http put "/raw/:id"(id: int) to str { request.text() + str(id) + request.json().name + request.header("x-one").unwrap_or("") }
@@ -185,4 +187,26 @@ t.test('bodies of any kind are answered, never with success and never by a crash
     t.equal(status, 400, body.slice(0, 40))
   }
   t.same(await app.post('/api/divide', { a: 4, b: 2 }), { status: 200, body: 2 }, 'it still answers')
+})
+
+t.test('an address that takes another method says so, and one that takes none is not found', async t => {
+  for (const [path, allow] of [
+    ['/api/mutation/add_note', 'POST'],
+    ['/raw/1', 'PUT'],
+    ['/items/1', 'DELETE']
+  ]) {
+    const response = await fetch(app.app + path)
+    t.equal(response.status, 405, path)
+    t.equal(response.headers.get('allow'), allow)
+    t.match(await response.json(), { code: 'RUN_METHOD' })
+  }
+  t.match(await app.get('/raw'), { status: 404, body: { code: 'RUN_NOT_FOUND' } })
+  t.match(await app.get('/api/mutation/'), { status: 404 })
+})
+
+t.test('a float with more digits than a float has room for is refused', async t => {
+  t.match(await app.get('/api/query/half?n=1e400'), {
+    status: 400,
+    body: { details: { path: 'n', expected: 'float' } }
+  })
 })
