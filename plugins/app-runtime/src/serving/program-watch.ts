@@ -25,6 +25,8 @@ export class ProgramWatch {
   readonly path: string
   /** Compiled already, for whoever serves it next. */
   saved: SavedProgram | null = null
+  /** Whether a program of this file has been served since it is watched. */
+  isServed = false
   readonly #watcher: FSWatcher
   readonly #listeners: Listener[] = []
   #timer: NodeJS.Timeout | null = null

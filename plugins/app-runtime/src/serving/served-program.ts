@@ -1,6 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { dirname, resolve } from 'node:path'
-import type { DatabaseStore, KernelAdmin, LanguageCompiler, PrimaryDatabase, Program } from '@svc/contracts'
+import type {
+  DatabaseStore,
+  KernelAdmin,
+  LanguageCompiler,
+  PrimaryDatabase,
+  Program,
+  ProgramText
+} from '@svc/contracts'
 import { isSvcError, type PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
@@ -39,11 +46,12 @@ export interface ServingParts {
  * `RUN_PROGRAM_INVALID` when it has errors.
  */
 export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
-  const { ctx, compiler } = parts
+  const { ctx } = parts
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
   const watch = await watchProgram(parts, path)
-  const program = watch?.saved?.program ?? (await compiledFrom(path, compiler))
+  const program = watch?.saved?.program ?? (await firstProgram(parts, path, watch))
+  if (program === null) return
   if (watch !== null) watch.saved = null
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module)
@@ -84,6 +92,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
   if (watch !== null) reloadOnSave(parts, watch, program)
   contributeProgram({ ctx, program, endpoints, pool, live })
+  if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))
   if (config.open) {
@@ -135,8 +144,26 @@ async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise
   )
 }
 
+/**
+ * The program of a file. null for one with errors that is watched: it is served when they are corrected, unless one is
+ * served already, whose place it would take.
+ */
+async function firstProgram(parts: ServingParts, path: string, watch: ProgramWatch | null): Promise<Program | null> {
+  const { ctx, compiler } = parts
+  try {
+    return await compiledFrom(path, compiler)
+  } catch (error) {
+    if (watch === null || watch.isServed || !isSvcError(error, 'RUN_PROGRAM_INVALID')) throw error
+    ctx.log.error(`${error.message}\nit is served when they are corrected`)
+    ctx.health(`program ${path}`, () => ({ status: 'failed', detail: `${path} has errors` }))
+    reloadOnSave(parts, watch, { path, text: '' })
+    return null
+  }
+}
+
 /** Has a program that was saved without errors take the place of this one. */
-function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatch, { path, text }: Program): void {
+function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatch, of: ProgramText): void {
+  const { path, text } = of
   const { log } = ctx
   const reload = async (saved: string): Promise<void> => {
     const started = performance.now()

@@ -95,6 +95,21 @@ t.test('svc run and svc dev show what is wrong with a program', async t => {
   }
 })
 
+t.test('a program that has errors when the service starts is served when they are corrected', async t => {
+  const folder = makeProject(t, { 'app.vox': '@query\nfn f() to int { "a" }\n' })
+  const set = ['app-runtime.program="app.vox"', 'app-runtime.port=0', 'http.port=0'].flatMap(each => [
+    '--set',
+    `plugins.${each}`
+  ])
+  const served = svc(t, folder, 'serve', '--json', '--only', 'app-runtime,http', ...set)
+  t.match(await served.line(/has errors/), /it is served when they are corrected/)
+  await served.line(/"msg":"generation 1"/)
+  writeFileSync(join(folder, 'app.vox'), '@query\nfn f() to int { 1 }\n')
+  const url = address(await served.line(/app listens on/))
+  await served.line(/was reloaded in/)
+  t.same(await ask(`${url}/api/query/f`), { status: 200, body: 1 })
+})
+
 t.test('svc dev says when it serves a program anew', async t => {
   const folder = makeProject(t, { 'app.vox': APP })
   const dev = svc(t, folder, 'dev', 'app.vox', '--port', '0')
