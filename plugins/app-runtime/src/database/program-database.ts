@@ -44,6 +44,10 @@ export class ProgramDatabase {
     return this.#told('the database', () => this.#connection.within(kind, run, keeps))
   }
 
+  get isInTransaction(): boolean {
+    return this.#connection.inTransaction
+  }
+
   get hasParts(): boolean {
     return this.#connection.hasParts
   }

@@ -145,10 +145,11 @@ export class Interpreter {
     const lines = calls.map(call => `  in ${call.name}, called at ${this.#places.text(call.at)}`)
     if (omittedCalls > 0) lines.push(`  and ${omittedCalls} more`)
     const where = place < 0 ? this.#places.path : this.#places.text(place)
+    const hint = HINTS[code]
     return runErrors.create(code, `${where}: ${message}`, {
       at: place < 0 ? { file: this.#places.path } : this.#places.place(place),
       data: { message, calls: lines.map(line => line.trim()) },
-      hint: HINTS[code] ?? 'the place is the one in the program'
+      ...(hint === undefined ? {} : { hint })
     })
   }
 }

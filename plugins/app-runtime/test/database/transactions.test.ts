@@ -11,6 +11,13 @@ fn add_and_fail() { db.Item.insert({ name: "x" })
     panic("no") }
 fn add_and_refuse() to Result[int] { db.Item.insert({ name: "x" })
     Error("no") }
+@mutation
+fn mutate(name: str) to Result[int] { db.Item.insert({ name: name })
+    if name is "" { return Error("no name") }
+    if name is "x" { panic("no") }
+    Ok(db.Item.count()) }
+fn both() to Result[int] { mutate("a")?
+    mutate("") }
 fn count() to int { db.Item.count() }
 fn sync_count() to int { db.Item.all().sync().count() }
 fn nothing() to int { 1 }
@@ -122,4 +129,18 @@ t.test('somebody who holds the lock for too long is told as that', async t => {
   holder.rollback()
   t.equal(interpreter.call('add', ['x'], LIMITS), 1)
   t.throws(() => call('count'), { code: 'RUN_DATABASE_BUSY' }, 'a connection that is closed')
+})
+
+t.test('a mutation that another function calls is a transaction, too', t => {
+  const { call, database, seen } = items()
+  t.match(call('both'), { tag: 'Error' })
+  t.equal(seen(), 1, 'what was refused is gone, what was done before it is there')
+  t.throws(() => call('mutate', 'x'), { code: 'RUN_PANIC' })
+  t.equal(seen(), 1)
+  database.transaction('write', () => {
+    call('mutate', 'b')
+    t.equal(seen(), 1, 'within another one it is a part of that')
+  })
+  t.equal(seen(), 2)
+  t.end()
 })

@@ -220,3 +220,17 @@ t.test('functions, constructors, constants and conditions work together', async 
 t.test('loose statements are run as a script', async t => {
   t.same(run('let a = 2\nprint(a * 21)\n', { script: true }).lines, ['42'])
 })
+
+t.test('a record that is written out has None for what may be missing', t => {
+  const { lines, error } = run(`
+type Options { name: str
+    size: int = 3
+    note: Option[str] }
+fn main() {
+    let options = Options { name: "a" }
+    print(options.note.is_none(), options.size, Options { name: "b", note: Some("n") }.note)
+}`)
+  t.equal(error, null)
+  t.same(lines, ['true 3 Some(n)'])
+  t.end()
+})

@@ -100,7 +100,10 @@ export function compileStruct(
   if (fieldNames === null) {
     const given = new Set(fields.map(([key]) => key))
     const missing = body.names.defaultsOf(name).filter(([key]) => !given.has(key))
-    return compileRecord(body, [...fields, ...missing], span.start)
+    for (const [key] of missing) given.add(key)
+    const empty = body.names.optionsOf(name).filter(key => !given.has(key))
+    const nothing = empty.map((key): Entry => [key, { Ident: ['None', span] }])
+    return compileRecord(body, [...fields, ...missing, ...nothing], span.start)
   }
   const unknown = fields.find(([key]) => !fieldNames.includes(key))
   const missing = fieldNames.find(key => !fields.some(([given]) => given === key))

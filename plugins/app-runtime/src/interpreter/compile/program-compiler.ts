@@ -1,4 +1,13 @@
-import type { HirBlock, HirExpression, HirFunction, HirParam, HirRoute, Program } from '@svc/contracts'
+import type {
+  HirBlock,
+  HirExpression,
+  HirFunction,
+  HirNamedField,
+  HirParam,
+  HirRoute,
+  HirType,
+  Program
+} from '@svc/contracts'
 import { ProgramTables } from '../../database/program-tables.ts'
 import { fail } from '../failure.ts'
 import type { Eval, Frame, Machine } from '../machine.ts'
@@ -12,6 +21,7 @@ import { sequence } from './control.ts'
 import { makeActivity, makeWorkflow } from './durable.ts'
 import { FORMS } from './expressions.ts'
 import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
+import { asTransaction } from './mutations.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
 import type { ProgramNames } from './program-names.ts'
@@ -87,6 +97,15 @@ export class ProgramCompiler implements ProgramNames {
 
   defaultsOf(type: string): readonly (readonly [string, HirExpression])[] {
     return this.#program.defaults.filter(each => each.type === type).map(({ field, value }) => [field, value])
+  }
+
+  optionsOf(type: string): readonly string[] {
+    const { types, tables } = this.#program.module
+    const fields: readonly HirNamedField[] =
+      tables.find(({ name }) => name === type)?.fields.map(({ name, type_ann }) => [name, type_ann]) ??
+      types.find(({ name }) => name === type)?.fields ??
+      []
+    return fields.filter(([, declared]) => isOption(declared)).map(([name]) => name)
   }
 
   native(path: string): Native | undefined {
@@ -230,6 +249,8 @@ export class ProgramCompiler implements ProgramNames {
     once()
     // Which variables closures share is known at the end, and then told from the beginning.
     if (cells.size > 0) once()
+    const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
+    if (mutation !== undefined) unit.run = asTransaction(this.#machine, mutation.return_type, unit.run)
   }
 }
 
@@ -238,6 +259,10 @@ type DeclaredFunction = Pick<HirFunction, 'name' | 'params' | 'body' | 'span'>
 function declared({ name, params, body, span }: DeclaredFunction): Declared {
   const names = params.map(param => param.name)
   return { unit: { name, params: names, at: span.start, defaults: [], size: 0, run: () => null }, params, body }
+}
+
+function isOption(type: HirType): boolean {
+  return typeof type === 'object' && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
 function routeFunction(route: HirRoute): DeclaredFunction {

@@ -16,6 +16,8 @@ export interface ProgramNames {
   constructorNames(name: string): readonly string[] | null
   /** Of the members of a struct. */
   defaultsOf(type: string): readonly (readonly [field: string, value: HirExpression])[]
+  /** Fields of a type that may hold nothing. */
+  optionsOf(type: string): readonly string[]
   /** A function of the language or of the host, by name or path. */
   native(path: string): Native | undefined
   /** What is declared and cannot be run here: `the actor Counter`. */
