@@ -4,6 +4,7 @@ import { fail } from '../interpreter/failure.ts'
 import { toJson } from '../interpreter/to-json.ts'
 import { typeName } from '../interpreter/type-name.ts'
 import { Float, isInt, isList, NONE, type RecordValue, Tagged, type Value } from '../interpreter/value.ts'
+import { printJson } from '../wire/json-text.ts'
 import type { ProgramDatabase } from './program-database.ts'
 
 /**
@@ -31,7 +32,7 @@ function rawParameter(value: Value): SqlParameter {
   if (value instanceof Float) return value.value
   if (value instanceof Decimal) return value.toString()
   if (value instanceof Tagged && value.tag === 'Some') return rawParameter(value.fields[0] ?? null)
-  return JSON.stringify(toJson(value))
+  return printJson(toJson(value))
 }
 
 function rawValue(value: SqlValue): Value {

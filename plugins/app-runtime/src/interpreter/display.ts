@@ -1,3 +1,4 @@
+import { printJson } from '../wire/json-text.ts'
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
@@ -11,7 +12,7 @@ export function display(value: Value): string {
   if (value instanceof Float) return displayFloat(value.value)
   if (value instanceof Decimal) return value.toString()
   if (value instanceof Tuple) return `(${value.items.map(display).join(', ')})`
-  if (value instanceof Json) return JSON.stringify(value.data)
+  if (value instanceof Json) return printJson(value.data)
   if (value instanceof Callable) return `fn ${value.name}`
   if (value instanceof Tagged) {
     return value.fields.length === 0 ? value.tag : `${value.tag}(${value.fields.map(display).join(', ')})`

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Decimal } from './decimal.ts'
 import { Float, isInt, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
@@ -17,7 +18,7 @@ export function isEqual(a: Value, b: Value): boolean {
   if (a instanceof Decimal) return b instanceof Decimal && a.compare(b) === 0
   if (a instanceof Tuple) return b instanceof Tuple && areEqual(a.items, b.items)
   if (a instanceof Tagged) return b instanceof Tagged && a.tag === b.tag && areEqual(a.fields, b.fields)
-  return a instanceof Json && b instanceof Json && JSON.stringify(a.data) === JSON.stringify(b.data)
+  return a instanceof Json && b instanceof Json && isDeepStrictEqual(a.data, b.data)
 }
 
 function hasEqual(record: ReadonlyMap<string, Value>, key: string, value: Value): boolean {

@@ -69,9 +69,12 @@ export class Callable {
 /** What a JSON text meant. */
 export class Json {
   readonly data: unknown
+  /** Whether it is, or is a part of, the body of a request: what it lacks is the fault of whoever sent it. */
+  readonly isBody: boolean
 
-  constructor(data: unknown) {
+  constructor(data: unknown, isBody = false) {
     this.data = data
+    this.isBody = isBody
   }
 }
 

@@ -1,5 +1,6 @@
 import { fail } from '../interpreter/failure.ts'
 import { Json, NONE, Opaque, some, type Value } from '../interpreter/value.ts'
+import { parseJson } from '../wire/json-text.ts'
 import type { RouteInput } from './messages.ts'
 
 /** What a route knows as `request`. */
@@ -13,7 +14,7 @@ export function requestValue(route: string, { query, headers, body }: RouteInput
     /** The body as JSON; what is no JSON ends the program. */
     json: () => {
       try {
-        return new Json(JSON.parse(body))
+        return new Json(parseJson(body), true)
       } catch (cause) {
         return fail('RUN_BODY', `the body of ${route} is no JSON: ${(cause as Error).message}`)
       }

@@ -234,3 +234,16 @@ fn main() {
   t.same(lines, ['true 3 Some(n)'])
   t.end()
 })
+
+t.test('JSON keeps whole numbers of 64 bits, is compared by content, and its elements are values', t => {
+  const { lines, error } = run(`
+fn main() {
+    let json = std.json.parse("{\\"a\\": 9007199254740993, \\"b\\": [1, 2]}").unwrap()
+    print(json)
+    print(json is std.json.parse("{\\"b\\": [1, 2], \\"a\\": 9007199254740993}").unwrap())
+    for n in json.b { print(n + 1) }
+}`)
+  t.equal(error, null)
+  t.same(lines, ['{"a":9007199254740993,"b":[1,2]}', 'true', '2', '3'])
+  t.end()
+})

@@ -203,6 +203,12 @@ t.test('an address that takes another method says so, and one that takes none is
   t.match(await app.get('/api/mutation/'), { status: 404 })
 })
 
+t.test('a body that lacks what a route reads is the fault of its sender', async t => {
+  const put = (body: string) => ask(`${app.app}/raw/1`, { method: 'PUT', body })
+  t.match(await put('{"other": 1}'), { status: 400, body: { error: 'the body has no name', code: 'RUN_BODY' } })
+  t.match(await put('[]'), { status: 400 })
+})
+
 t.test('a float with more digits than a float has room for is refused', async t => {
   t.match(await app.get('/api/query/half?n=1e400'), {
     status: 400,

@@ -1,6 +1,7 @@
 import type { HirBlock, HirExpression, HirPattern, HirSpan } from '@svc/contracts'
 import { excerpt } from '../display.ts'
 import { fail } from '../failure.ts'
+import { jsonValue } from '../json.ts'
 import { type Eval, type Frame, JUMP } from '../machine.ts'
 import { truth } from '../operators.ts'
 import { typeName } from '../type-name.ts'
@@ -119,6 +120,6 @@ function turn(
 export function elements(value: Value, at: number): Iterable<Value> {
   if (isList(value) || typeof value === 'string') return value
   if (isRecord(value)) return Array.from(value, ([key, each]) => new Tuple([key, each]))
-  if (value instanceof Json && Array.isArray(value.data)) return value.data.map(each => new Json(each))
+  if (value instanceof Json && Array.isArray(value.data)) return value.data.map(each => jsonValue(each, value.isBody))
   return fail('RUN_TYPE', `for goes over a list, a text or a record, found ${typeName(value)}`, at)
 }

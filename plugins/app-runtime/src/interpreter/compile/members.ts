@@ -74,7 +74,7 @@ export function compileIndex(
     if (value instanceof Json) {
       if (typeof key === 'string') return jsonMember(value, key, at)
       const items = Array.isArray(value.data) ? value.data : []
-      return jsonValue(items[positionOf(items.length, key, at)])
+      return jsonValue(items[positionOf(items.length, key, at)], value.isBody)
     }
     return fail('RUN_TYPE', `${typeName(value)} has no elements`, at)
   }
