@@ -105,7 +105,7 @@ t.test('a database that another process has open is not replaced', async t => {
     stdio: ['pipe', 'pipe', 'inherit']
   })
   await once(other.stdout, 'data')
-  await t.rejects(kernel.call(databaseRestore, { file: 'copy.db' }), { code: 'DBS_BUSY', message: /another process/ })
+  await t.rejects(kernel.call(databaseRestore, { file: 'copy.db' }), { code: 'DBS_BUSY', message: /is open elsewhere/ })
   t.equal((await kernel.call(count, { name: 'b' })).users, 2)
   other.stdin.end()
   await once(other, 'exit')

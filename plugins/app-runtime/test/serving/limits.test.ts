@@ -56,7 +56,7 @@ fn nap(ms: int) to int {
 const LIMITS = {
   'app-runtime.time_limit_ms': 1500,
   'app-runtime.heap_mb': 64,
-  'app-runtime.steps': 1_000_000_000,
+  'app-runtime.steps': 1_000_000_000_000,
   'app-runtime.threads': 3
 }
 

@@ -118,23 +118,19 @@ t.test('after its time a question ends, and its late answer is not taken for tha
 })
 
 t.test('a thread that ends, or is given up, aborts what it waited for', async t => {
-  const opened = open(t, {
-    wait: (_: null, { signal }) =>
-      new Promise(() => signal.addEventListener('abort', () => opened.worker.emit('aborted')))
-  })
-  const aborted = once(opened.worker, 'aborted')
-  opened.worker.postMessage([['wait', null]])
-  await sleep(50)
-  await opened.worker.terminate()
-  t.ok(await aborted, 'of a thread that ended')
-
-  const other = open(t, {
-    wait: (_: null, { signal }) =>
-      new Promise(() => signal.addEventListener('abort', () => other.worker.emit('aborted')))
-  })
-  const given = once(other.worker, 'aborted')
-  other.worker.postMessage([['wait', null]])
-  await sleep(50)
-  other.abort.abort()
-  t.ok(await given, 'of one that is given up')
+  for (const end of ['it ended', 'it was given up'] as const) {
+    const { worker, abort }: World = open(t, {
+      wait: (_: null, { signal }) => {
+        signal.addEventListener('abort', () => worker.emit('aborted'))
+        worker.emit('asked')
+        return new Promise(() => undefined)
+      }
+    })
+    const [asked, aborted] = [once(worker, 'asked'), once(worker, 'aborted')]
+    worker.postMessage([['wait', null]])
+    await asked
+    if (end === 'it ended') await worker.terminate()
+    else abort.abort()
+    t.ok(await aborted, end)
+  }
 })
