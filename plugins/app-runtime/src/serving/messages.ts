@@ -52,6 +52,14 @@ export interface Load {
 }
 
 /**
+ * What a thread that waits tries in advance: to load a program like the one that it will be given. Its code is compiled by
+ * then, and the binding of the database is there.
+ */
+export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'> {
+  readonly kind: 'rehearsal'
+}
+
+/**
  * Calls, flat, since there are many: the slot, the place of the endpoint in the list, and the arguments as text. What that
  * holds is said at {@link EndpointInput}.
  */
@@ -60,7 +68,7 @@ export type Calls = readonly (number | string)[]
 /** Answers, flat: the slot, the status as HTTP has it, and the body, which is JSON. */
 export type Answers = (number | string)[]
 
-export type ToThread = Load | Calls
+export type ToThread = Load | Rehearsal | Calls
 
 export type FromThread =
   | Answers

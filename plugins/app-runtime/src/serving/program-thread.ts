@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import type { HirExpression } from '@svc/contracts'
 import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
@@ -8,7 +8,16 @@ import { WireTypes } from '../wire/wire-types.ts'
 import { DurableRunner } from '../workflows/durable-runner.ts'
 import { type Answer, EndpointRunner, failed, failureOf, type Turn } from './endpoint-runner.ts'
 import { endpointsOf } from './endpoints.ts'
-import { type Answers, type Calls, type FromThread, type Load, PROGRESS, STATE, type ToThread } from './messages.ts'
+import {
+  type Answers,
+  type Calls,
+  type FromThread,
+  type Load,
+  PROGRESS,
+  type Rehearsal,
+  STATE,
+  type ToThread
+} from './messages.ts'
 import { openSurroundings } from './surroundings.ts'
 
 /** A call that took less may share a message with others. */
@@ -72,6 +81,10 @@ class LoadedProgram {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)
       return new EndpointRunner(endpoint, interpreter, types, limits, surroundings.inTransaction)
     })
+  }
+
+  close(): void {
+    this.#database?.close()
   }
 
   perform(calls: Calls): void {
@@ -168,12 +181,39 @@ class LoadedProgram {
   }
 }
 
+/** Loads a program for nobody. */
+function rehearse({ program, limits, database }: Rehearsal): void {
+  const { port1, port2 } = new MessageChannel()
+  const int = (count: number): SharedArrayBuffer => new SharedArrayBuffer(4 * count)
+  try {
+    new LoadedProgram(port1, {
+      kind: 'load',
+      program,
+      limits,
+      database,
+      capabilities: [],
+      durable: null,
+      bridge: { port: port2, answered: int(1) },
+      progress: int(PROGRESS.SIZE),
+      costs: int(1)
+    }).close()
+  } catch {
+    // What is wrong is found again, and told, when it counts.
+  } finally {
+    port1.close()
+  }
+}
+
 const port = parentPort
 if (port !== null) {
   let loaded: LoadedProgram | null = null
   port.on('message', (message: ToThread) => {
     if (!('kind' in message)) {
       loaded?.perform(withWaiting(message, port as unknown as MessagePort))
+      return
+    }
+    if (message.kind === 'rehearsal') {
+      rehearse(message)
       return
     }
     try {

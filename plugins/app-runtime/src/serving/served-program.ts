@@ -78,7 +78,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     load: { program, limits, capabilities, database, durable },
     answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
   })
-  supply.prepare()
+  // Databases in the main thread have nothing that a thread could try.
+  supply.prepare({ program, limits, database: database?.thread === null ? null : database })
   ctx.effect(`threads of ${file}`, () => pool.close())
   ctx.health(`threads of ${file}`, () => {
     return pool.size > 0 ? { status: 'ok' } : { status: 'failed', detail: `${file} has no thread; the log says why` }

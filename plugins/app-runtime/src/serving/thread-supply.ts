@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { PluginContext } from '@svc/plugin-sdk'
+import type { Rehearsal } from './messages.ts'
 
 /** The script lies beside the compiled plugin; threads take no sources. */
 const SCRIPT = fileURLToPath(
@@ -59,8 +60,8 @@ export class ThreadSupply {
     })
   }
 
-  /** Has a thread wait for whoever takes the place of this unit. */
-  prepare(): void {
+  /** Has a thread wait for whoever takes the place of this unit, and try meanwhile what it will have to do. */
+  prepare(rehearsal: Omit<Rehearsal, 'kind'>): void {
     this.#ctx.background('the next thread', async signal => {
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, PREPARE_MS)
@@ -69,7 +70,9 @@ export class ThreadSupply {
           resolve()
         })
       })
-      if (!signal.aborted) await this.#hold(this.#state.next)
+      if (signal.aborted) return
+      const worker = await this.#hold(this.#state.next)
+      worker.postMessage({ kind: 'rehearsal', ...rehearsal } satisfies Rehearsal)
     })
   }
 
