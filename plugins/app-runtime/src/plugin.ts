@@ -17,7 +17,7 @@ import {
 import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
-import { failureOf } from './worker/perform.ts'
+import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 import { durableOptions } from './workflows/look-after-due.ts'
 import {

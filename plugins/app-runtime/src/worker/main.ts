@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Job, Report } from './job.ts'
-import { failureOf, perform } from './perform.ts'
+import { perform } from './perform.ts'
+import { failureOf } from './run-failure.ts'
 
 const port = parentPort
 if (port !== null) {

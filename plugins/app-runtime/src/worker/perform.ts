@@ -1,7 +1,5 @@
-import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
 import { openDatabase } from '../database/access.ts'
-import type { RunErrorCode } from '../errors.ts'
 import { display } from '../interpreter/display.ts'
 import { Exit, type Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
@@ -11,7 +9,7 @@ import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
-import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
+import { type Job, MOST_UNWRITTEN, type Outcome, type Report } from './job.ts'
 
 /** Does the work of a job in this thread. Throws what ended the program. */
 export function perform(job: Job, report: (message: Report) => void): Outcome {
@@ -64,19 +62,5 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     database,
     durable: database === null || durable === null ? null : databaseDurable(database.connection, durable, sleep, null),
     ending: []
-  }
-}
-
-/** An error as it leaves the thread. */
-export function failureOf(error: unknown): RunFailure {
-  if (!isSvcError(error)) throw error
-  const { code, message, hint, at, data } = error
-  const { calls = [] } = (data ?? {}) as { readonly calls?: readonly string[] }
-  return {
-    code: code as RunErrorCode,
-    message,
-    ...(hint === undefined ? {} : { hint }),
-    ...(at === undefined ? {} : { at }),
-    calls
   }
 }

@@ -1,0 +1,17 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import type { RunErrorCode } from '../errors.ts'
+import type { RunFailure } from './job.ts'
+
+/** An error as it leaves the thread. */
+export function failureOf(error: unknown): RunFailure {
+  if (!isSvcError(error)) throw error
+  const { code, message, hint, at, data } = error
+  const { calls = [] } = (data ?? {}) as { readonly calls?: readonly string[] }
+  return {
+    code: code as RunErrorCode,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    ...(at === undefined ? {} : { at }),
+    calls
+  }
+}
