@@ -48,7 +48,10 @@ function keyOf({ method, path }: HttpHandlerRoute): string {
 
 /** What the program is, for tools and people. */
 function descriptionRoutes(program: Program): HttpHandlerRoute[] {
-  const document = once(() => JSON.stringify(programOpenApi(program, basename(program.path))))
+  // JavaScript writes 2^63 with fewer digits than it has, which others read as a number beyond the bounds of an int.
+  const bound = String(2 ** 63)
+  const describe = (): string => JSON.stringify(programOpenApi(program, basename(program.path)))
+  const document = once(() => describe().replaceAll(bound, String(2n ** 63n)))
   const client = once(() => programClient(program))
   return [
     {

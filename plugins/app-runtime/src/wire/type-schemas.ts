@@ -129,8 +129,7 @@ export class TypeSchemas {
   }
 }
 
-/** Its bounds are the outermost of 64 bits that numbers of JavaScript are exact about. */
-const INT: JsonSchema = { type: 'integer', format: 'int64', minimum: 1024 - 2 ** 63, maximum: 2 ** 63 - 1024 }
+const INT: JsonSchema = { type: 'integer', format: 'int64', minimum: -(2 ** 63), exclusiveMaximum: 2 ** 63 }
 
 const DECIMAL: JsonSchema = { type: 'string', pattern: '^[+-]?\\d+(\\.\\d+)?$', description: 'A decimal number.' }
 
