@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { KernelAdmin, LanguageCompiler, Program, ProgramText } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, isSvcError, t } from '@svc/plugin-sdk'
 import { type AppInput, appOptions, isApp, placeOf, servedProgram, tellServing } from './app-mode.ts'
+import { runErrors } from './errors.ts'
 import type { Job, RunFailure } from './worker/job.ts'
 import type { Ending, Listener } from './worker/run-in-thread.ts'
 
@@ -113,8 +114,13 @@ export async function compiled(
   io: CommandIo
 ): Promise<Program | null> {
   try {
-    const source = typeof file === 'string' ? (await compiler.read([file]))[0] : file
-    if (source === undefined) return null
+    const sources = typeof file === 'string' ? await compiler.read([file]) : [file]
+    const [source] = sources
+    if (source === undefined || sources.length > 1) {
+      throw runErrors.create('RUN_ARGUMENTS', `${file} is a folder with ${sources.length} source files`, {
+        hint: 'name one file'
+      })
+    }
     const result = await compiler.compile(source, { script })
     if (!result.ok) {
       io.stderr.write(io.json ? `${JSON.stringify(result.diagnostics, null, 2)}\n` : result.report)

@@ -32,3 +32,12 @@ t.test('a program with errors is no hindrance to the commands of its project', a
   t.equal(stderr.match(/error\[E0001\]/g)?.length, 1, 'what is wrong is said once')
   t.notMatch(stderr, /not active/)
 })
+
+t.test('a folder is no program', async t => {
+  const cwd = makeProject(t, { 'a/one.vox': PROGRAM, 'a/two.vox': PROGRAM, 'b/README.md': '' })
+  t.match(await runSvc(cwd, ['run', 'a']), {
+    code: 1,
+    stderr: /a is a folder with 2 source files\n {2}hint: name one file/
+  })
+  t.match(await runSvc(cwd, ['run', 'b']), { code: 1, stderr: /with 0 source files/ })
+})
