@@ -1,8 +1,8 @@
-import type { Worker } from 'node:worker_threads'
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
+import type { LoadingThread } from './loading-thread.ts'
 import type { SentFailure } from './messages.ts'
 import { type PendingCall, ProgramThread, type ThreadEnd, type ThreadParts } from './program-thread-handle.ts'
 
@@ -33,9 +33,8 @@ export interface PoolOptions {
   readonly timeLimit: number
   /** Called when a thread has left something to be done. */
   readonly onDue?: () => void
-  readonly load: ThreadParts['load']
-  /** A thread that runs nothing yet. */
-  worker(isFirst: boolean): Worker | Promise<Worker>
+  /** A thread that loads the program. */
+  thread(isFirst: boolean): Promise<LoadingThread>
   /** For what threads ask of the main thread; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
 }
@@ -119,11 +118,9 @@ export class ProgramPool {
   }
 
   async #add(): Promise<void> {
-    const { worker, load, answers, endpoints, log, path } = this.#options
+    const { thread: threadOf, answers, log, path } = this.#options
     const parts: ThreadParts = {
-      worker: await worker(this.#threads.length === 0 && this.#starting === 0),
-      load,
-      endpoints: endpoints.length,
+      loading: await threadOf(this.#threads.length === 0 && this.#starting === 0),
       answers,
       report: (error, kind) => log.error(`${kind} failed for ${path}`, { error })
     }

@@ -1,8 +1,9 @@
-import { MessageChannel, type Worker } from 'node:worker_threads'
-import { SvcError } from '@svc/plugin-sdk'
+import type { Worker } from 'node:worker_threads'
+import type { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
-import { type Answers, type FromThread, type Load, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
+import type { LoadingThread } from './loading-thread.ts'
+import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Answered } from './program-pool.ts'
 
 /** Calls that are handed to a thread at a time: more would only wait there. */
@@ -19,10 +20,7 @@ export interface PendingCall {
 }
 
 export interface ThreadParts {
-  readonly worker: Worker
-  readonly load: Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
-  /** Number of endpoints. */
-  readonly endpoints: number
+  readonly loading: LoadingThread
   /** For the bridge; the signal is aborted when the thread has ended. */
   answers(signal: AbortSignal): BridgeAnswers
   readonly report: (error: unknown, kind: string) => void
@@ -52,7 +50,7 @@ export class ProgramThread {
   readonly loaded: Promise<void>
   readonly #worker: Worker
   readonly #listener: ThreadListener
-  readonly #progress = new Int32Array(new SharedArrayBuffer(4 * PROGRESS.SIZE))
+  readonly #progress: Int32Array
   readonly #costs: Int32Array
   readonly #calls: (PendingCall | null)[] = new Array(SLOTS).fill(null)
   readonly #free: number[] = Array.from({ length: SLOTS }, (_, index) => SLOTS - 1 - index)
@@ -66,37 +64,27 @@ export class ProgramThread {
   #cause: SvcError | null = null
   #isOver = false
 
-  constructor({ worker, load, endpoints, answers, report }: ThreadParts, listener: ThreadListener) {
+  constructor({ loading, answers, report }: ThreadParts, listener: ThreadListener) {
+    const { worker, load, progress, costs, bridge } = loading
     this.#worker = worker
     this.#listener = listener
-    this.#costs = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, endpoints)))
-    const { port1, port2 } = new MessageChannel()
-    const answered = new SharedArrayBuffer(4)
-    answerBridge({ port: port1, answered }, this.#bridge.signal, answers(this.#bridge.signal), report)
-    this.loaded = new Promise((resolve, reject) => {
-      worker.on('message', (message: FromThread) => {
-        if (!('kind' in message)) this.#take(message)
-        else if (message.kind === 'loaded') resolve()
-        else if (message.kind === 'refused') {
-          const { code, message: text, calls, hint } = message.error
-          reject(new SvcError(code, text, { data: { calls }, ...(hint === undefined ? {} : { hint }) }))
-        } else this.#report(message)
-      })
-      worker.once('error', (error: Error & { readonly code?: string }) => {
-        this.#cause ??= endOf(load.program.path, load.limits.bytes, error)
-      })
-      worker.once('exit', () => {
-        this.#cause ??= runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`)
-        reject(this.#cause)
-        this.#over(this.#cause)
-      })
+    this.#progress = progress
+    this.#costs = costs
+    answerBridge(bridge, this.#bridge.signal, answers(this.#bridge.signal), report)
+    worker.on('message', (message: FromThread) => {
+      if (!('kind' in message)) this.#take(message)
+      else if (message.kind !== 'loaded' && message.kind !== 'refused') this.#report(message)
     })
-    const shared = {
-      progress: this.#progress.buffer as SharedArrayBuffer,
-      costs: this.#costs.buffer as SharedArrayBuffer
-    }
-    const message: Load = { kind: 'load', ...load, ...shared, bridge: { port: port2, answered } }
-    worker.postMessage(message, [port2])
+    worker.once('error', (error: Error & { readonly code?: string }) => {
+      this.#cause ??= endOf(load.program.path, load.limits.bytes, error)
+    })
+    worker.once('exit', () => {
+      this.#cause ??= runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`)
+      this.#over(this.#cause)
+    })
+    this.loaded = loading.loaded.catch((error: unknown) => {
+      throw this.#cause ?? error
+    })
   }
 
   /** Calls without an answer. */

@@ -217,6 +217,7 @@ if (port !== null) {
       return
     }
     try {
+      loaded?.close()
       loaded = new LoadedProgram(port as unknown as MessagePort, message)
       port.postMessage({ kind: 'loaded' } satisfies FromThread)
     } catch (error) {

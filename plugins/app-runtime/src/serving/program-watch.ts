@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Program } from '@svc/contracts'
 import { type FSWatcher, watch } from 'chokidar'
+import type { LoadingThread } from './loading-thread.ts'
 
 /** Milliseconds after which a file is read that was just written: some write it in several steps. */
 const SETTLE_MS = 4
@@ -13,6 +14,8 @@ const ONCE_MORE_MS = 75
 export interface SavedProgram {
   readonly text: string
   readonly program: Program
+  /** Which loads it already; null where none was there to do so. */
+  readonly thread: LoadingThread | null
 }
 
 type Listener = (text: string) => Promise<void>

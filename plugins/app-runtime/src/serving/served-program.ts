@@ -23,6 +23,7 @@ import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
+import { LoadingThread, type LoadParts } from './loading-thread.ts'
 import { ProgramPool } from './program-pool.ts'
 import { contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
@@ -50,17 +51,16 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
   const watch = await watchProgram(parts, path)
-  const program = watch?.saved?.program ?? (await firstProgram(parts, path, watch))
+  const saved = watch?.saved ?? null
+  const program = saved?.program ?? (await firstProgram(parts, path, watch))
   if (program === null) return
   if (watch !== null) watch.saved = null
   const supply = await ThreadSupply.open(ctx, config.heap_mb)
   const endpoints = endpointsOf(program.module)
-  const limits = limitsOf(config, config.steps)
   const hasDatabase = needsDatabase(program)
   const store = await storeOf(parts)
-  const database = hasDatabase ? await accessTo(store) : null
-  const capabilities = grantedTo(program, config.capabilities)
-  const durable = durableOptions(program, ctx, parts.admin)
+  const load = await loadOf(parts, store, program)
+  const { durable, limits, database } = load
   const threads = config.threads ?? Math.max(LEAST_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
   // Disposed behind the threads.
@@ -74,8 +74,11 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     log,
     timeLimit: config.time_limit_ms,
     onDue: () => scheduler?.poke(),
-    worker: isFirst => (isFirst ? supply.take() : supply.start()),
-    load: { program, limits, capabilities, database, durable },
+    thread: async isFirst => {
+      const worker = isFirst ? await supply.take() : supply.start()
+      const begun = saved?.thread ?? null
+      return begun?.is(worker, load) ? begun : new LoadingThread(worker, load, endpoints.length)
+    },
     answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
   })
   // Databases in the main thread have nothing that a thread could try.
@@ -91,7 +94,12 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   }
   const live = hasDatabase ? announceChanges(ctx, { store, program, ask: queriesOf(pool, endpoints) }) : null
   scheduler = await lookAfterDue({ ctx, store, pool, endpoints, threads }, durable)
-  if (watch !== null) reloadOnSave(parts, watch, program)
+  if (watch !== null) {
+    reloadOnSave(parts, watch, program, async next => {
+      const worker = supply.waiting
+      return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module).length)
+    })
+  }
   contributeProgram({ ctx, program, endpoints, pool, live })
   if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)
@@ -157,13 +165,32 @@ async function firstProgram(parts: ServingParts, path: string, watch: ProgramWat
     if (watch === null || watch.isServed || !isSvcError(error, 'RUN_PROGRAM_INVALID')) throw error
     ctx.log.error(`${error.message}\nit is served when they are corrected`)
     ctx.health(`program ${path}`, () => ({ status: 'failed', detail: `${path} has errors` }))
-    reloadOnSave(parts, watch, { path, text: '' })
+    reloadOnSave(parts, watch, { path, text: '' }, async () => null)
     return null
   }
 }
 
-/** Has a program that was saved without errors take the place of this one. */
-function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatch, of: ProgramText): void {
+async function loadOf({ ctx, admin }: ServingParts, store: DatabaseStore, program: Program): Promise<LoadParts> {
+  const { config } = ctx
+  return {
+    program,
+    limits: limitsOf(config, config.steps),
+    capabilities: grantedTo(program, config.capabilities),
+    database: needsDatabase(program) ? await accessTo(store) : null,
+    durable: durableOptions(program, ctx, admin)
+  }
+}
+
+/**
+ * Has a program that was saved without errors take the place of this one. `begin` has a thread load it, while the plugin is
+ * reloaded.
+ */
+function reloadOnSave(
+  { ctx, compiler, admin }: ServingParts,
+  watch: ProgramWatch,
+  of: ProgramText,
+  begin: (program: Program) => Promise<LoadingThread | null>
+): void {
   const { path, text } = of
   const { log } = ctx
   const reload = async (saved: string): Promise<void> => {
@@ -174,7 +201,8 @@ function reloadOnSave({ ctx, compiler, admin }: ServingParts, watch: ProgramWatc
       return
     }
     if (result.warnings !== '') log.warn(result.warnings.trimEnd())
-    watch.saved = { text: saved, program: result.program }
+    const { program } = result
+    watch.saved = { text: saved, program, thread: await begin(program) }
     try {
       await admin?.apply({ reload: [ctx.name] })
     } finally {

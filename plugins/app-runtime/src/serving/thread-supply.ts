@@ -26,6 +26,7 @@ export class ThreadSupply {
   /** What tells threads apart that cannot stand in for each other, and counts them. */
   readonly #kind: string
   readonly #state: { next: number }
+  #waiting: Worker | null = null
 
   static async open(ctx: KeepingContext, heapMb: number): Promise<ThreadSupply> {
     const kind = `program thread of ${heapMb} MB, ${statSync(SCRIPT).mtimeMs}`
@@ -60,6 +61,11 @@ export class ThreadSupply {
     })
   }
 
+  /** The thread that waits for who takes the place of this unit; null where none does yet. */
+  get waiting(): Worker | null {
+    return this.#waiting?.threadId === -1 ? null : this.#waiting
+  }
+
   /** Has a thread wait for whoever takes the place of this unit, and try meanwhile what it will have to do. */
   prepare(rehearsal: Omit<Rehearsal, 'kind'>): void {
     this.#ctx.background('the next thread', async signal => {
@@ -72,6 +78,7 @@ export class ThreadSupply {
       })
       if (signal.aborted) return
       const worker = await this.#hold(this.#state.next)
+      this.#waiting = worker
       worker.postMessage({ kind: 'rehearsal', ...rehearsal } satisfies Rehearsal)
     })
   }

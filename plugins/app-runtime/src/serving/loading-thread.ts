@@ -1,0 +1,61 @@
+import { isDeepStrictEqual } from 'node:util'
+import { MessageChannel, type Worker } from 'node:worker_threads'
+import { SvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { BridgeEnd } from '../threads/bridge.ts'
+import { type FromThread, type Load, PROGRESS } from './messages.ts'
+
+/** What a thread loads, without what it shares with who listens to it. */
+export type LoadParts = Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
+
+/** A thread that loads a program. It may begin before whoever serves the program is there to listen to it. */
+export class LoadingThread {
+  readonly worker: Worker
+  readonly load: LoadParts
+  /** Throws what keeps the program from being loaded. */
+  readonly loaded: Promise<void>
+  readonly progress = new Int32Array(new SharedArrayBuffer(4 * PROGRESS.SIZE))
+  readonly costs: Int32Array
+  /** The main thread's end. */
+  readonly bridge: BridgeEnd
+
+  constructor(worker: Worker, load: LoadParts, endpoints: number) {
+    this.worker = worker
+    this.load = load
+    this.costs = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, endpoints)))
+    const { port1, port2 } = new MessageChannel()
+    const answered = new SharedArrayBuffer(4)
+    this.bridge = { port: port1, answered }
+    this.loaded = new Promise((resolve, reject) => {
+      const onMessage = (message: FromThread): void => {
+        if (!('kind' in message)) return
+        if (message.kind === 'loaded') resolve()
+        else if (message.kind === 'refused') {
+          const { code, message: text, calls, hint } = message.error
+          reject(new SvcError(code, text, { data: { calls }, ...(hint === undefined ? {} : { hint }) }))
+        } else return
+        worker.off('message', onMessage)
+      }
+      worker.on('message', onMessage)
+      worker.once('exit', () => {
+        reject(runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`))
+      })
+    })
+    // Whoever serves it asks; a program that is not served after all has nobody who does.
+    this.loaded.catch(() => undefined)
+    const message: Load = {
+      kind: 'load',
+      ...load,
+      progress: this.progress.buffer as SharedArrayBuffer,
+      costs: this.costs.buffer as SharedArrayBuffer,
+      bridge: { port: port2, answered }
+    }
+    worker.postMessage(message, [port2])
+  }
+
+  /** Whether it is this thread that loads just that. */
+  is(worker: Worker, { program, ...others }: LoadParts): boolean {
+    const { program: own, ...rest } = this.load
+    return this.worker === worker && own === program && isDeepStrictEqual(rest, others)
+  }
+}
