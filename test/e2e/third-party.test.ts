@@ -12,8 +12,11 @@ const WORD_COUNT = fileURLToPath(new URL('../../examples/word-count', import.met
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
 /** What tsc says; nothing when all is well. The test runner's hooks, which processes inherit, cannot load it. */
-const typeErrors = (folder: string): string =>
-  spawnSync('env', ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', '.'], { cwd: folder, encoding: 'utf8' }).stdout
+const typeErrors = (folder: string): string => {
+  const argv = ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', '.']
+  const { status, stdout, stderr } = spawnSync('env', argv, { cwd: folder, encoding: 'utf8' })
+  return status === 0 ? '' : stdout || stderr
+}
 
 const installation = installSvc(t, {
   '@svc/plugin-sdk': 'plugin-sdk',

@@ -93,15 +93,26 @@ export function install(folder: string): void {
   }
 }
 
-export const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
+const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 const exec = promisify(execFile)
 
 /** What TypeScript finds in a folder, with all of its checks. */
 export async function typeCheck(folder: string): Promise<string> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
-  return await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder, ...strict], { cwd: folder }).then(
-    () => '',
-    ({ stdout }: { stdout: string }) => stdout
-  )
+  return findings(folder, strict)
+}
+
+/** What TypeScript finds in a folder, by its `tsconfig.json` and more options. */
+export async function findings(folder: string, options: readonly string[] = []): Promise<string> {
+  // The test runner's hooks, which processes inherit, cannot load the compiler.
+  const argv = ['-u', 'NODE_OPTIONS', process.execPath, TYPESCRIPT, '--noEmit', '-p', folder, ...options]
+  try {
+    await exec('env', argv, { cwd: folder })
+    return ''
+  } catch (error) {
+    const { stdout } = error as { readonly stdout?: string }
+    if (stdout === undefined || stdout === '') throw error
+    return stdout
+  }
 }

@@ -1,12 +1,9 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
-import { install, TYPESCRIPT } from '../building.ts'
+import { findings, install } from '../building.ts'
 import { CHART, writeProject } from './emitted.ts'
 
-const exec = promisify(execFile)
 const examples = new URL('../../../../../examples/language/', import.meta.url)
 
 const OPTIONS = {
@@ -40,11 +37,7 @@ t.test('what is written for programs passes a strict TypeScript', async t => {
     writeFileSync(join(folder, name.replace('.vox', ''), 'chart.tsx'), CHART)
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(OPTIONS))
-  const found = await exec(process.execPath, [TYPESCRIPT, '--noEmit', '-p', folder], { cwd: folder }).then(
-    () => '',
-    ({ stdout }: { stdout: string }) => stdout
-  )
-  t.equal(found, '')
+  t.equal(await findings(folder), '')
 })
 
 function read(url: URL): string {
