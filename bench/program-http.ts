@@ -239,10 +239,10 @@ async function measure(): Promise<void> {
       for (const [name, value] of Object.entries(results)) console.log(`${name}: ${value.toFixed(2)}x`)
     }
   } finally {
+    const ended = [server, peer].filter(each => each.exitCode === null).map(each => once(each, 'exit'))
     server.kill()
     peer.kill()
-    await pocketBase?.stop()
-    await Promise.all([once(server, 'exit'), peer.exitCode === null ? once(peer, 'exit') : null])
+    await Promise.all([...ended, pocketBase?.stop()])
     rmSync(folder, { recursive: true, force: true })
   }
 }
