@@ -4,7 +4,8 @@
  * over a Fastify route that makes them.
  *
  * Server and peers are processes of their own, and take turns. Needs `npm run build`. With `SVC_BENCH_POCKETBASE`, the path of
- * that program, it is measured as well: records of a collection by their id, and new ones.
+ * that program, it is measured as well: records of a collection by their id, and new ones. `SVC_BENCH_POCKETBASE_VERSION` says
+ * which it is, where it does not know.
  *
  *   node --import tsx --conditions=svc-source bench/program-http.ts [--json] [--rounds N] [--seconds N] [--connections N]
  */
