@@ -15,6 +15,7 @@ import { Interpreter } from '../plugins/app-runtime/src/interpreter/interpreter.
 import { checkFile } from '../plugins/compiler/src/compile.ts'
 import { programOf } from '../plugins/compiler/src/program.ts'
 import { SourceFile } from '../plugins/compiler/src/source-file.ts'
+import { SILENT_HOST } from './silent-host.ts'
 
 const PEER = 'quickjs-emscripten@0.31.0'
 /** In a folder that is not in version control; the peer is no dependency. */
@@ -79,18 +80,6 @@ function milliseconds(run: () => void): number {
 }
 
 const context = (await quickJs()).newContext()
-const host = {
-  print: () => undefined,
-  log: () => undefined,
-  now: Date.now,
-  random: Math.random,
-  args: [],
-  capabilities: new Set<never>(),
-  sleep: () => undefined,
-  bridge: null,
-  database: null,
-  ending: null
-}
 
 /** Uses the forms of the language in many ways first: a process that serves has run other programs before. */
 const USED = `fn main() {
@@ -110,7 +99,7 @@ const USED = `fn main() {
 const program = (source: string): Interpreter => {
   const file = new SourceFile('bench.vox', source)
   const checked = checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false })
-  return new Interpreter(programOf(checked.parsed.module, file), host)
+  return new Interpreter(programOf(checked.parsed.module, file), SILENT_HOST)
 }
 
 for (let round = 0; round < 20; round++) program(USED).call('main', [], LIMITS)

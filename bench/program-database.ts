@@ -17,6 +17,7 @@ import { checkFile } from '../plugins/compiler/src/compile.ts'
 import { programOf } from '../plugins/compiler/src/program.ts'
 import { SourceFile } from '../plugins/compiler/src/source-file.ts'
 import { FileConnection } from '../plugins/database/src/thread/file-connection.ts'
+import { SILENT_HOST } from './silent-host.ts'
 
 const ROWS = 10_000
 const LISTED = 100
@@ -87,19 +88,7 @@ const schema = freshSchema(program, { fts: true, vector: true })
 const connection = new FileConnection({ file: join(folder, 'program.db'), busyTimeoutMs: 1000, synchronous: 'normal' })
 for (const sql of schema) connection.execute(sql)
 const database = new ProgramDatabase({ connection, location: 'bench', capabilities: { fts: true, vector: true } })
-const host = {
-  print: () => undefined,
-  log: () => undefined,
-  now: Date.now,
-  random: Math.random,
-  args: [],
-  capabilities: new Set<never>(),
-  sleep: () => undefined,
-  bridge: null,
-  ending: null,
-  durable: null,
-  database
-}
+const host = { ...SILENT_HOST, database }
 const interpreter = new Interpreter(program, host)
 
 const peer = new Libsql(join(folder, 'peer.db'))

@@ -1,0 +1,16 @@
+import type { Host } from '../plugins/app-runtime/src/interpreter/host.ts'
+
+/** The world of a program that only calculates. */
+export const SILENT_HOST: Host = {
+  print: () => undefined,
+  log: () => undefined,
+  now: Date.now,
+  random: Math.random,
+  args: [],
+  capabilities: new Set<never>(),
+  sleep: () => undefined,
+  bridge: null,
+  ending: null,
+  durable: null,
+  database: null
+}
