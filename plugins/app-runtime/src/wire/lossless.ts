@@ -3,6 +3,7 @@ import { Decimal } from '../interpreter/decimal.ts'
 import { fail } from '../interpreter/failure.ts'
 import { typeName } from '../interpreter/type-name.ts'
 import { Float, isList, isRecord, Json, NONE, Tagged, Tuple, type Value } from '../interpreter/value.ts'
+import { parseJson, printJson } from './json-text.ts'
 
 /**
  * Values as JSON text, without knowing their types: what is read is the same as what was written, in kind, in digits and in
@@ -12,12 +13,12 @@ import { Float, isList, isRecord, Json, NONE, Tagged, Tuple, type Value } from '
  * Throws `RUN_TYPE` for functions and what the host has made, and says where in the value it stands.
  */
 export function losslessText(value: Value): string {
-  return JSON.stringify(written(value, 'the value'))
+  return printJson(written(value, 'the value'))
 }
 
 /** `handle` makes handles of actors. Throws `RUN_TYPE` for a text that {@link losslessText} did not write. */
 export function losslessValue(text: string, handle: MakeHandle): Value {
-  return read(JSON.parse(text), handle)
+  return read(parseJson(text), handle)
 }
 
 export type MakeHandle = (actor: string, id: string, args: readonly Value[]) => Value
