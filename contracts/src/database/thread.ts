@@ -9,8 +9,11 @@ export interface ThreadAccess {
   readonly options: unknown
 }
 
-/** Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. */
-export type ConnectThread = (options: unknown) => ThreadConnection
+/**
+ * Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: milliseconds that a call waits for its turn, 0 for a thread that must
+ * not be held up; default: as the settings of the database say.
+ */
+export type ConnectThread = (options: unknown, waitMs?: number) => ThreadConnection
 
 /**
  * A database as one thread has it: each call holds the thread until it is done. Other connections, in this process and in

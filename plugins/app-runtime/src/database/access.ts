@@ -48,11 +48,19 @@ export function openDatabase(access: DatabaseAccess, bridge: Bridge, fresh: Prog
   return new ProgramDatabase({ connection, location, capabilities })
 }
 
+/**
+ * A connection of the thread that asks. `waitMs`: milliseconds that it waits for a lock; default: as the store does. Throws
+ * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
+ */
+export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
+  const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
+  return connect(options, waitMs)
+}
+
 /** null where an empty database can be had in the main thread alone. */
-function connectionOf({ module, options }: ThreadAccess, isFresh: boolean): ThreadConnection | null {
+function connectionOf(access: ThreadAccess, isFresh: boolean): ThreadConnection | null {
   try {
-    const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
-    return connect(options)
+    return connectThread(access)
   } catch (error) {
     if (isFresh && isSvcError(error, 'DBS_NO_BINDING')) return null
     throw error

@@ -2,4 +2,7 @@ import type { ConnectThread } from '@svc/contracts'
 import { FileConnection, type ThreadPlace } from './file-connection.ts'
 
 /** See `ThreadAccess`. */
-export const connect: ConnectThread = options => new FileConnection(options as ThreadPlace)
+export const connect: ConnectThread = (options, waitMs) => {
+  const place = options as ThreadPlace
+  return new FileConnection(waitMs === undefined ? place : { ...place, busyTimeoutMs: waitMs })
+}
