@@ -99,7 +99,7 @@ const USED = `fn main() {
 const program = (source: string): Interpreter => {
   const file = new SourceFile('bench.vox', source)
   const checked = checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false })
-  return new Interpreter(programOf(checked.parsed.module, file), SILENT_HOST)
+  return new Interpreter(programOf(checked), SILENT_HOST)
 }
 
 for (let round = 0; round < 20; round++) program(USED).call('main', [], LIMITS)

@@ -82,7 +82,7 @@ const Libsql = require('libsql') as new (file: string) => Peer
 
 const file = new SourceFile('bench.vox', SOURCE)
 const checked = checkFile(file, { script: false, allowComponentFunctions: false, suppressHookLints: false })
-const program = programOf(checked.parsed.module, file)
+const program = programOf(checked)
 const schema = freshSchema(program, { fts: true, vector: true })
 
 const connection = new FileConnection({ file: join(folder, 'program.db'), busyTimeoutMs: 1000, synchronous: 'normal' })

@@ -12,10 +12,10 @@ export const LIMITS: Limits = { steps: 10_000_000, milliseconds: 20_000, bytes: 
 export function programFrom(text: string, script = false, path = 'program.vox'): Program {
   const file = new SourceFile(path, text)
   const options = { script, allowComponentFunctions: false, suppressHookLints: false }
-  const { parsed, diagnostics } = checkFile(file, options)
-  const wrong = diagnostics.filter(({ severity }) => severity === 'error')
+  const checked = checkFile(file, options)
+  const wrong = checked.diagnostics.filter(({ severity }) => severity === 'error')
   if (wrong.length > 0) throw new Error(wrong.map(({ code, message }) => `${code}: ${message}`).join('\n'))
-  return programOf(parsed.module, file)
+  return programOf(checked)
 }
 
 export interface Ran {

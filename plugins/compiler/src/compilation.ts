@@ -11,11 +11,12 @@ export function compilation(
 ): LanguageCompiler['compile'] {
   return async ({ path, text }, { script }) => {
     const file = new SourceFile(path, text)
-    const { parsed, diagnostics } = await check(file, script)
+    const checked = await check(file, script)
+    const { diagnostics } = checked
     const report = diagnostics.map(each => `${renderDiagnostic(each, file, false)}\n\n`).join('')
     if (hasErrors(diagnostics)) {
       return { ok: false, report, diagnostics: diagnostics.map(each => ({ ...diagnosticJson(each, file) })) }
     }
-    return { ok: true, program: programOf(parsed.module, file), warnings: report }
+    return { ok: true, program: programOf(checked), warnings: report }
   }
 }

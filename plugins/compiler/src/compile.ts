@@ -1,7 +1,8 @@
-import { type CheckOptions, check } from './check/check.ts'
+import { type CheckOptions, checkModule } from './check/check.ts'
 import type { Diagnostic } from './diagnostics/diagnostic.ts'
 import { compilerErrors } from './errors.ts'
 import { format } from './format/format.ts'
+import type { RecordTypes } from './hir/lower-expressions.ts'
 import type { SourceFile } from './source-file.ts'
 import { type ParseResult, parse } from './syntax/parse.ts'
 import type { ParserOptions } from './syntax/parser/module-parser.ts'
@@ -14,14 +15,15 @@ export interface CheckedFile {
   readonly parsed: ParseResult
   /** Of the syntax, and where that is right, of the checks. */
   readonly diagnostics: readonly Diagnostic[]
+  /** For whoever lowers it. */
+  readonly records: RecordTypes
 }
 
 export function checkFile(file: SourceFile, options: CompileOptions): CheckedFile {
   const parsed = parse(file.text, options)
-  const diagnostics = hasErrors(parsed.diagnostics)
-    ? parsed.diagnostics
-    : [...parsed.diagnostics, ...check(parsed.module, options)]
-  return { file, parsed, diagnostics }
+  if (hasErrors(parsed.diagnostics)) return { file, parsed, diagnostics: parsed.diagnostics, records: new Map() }
+  const { diagnostics, records } = checkModule(parsed.module, options)
+  return { file, parsed, diagnostics: [...parsed.diagnostics, ...diagnostics], records }
 }
 
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {

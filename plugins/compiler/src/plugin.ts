@@ -3,7 +3,7 @@ import { languageCompiler, rewardEvents, webProject } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
-import { compilation } from './compilation.ts'
+import { compilation, descriptionOf } from './compilation.ts'
 import {
   type CheckedFile,
   type CompileOptions,
@@ -54,8 +54,11 @@ export default definePlugin({
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
     ctx.implement(formatOperation, formatHandler(ctx.projectRoot, format))
     ctx.implement(irOperation, irHandler(ctx.projectRoot, check))
-    const projected = ({ parsed, file }: CheckedFile) =>
-      runtimeProjection(lower(parsed.module, file.text), ctx.config.projection_include_host_probe ? hostProbe() : null)
+    const projected = ({ parsed, file, records }: CheckedFile) =>
+      runtimeProjection(
+        lower(parsed.module, file.text, { records }),
+        ctx.config.projection_include_host_probe ? hostProbe() : null
+      )
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
     ctx.provide(languageCompiler, { compile: compilation(check), read })
     ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
@@ -117,7 +120,7 @@ function checker(ctx: Context): (file: SourceFile, script: boolean, strict?: boo
     const began = performance.now()
     const checked = checkFile(file, { ...checkOptions(ctx.config), script, strict })
     const isRight = !hasErrors(checked.diagnostics)
-    const hir = ctx.config.hir_dump && isRight ? lower(checked.parsed.module, file.text) : undefined
+    const hir = ctx.config.hir_dump && isRight ? lower(checked.parsed.module, file.text, checked) : undefined
     await note(ctx, 'check', file, checked.diagnostics, began, hir)
     return checked
   }

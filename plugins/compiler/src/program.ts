@@ -1,22 +1,22 @@
 import type { HirBlock, Program, ProgramCondition, ProgramIndex, ProgramTest } from '@svc/contracts'
+import type { CheckedFile } from './compile.ts'
 import { ByteOffsets } from './hir/byte-offsets.ts'
 import { tablesOf } from './hir/db/db-tables.ts'
 import { indexOptions } from './hir/db/index-options.ts'
 import { lower } from './hir/lower.ts'
 import { ExpressionLowering } from './hir/lower-expressions.ts'
-import type { SourceFile } from './source-file.ts'
-import type { Declaration, FunctionDeclaration, Index, Module } from './syntax/ast.ts'
+import type { Declaration, FunctionDeclaration, Index } from './syntax/ast.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
 /** What a module without errors means to whoever runs it. */
-export function programOf(module: Module, { path, text }: SourceFile): Program {
-  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module))
+export function programOf({ parsed: { module }, file: { path, text }, records }: CheckedFile): Program {
+  const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')
   return {
     path,
     text,
-    module: lower(module, text),
+    module: lower(module, text, { records }),
     tests: functions.flatMap(fn => testOf(fn, bodies)),
     constants: module.items.flatMap((item): HirBlock => {
       return item.kind === 'Const' ? [bodies.statement(item.statement)] : []

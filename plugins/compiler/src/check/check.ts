@@ -1,4 +1,5 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
+import type { RecordTypes } from '../hir/lower-expressions.ts'
 import type { Module } from '../syntax/ast.ts'
 import { checkActivities } from './activities.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
@@ -27,7 +28,19 @@ export interface CheckOptions {
 }
 
 /** What is wrong with a module whose syntax is right, in the order of the source. */
-export function check(module: Module, { suppressHookLints, strict = false }: CheckOptions): Diagnostic[] {
+export function check(module: Module, options: CheckOptions): Diagnostic[] {
+  return checkModule(module, options).diagnostics
+}
+
+export interface CheckedModule {
+  /** In the order of the source. */
+  readonly diagnostics: Diagnostic[]
+  readonly records: RecordTypes
+}
+
+/** The same, with what was found out on the way. */
+export function checkModule(module: Module, { suppressHookLints, strict = false }: CheckOptions): CheckedModule {
+  const names = checkNames(module, strict)
   const found = [
     ...checkTables(module),
     ...checkIndexes(module),
@@ -41,10 +54,10 @@ export function check(module: Module, { suppressHookLints, strict = false }: Che
     ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
-    ...checkNames(module, strict),
+    ...names.diagnostics,
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [new TypeNamesRule(module), new WordsRule(), new EmptyNamesRule(), new ParametersRule()]),
     ...checkWorkflows(module)
   ]
-  return sortDiagnostics(strict ? strictly(found) : found)
+  return { diagnostics: sortDiagnostics(strict ? strictly(found) : found), records: names.records }
 }

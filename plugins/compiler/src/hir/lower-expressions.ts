@@ -11,6 +11,7 @@ import type {
   Match,
   MatchArm,
   ObjectEntry,
+  ObjectLiteral,
   Unary
 } from '../syntax/ast-expressions.ts'
 import type { Block, LiteralPattern, Pattern, Statement } from '../syntax/ast-statements.ts'
@@ -53,15 +54,20 @@ const BINARY: Readonly<Record<Exclude<BinaryOperator, '|>'>, HirBinaryOperator>>
 
 const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 
+/** Types of records that are written without one and leave out what the type has a value for. */
+export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
+
 /** Lowers what stands in bodies. Recursion is as deep as the syntax tree, which the parser limits. */
 export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables
+  readonly #records: RecordTypes
   #next: DefId = 0
 
-  constructor(offsets: ByteOffsets, tables: DbTables) {
+  constructor(offsets: ByteOffsets, tables: DbTables, records: RecordTypes) {
     this.#offsets = offsets
     this.#tables = tables
+    this.#records = records
   }
 
   /** The number of the next definition. */
@@ -175,7 +181,7 @@ export class ExpressionLowering {
       case 'List':
         return { ListLit: [this.#all(expression.items), span] }
       case 'Object':
-        return { ObjectLit: [this.#entries(expression.entries), span] }
+        return this.#record(expression, span)
       case 'Struct':
         return { StructLit: { name: expression.name.text, fields: this.#entries(expression.entries), span } }
       case 'Block':
@@ -233,6 +239,13 @@ export class ExpressionLowering {
 
   #entries(entries: readonly ObjectEntry[]): [string, HirExpression][] {
     return entries.map(entry => [entryKey(entry), this.expression(entryValue(entry))])
+  }
+
+  /** One that leaves out what its type has a value for is a struct. */
+  #record(record: ObjectLiteral, span: HirSpan): HirExpression {
+    const fields = this.#entries(record.entries)
+    const name = this.#records.get(record)
+    return name === undefined ? { ObjectLit: [fields, span] } : { StructLit: { name, fields, span } }
   }
 
   #match({ subject, arms }: Match, span: HirSpan): HirExpression {

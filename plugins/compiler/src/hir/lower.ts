@@ -40,7 +40,7 @@ import type {
   HirType,
   HirTypeDeclaration
 } from './hir.ts'
-import { ExpressionLowering } from './lower-expressions.ts'
+import { ExpressionLowering, type RecordTypes } from './lower-expressions.ts'
 import { lowerType } from './lower-types.ts'
 
 const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
@@ -49,19 +49,23 @@ const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as co
  * Lowers a module: db chains become operations with a plan, decorators become fields, definitions get numbers in the
  * order of the source. Never throws; of a module with errors the result is whatever could be made of it.
  */
-export function lower(module: Module, source: string, results: ResultTypes = () => null): HirModule {
-  return new ModuleLowering(module, source, results).run()
+export function lower(module: Module, source: string, types: Partial<KnownTypes> = {}): HirModule {
+  return new ModuleLowering(module, source, types).run()
 }
 
-/** What a function returns that does not say so; null where nobody knows. */
-export type ResultTypes = (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
+/** What only the checks know. */
+export interface KnownTypes {
+  /** What a function returns that does not say so; null where nobody knows. */
+  readonly results: (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
+  readonly records: RecordTypes
+}
 
 type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
 
 class ModuleLowering {
   readonly #module: Module
   readonly #bodies: ExpressionLowering
-  readonly #results: ResultTypes
+  readonly #results: KnownTypes['results']
   readonly #loose: ScriptStatement[] = []
   readonly #arrays: Arrays = {
     imports: [],
@@ -81,10 +85,10 @@ class ModuleLowering {
     agents: []
   }
 
-  constructor(module: Module, source: string, results: ResultTypes) {
+  constructor(module: Module, source: string, { results = () => null, records = new Map() }: Partial<KnownTypes>) {
     this.#module = module
     this.#results = results
-    this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module))
+    this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records)
   }
 
   run(): HirModule {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type IrDocument, irDocumentSchema } from '@svc/contracts'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import manifest from '../../package.json' with { type: 'json' }
-import { resultTypes } from '../check/types/hir-type.ts'
+import { knownTypes } from '../check/types/hir-type.ts'
 import { compilerErrors } from '../errors.ts'
 import { lower } from '../hir/lower.ts'
 import type { Module } from '../syntax/ast.ts'
@@ -16,7 +16,7 @@ let validate: ValidateFunction<IrDocument> | undefined
  * part that differs between two runs. Throws `CMP_IR_INVALID` where the document breaks its own contract.
  */
 export function irDocument(module: Module, source: string, generatedAt: Date): IrDocument {
-  const hir = lower(module, source, resultTypes(module))
+  const hir = lower(module, source, knownTypes(module))
   const document = {
     version: '2.0.0',
     metadata: {

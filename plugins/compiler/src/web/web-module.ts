@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { resultTypes } from '../check/types/hir-type.ts'
+import { knownTypes } from '../check/types/hir-type.ts'
 import type { HirModule, HirParam } from '../hir/hir.ts'
 import { lower } from '../hir/lower.ts'
 import { lowerType } from '../hir/lower-types.ts'
@@ -20,7 +20,7 @@ export interface WebModule {
 }
 
 export function webModule(module: Module, source: SourceFile): WebModule {
-  const hir = lower(module, source.text, resultTypes(module))
+  const hir = lower(module, source.text, knownTypes(module))
   const name = basename(source.path).replace(/\.vox$/, '')
   return { source, module, hir, types: new TypeScriptTypes(hir), name }
 }

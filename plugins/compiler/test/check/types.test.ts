@@ -51,6 +51,10 @@ t.test('types that do not fit are told where they stand', t => {
     ['fn f(t: Task) { t.titel }', 'typecheck.unknown_field', 'titel'],
     ['fn f() { for t in db.Task.all() { t.titel } }', 'typecheck.unknown_field', 'titel'],
     ['fn f() { let r = { a: 1 }\n r.b }', 'typecheck.unknown_field', 'b'],
+    ['fn f(p: Option[Point]) { p.x }', 'typecheck.unknown_field', 'x'],
+    ['fn f(p: Result[Point]) { p.x }', 'typecheck.unknown_field', 'x'],
+    ['fn f() { db.Task.get(1).title }', 'typecheck.unknown_field', 'title'],
+    ['fn f() { db.Task.get(1).unwrap().title }', 'typecheck.unknown_field', 'title'],
     ['fn f() { 1? }', 'typecheck.try_misuse', '1?'],
     ['fn f() to int { risky(1)? }', 'typecheck.try_misuse', 'risky(1)?'],
     ['fn f() to Result[int] { Ok(maybe(1)?) }', 'typecheck.try_misuse', 'maybe(1)?'],
@@ -119,6 +123,24 @@ t.test('what fits, or is not known, is left alone', t => {
   ]) {
     t.same(said(source), [], source)
   }
+  t.end()
+})
+
+t.test('a field of what may be missing is there once it was unwrapped', t => {
+  for (const [source, right] of [
+    ['fn f(p: Option[Point]) to int { p.x }', 'fn f(p: Option[Point]) to int { p.unwrap().x }'],
+    ['fn f(p: Result[Point]) to int { (p).x }', 'fn f(p: Result[Point]) to int { (p).unwrap().x }'],
+    ['fn f() to str { db.Task.get(1).title }', 'fn f() to str { db.Task.get(1).unwrap().unwrap().title }'],
+    ['fn f() to str { db.Task.get(1).unwrap().title }', 'fn f() to str { db.Task.get(1).unwrap().unwrap().title }'],
+    ['fn f() to str { db.Task.find(1)?.title }', 'fn f() to str { db.Task.find(1)?.unwrap().title }']
+  ] as const) {
+    const text = PRELUDE + source
+    const [fix] = check(parse(text).module, { suppressHookLints: false }).flatMap(({ fixes }) => fixes)
+    const mended = `${text.slice(0, fix?.span.start)}${fix?.replacement}${text.slice(fix?.span.end)}`
+    t.equal(mended.slice(PRELUDE.length), right)
+    t.same(said(right), [])
+  }
+  t.same(said('fn f() { maybe(1).y }'), [['typecheck.unknown_field', 'y']], 'no fix where there is no such field')
   t.end()
 })
 

@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { tablesOf } from '../../hir/db/db-tables.ts'
+import type { RecordTypes } from '../../hir/lower-expressions.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { MatchesRule } from '../matches/matches-rule.ts'
 import { ModuleTypes } from '../types/module-types.ts'
@@ -14,8 +15,13 @@ import { RustRule } from './rust-rule.ts'
 import { StdRule } from './std-rule.ts'
 import { walkBodies } from './walk-bodies.ts'
 
+export interface CheckedNames {
+  readonly diagnostics: readonly Diagnostic[]
+  readonly records: RecordTypes
+}
+
 /** Everything that needs to know what names mean, found in one walk, and what types are wrong. `strict` takes no name on trust. */
-export function checkNames(module: Module, strict: boolean): Diagnostic[] {
+export function checkNames(module: Module, strict: boolean): CheckedNames {
   const tables = tablesOf(module)
   const purity = new PurityRule(tables)
   const effects = new EffectsRule()
@@ -31,10 +37,11 @@ export function checkNames(module: Module, strict: boolean): Diagnostic[] {
   ]
   const names = walkBodies(module, [...rules, purity, effects])
   const types = new ModuleTypes(module, names, tables)
-  return [
+  const diagnostics = [
     ...rules.flatMap(({ found }) => found),
     ...purity.result(module.items),
     ...effects.result(module.items),
     ...types.found
   ]
+  return { diagnostics, records: types.records }
 }

@@ -2,14 +2,24 @@ import type { DiagnosticCode } from '../../diagnostics/codes.ts'
 import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { readDbChain } from '../../hir/db/chain.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
-import type { Param } from '../../syntax/ast.ts'
-import type { Call, Expression, MatchArm, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
+import type { Declaration, Param } from '../../syntax/ast.ts'
+import type {
+  Argument,
+  Call,
+  Element,
+  Expression,
+  MatchArm,
+  Member,
+  ObjectEntry
+} from '../../syntax/ast-expressions.ts'
 import type { Assign, Pattern, Statement } from '../../syntax/ast-statements.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import type { Span } from '../../syntax/node.ts'
+import type { Name, Span } from '../../syntax/node.ts'
+import type { ModuleName } from '../names/module-names.ts'
 import { builtinResult, calledType, checkArguments } from './calls.ts'
 import { databaseAnswer } from './database-answer.ts'
+import { expectRecords } from './expected-records.ts'
 import { LocalTypes } from './local-types.ts'
 import { methodResult, methodsOf } from './methods.ts'
 import { operatorResult } from './operators.ts'
@@ -20,6 +30,9 @@ import { ANY, BOOL, FLOAT, fits, generic, INT, join, NEVER, plain, STR, show, UN
 
 /** Methods of lists that call a function with each element. */
 const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
+
+/** Methods of lists that take another element. */
+const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
 
 /** A function whose body is being read. */
 interface Frame {
@@ -53,7 +66,10 @@ export class BodyTypes {
   params(params: readonly Param[], first: ValueType = ANY): ValueType[] {
     return params.map(({ name, type, value }, index) => {
       const read = type === null && index === 0 ? first : this.#signatures.reader.read(type)
-      if (value !== null) this.infer(value)
+      if (value !== null) {
+        this.infer(value)
+        expectRecords(value, read, this.#signatures)
+      }
       this.bind(name.text, read)
       return read
     })
@@ -66,6 +82,7 @@ export class BodyTypes {
     // What the last expression gives is dropped where nothing is returned.
     const tail = declared === null || isUnit(declared) ? null : declared
     const last = this.infer(body, tail)
+    if (tail !== null) expectRecords(body, tail, this.#signatures)
     const result = this.#frame.returns.reduce(join, last)
     this.#frame = outer
     return declared ?? result
@@ -76,6 +93,7 @@ export class BodyTypes {
     const found = this.infer(value)
     if (type === null) return found
     const wanted = this.#signatures.reader.read(type)
+    expectRecords(value, wanted, this.#signatures)
     if (!fits(found, wanted))
       this.#mismatch(code, `${what} is another type than its declaration says`, value, wanted, found)
     return wanted
@@ -142,6 +160,7 @@ export class BodyTypes {
         const { declared, returns } = this.#frame
         const found = statement.value === null ? UNIT : this.infer(statement.value)
         returns.push(found)
+        if (statement.value !== null && declared !== null) expectRecords(statement.value, declared, this.#signatures)
         if (declared !== null && !isUnit(declared) && !fits(found, declared)) {
           const { start, end } = statement.value ?? statement
           this.#mismatch(
@@ -170,6 +189,7 @@ export class BodyTypes {
   #assign({ target, operator, value }: Assign): void {
     const found = this.infer(value)
     const wanted = this.infer(target)
+    if (operator === '=') expectRecords(value, wanted, this.#signatures)
     // Another operator takes what it takes, and numbers of either sort become each other.
     if (operator !== '=' || fits(found, wanted) || (isNumber(found) && isNumber(wanted))) return
     this.#mismatch('typecheck.assign_mismatch', 'the value is another type than its variable', value, wanted, found)
@@ -217,8 +237,14 @@ export class BodyTypes {
       case 'Object':
         return { kind: 'record', fields: this.#fields(expression.entries) }
       case 'Struct': {
+        const entry = this.#signatures.names.get(expression.name.text)
+        const given = this.#fields(expression.entries)
+        if (entry?.kind === 'constructor') {
+          this.#members(expression.entries, entry)
+          return calledType(entry, this.#signatures)
+        }
         const type = this.#signatures.reader.declared(expression.name.text) ?? ANY
-        checkRecord(this.#fields(expression.entries), expression, type, this.#signatures)
+        checkRecord(given, expression, type, this.#signatures)
         return type
       }
       case 'For': {
@@ -246,7 +272,10 @@ export class BodyTypes {
       case 'Binary': {
         const left = this.infer(expression.left)
         const { operator, right } = expression
-        if (operator === '|>') return right.kind === 'Call' ? this.#call(right, left) : this.#piped(right)
+        if (operator === '|>') {
+          this.#pipedInto(right.kind === 'Call' ? right.callee : right, expression.left)
+          return right.kind === 'Call' ? this.#call(right, left) : this.#piped(right)
+        }
         const other = this.infer(right)
         const result = operatorResult(operator, left, other)
         if (result !== undefined) return result
@@ -274,7 +303,7 @@ export class BodyTypes {
       case 'Try':
         return this.#try(expression.operand, expression)
       case 'Element':
-        for (const { value } of expression.attributes) if (value !== null) this.infer(value)
+        this.#attributes(expression)
         for (const child of expression.children ?? []) this.infer(child)
         return plain('Element')
       case 'ElementFragment':
@@ -282,6 +311,25 @@ export class BodyTypes {
         return plain('Element')
       default:
         return ANY
+    }
+  }
+
+  /** Of a constructor that is written like a struct. */
+  #members(entries: readonly ObjectEntry[], { signature }: ModuleName): void {
+    for (const entry of entries) {
+      const type = signature?.params.find(({ name }) => name.text === entryKey(entry))?.type ?? null
+      expectRecords(entryValue(entry), this.#signatures.reader.read(type), this.#signatures)
+    }
+  }
+
+  #attributes({ tag, attributes }: Element): void {
+    const component = this.#signatures.names.get(tag.text)?.declaration
+    const params = component === undefined ? [] : propertiesOf(component)
+    for (const { name, value } of attributes) {
+      if (value === null) continue
+      this.infer(value)
+      const type = params.find(each => each.name.text === name.text)?.type ?? null
+      expectRecords(value, this.#signatures.reader.read(type), this.#signatures)
     }
   }
 
@@ -304,7 +352,20 @@ export class BodyTypes {
   #spawned(target: Expression): ValueType {
     const named = target.kind === 'Call' ? target.callee : target
     if (target.kind === 'Call') for (const { value } of target.args) this.infer(value)
-    return named.kind === 'Identifier' ? (this.#signatures.reader.declared(named.name) ?? ANY) : ANY
+    const found = named.kind === 'Identifier' ? (this.#signatures.reader.declared(named.name) ?? ANY) : ANY
+    if (target.kind === 'Call' && found.kind === 'actor' && found.declaration.kind === 'Actor') {
+      this.#given(target.args, found.declaration.params ?? [])
+    }
+    return found
+  }
+
+  /** Arguments that nobody compares with what they go to. */
+  #given(args: readonly Argument[], params: readonly Param[]): void {
+    let place = 0
+    for (const { name, value } of args) {
+      const param = name === null ? params[place++] : params.find(each => each.name.text === name.text)
+      expectRecords(value, this.#signatures.reader.read(param?.type ?? null), this.#signatures)
+    }
   }
 
   #unary(operator: 'not' | '-', operand: Expression, at: Span): ValueType {
@@ -319,6 +380,12 @@ export class BodyTypes {
   #piped(right: Expression): ValueType {
     const found = right.kind === 'Identifier' ? this.#callee(right.name, [ANY]) : this.infer(right)
     return found.kind === 'function' ? found.result : found
+  }
+
+  #pipedInto(callee: Expression, value: Expression): void {
+    if (callee.kind !== 'Identifier' || this.#locals.lookup(callee.name) !== undefined) return
+    const first = this.#signatures.names.get(callee.name)?.signature?.params[0]
+    expectRecords(value, this.#signatures.reader.read(first?.type ?? null), this.#signatures)
   }
 
   #callee(name: string, given: readonly ValueType[]): ValueType {
@@ -336,7 +403,7 @@ export class BodyTypes {
       for (const { value } of call.args) this.#items.set(value, itemOf(object))
     }
     const given = call.args.map(({ value }) => this.infer(value))
-    if (isMethod) return this.#method(callee, object)
+    if (isMethod) return this.#method(callee, object, call.args)
     if (callee.kind !== 'Identifier') {
       const found = this.infer(callee)
       return found.kind === 'function' ? found.result : ANY
@@ -358,8 +425,10 @@ export class BodyTypes {
     return ANY
   }
 
-  #method({ property }: Member, object: ValueType): ValueType {
-    if (object.kind === 'actor') return this.#handler(property, object)
+  #method({ property }: Member, object: ValueType, args: readonly Argument[]): ValueType {
+    if (object.kind === 'actor') return this.#handler(property, object, args)
+    const taken = takenBy(object, property.text)
+    for (const { value } of args) expectRecords(value, taken, this.#signatures)
     const result = methodResult(object, property.text)
     if (result !== undefined) return result
     const near = nearName(property.text, methodsOf(object))
@@ -369,10 +438,17 @@ export class BodyTypes {
     return ANY
   }
 
-  #handler(event: Member['property'], { declaration }: Extract<ValueType, { kind: 'actor' }>): ValueType {
+  #handler(
+    event: Member['property'],
+    { declaration }: Extract<ValueType, { kind: 'actor' }>,
+    args: readonly Argument[]
+  ): ValueType {
     const handlers = declaration.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
     const handler = handlers.find(each => each.event.text === event.text)
-    if (handler !== undefined) return this.#signatures.reader.read(handler.result)
+    if (handler !== undefined) {
+      this.#given(args, handler.params)
+      return this.#signatures.reader.read(handler.result)
+    }
     if (event.text === 'send') return ANY
     const near = nearName(
       event.text,
@@ -387,6 +463,8 @@ export class BodyTypes {
 
   #member({ object, property }: Member): ValueType {
     const of = this.infer(object)
+    const wrapped = wrapping(of)
+    if (wrapped !== null) return this.#wrappedMember(object, property, of, wrapped)
     const fields = this.#signatures.reader.fieldsOf(of)
     if (fields === null) return ANY
     const found = fields.get(property.text)
@@ -396,6 +474,18 @@ export class BodyTypes {
       ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
     })
     return ANY
+  }
+
+  /** A field of what may be missing, or may have failed. */
+  #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
+    const found = this.#signatures.reader.fieldsOf(inner)?.get(property.text)
+    const name = of.kind === 'answer' ? show(of.value) : show(of)
+    const at = { start: object.end, end: object.end }
+    this.#say('typecheck.unknown_field', `a ${name} has no field \`${property.text}\``, property, {
+      suggestions: [`take both cases with \`match\`, or the value with \`.unwrap()\``],
+      ...(found === undefined ? {} : { fixes: [{ label: 'unwrap it first', span: at, replacement: unwraps }] })
+    })
+    return found ?? ANY
   }
 
   #try(operand: Expression, at: Span): ValueType {
@@ -426,6 +516,27 @@ export class BodyTypes {
   }
 }
 
+/** What holds the value whose field is asked for. */
+interface Wrapping {
+  /** What takes the value out of it. */
+  readonly unwraps: string
+  readonly inner: ValueType
+}
+
+/** null for what is no Option and no Result. */
+function wrapping(type: ValueType): Wrapping | null {
+  if (type.kind === 'answer') {
+    const within = wrapping(type.value)
+    return within === null ? null : { ...within, unwraps: `.unwrap()${within.unwraps}` }
+  }
+  if (type.kind !== 'generic' || (type.name !== 'Option' && type.name !== 'Result')) return null
+  const [first = ANY] = type.args
+  const within = wrapping(first)
+  return within === null
+    ? { unwraps: '.unwrap()', inner: first }
+    : { unwraps: `.unwrap()${within.unwraps}`, inner: within.inner }
+}
+
 function isNumber(type: ValueType): boolean {
   return type.kind === 'plain' && ['int', 'float'].includes(type.name)
 }
@@ -436,6 +547,29 @@ function isUnit(type: ValueType): boolean {
 
 function isList(type: ValueType): boolean {
   return type.kind === 'answer' ? isList(type.value) : type.kind === 'generic' && type.name === 'List'
+}
+
+/** What a method takes that fits the value that it is called on. */
+function takenBy(object: ValueType, method: string): ValueType {
+  if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
+  if (method !== 'unwrap_or') return ANY
+  if (object.kind === 'answer') return object.value
+  return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY
+}
+
+/** What a component takes. */
+function propertiesOf(declaration: Declaration): readonly { readonly name: Name; readonly type: Param['type'] }[] {
+  switch (declaration.kind) {
+    case 'Component':
+    case 'Fragment':
+    case 'Function':
+      return declaration.params
+    case 'Island':
+    case 'V0':
+      return declaration.props
+    default:
+      return []
+  }
 }
 
 function itemOf(type: ValueType): ValueType {

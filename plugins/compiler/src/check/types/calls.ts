@@ -2,6 +2,7 @@ import { diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Call } from '../../syntax/ast-expressions.ts'
 import { BUILTIN_FUNCTIONS } from '../names/builtins.ts'
 import type { ModuleName } from '../names/module-names.ts'
+import { expectRecords } from './expected-records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, BOOL, FLOAT, fits, generic, INT, NEVER, STR, show, UNIT, type ValueType } from './type.ts'
 
@@ -49,9 +50,10 @@ export function checkArguments(
   given: readonly ValueType[],
   piped: ValueType | null,
   { name, signature, declaration }: ModuleName,
-  { reader, report }: Signatures
+  signatures: Signatures
 ): void {
   if (signature === null) return
+  const { reader } = signatures
   const generics = 'generics' in declaration ? declaration.generics.map(({ text }) => text) : []
   let place = piped === null ? 0 : 1
   for (const [index, argument] of call.args.entries()) {
@@ -62,8 +64,9 @@ export function checkArguments(
     if (param === undefined || type === undefined || param.type === null) continue
     if (generics.length > 0) continue
     const wanted = reader.read(param.type)
+    expectRecords(argument.value, wanted, signatures)
     if (fits(type, wanted)) continue
-    report(
+    signatures.report(
       diagnostic(
         'typecheck.arg_mismatch',
         `\`${param.name.text}\` of \`${name.text}\` is another type`,

@@ -2,6 +2,7 @@ import { diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { DbChain } from '../../hir/db/chain.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
+import { expectRecords } from './expected-records.ts'
 import { checkMissing } from './records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
@@ -17,7 +18,9 @@ export function databaseAnswer(
   const columns = signatures.reader.fieldsOf(row)
   const compare = (name: string, found: ValueType | undefined, at: Expression): void => {
     const column = columns?.get(name)
-    if (column !== undefined && found !== undefined) checkColumn(name, column, found, at, signatures)
+    if (column === undefined || found === undefined) return
+    expectRecords(at, column, signatures)
+    checkColumn(name, column, found, at, signatures)
   }
   for (const { name, value } of args) {
     const found = infer(value)

@@ -1,15 +1,15 @@
 import { tablesOf } from '../../hir/db/db-tables.ts'
 import type { HirType } from '../../hir/hir.ts'
-import type { ResultTypes } from '../../hir/lower.ts'
+import type { KnownTypes } from '../../hir/lower.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { moduleNames } from '../names/module-names.ts'
 import { ModuleTypes } from './module-types.ts'
 import type { ValueType } from './type.ts'
 
-/** Types of results that the author left out, as far as they are known for certain. */
-export function resultTypes(module: Module): ResultTypes {
+/** Types that the author left out, as far as they are known for certain. */
+export function knownTypes(module: Module): KnownTypes {
   const types = new ModuleTypes(module, moduleNames(module), tablesOf(module))
-  return declaration => hirType(types.resultOf(declaration))
+  return { results: declaration => hirType(types.resultOf(declaration)), records: types.records }
 }
 
 /** A type as the document prints it; null where a part of it is not known. */

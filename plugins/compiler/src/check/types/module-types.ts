@@ -1,11 +1,12 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { DbTables } from '../../hir/db/db-tables.ts'
 import type { Component, Declaration, Module, Param } from '../../syntax/ast.ts'
-import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import type { Type } from '../../syntax/ast-types.ts'
 import type { ModuleNames } from '../names/module-names.ts'
 import { pathParameters } from '../names/path-parameters.ts'
 import { BodyTypes } from './body-types.ts'
+import { declaredMembers, expectRecords } from './expected-records.ts'
 import { TypeReader } from './read-type.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, type ValueType } from './type.ts'
@@ -19,6 +20,8 @@ export class ModuleTypes implements Signatures {
   readonly tables: DbTables
   readonly reader: TypeReader
   readonly found: Diagnostic[] = []
+  /** Types of records that are written without one, where what they leave out has a value of its own. */
+  readonly records = new Map<ObjectLiteral, string>()
   readonly #results = new Map<Declaration, ValueType>()
   readonly observe: Signatures['observe']
   depth = 0
@@ -35,6 +38,10 @@ export class ModuleTypes implements Signatures {
 
   report = (diagnostic: Diagnostic): void => {
     this.found.push(diagnostic)
+  }
+
+  expect = (record: ObjectLiteral, type: string): void => {
+    this.records.set(record, type)
   }
 
   resultOf(declaration: Declaration): ValueType {
@@ -67,9 +74,14 @@ export class ModuleTypes implements Signatures {
         // A route may answer with a Result instead, whose error becomes a status.
         return body.body(item.body, item.result === null ? null : answer(this.reader.read(item.result)))
       }
+      case 'Type':
+      case 'Table':
+        this.#defaults(declaredMembers(this.reader.declared(item.name.text) ?? ANY))
+        return ANY
       case 'Actor':
       case 'Agent':
         for (const member of item.members) {
+          if (member.kind === 'StateField') this.#defaults([member])
           if (member.kind !== 'Handler') continue
           const body = new BodyTypes(this)
           for (const field of item.members) {
@@ -98,6 +110,10 @@ export class ModuleTypes implements Signatures {
       default:
         return ANY
     }
+  }
+
+  #defaults(fields: readonly { readonly type: Type | null; readonly value: Expression | null }[]): void {
+    for (const { type, value } of fields) if (value !== null) expectRecords(value, this.reader.read(type), this)
   }
 
   #function(params: readonly Param[], result: Type | null, body: Expression): ValueType {

@@ -4,6 +4,7 @@ import type { Field } from '../../syntax/ast.ts'
 import type { ObjectEntry } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { Name, Span } from '../../syntax/node.ts'
+import { declaredMembers, expectRecords, hasOwnValue } from './expected-records.ts'
 import type { Signatures } from './signatures.ts'
 import { fits, show, type ValueType } from './type.ts'
 
@@ -20,6 +21,7 @@ export function checkRecord(
     const key = entryKey(entry)
     const wanted = fields.get(key)
     const found = given.get(key)
+    if (wanted !== undefined) expectRecords(entryValue(entry), wanted, signatures)
     if (wanted === undefined) {
       const near = nearName(key, [...fields.keys()])
       signatures.report(
@@ -36,7 +38,7 @@ export function checkRecord(
       )
     }
   }
-  checkMissing(given, declaredFields(type), name.text, name, signatures)
+  checkMissing(given, declaredMembers(type), name.text, name, signatures)
 }
 
 /** Tells of fields that must have a value and are not among those that are given. */
@@ -47,22 +49,10 @@ export function checkMissing(
   at: Span,
   { report }: Signatures
 ): void {
-  const missing = fields.filter(field => !given.has(field.name.text) && field.value === null && !isOptional(field))
+  const missing = fields.filter(field => !given.has(field.name.text) && !hasOwnValue(field))
   if (missing.length === 0) return
   const names = missing.map(field => `\`${field.name.text}\``).join(', ')
   const message = `${names} of \`${name}\` ${missing.length === 1 ? 'is' : 'are'} missing`
   const related = missing.map(field => ({ span: field, message: 'declared here' }))
   report(diagnostic('typecheck.missing_field', message, at, { related }))
-}
-
-function declaredFields(type: ValueType): readonly Field[] {
-  if (type.kind === 'row') return type.table.fields
-  if (type.kind !== 'declared' || type.declaration.definition.form !== 'struct') return []
-  return type.declaration.definition.fields
-}
-
-function isOptional({ type, isOptional }: Field): boolean {
-  return (
-    isOptional || type.kind === 'OptionalType' || (type.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
-  )
 }

@@ -7,6 +7,7 @@ import type {
   IndexAccess,
   Member,
   ObjectEntry,
+  ObjectLiteral,
   StringLiteral,
   Try
 } from '../../syntax/ast-expressions.ts'
@@ -61,9 +62,9 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
           )
         )
       case 'Object':
-        return this.#record(expression.entries)
+        return this.#record(expression)
       case 'Struct':
-        return this.#struct(expression)
+        return this.#struct(expression.name.text, expression.entries)
       case 'If':
         return this.#if(expression)
       case 'Block':
@@ -135,7 +136,10 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
     return local.isVariable ? code(local.name) : stable(local.name)
   }
 
-  #record(entries: readonly ObjectEntry[]): Code {
+  #record(record: ObjectLiteral): Code {
+    const { entries } = record
+    const type = this.program.recordType(record)
+    if (type !== undefined) return this.#struct(type, entries)
     const values = this.operands(entries.map(entryValue))
     return this.object(entries.map((entry, index) => [entryKey(entry), (values[index] as Code).doc]))
   }
@@ -149,12 +153,12 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
   }
 
   /** Members that are left out have their defaults. */
-  #struct({ name, entries }: Extract<Expression, { kind: 'Struct' }>): Code {
-    const declaration = this.program.names.get(name.text)?.declaration
+  #struct(name: string, entries: readonly ObjectEntry[]): Code {
+    const declaration = this.program.names.get(name)?.declaration
     const given = new Set(entries.map(entryKey))
     const variant =
       declaration?.kind === 'Type' && declaration.definition.form === 'variants'
-        ? declaration.definition.variants.find(each => each.name.text === name.text)
+        ? declaration.definition.variants.find(each => each.name.text === name)
         : undefined
     const fields =
       declaration?.kind === 'Type' && declaration.definition.form === 'struct' ? declaration.definition.fields : []
@@ -165,7 +169,7 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
         ? []
         : [[field.name.text, this.expression(field.value).doc] as const]
     )
-    return this.object([...(variant === undefined ? [] : [['_tag', literal(name.text)] as const]), ...own, ...left])
+    return this.object([...(variant === undefined ? [] : [['_tag', literal(name)] as const]), ...own, ...left])
   }
 
   #if(node: If): Code {

@@ -4,7 +4,7 @@ import type { TypeReader } from '../../check/types/read-type.ts'
 import { ANY, type ValueType } from '../../check/types/type.ts'
 import { type DbTables, tablesOf } from '../../hir/db/db-tables.ts'
 import type { Declaration, FunctionDeclaration, Module } from '../../syntax/ast.ts'
-import type { Call, Expression } from '../../syntax/ast-expressions.ts'
+import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
 
@@ -64,6 +64,11 @@ export class TranslatedProgram {
 
   get reader(): TypeReader {
     return this.#types.declarations.reader
+  }
+
+  /** The type that is expected of a record that leaves out what it has a value for. */
+  recordType(record: ObjectLiteral): string | undefined {
+    return this.#types.declarations.records.get(record)
   }
 
   /** As the checks know it; what the database answers is its value. */

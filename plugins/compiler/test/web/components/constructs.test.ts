@@ -21,6 +21,16 @@ t.test('state is a pair of a value and its setter', t => {
   t.end()
 })
 
+t.test('a record has the defaults of the type that is expected where it stands', t => {
+  const note = 'type Note { title: str stars: int = 3 }\ncomponent Card(note: Note) { view: <p>{note.title}</p> }'
+  const whole = "{ title: 'x', stars: 3 }"
+  t.match(component('state note: Note = { title: "x" }', note), `useState<Note>(${whole})`)
+  t.match(handler('note = { title: "x" }', 'state note: Note = { title: "y" }', note), `set_note(${whole})`)
+  t.match(viewOf('<Card note={ { title: "x" } }/>', '', note), `note={${whole}}`)
+  t.match(component('state notes: List[Note] = [{ title: "x" }]', note), whole)
+  t.end()
+})
+
 t.test('assignments to state are calls, wherever they stand', t => {
   t.equal(handler('count = count + 1'), '() => set_count(count + 1)')
   t.equal(handler('count -= 2'), '() => set_count(count - 2)')
