@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN } from './served-project.ts'
@@ -53,11 +54,19 @@ t.test('examples with a main run to their end', async t => {
 
 t.test('the others are served, and say what they offer', async t => {
   for (const name of served) {
-    const { url, stop } = await serve(t, makeProject(t, { [name]: sourceOf(name) }), name)
-    const { openapi, paths } = (await (await fetch(`${url}/openapi.json`)).json()) as {
-      openapi: string
-      paths: Record<string, { get?: { parameters?: { required?: boolean }[] } }>
-    }
+    const folder = makeProject(t, { [name]: sourceOf(name) })
+    const { url, stop } = await serve(t, folder, name)
+    const told = await (await fetch(`${url}/openapi.json`)).text()
+    const client = await (await fetch(`${url}/api/client.ts`)).text()
+    const { code, stderr } = await runSvc(folder, ['build', name, '-o', 'web'])
+    t.equal(code, 0, stderr)
+    const { openapi, paths } = JSON.parse(told) as Description
+    const built = ['openapi.json', 'vox-client.ts'].map(file => join(folder, 'web', file))
+    // A build writes nothing about a program that nobody can call.
+    if (Object.keys(paths).length === 0) t.same(built.filter(existsSync), [], name)
+    else t.strictSame([told, client], built.map(readText), `${name}: a build and the program that runs say the same`)
+    const ajv = new Ajv2020({ strict: false, logger: false })
+    ajv.addSchema({ $id: 'https://svc.invalid/openapi', ...JSON.parse(told) })
     t.match(openapi, /^3\.1/)
     const queries = [...sourceOf(name).matchAll(/@query\nfn (\w+)/g)].map(([, query]) => `/api/query/${query}`)
     for (const path of queries) {
@@ -65,11 +74,23 @@ t.test('the others are served, and say what they offer', async t => {
       const response = await fetch(url + path)
       const needsMore = parameters.some(({ required }) => required === true)
       t.equal(response.status, needsMore ? 400 : 200, `${name} ${path}`)
-      await response.arrayBuffer()
+      const answer = await response.json()
+      const place = `paths/${path.replaceAll('/', '~1')}/get/responses/${response.status}`
+      const schema = { $ref: `https://svc.invalid/openapi#/${place}/content/application~1json/schema` }
+      t.ok(ajv.validate(schema, answer), `${name} ${path}: ${ajv.errorsText()}`)
     }
     t.equal(await stop(), 0)
   }
 })
+
+interface Description {
+  readonly openapi: string
+  readonly paths: Record<string, { get?: { parameters?: { required?: boolean }[] } }>
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8')
+}
 
 interface Served {
   readonly url: string

@@ -15,6 +15,15 @@ export interface LanguageCompiler {
    * the current folder. Throws `CMP_FILE_UNREADABLE`.
    */
   read(paths: readonly string[]): Promise<readonly ProgramText[]>
+  /** What a program answers over HTTP, for those who call it: to the byte what `svc build` writes. */
+  describe(program: Program): ProgramDescription
+}
+
+export interface ProgramDescription {
+  /** An OpenAPI 3.1 document: the file `openapi.json` of a build. */
+  readonly openApi: string
+  /** A module of TypeScript that needs no other: the file `vox-client.ts` of a build. */
+  readonly client: string
 }
 
 export interface ProgramText {

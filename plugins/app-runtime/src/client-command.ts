@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises'
 import type { LanguageCompiler } from '@svc/contracts'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 import { compiled } from './run-command.ts'
-import { programClient } from './serving/program-client.ts'
 
 export const clientCommand: CommandDescriptor = {
   command: 'client',
@@ -21,7 +20,7 @@ export function writeClient(compiler: LanguageCompiler): CommandHandler {
     const { file, output } = given as { readonly file: string; readonly output?: string }
     const program = await compiled(compiler, file, false, io)
     if (program === null) return 1
-    const text = programClient(program)
+    const text = compiler.describe(program).client
     if (output === undefined) io.stdout.write(text)
     else await writeFile(output, text)
     return 0

@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { compilation } from '../../compiler/src/compilation.ts'
+import { compilation, descriptionOf } from '../../compiler/src/compilation.ts'
 import { checkFile } from '../../compiler/src/compile.ts'
 import type { SourceFile } from '../../compiler/src/source-file.ts'
 import { readSources } from '../../compiler/src/source-files.ts'
@@ -20,7 +20,8 @@ import { LIMITS } from './run-program.ts'
 const options = { allowComponentFunctions: false, suppressHookLints: false }
 const compiler = {
   compile: compilation(async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script })),
-  read: (paths: readonly string[]) => readSources(paths, false)
+  read: (paths: readonly string[]) => readSources(paths, false),
+  describe: descriptionOf
 }
 
 function runnerOf(limits: Partial<typeof LIMITS> = {}, allowed: readonly Capability[] = ['fs', 'env']): Runner {

@@ -1,9 +1,13 @@
-import type { LanguageCompiler } from '@svc/contracts'
+import type { LanguageCompiler, Program, ProgramDescription } from '@svc/contracts'
 import { type CheckedFile, hasErrors } from './compile.ts'
 import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { programOf } from './program.ts'
 import { SourceFile } from './source-file.ts'
+import { parse } from './syntax/parse.ts'
+import { clientText } from './web/files/client.ts'
+import { openApiText } from './web/files/openapi.ts'
+import { webModule } from './web/web-module.ts'
 
 /** The compiler for other plugins: a program, or what is wrong with its text. */
 export function compilation(
@@ -19,4 +23,11 @@ export function compilation(
     }
     return { ok: true, program: programOf(checked), warnings: report }
   }
+}
+
+/** A program has no place for types that its author left out, which a build knows: its text is read once more. */
+export function descriptionOf({ path, text }: Program): ProgramDescription {
+  const { module } = parse(text, { script: false, allowComponentFunctions: true })
+  const web = webModule(module, new SourceFile(path, text))
+  return { openApi: openApiText(web), client: clientText(web) }
 }

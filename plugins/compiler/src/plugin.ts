@@ -60,7 +60,7 @@ export default definePlugin({
         ctx.config.projection_include_host_probe ? hostProbe() : null
       )
     ctx.implement(projectionOperation, projectionHandler(ctx.projectRoot, check, projected))
-    ctx.provide(languageCompiler, { compile: compilation(check), read })
+    ctx.provide(languageCompiler, { compile: compilation(check), read, describe: descriptionOf })
     ctx.command(checkCommand.command, runCheck({ read, check, project: projected }))
     ctx.command(formatCommand.command, runFormat({ read, format, retries: () => ctx.config.reconcile_max_retry }))
     ctx.command(newCommand.command, runNew())

@@ -1,4 +1,4 @@
-import type { HirParam } from '@svc/contracts'
+import { type HirParam, type HttpEndpoint, httpInputOf } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { isObject } from '../interpreter/json.ts'
 import type { Value } from '../interpreter/value.ts'
@@ -8,7 +8,6 @@ import { inPart, mismatch, shownJson } from '../wire/mismatch.ts'
 import type { WireTypes } from '../wire/wire-types.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { RouteInput } from './messages.ts'
-import { isPlain } from './program-openapi.ts'
 import { requestValue } from './request-value.ts'
 
 /** Arguments in the order of the parameters; undefined for what is left to its default. */
@@ -24,7 +23,7 @@ export function argumentsOf(endpoint: Endpoint, types: WireTypes): ReadArguments
     case 'query':
       return text => fromObject(queryValues(text), named, endpoint.name)
     case 'route':
-      return routeArguments(endpoint, named)
+      return routeArguments(endpoint as HttpEndpoint, named)
     default:
       return text => fromObject(text === '' ? {} : bodyObject(text), named, endpoint.name)
   }
@@ -94,22 +93,19 @@ function bodyJson(text: string): unknown {
  * Of a declared route. A part of the path and a value of the query are text, read as the type of its parameter. A body gives
  * the parameters by name; where there is one that is neither text nor number nor truth, it is that one.
  */
-function routeArguments({ name: of, route }: Endpoint, params: readonly Named[]): ReadArguments {
-  const { method = 'GET', inPath = [] } = route ?? {}
-  const hasBody = method === 'POST' || method === 'PUT'
-  const declared = params.filter(({ param }) => param.name !== 'request' && !inPath.includes(param.name))
-  const [only] = declared
-  const whole = hasBody && declared.length === 1 && only !== undefined && !isPlain(only.param.type_ann) ? only : null
+function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadArguments {
+  const { name: of, route } = endpoint
+  const { body: taken } = httpInputOf(endpoint)
   return text => {
     const input = JSON.parse(text) as RouteInput
     const query = new URLSearchParams(input.query)
-    const takesBody = hasBody && declared.length > 0 && input.body !== ''
-    const body = takesBody && whole === null ? bodyObject(input.body) : {}
+    const body = taken.kind === 'fields' && input.body !== '' ? bodyObject(input.body) : {}
     return params.map(each => {
       const { name } = each.param
       if (name === 'request') return requestValue(of, input)
-      if (inPath.includes(name)) return argument(plainText(input.params[name], each), each)
-      if (each === whole) return argument(input.body === '' ? undefined : bodyJson(input.body), each)
+      if (route.inPath.includes(name)) return argument(plainText(input.params[name], each), each)
+      if (taken.kind === 'whole' && each.param === taken.param)
+        return argument(input.body === '' ? undefined : bodyJson(input.body), each)
       if (Object.hasOwn(body, name)) return argument(body[name], each)
       return argument(plainText(query.get(name) ?? undefined, each), each)
     })

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { HttpEndpointRoute, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
-import type { Endpoint, EndpointRoute } from './endpoints.ts'
+import type { Endpoint } from './endpoints.ts'
 import type { RouteInput } from './messages.ts'
 import type { ProgramPool } from './program-pool.ts'
 
@@ -22,7 +22,7 @@ export function programRoutes(endpoints: readonly Endpoint[], pool: ProgramPool)
 
 type Make = (exchange: HttpExchange, input: string) => void
 
-function handlerOf({ kind }: Endpoint, { method }: EndpointRoute, call: Make): HttpHandlerRoute['handle'] {
+function handlerOf({ kind }: Endpoint, { method }: HttpEndpointRoute, call: Make): HttpHandlerRoute['handle'] {
   if (kind === 'query') return exchange => call(exchange, exchange.query)
   if (kind !== 'route') return exchange => withBody(exchange, body => call(exchange, body))
   if (method === 'POST' || method === 'PUT') {

@@ -1,12 +1,18 @@
 import { basename, dirname, resolve } from 'node:path'
-import { type HttpHandlerRoute, httpHandlers, httpListeners, httpUpgrades, type Program } from '@svc/contracts'
+import {
+  type HttpHandlerRoute,
+  httpHandlers,
+  httpListeners,
+  httpUpgrades,
+  type LanguageCompiler,
+  type Program,
+  type ProgramDescription
+} from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { LiveService } from '../live/live-service.ts'
 import type { Settings } from '../settings.ts'
 import { documentRoute } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
-import { programClient } from './program-client.ts'
-import { programOpenApi } from './program-openapi.ts'
 import type { ProgramPool } from './program-pool.ts'
 import { JSON_TYPE, programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
@@ -19,11 +25,12 @@ export interface SurfaceParts {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly pool: ProgramPool
+  readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
 }
 
 /** Contributes all that others see of a program: its listener with its routes, descriptions and files, and its tools. */
-export function contributeProgram({ ctx, program, endpoints, pool, live }: SurfaceParts): void {
+export function contributeProgram({ ctx, program, endpoints, pool, compiler, live }: SurfaceParts): void {
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
     name: LISTENER,
@@ -33,7 +40,12 @@ export function contributeProgram({ ctx, program, endpoints, pool, live }: Surfa
   })
   const plain = programRoutes(endpoints, pool)
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(program), documents(ctx, program, endpoints)]
+  const all = [
+    ...own,
+    ...(live?.routes ?? []),
+    ...descriptionRoutes(once(() => compiler.describe(program))),
+    documents(ctx, program, endpoints)
+  ]
   // What the program declares itself has precedence over what is made for it.
   const taken = new Set(own.map(keyOf))
   const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
@@ -47,24 +59,19 @@ function keyOf({ method, path }: HttpHandlerRoute): string {
 }
 
 /** What the program is, for tools and people. */
-function descriptionRoutes(program: Program): HttpHandlerRoute[] {
-  // JavaScript writes 2^63 with fewer digits than it has, which others read as a number beyond the bounds of an int.
-  const bound = String(2 ** 63)
-  const describe = (): string => JSON.stringify(programOpenApi(program, basename(program.path)))
-  const document = once(() => describe().replaceAll(bound, String(2n ** 63n)))
-  const client = once(() => programClient(program))
+function descriptionRoutes(described: () => ProgramDescription): HttpHandlerRoute[] {
   return [
     {
       method: 'GET',
       path: '/openapi.json',
       summary: 'The OpenAPI description of the program',
-      handle: exchange => exchange.send(200, JSON_TYPE, document())
+      handle: exchange => exchange.send(200, JSON_TYPE, described().openApi)
     },
     {
       method: 'GET',
       path: '/api/client.ts',
       summary: 'A client of the program in TypeScript',
-      handle: exchange => exchange.send(200, 'text/plain; charset=utf-8', client())
+      handle: exchange => exchange.send(200, 'text/plain; charset=utf-8', described().client)
     }
   ]
 }

@@ -1,9 +1,14 @@
-import { type McpResource, type McpTool, mcpResources, mcpTools, type Program } from '@svc/contracts'
+import {
+  type McpResource,
+  type McpTool,
+  mcpResources,
+  mcpTools,
+  type Program,
+  TypeNames,
+  TypeSchemas
+} from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
-import { TypeNames } from '../wire/type-names.ts'
-import { TypeSchemas } from '../wire/type-schemas.ts'
 import { endpointsOf } from './endpoints.ts'
-import { objectSchema } from './program-openapi.ts'
 import type { ProgramPool } from './program-pool.ts'
 
 /** Contributes the functions with `@mcp.tool` and `@mcp.resource`. */
@@ -19,7 +24,7 @@ export function contributeTools(ctx: Pick<PluginContext, 'contribute'>, program:
 function toolOf({ module, defaults }: Program, name: string, index: number, pool: ProgramPool): McpTool {
   const { description, func } = module.mcp_tools.find(each => each.func.name === name) as (typeof module.mcp_tools)[0]
   const schemas = new TypeSchemas(new TypeNames(module), defaults)
-  const schema = objectSchema(func.params, schemas)
+  const schema = schemas.ofParams(func.params)
   const input = schemas.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(schemas.definitions) }
   return {
     name,

@@ -47,7 +47,7 @@ export interface ServingParts {
  * `RUN_PROGRAM_INVALID` when it has errors.
  */
 export async function serveProgram(parts: ServingParts, file: string): Promise<void> {
-  const { ctx } = parts
+  const { ctx, compiler } = parts
   const { config, log } = ctx
   const path = resolve(ctx.projectRoot, file)
   const watch = await watchProgram(parts, path)
@@ -100,7 +100,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module).length)
     })
   }
-  contributeProgram({ ctx, program, endpoints, pool, live })
+  contributeProgram({ ctx, program, endpoints, pool, compiler, live })
   if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)
   if (config.orchestrate_vite) await runVite(ctx, resolve(dirname(path), config.web_directory))

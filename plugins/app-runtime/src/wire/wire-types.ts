@@ -1,4 +1,11 @@
-import type { HirExpression, HirModule, HirNamedField, HirType } from '@svc/contracts'
+import {
+  type HirExpression,
+  type HirModule,
+  type HirNamedField,
+  type HirType,
+  TypeNames,
+  TypeSchemas
+} from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { Value } from '../interpreter/value.ts'
@@ -7,8 +14,6 @@ import { listCodec, mapCodec, optionCodec, resultCodec, tupleCodec } from './com
 import { choiceCodec, type Member, recordCodec } from './declared-codecs.ts'
 import { Mismatch, mismatch } from './mismatch.ts'
 import { BOOL, CHAR, DEC, FLOAT, INT, JSON_VALUE, STR, UNIT } from './plain-codecs.ts'
-import { TypeNames } from './type-names.ts'
-import { TypeSchemas } from './type-schemas.ts'
 import { untypedCodec } from './untyped-codec.ts'
 
 export interface WireOptions {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { PrimaryDatabase } from '@svc/contracts'
 import type { CommandHandler } from '@svc/plugin-sdk'
 import t from 'tap'
-import { compilation } from '../../../compiler/src/compilation.ts'
+import { compilation, descriptionOf } from '../../../compiler/src/compilation.ts'
 import { checkFile } from '../../../compiler/src/compile.ts'
 import type { SourceFile } from '../../../compiler/src/source-file.ts'
 import { readSources } from '../../../compiler/src/source-files.ts'
@@ -15,7 +15,8 @@ import { freshName, openStore, project, rowsOf } from './schema-fixture.ts'
 const options = { allowComponentFunctions: false, suppressHookLints: false }
 const compiler = {
   compile: compilation(async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script })),
-  read: (paths: readonly string[]) => readSources(paths, false)
+  read: (paths: readonly string[]) => readSources(paths, false),
+  describe: descriptionOf
 }
 
 async function execute(command: CommandHandler, input: Record<string, unknown>, json = false) {

@@ -130,25 +130,25 @@ t.test('the OpenAPI description has every route, and its schemas hold for what i
 })
 
 const USE = (url: string): string => `
-import { CallError, createClient, type Note, type Shape } from './client.ts'
+import { ApiError, createClient, type Note, type Shape } from './client.ts'
 
 const client = createClient({ baseUrl: '${url}' })
 const shape: Shape = { _tag: 'Circle', center: { x: 1, y: 2 }, radius: 0.5 }
 const results: unknown[] = []
-results.push(await client.add({ a: 1 }), await client.add({ a: 1, b: 2 }))
-const pair = await client.same({ shape, tree: { _tag: 'Leaf', value: 3 } })
+results.push(await client.add(1), await client.add(1, 2))
+const pair = await client.same(shape, { _tag: 'Leaf', value: 3 })
 const first: Shape = pair.first
 results.push(first, pair.second)
-const note: Note = await client.note({ text: 'x', tag: 'y' })
-results.push(note.tag, (await client.prices({ of: ['a'] })).a)
-results.push(await client['GET /hello/:name']({ name: 'a b/c', times: 2 }), await client['POST /points']({ point: { x: 1 } }))
+const note: Note = await client.note('x', 'y')
+results.push(note.tag, (await client.prices(['a'])).a)
+results.push(await client.get_hello_name('a b/c', 2), await client.post_points({ x: 1, y: 7 }))
 try {
-  await client.note({ text: '' })
+  await client.note('')
 } catch (error) {
-  if (error instanceof CallError) results.push(error.status, error.code, error.message)
+  if (error instanceof ApiError) results.push(error.status, error.code, error.message)
 }
 // @ts-expect-error a text is no int
-client.add({ a: '1' }).catch(() => undefined)
+client.add('1').catch(() => undefined)
 console.log(JSON.stringify(results))
 `
 

@@ -1,6 +1,7 @@
+import { answerType, isRequiredParam } from '@svc/contracts'
 import type { HirEndpoint, HirModule, HirParam, HirType } from '../hir/hir.ts'
 import { valueName } from './typescript-names.ts'
-import { isOption, type TypeImports } from './typescript-types.ts'
+import type { TypeImports } from './typescript-types.ts'
 import type { WebModule } from './web-module.ts'
 
 export type EndpointKind = 'query' | 'mutation' | 'server'
@@ -22,14 +23,12 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
 
 /** What a caller is given: the value of a `Result`, whose error becomes a status. */
 export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
-  const isResult = return_type !== null && typeof return_type === 'object' && 'Generic' in return_type
-  if (!isResult || return_type.Generic[0] !== 'Result') return return_type
-  return return_type.Generic[1][0] ?? null
+  return answerType(return_type)
 }
 
 /** Whether a caller may leave a parameter out. */
-export function isOptional({ type_ann, default: value }: HirParam): boolean {
-  return value !== null || isOption(type_ann)
+export function isOptional(param: HirParam): boolean {
+  return !isRequiredParam(param)
 }
 
 /** `title: string, done?: boolean`: those that must be given before others cannot be left out by position. */

@@ -15,6 +15,8 @@ export interface WebModule {
   /** With the types of results that the author left out. */
   readonly hir: HirModule
   readonly types: TypeScriptTypes
+  /** Members of structs that have a default. */
+  readonly defaults: readonly { readonly type: string; readonly field: string }[]
   /** Name of the source file without its folder and ending. */
   readonly name: string
 }
@@ -22,7 +24,13 @@ export interface WebModule {
 export function webModule(module: Module, source: SourceFile): WebModule {
   const hir = lower(module, source.text, knownTypes(module))
   const name = basename(source.path).replace(/\.vox$/, '')
-  return { source, module, hir, types: new TypeScriptTypes(hir), name }
+  return { source, module, hir, types: new TypeScriptTypes(hir), defaults: module.items.flatMap(defaultsOf), name }
+}
+
+function defaultsOf(item: Declaration): WebModule['defaults'] {
+  if (item.kind !== 'Type' || item.definition.form !== 'struct') return []
+  const { fields } = item.definition
+  return fields.flatMap(({ name, value }) => (value === null ? [] : [{ type: item.name.text, field: name.text }]))
 }
 
 /** Declarations of one kind, in the order of the source. */

@@ -69,6 +69,53 @@ fn nothing() to Unit { Unit }
   ])
 })
 
+t.test('routes of the program are called as their declarations say, by any number of clients', async t => {
+  const source = `
+type Point { x: int
+    y: int = 7 }
+
+http get "/items/:id"(id: int, limit: int = 10, q: Option[str]) to List[str] { [] }
+http post "/it's/:name"(point: Point) to Point { point }
+http put "/raw" to str { request.text() }
+http post "/raw" (a: int, b: Option[str]) to str { "" }
+http delete "/items/:id"(id: int, now: bool) to Unit { Unit }
+http get "/items_id" to int { 1 }
+`
+  const { folder } = await built(t, source)
+  const seen: unknown[] = []
+  const url = await listen(t, (request, body) => {
+    seen.push([request.method, request.url, body, request.headers['content-type']])
+    return [200, 'null']
+  })
+  const { createClient } = await import(join(folder, 'vox-client.ts'))
+  const sent: string[] = []
+  const client = createClient({
+    baseUrl: url,
+    fetch: (...args: Parameters<typeof fetch>) => {
+      sent.push(String(args[0]))
+      return fetch(...args)
+    }
+  })
+  await client.get_items_id(7, undefined, 'a&b')
+  await client.post_it_s_name('a/b', { x: 1, y: 2 })
+  await client.put_raw({ any: ['thing'] })
+  await client.put_raw()
+  await client.post_raw(1, null)
+  await client.delete_items_id(3, true)
+  await client.get_items_id_2()
+  const json = 'application/json'
+  t.same(seen, [
+    ['GET', '/items/7?q=a%26b', '', undefined],
+    ['POST', "/it's/a%2Fb", '{"x":1,"y":2}', json],
+    ['PUT', '/raw', '{"any":["thing"]}', json],
+    ['PUT', '/raw', '', undefined],
+    ['POST', '/raw', '{"a":1,"b":null}', json],
+    ['DELETE', '/items/3?now=true', '', undefined],
+    ['GET', '/items_id', '', undefined]
+  ])
+  t.equal(sent.length, seen.length, 'the client uses the fetch that it was given')
+})
+
 t.test('what is not answered with a value is an ApiError with its status and code', async t => {
   const { folder } = await built(t, '@query\nfn a() to int { 1 }\n@mutation\nfn b() to int { 1 }\n')
   const answers: [number, string][] = [
@@ -355,6 +402,7 @@ t.test('the contract and the OpenAPI document name every route', async t => {
   t.same(components.schemas.Kind.oneOf[1], {
     type: 'object',
     properties: { _tag: { const: 'Todo' }, due: { type: 'string' }, done: { type: 'boolean' } },
-    required: ['_tag', 'due', 'done']
+    required: ['_tag', 'due', 'done'],
+    additionalProperties: false
   })
 })

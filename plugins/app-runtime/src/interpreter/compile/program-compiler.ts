@@ -1,12 +1,13 @@
-import type {
-  HirBlock,
-  HirExpression,
-  HirFunction,
-  HirNamedField,
-  HirParam,
-  HirRoute,
-  HirType,
-  Program
+import {
+  type HirBlock,
+  type HirExpression,
+  type HirFunction,
+  type HirNamedField,
+  type HirParam,
+  type HirRoute,
+  type HirType,
+  type Program,
+  routeParameters
 } from '@svc/contracts'
 import { ProgramTables } from '../../database/program-tables.ts'
 import { fail } from '../failure.ts'
@@ -25,7 +26,6 @@ import { asTransaction } from './mutations.ts'
 import { rootOf } from './paths.ts'
 import { compilePattern } from './patterns.ts'
 import type { ProgramNames } from './program-names.ts'
-import { routeParameters } from './route-parameters.ts'
 
 interface Declared {
   readonly unit: FunctionUnit

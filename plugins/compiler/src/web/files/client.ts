@@ -1,109 +1,105 @@
+import {
+  answerType,
+  type HirParam,
+  type HttpBody,
+  type HttpEndpoint,
+  httpEndpointsOf,
+  httpInputOf
+} from '@svc/contracts'
+import { ClientTypes } from '../client-types.ts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { answerOf, argumentObject, type Endpoint, endpointsOf, parameterList } from '../endpoints.ts'
-import { header } from '../header.ts'
-import { literal, valueName } from '../typescript-names.ts'
-import { TypeImports } from '../typescript-types.ts'
+import { argumentObject, parameterList } from '../endpoints.ts'
+import { operationIds } from '../operation-ids.ts'
+import { literal, propertyKey, valueName } from '../typescript-names.ts'
 import type { WebModule } from '../web-module.ts'
+import { CONNECTION, HELPERS } from './client-transport.ts'
 
-const TRANSPORT = `/** Where and how functions are called. Change it once, before the first call. */
-export const voxClient = {
-  /** What paths are added to; without it, the origin of the page. */
-  baseUrl: (import.meta as { readonly env?: { readonly VITE_API_URL?: string } }).env?.VITE_API_URL ?? '',
-  /** Sent with each call: \`voxClient.headers.authorization = 'Bearer …'\`. */
-  headers: {} as Record<string, string>,
-  /** Told after each call that may have changed data. */
-  onChange: new Set<() => void>()
+/** `vox-client.ts`: a function for all that answers over HTTP. None for a program where nothing does. */
+export function clientFile(web: WebModule): EmittedFile | null {
+  return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'vox-client.ts', text: clientText(web) }
 }
 
-/** A call that was not answered with a value. \`status\` is 0 where no server answered. */
-export class ApiError extends globalThis.Error {
-  override readonly name = 'ApiError'
-  readonly status: number
-  readonly code: string | null
-  /** What the server sent, as far as it is JSON. */
-  readonly body: unknown
-
-  constructor(message: string, status: number, code: string | null, body: unknown) {
-    super(message)
-    this.status = status
-    this.code = code
-    this.body = body
-  }
-}
-
-type Arguments = Readonly<Record<string, unknown>>
-
-async function $get<T>(path: string, args: Arguments): Promise<T> {
-  const pairs = Object.entries(args)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => \`\${encodeURIComponent(key)}=\${encodeURIComponent(JSON.stringify(value))}\`)
-  return await $send<T>(pairs.length === 0 ? path : \`\${path}?\${pairs.join('&')}\`, {})
-}
-
-async function $post<T>(path: string, args: Arguments): Promise<T> {
-  const headers = { 'content-type': 'application/json' }
-  const value = await $send<T>(path, { method: 'POST', headers, body: JSON.stringify(args) })
-  for (const listener of voxClient.onChange) listener()
-  return value
-}
-
-async function $send<T>(path: string, init: { method?: string; headers?: Record<string, string>; body?: string }): Promise<T> {
-  let response: Response
-  let text: string
-  try {
-    response = await globalThis.fetch(voxClient.baseUrl + path, {
-      ...init,
-      headers: { accept: 'application/json', ...init.headers, ...voxClient.headers }
-    })
-    text = await response.text()
-  } catch (error) {
-    throw new ApiError(\`\${path} cannot be reached: \${String(error)}\`, 0, null, null)
-  }
-  const body = $json(text)
-  if (response.ok && body !== undefined) return body as T
-  const { error, code } = Object(body) as { readonly error?: unknown; readonly code?: unknown }
-  const message = typeof error === 'string' ? error : \`\${path} answered with \${response.status}\`
-  throw new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
-}
-
-/** undefined for a text that is no JSON. */
-function $json(text: string): unknown {
-  if (text === '') return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** A module without imports, which a program that runs can give to others, too. */
+export function clientText(web: WebModule): string {
+  const endpoints = httpEndpointsOf(web.hir)
+  const names = operationIds(endpoints)
+  const types = new ClientTypes(web)
+  const members = endpoints.map((endpoint, index) => memberText(web, endpoint, names[index] as string, types))
+  const exported = names.map(name => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
+  const to = members.length === 0 ? '_connection' : '$to'
+  const create = `/** Functions that call a program, wherever it is. */
+export function createClient(${to}: Partial<Connection> = {}) {
+  return {${members.length === 0 ? '' : `\n${members.join(',\n')}\n  `}}
 }
 `
-
-/** `vox-client.ts`: a function for each query, mutation and server function. None for a program without them. */
-export function clientFile(web: WebModule): EmittedFile | null {
-  const endpoints = endpointsOf(web.hir)
-  if (endpoints.length === 0) return null
-  const imports = new TypeImports()
-  const functions = endpoints.map(endpoint => functionText(web, endpoint, imports))
-  const lines = imports.lines()
-  const parts = [header(web.name), ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]), TRANSPORT, ...functions]
-  return { path: 'vox-client.ts', text: withoutUnused(parts.join('\n'), endpoints) }
-}
-
-function functionText(web: WebModule, endpoint: Endpoint, imports: TypeImports): string {
-  const { name, params, route_path, method } = endpoint
-  const type = web.types.result(answerOf(endpoint), imports)
-  const head = `export async function ${valueName(name)}(${parameterList(web, params, imports)}): Promise<${type}>`
-  const call = `${method === 'GET' ? '$get' : '$post'}<${type}>(${literal(route_path)}, ${argumentObject(params)})`
-  return `/** \`${method} ${route_path}\` */\n${head} {\n  return await ${call}\n}\n`
+  const functions =
+    exported.length === 0
+      ? []
+      : [`export const {\n${exported.map(each => `  ${each}`).join(',\n')}\n} = createClient(voxClient)\n`]
+  const parts = [CONNECTION, create, ...functions]
+  return [
+    `// A client of ${web.name}.vox. Generated; whoever changes it loses the change.\n`,
+    ...types.declarations(),
+    ...parts,
+    ...helpersOf(parts.join('\n'))
+  ].join('\n')
 }
 
 /** A strict project has no functions that nobody calls. */
-function withoutUnused(text: string, endpoints: readonly Endpoint[]): string {
-  const without = (start: string): string => {
-    const at = text.indexOf(start)
-    return text.slice(0, at) + text.slice(text.indexOf('\n}\n', at) + 4)
+function helpersOf(text: string): string[] {
+  let used = text
+  return HELPERS.flatMap(({ name, text: helper }) => {
+    if (!used.includes(`${name}(`) && !used.includes(`${name}<`)) return []
+    used += helper
+    return [helper]
+  })
+}
+
+function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types: ClientTypes): string {
+  const { method, path: shown } = endpoint.route
+  const { path, query, body } = httpInputOf(endpoint)
+  const params = [...path, ...query, ...paramsOf(body)]
+  const taken = [parameterList(web, params, types), ...(body.kind === 'any' ? [`${bodyName(params)}?: unknown`] : [])]
+  const answer = web.types.result(answerType(endpoint.returns), types)
+  const address = addressText(shown, path)
+  const kind = endpoint.kind === 'query' ? '$json' : '$text'
+  const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
+  const sent = sentText(body, params)
+  return `    /** \`${method} ${shown}\` */
+    ${propertyKey(name)}: (${taken.filter(each => each !== '').join(', ')}): Promise<${answer}> =>
+      $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
+}
+
+function paramsOf(body: HttpBody): readonly HirParam[] {
+  if (body.kind === 'whole') return [body.param]
+  return body.kind === 'fields' ? body.params : []
+}
+
+/** What a body is called that has no parameter. */
+function bodyName(params: readonly HirParam[]): string {
+  return params.some(({ name }) => name === 'body') ? 'body_' : 'body'
+}
+
+function sentText(body: HttpBody, params: readonly HirParam[]): string | null {
+  switch (body.kind) {
+    case 'none':
+      return null
+    case 'any':
+      return bodyName(params)
+    case 'whole':
+      return valueName(body.param.name)
+    case 'fields':
+      return argumentObject(body.params)
   }
-  if (endpoints.every(({ method }) => method === 'POST')) return without('async function $get')
-  if (endpoints.every(({ method }) => method === 'GET')) return without('async function $post')
-  return text
+}
+
+/** `'/notes/' + $part(id)` of `/notes/:id`. */
+function addressText(path: string, params: readonly HirParam[]): string {
+  const parts = path.split(/(:[A-Za-z_]\w*)/).filter(part => part !== '')
+  return parts
+    .map(part => {
+      const param = params.find(({ name }) => part === `:${name}`)
+      return param === undefined ? literal(part) : `$part(${valueName(param.name)})`
+    })
+    .join(' + ')
 }

@@ -1,89 +1,132 @@
-import { pathParameters } from '../../check/names/path-parameters.ts'
-import type { HirParam } from '../../hir/hir.ts'
+import {
+  answerType,
+  type HirParam,
+  type HttpBody,
+  type HttpEndpoint,
+  httpEndpointsOf,
+  httpInputOf,
+  isRequiredParam,
+  TypeNames,
+  TypeSchemas
+} from '@svc/contracts'
 import type { EmittedFile } from '../emitted-file.ts'
-import { answerOf, type Endpoint, endpointsOf, isOptional } from '../endpoints.ts'
-import { type JsonSchema, JsonSchemas } from '../json-schemas.ts'
+import { operationIds } from '../operation-ids.ts'
 import type { WebModule } from '../web-module.ts'
 
-const ERRORS = {
-  default: {
-    description: 'Failed.',
-    content: { 'application/json': { schema: { $ref: '#/components/schemas/_Error' } } }
-  }
+const BASE = '#/components/schemas/'
+
+/** How every failure is told on the listener of a program. */
+const ERROR = {
+  type: 'object',
+  properties: {
+    error: { type: 'string', description: 'What went wrong, for people.' },
+    code: { type: 'string', description: 'Stays the same from version to version.' },
+    details: { description: 'Facts about it: of an argument its path, what was expected and what was found.' },
+    hint: { type: 'string', description: 'What to do about it.' }
+  },
+  required: ['error', 'code'],
+  additionalProperties: false
 }
 
 /** `openapi.json`: what answers over HTTP, as OpenAPI 3.1. None for a program where nothing does. */
-export function openApiFile({ hir, name }: WebModule): EmittedFile | null {
-  const schemas = new JsonSchemas(hir)
+export function openApiFile(web: WebModule): EmittedFile | null {
+  return httpEndpointsOf(web.hir).length === 0 ? null : { path: 'openapi.json', text: openApiText(web) }
+}
+
+export function openApiText({ hir, defaults, name }: WebModule): string {
+  const schemas = new TypeSchemas(new TypeNames(hir), defaults, BASE)
+  const endpoints = httpEndpointsOf(hir)
+  const ids = operationIds(endpoints)
+  const declared = new Set([...hir.types, ...hir.tables].map(each => each.name))
+  const errorName = declared.has('CallError') ? 'CallError_' : 'CallError'
   const paths: Record<string, Record<string, object>> = {}
-  const add = (path: string, method: string, operation: object): void => {
-    paths[path] = { ...paths[path], [method]: operation }
-  }
-  for (const endpoint of endpointsOf(hir))
-    add(endpoint.route_path, endpoint.method.toLowerCase(), rpc(endpoint, schemas))
-  for (const { method, path, params = [], return_type } of hir.routes) {
-    const shown = path.replace(/:([a-z_]\w*)/gi, '{$1}')
-    const inPath = pathParameters(path)
-    const known = (parameter: string): HirParam | undefined => params.find(param => param.name === parameter)
-    const rest = params.filter(param => !inPath.includes(param.name))
-    const parameters = [
-      ...inPath.map(each => parameter(each, 'path', true, schemas.of(known(each)?.type_ann ?? { Named: 'str' }))),
-      ...rest.map(each => parameter(each.name, 'query', !isOptional(each), schemas.of(each.type_ann)))
-    ]
-    const takesBody = method === 'Post' || method === 'Put'
-    add(shown, method.toLowerCase(), {
-      operationId: `${method.toLowerCase()}${shown.replace(/[^A-Za-z0-9]+/g, '_')}`,
-      ...(parameters.length === 0 ? {} : { parameters }),
-      ...(takesBody ? { requestBody: { content: { 'application/json': { schema: {} } } } } : {}),
-      responses: answers(schemas.of(answerOf({ return_type })))
-    })
-  }
-  if (Object.keys(paths).length === 0) return null
-  const error = {
-    type: 'object',
-    properties: { error: { type: 'string' }, code: { type: 'string' } },
-    required: ['error']
+  for (const [index, endpoint] of endpoints.entries()) {
+    const path = endpoint.route.path.replace(/:(\w+)/g, '{$1}')
+    const operation = operationOf(endpoint, ids[index] as string, schemas, errorName)
+    paths[path] = { ...paths[path], [endpoint.route.method.toLowerCase()]: operation }
   }
   const document = {
     openapi: '3.1.0',
     info: { title: name, version: '1.0.0' },
     paths,
-    components: { schemas: { ...schemas.declared(), _Error: error } }
+    components: { schemas: { ...Object.fromEntries(schemas.definitions), [errorName]: ERROR } }
   }
-  return { path: 'openapi.json', text: `${JSON.stringify(document, null, 2)}\n` }
+  // JavaScript writes 2^63 with fewer digits than it has, which others read as a number beyond the bounds of an int.
+  return `${JSON.stringify(document, null, 2).replaceAll(String(2 ** 63), String(2n ** 63n))}\n`
 }
 
-function rpc(endpoint: Endpoint, schemas: JsonSchemas): object {
-  const { name, kind, params, method } = endpoint
-  const required = params.filter(param => !isOptional(param)).map(param => param.name)
-  const properties = Object.fromEntries(params.map(param => [param.name, schemas.of(param.type_ann)]))
-  const body = {
-    type: 'object',
-    properties,
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false
-  }
-  const asJson = (param: HirParam): object => ({
-    name: param.name,
-    in: 'query',
-    required: !isOptional(param),
-    content: { 'application/json': { schema: schemas.of(param.type_ann) } }
-  })
+function operationOf(endpoint: HttpEndpoint, operationId: string, schemas: TypeSchemas, errorName: string): object {
+  const { kind, name, returns } = endpoint
+  const { path, query, body } = httpInputOf(endpoint)
+  const parameters = [
+    ...path.map(({ name, type_ann }) => ({ name, in: 'path', required: true, schema: schemas.of(type_ann) })),
+    ...query.map(param => queryParameter(param, kind, schemas))
+  ]
+  const content = { 'application/json': { schema: { $ref: BASE + errorName } } }
+  const errors = FAILURES.filter(({ needs }) => needs === undefined || needs(body)).map(
+    ({ status, description }) => [status, { description, content }] as const
+  )
   return {
-    operationId: name,
+    operationId,
     tags: [kind],
-    ...(method === 'GET' && params.length > 0 ? { parameters: params.map(asJson) } : {}),
-    ...(method === 'POST'
-      ? { requestBody: { required: required.length > 0, content: { 'application/json': { schema: body } } } }
-      : {}),
-    responses: answers(schemas.of(answerOf(endpoint)))
+    summary: kind === 'route' ? name : `The ${kind === 'server' ? 'function' : kind} ${name}`,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body.kind === 'none' ? {} : { requestBody: requestBody(body, schemas) }),
+    responses: {
+      '200': {
+        description: 'What it answers.',
+        content: { 'application/json': { schema: schemas.of(answerType(returns)) } }
+      },
+      ...Object.fromEntries(errors)
+    }
   }
 }
 
-function parameter(name: string, place: 'path' | 'query', required: boolean, schema: JsonSchema): object {
-  return { name, in: place, required, schema }
+interface FailureResponse {
+  readonly status: string
+  readonly description: string
+  readonly needs?: (body: HttpBody) => boolean
 }
 
-function answers(schema: JsonSchema): object {
-  return { '200': { description: 'The result.', content: { 'application/json': { schema } } }, ...ERRORS }
+const FAILURES: readonly FailureResponse[] = [
+  { status: '400', description: 'An argument is missing, unknown or of another type.' },
+  {
+    status: '413',
+    description: 'The body is larger than the limit.',
+    needs: ({ kind }) => kind !== 'none'
+  },
+  {
+    status: '415',
+    description: 'The body is something else than JSON.',
+    needs: ({ kind }) => kind === 'fields' || kind === 'whole'
+  },
+  { status: '500', description: 'It answered with an Error, or failed.' },
+  { status: '503', description: 'Too much is under way; the same call may succeed later.' },
+  { status: '504', description: 'It took longer than it may.' },
+  { status: 'default', description: 'It failed in another way.' }
+]
+
+/** Values of a query are JSON each; those of a declared route are text where their type is one of text or numbers. */
+function queryParameter(param: HirParam, kind: HttpEndpoint['kind'], schemas: TypeSchemas): object {
+  const schema = schemas.of(param.type_ann)
+  const common = { name: param.name, in: 'query', required: isRequiredParam(param) }
+  return kind === 'query' ? { ...common, content: { 'application/json': { schema } } } : { ...common, schema }
+}
+
+function requestBody(body: HttpBody, schemas: TypeSchemas): object {
+  switch (body.kind) {
+    case 'fields': {
+      const required = body.params.some(isRequiredParam)
+      return { required, content: { 'application/json': { schema: schemas.ofParams(body.params) } } }
+    }
+    case 'whole': {
+      const { type_ann } = body.param
+      return {
+        required: isRequiredParam(body.param),
+        content: { 'application/json': { schema: schemas.of(type_ann) } }
+      }
+    }
+    default:
+      return { required: false, content: { '*/*': { schema: {} } } }
+  }
 }

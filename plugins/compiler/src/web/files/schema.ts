@@ -1,4 +1,4 @@
-import type { HirColumn } from '../../hir/hir.ts'
+import type { HirColumn, HirTable, HirType } from '../../hir/hir.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { propertyKey } from '../typescript-names.ts'
@@ -11,10 +11,7 @@ export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null 
   const imports = new TypeImports('./schema')
   const taken = new Set([...hir.types, ...hir.tables].map(each => each.name))
   const tables = hir.tables.map(table => {
-    const columns = table.fields.map(({ name: column, type_ann }) => {
-      return `  readonly ${propertyKey(column)}: ${types.print(type_ann, imports)}\n`
-    })
-    const row = `/** A row of the table ${table.name}. */\nexport interface ${table.name} {\n  readonly _id: number\n${columns.join('')}}\n`
+    const row = rowText(table, table.name, type => types.print(type, imports))
     const insert = `New${table.name}`
     if (taken.has(insert)) return row
     const given = table.fields.map(field => {
@@ -26,6 +23,12 @@ export function schemaFile({ hir, types, name }: WebModule): EmittedFile | null 
   const lines = imports.lines()
   const text = [header(name), ...(lines.length === 0 ? [] : [`${lines.join('\n')}\n`]), ...tables].join('\n')
   return { path: 'schema.ts', text }
+}
+
+/** The type of a row, by the name that it has in its module. */
+export function rowText(table: HirTable, name: string, print: (type: HirType | null) => string): string {
+  const columns = table.fields.map(column => `  readonly ${propertyKey(column.name)}: ${print(column.type_ann)}\n`)
+  return `/** A row of the table ${table.name}. */\nexport interface ${name} {\n  readonly _id: number\n${columns.join('')}}\n`
 }
 
 function mayBeLeftOut({ type_ann, default: value }: HirColumn): boolean {

@@ -6,11 +6,13 @@ import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
 /** What may have failed. It is not the program's own, so it is written out where it is used. */
-const RESULT = `/** What may have failed. */
+export const RESULT_TYPE = `/** What may have failed. */
 export type Result<T, E = string> =
   | { readonly _tag: 'Ok'; readonly value: T }
   | { readonly _tag: 'Err'; readonly value: E }
+`
 
+const RESULT = `${RESULT_TYPE}
 export function Ok<T>(value: T): Result<T, never> {
   return { _tag: 'Ok', value }
 }
@@ -31,7 +33,7 @@ export function typesFile({ hir, types, name }: WebModule, usesResult: boolean):
     const { generics = [] } = declaration
     const scope = new Set(generics)
     const print = (type: Parameters<typeof types.print>[0]): string => types.print(type, imports, scope)
-    return declarationText(declaration, print)
+    return [declarationText(declaration, print), ...constructorsOf(declaration, print)].join('\n')
   })
   const needsResult = usesResult || imports.uses('./types', 'Result')
   const isOwn = hir.types.some(type => type.name === 'Result')
@@ -48,7 +50,8 @@ export function typesFile({ hir, types, name }: WebModule, usesResult: boolean):
 
 type Print = (type: HirVariant['fields'][number][1]) => string
 
-function declarationText(declaration: HirTypeDeclaration, print: Print): string {
+/** A type, without what makes values of it. */
+export function declarationText(declaration: HirTypeDeclaration, print: Print): string {
   const { name, variants, fields, alias, generics = [] } = declaration
   const open = generics.length === 0 ? '' : `<${generics.join(', ')}>`
   if (alias !== undefined) return `export type ${name}${open} = ${print(alias)}\n`
@@ -57,8 +60,12 @@ function declarationText(declaration: HirTypeDeclaration, print: Print): string 
     return `export interface ${name}${open} {\n${members.join('')}}\n`
   }
   const cases = variants.map(variant => `  | { ${membersOf(variant, print).join('; ')} }`)
-  const union = `export type ${name}${open} =\n${cases.join('\n')}\n`
-  return [union, ...variants.map(variant => constructorOf(variant, name, generics, print))].join('\n')
+  return `export type ${name}${open} =\n${cases.join('\n')}\n`
+}
+
+function constructorsOf({ name, variants, generics = [], fields, alias }: HirTypeDeclaration, print: Print): string[] {
+  if (alias !== undefined || fields !== undefined) return []
+  return variants.map(variant => constructorOf(variant, name, generics, print))
 }
 
 function membersOf({ name, fields }: HirVariant, print: Print): string[] {

@@ -1,8 +1,10 @@
-import type { HirExpression, HirNamedField, HirType } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
+import type { HirNamedField, HirParam, HirType } from './hir.ts'
+import { isOptionalType, isRequiredParam } from './http-endpoints.ts'
 import type { TypeNames } from './type-names.ts'
 
-type Defaults = readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
+/** Members of structs that may be left out. */
+type Defaults = readonly { readonly type: string; readonly field: string }[]
 
 /** JSON Schemas of types. Types with a name are described once and referred to, since they may contain themselves. */
 export class TypeSchemas {
@@ -41,6 +43,16 @@ export class TypeSchemas {
     return this.#declared(name, args) ?? this.#builtIn(name, args)
   }
 
+  /** Of an object with a member for each parameter. */
+  ofParams(params: readonly HirParam[]): JsonSchema {
+    return {
+      type: 'object',
+      properties: Object.fromEntries(params.map(({ name, type_ann }) => [name, this.of(type_ann)])),
+      required: params.filter(isRequiredParam).map(({ name }) => name),
+      additionalProperties: false
+    }
+  }
+
   #declared(name: string, args: readonly HirType[]): JsonSchema | undefined {
     const declared = this.#names.resolve(name, args)
     if (declared === undefined) return undefined
@@ -73,7 +85,7 @@ export class TypeSchemas {
   #record(of: string | null, fields: readonly HirNamedField[], tag?: string): JsonSchema {
     const properties = Object.fromEntries(fields.map(([name, type]) => [name, this.of(type)]))
     const isRequired = ([name, type]: HirNamedField): boolean =>
-      !isOptional(type) && !this.#defaults.some(each => each.type === of && each.field === name)
+      !isOptionalType(type) && !this.#defaults.some(each => each.type === of && each.field === name)
     const required = fields.filter(isRequired).map(([name]) => name)
     return {
       type: 'object',
@@ -133,19 +145,13 @@ const INT: JsonSchema = { type: 'integer', format: 'int64', minimum: -(2 ** 63),
 
 const DECIMAL: JsonSchema = { type: 'string', pattern: '^[+-]?\\d+(\\.\\d+)?$', description: 'A decimal number.' }
 
-/** Whether a member of that type may be left out. */
-export function isOptional(type: HirType | null): boolean {
-  if (type === 'Unit') return true
-  return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
-}
-
 function sizeOf(size: HirType | null): JsonSchema {
   const length = typeof size === 'object' && size !== null && 'Named' in size ? Number(size.Named) : Number.NaN
   return Number.isInteger(length) ? { minItems: length, maxItems: length } : {}
 }
 
 /** A type as people write it. */
-export function typeText(type: HirType | null): string {
+function typeText(type: HirType | null): string {
   if (type === null) return 'any'
   if (type === 'Decimal') return 'dec'
   if (typeof type === 'string') return type

@@ -1,4 +1,4 @@
-import type { HirModule, HirNamedField, HirType, HirVariant } from '@svc/contracts'
+import type { HirModule, HirNamedField, HirType, HirVariant } from './hir.ts'
 
 /** What the name of a type stands for, with the arguments of the type in place of its parameters. */
 export type NamedType =

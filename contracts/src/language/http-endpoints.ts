@@ -1,0 +1,128 @@
+import type { HirEndpoint, HirModule, HirParam, HirRoute, HirType } from './hir.ts'
+
+/** A function or a route of a program that is called over HTTP, and how. */
+export interface HttpEndpoint {
+  readonly kind: HttpEndpointKind
+  /** Of the function; of a route its method and path. */
+  readonly name: string
+  /** Of a route with parts of its path that it does not declare, and with `request`. */
+  readonly params: readonly HirParam[]
+  readonly returns: HirType | null
+  readonly route: HttpEndpointRoute
+}
+
+export type HttpEndpointKind = 'query' | 'mutation' | 'server' | 'route'
+
+export interface HttpEndpointRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** As the router reads it: `/tasks/:id`. */
+  readonly path: string
+  /** Names of the parts of the path that are parameters. */
+  readonly inPath: readonly string[]
+}
+
+/** Queries, mutations and functions of the server, then declared routes, each in the order of the source. */
+export function httpEndpointsOf(
+  module: Pick<HirModule, 'query_fns' | 'mutation_fns' | 'server_fns' | 'routes'>
+): HttpEndpoint[] {
+  return [
+    ...module.query_fns.map(fn => remote('query', 'GET', fn)),
+    ...module.mutation_fns.map(fn => remote('mutation', 'POST', fn)),
+    ...module.server_fns.map(fn => remote('server', 'POST', fn)),
+    ...module.routes.map(route => ({
+      kind: 'route' as const,
+      name: route.route_contract,
+      params: routeParameters(route),
+      returns: route.return_type,
+      route: {
+        method: route.method.toUpperCase() as HttpEndpointRoute['method'],
+        path: route.path.replace(/\{(\w+)\}/g, ':$1'),
+        inPath: pathParameters(route.path)
+      }
+    }))
+  ]
+}
+
+function remote(kind: HttpEndpointKind, method: 'GET' | 'POST', fn: HirEndpoint): HttpEndpoint {
+  const { name, params, return_type: returns, route_path: path } = fn
+  return { kind, name, params, returns, route: { method, path, inPath: [] } }
+}
+
+const IN_PATH = /:([a-z_]\w*)|\{([a-z_]\w*)\}/gi
+
+/** Names that a path gives to its parts: `id` of `/tasks/:id` and of `/tasks/{id}`. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(IN_PATH)].map(([, colon, braces]) => colon ?? braces ?? '')
+}
+
+/** What the body of a route can name: what it declares, parts of its path that it does not declare, and `request`. */
+export function routeParameters({ path, params = [], span }: HirRoute): HirParam[] {
+  const undeclared = pathParameters(path).filter(name => !params.some(each => each.name === name))
+  const implicit = [...undeclared, 'request'].filter(name => !params.some(each => each.name === name))
+  return [...params, ...implicit.map(name => ({ id: -1, name, type_ann: { Named: 'str' }, default: null, span }))]
+}
+
+/** Where the arguments of an endpoint stand in a request. */
+export interface HttpInput {
+  /** Texts, read as the types of the parameters. */
+  readonly path: readonly HirParam[]
+  /** JSON each for a query; texts for a route. */
+  readonly query: readonly HirParam[]
+  readonly body: HttpBody
+}
+
+/**
+ * `none` takes no body, `fields` an object with the parameters by name, `whole` what the one parameter is, and `any` what the
+ * program itself makes of it.
+ */
+export type HttpBody =
+  | { readonly kind: 'none' | 'any' }
+  | { readonly kind: 'fields'; readonly params: readonly HirParam[] }
+  | { readonly kind: 'whole'; readonly param: HirParam }
+
+export function httpInputOf({ kind, params, route }: HttpEndpoint): HttpInput {
+  const { method, inPath } = route
+  const path = inPath.flatMap(name => params.find(param => param.name === name) ?? [])
+  const rest =
+    kind === 'route' ? params.filter(({ name }) => name !== 'request' && !inPath.includes(name)) : [...params]
+  if (method === 'GET' || method === 'DELETE') return { path, query: rest, body: { kind: 'none' } }
+  return { path, query: [], body: bodyOf(kind, rest) }
+}
+
+function bodyOf(kind: HttpEndpointKind, params: readonly HirParam[]): HttpBody {
+  if (kind !== 'route') return { kind: 'fields', params }
+  const [only] = params
+  if (only === undefined) return { kind: 'any' }
+  return params.length === 1 && !isPlainType(only.type_ann)
+    ? { kind: 'whole', param: only }
+    : { kind: 'fields', params }
+}
+
+const PLAIN: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec', 'Id'])
+
+/** Whether values of a type stand in an address as they are: texts, numbers and truths. */
+export function isPlainType(type: HirType | null): boolean {
+  if (type === 'Decimal') return true
+  if (type === null || typeof type === 'string') return false
+  if ('Named' in type) return PLAIN.has(type.Named)
+  if (!('Generic' in type)) return false
+  const [name, [item = null]] = type.Generic
+  return name === 'Id' || (name === 'Option' && isPlainType(item))
+}
+
+/** Whether a caller has to give an argument. */
+export function isRequiredParam(param: HirParam): boolean {
+  return param.default === null && !isOptionalType(param.type_ann)
+}
+
+/** Whether a member of that type may be left out. */
+export function isOptionalType(type: HirType | null): boolean {
+  if (type === 'Unit') return true
+  return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
+}
+
+/** What a caller is given: of a `Result` its value, since its error becomes a status. */
+export function answerType(type: HirType | null): HirType | null {
+  const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
+  return isResult ? (type.Generic[1][0] ?? null) : type
+}

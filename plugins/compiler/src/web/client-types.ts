@@ -1,0 +1,74 @@
+import type { HirType } from '../hir/hir.ts'
+import { rowText } from './files/schema.ts'
+import { declarationText, RESULT_TYPE } from './files/types.ts'
+import { type BuildModule, TypeImports } from './typescript-types.ts'
+import type { WebModule } from './web-module.ts'
+
+/** Names of types that the client has for itself, or that it uses of the platform. */
+const TAKEN: ReadonlySet<string> = new Set([
+  'ApiError',
+  'Connection',
+  'Partial',
+  'Promise',
+  'Readonly',
+  'Record',
+  'Response',
+  'Set'
+])
+
+/** Types of a program in a module that imports nothing: those that are used are declared in it. */
+export class ClientTypes extends TypeImports {
+  readonly #web: WebModule
+  readonly #used = new Set<string>()
+  #usesResult = false
+
+  constructor(web: WebModule) {
+    super()
+    this.#web = web
+  }
+
+  override use(module: BuildModule, name: string): string {
+    // What a component is made of does not travel.
+    if (module === 'react') return 'unknown'
+    if (!this.#isDeclared(name)) {
+      this.#usesResult = true
+      return name
+    }
+    this.#used.add(name)
+    return TAKEN.has(name) ? `${name}_` : name
+  }
+
+  print(type: HirType | null, generics: readonly string[] = []): string {
+    return this.#web.types.print(type, this, new Set(generics))
+  }
+
+  /** Declarations of what has been used, and of what they use, in the order of the source. */
+  declarations(): string[] {
+    const { types, tables } = this.#web.hir
+    const texts = new Map<string, string>()
+    for (const name of this.#used) {
+      const shown = this.use('./types', name)
+      const table = tables.find(each => each.name === name)
+      const type = types.find(each => each.name === name)
+      if (table !== undefined)
+        texts.set(
+          name,
+          rowText(table, shown, of => this.print(of))
+        )
+      else if (type !== undefined) {
+        const { generics = [] } = type
+        texts.set(
+          name,
+          declarationText({ ...type, name: shown }, of => this.print(of, generics))
+        )
+      }
+    }
+    const inOrder = [...tables, ...types].flatMap(({ name }) => texts.get(name) ?? [])
+    return this.#usesResult ? [...inOrder, RESULT_TYPE] : inOrder
+  }
+
+  #isDeclared(name: string): boolean {
+    const { types, tables } = this.#web.hir
+    return [...types, ...tables].some(each => each.name === name)
+  }
+}

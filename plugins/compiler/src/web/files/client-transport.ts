@@ -1,0 +1,120 @@
+/** Parts of `vox-client.ts` that are the same for all programs. */
+
+export const CONNECTION = `/** Where and how a program is called. */
+export interface Connection {
+  /** What paths are added to; without it, the origin of the page. */
+  baseUrl: string
+  /** Sent with each call: \`voxClient.headers.authorization = 'Bearer …'\`. */
+  headers: Record<string, string>
+  /** Told after each call that may have changed data. */
+  onChange: Set<() => void>
+  /** Takes the place of the platform's. */
+  fetch?: typeof globalThis.fetch
+}
+
+/** The connection of the functions of this module. Change it once, before the first call. */
+export const voxClient: Connection = {
+  baseUrl: (import.meta as { readonly env?: { readonly VITE_API_URL?: string } }).env?.VITE_API_URL ?? '',
+  headers: {},
+  onChange: new Set()
+}
+
+/** A call that was not answered with a value. \`status\` is 0 where no server answered. */
+export class ApiError extends globalThis.Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  /** Stays the same from version to version. */
+  readonly code: string | null
+  /** Facts about it: of an argument its path, what was expected and what was found. */
+  readonly details: unknown
+  /** What the server sent, as far as it is JSON. */
+  readonly body: unknown
+
+  constructor(message: string, status: number, code: string | null, body: unknown) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = (Object(body) as { readonly details?: unknown }).details
+    this.body = body
+  }
+}
+`
+
+/** Each is left out where nothing in the rest of the file has its name. */
+export const HELPERS: readonly { readonly name: string; readonly text: string }[] = [
+  {
+    name: '$part',
+    text: `/** A value as a part of a path. */
+function $part(value: string | number | boolean): string {
+  return encodeURIComponent(String(value))
+}
+`
+  },
+  {
+    name: '$json',
+    text: `/** A query with JSON for each value, sorted by their names. */
+function $json(args: Readonly<Record<string, unknown>>): string {
+  return $query(args, value => JSON.stringify(value))
+}
+`
+  },
+  {
+    name: '$text',
+    text: `/** A query with texts and numbers as they are. */
+function $text(args: Readonly<Record<string, unknown>>): string {
+  return $query(args, value => (value === null ? undefined : typeof value === 'object' ? JSON.stringify(value) : String(value)))
+}
+`
+  },
+  {
+    name: '$query',
+    text: `function $query(args: Readonly<Record<string, unknown>>, print: (value: unknown) => string | undefined): string {
+  const pairs = Object.entries(args)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([key, value]) => {
+      const text = print(value)
+      return value === undefined || text === undefined ? [] : [\`\${encodeURIComponent(key)}=\${encodeURIComponent(text)}\`]
+    })
+  return pairs.length === 0 ? '' : \`?\${pairs.join('&')}\`
+}
+`
+  },
+  {
+    name: '$call',
+    text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
+  const sent = content === undefined ? undefined : JSON.stringify(content)
+  const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
+  let response: Response
+  let text: string
+  try {
+    response = await (to.fetch ?? globalThis.fetch)((to.baseUrl ?? '') + path, {
+      method,
+      headers: { accept: 'application/json', ...type, ...to.headers },
+      ...(sent === undefined ? {} : { body: sent })
+    })
+    text = await response.text()
+  } catch (error) {
+    throw new ApiError(\`\${path} cannot be reached: \${String(error)}\`, 0, null, null)
+  }
+  const body = $parsed(text)
+  if (!response.ok || body === undefined) {
+    const { error, code } = Object(body) as { readonly error?: unknown; readonly code?: unknown }
+    const message = typeof error === 'string' ? error : \`\${path} answered with \${response.status}\`
+    throw new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
+  }
+  if (method !== 'GET') for (const listener of to.onChange ?? []) listener()
+  return body as T
+}
+
+/** undefined for a text that is no JSON. */
+function $parsed(text: string): unknown {
+  if (text === '') return null
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+`
+  }
+]

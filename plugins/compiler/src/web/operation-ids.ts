@@ -1,0 +1,19 @@
+import type { HttpEndpoint } from '@svc/contracts'
+
+/** A name for each endpoint, in their order, by which other languages can call it: `add_note`, `get_notes_id`. */
+export function operationIds(endpoints: readonly HttpEndpoint[]): string[] {
+  const taken = new Set(endpoints.flatMap(({ kind, name }) => (kind === 'route' ? [] : [name])))
+  return endpoints.map(({ kind, name, route }) => {
+    if (kind !== 'route') return name
+    const words = `${route.method.toLowerCase()}${route.path}`.match(/[A-Za-z0-9]+/g) as string[]
+    return free(words.join('_'), taken)
+  })
+}
+
+/** `name`, or with a number behind it where that is taken. */
+function free(name: string, taken: Set<string>): string {
+  let id = name
+  for (let number = 2; taken.has(id); number++) id = `${name}_${number}`
+  taken.add(id)
+  return id
+}
