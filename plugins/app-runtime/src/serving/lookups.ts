@@ -15,8 +15,12 @@ const BYTES = 2 ** 20
 const DEPTH = 32
 const MILLISECONDS = 1_000
 
-/** Milliseconds that a call may take. What it takes beyond is remembered, less what other calls left. */
+/**
+ * Milliseconds that a call may take. What it takes beyond is remembered, less what other calls left; of one call only so much,
+ * since it may have waited for the processor.
+ */
 const QUICK_MS = 0.25
+const MOST_OF_ONE_MS = 5
 /** When so much is remembered of a query, it is asked of the pool for a while: its rows may be large, or the disk slow. */
 const MOST_EXCESS_MS = 20
 const ELSEWHERE_MS = 10_000
@@ -119,7 +123,7 @@ class LookupQuery {
   #excess = 0
 
   took(started: number, milliseconds: number): void {
-    this.#excess = Math.max(0, this.#excess + milliseconds - QUICK_MS)
+    this.#excess = Math.max(0, this.#excess + Math.min(milliseconds, MOST_OF_ONE_MS) - QUICK_MS)
     if (this.#excess < MOST_EXCESS_MS) return
     this.#excess = 0
     this.elsewhereUntil = started + ELSEWHERE_MS

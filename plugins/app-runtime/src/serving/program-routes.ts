@@ -2,18 +2,25 @@ import { isUtf8 } from 'node:buffer'
 import type { HttpEndpointRoute, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import type { Endpoint } from './endpoints.ts'
+import type { Lookups } from './lookups.ts'
 import type { RouteInput } from './messages.ts'
 import type { ProgramPool } from './program-pool.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Routes of the functions of a program. */
-export function programRoutes(endpoints: readonly Endpoint[], pool: ProgramPool): HttpHandlerRoute[] {
+/** Routes of the functions of a program. `lookups` answers what it can, and the pool the rest. */
+export function programRoutes(
+  endpoints: readonly Endpoint[],
+  pool: Pick<ProgramPool, 'call'>,
+  lookups: Pick<Lookups, 'answer'> | null = null
+): HttpHandlerRoute[] {
   return endpoints.flatMap((endpoint, index) => {
     const { route, kind, name } = endpoint
     if (route === null) return []
     const call = (exchange: HttpExchange, input: string): void => {
-      pool.call(index, input, (status, body) => exchange.send(status, JSON_TYPE, body))
+      const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
+      if (found !== null) exchange.send(found.status, JSON_TYPE, found.body)
+      else pool.call(index, input, (status, body) => exchange.send(status, JSON_TYPE, body))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
     return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint, route, call) }]

@@ -13,6 +13,7 @@ import type { LiveService } from '../live/live-service.ts'
 import type { Settings } from '../settings.ts'
 import { documentRoute } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
+import type { Lookups } from './lookups.ts'
 import type { ProgramPool } from './program-pool.ts'
 import { JSON_TYPE, programRoutes } from './program-routes.ts'
 import { contributeTools } from './program-tools.ts'
@@ -25,12 +26,14 @@ export interface SurfaceParts {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly pool: ProgramPool
+  /** null where no query is plain enough. */
+  readonly lookups: Lookups | null
   readonly compiler: Pick<LanguageCompiler, 'describe'>
   readonly live: Pick<LiveService, 'routes' | 'upgrade' | 'watched'> | null
 }
 
 /** Contributes all that others see of a program: its listener with its routes, descriptions and files, and its tools. */
-export function contributeProgram({ ctx, program, endpoints, pool, compiler, live }: SurfaceParts): void {
+export function contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live }: SurfaceParts): void {
   const file = basename(program.path)
   ctx.contribute(httpListeners, {
     name: LISTENER,
@@ -38,7 +41,7 @@ export function contributeProgram({ ctx, program, endpoints, pool, compiler, liv
     port: ctx.config.port,
     setting: 'plugins.app-runtime.port'
   })
-  const plain = programRoutes(endpoints, pool)
+  const plain = programRoutes(endpoints, pool, lookups)
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const all = [
     ...own,
