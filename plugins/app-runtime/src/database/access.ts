@@ -11,7 +11,9 @@ import type {
 import { isSvcError } from '@svc/plugin-sdk'
 import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
+import { ApartConnection } from './apart-connection.ts'
 import { BridgeConnection } from './bridge-connection.ts'
+import { ownSqlOf } from './own-sql.ts'
 import { ProgramDatabase } from './program-database.ts'
 
 /** How a thread gets at a database; survives a structured clone. */
@@ -35,17 +37,36 @@ export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
 }
 
 /**
- * Opens the database in this thread; in one that is empty, the tables of the program `fresh` are made. Throws
- * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY`, and what making tables throws.
+ * Opens the database of a program in this thread; in one that is fresh, and so empty, its tables are made. SQL of the program's
+ * own is run in another process where the database is one that several can have. Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`,
+ * `DBS_BUSY`, and what making tables throws.
  */
-export function openDatabase(access: DatabaseAccess, bridge: Bridge, fresh: Program | null = null): ProgramDatabase {
+export function openDatabase(
+  access: DatabaseAccess,
+  bridge: Bridge,
+  program: Program,
+  isFresh = false
+): ProgramDatabase {
   const { thread, location } = access
-  const own = thread === null ? null : connectionOf(thread, fresh !== null)
-  const connection = own ?? new BridgeConnection(bridge, location)
+  const own = thread === null ? null : connectionOf(thread, isFresh)
+  const sql = ownSqlOf(program)
+  const apart = own === null || !sql.isUsed ? null : new ApartConnection(bridge, location)
+  // What is in memory is in one process alone.
+  const isElsewhere = isFresh && apart !== null
+  if (isElsewhere) own?.close()
+  const connection = isElsewhere ? apart : (own ?? new BridgeConnection(bridge, location))
   // What the main thread has in place of a connection of this thread can do less.
   const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
-  if (fresh !== null) for (const sql of freshSchema(fresh, capabilities)) connection.execute(sql)
-  return new ProgramDatabase({ connection, location, capabilities })
+  if (isFresh) for (const statement of freshSchema(program, capabilities)) connection.execute(statement)
+  return new ProgramDatabase({
+    connection,
+    location,
+    capabilities,
+    apart: apart === null || isElsewhere ? null : { connection: apart, sql },
+    bound: timeLeft => {
+      if (apart !== null) apart.timeLeft = timeLeft
+    }
+  })
 }
 
 /**

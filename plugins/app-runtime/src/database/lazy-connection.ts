@@ -8,26 +8,39 @@ import {
 
 type Kind = 'read' | 'write'
 
+/** Another connection to the same database. */
+export interface Apart {
+  readonly connection: ThreadConnection
+  /** Whether transactions are there that are begun without saying whose they are. */
+  readonly isInActors: boolean
+}
+
 /**
  * A connection whose transactions begin with their first statement: what needs no database waits for none. Whoever else uses
  * the database for the running program, to keep the state of its actors for instance, does so through the same one.
  */
 export class LazyConnection implements ThreadConnection {
-  readonly #connection: ThreadConnection
+  readonly #near: ThreadConnection
+  /** Where SQL is run that may have no end; null where it is run like everything else. */
+  readonly #apart: Apart | null
+  /** Whether the transaction that the running code is in is apart. */
+  #isApart = false
   /** The transaction that the running code is in. */
   #kind: Kind | null = null
   /** Whether the transactions of the running code are parts of one. */
   #isTogether = false
 
-  constructor(connection: ThreadConnection) {
-    this.#connection = connection
+  constructor(connection: ThreadConnection, apart: Apart | null = null) {
+    this.#near = connection
+    this.#apart = apart
   }
 
   /** See `ProgramDatabase.transaction`. */
-  within<A>(kind: Kind, run: () => A, keeps: (result: A) => boolean): A {
+  within<A>(kind: Kind, run: () => A, keeps: (result: A) => boolean, isApart = false): A {
     if (this.#isTogether) return this.#asPart(run, keeps)
     if (this.#kind !== null) return run()
     this.#kind = kind
+    this.#isApart = isApart
     let result: A
     let isKept: boolean
     try {
@@ -44,7 +57,7 @@ export class LazyConnection implements ThreadConnection {
 
   /** Whether transactions can be committed together. */
   get hasParts(): boolean {
-    return this.#connection.part !== undefined
+    return this.#near.part !== undefined
   }
 
   /**
@@ -53,6 +66,7 @@ export class LazyConnection implements ThreadConnection {
    */
   together(run: () => void): void {
     this.#kind = 'write'
+    this.#isApart = false
     this.#isTogether = true
     try {
       run()
@@ -73,6 +87,11 @@ export class LazyConnection implements ThreadConnection {
     } finally {
       this.#isTogether = true
     }
+  }
+
+  /** For SQL that may have no end: in the transaction that is open, or else apart. */
+  get forOwnSql(): ThreadConnection {
+    return this.#kind === null && this.#apart !== null ? this.#apart.connection : this
   }
 
   get kind(): Kind | null {
@@ -105,18 +124,18 @@ export class LazyConnection implements ThreadConnection {
 
   begin(kind: Kind): void {
     if (this.#kind !== null) throw databaseErrors.create('DBS_NESTED', 'a transaction of this thread is open already')
+    this.#isApart = this.#apart?.isInActors ?? false
     this.#connection.begin(kind)
     this.#kind = kind
   }
 
   commit(): void {
-    this.#kind = null
-    if (this.#connection.inTransaction) this.#connection.commit()
+    const connection = this.#end()
+    if (connection.inTransaction) connection.commit()
   }
 
   rollback(): void {
-    this.#kind = null
-    this.#connection.rollback()
+    this.#end().rollback()
   }
 
   /** In a transaction that reads, what follows sees another state; one that writes needs no sync. */
@@ -128,7 +147,20 @@ export class LazyConnection implements ThreadConnection {
 
   close(): void {
     this.#kind = null
-    this.#connection.close()
+    this.#near.close()
+    this.#apart?.connection.close()
+  }
+
+  /** Gives the connection that the transaction was on. */
+  #end(): ThreadConnection {
+    const connection = this.#connection
+    this.#kind = null
+    this.#isApart = false
+    return connection
+  }
+
+  get #connection(): ThreadConnection {
+    return this.#isApart && this.#apart !== null ? this.#apart.connection : this.#near
   }
 
   #enter(): void {

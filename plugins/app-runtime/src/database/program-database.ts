@@ -3,6 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import { fail } from '../interpreter/failure.ts'
 import { databaseFailure } from './database-failure.ts'
 import { LazyConnection } from './lazy-connection.ts'
+import type { OwnSql } from './own-sql.ts'
 import type { SearchNeed } from './search-sql.ts'
 
 export interface ProgramDatabaseOptions {
@@ -10,6 +11,10 @@ export interface ProgramDatabaseOptions {
   /** Path or URL: it is left out of what programs are told. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
+  /** For SQL of the program's own, which may have no end; default: the same connection. */
+  readonly apart?: { readonly connection: ThreadConnection; readonly sql: OwnSql } | null
+  /** Is told how much time statements have. */
+  readonly bound?: (timeLeft: () => number) => void
 }
 
 /**
@@ -20,9 +25,14 @@ export class ProgramDatabase {
   readonly #connection: LazyConnection
   readonly #location: string
   readonly #capabilities: ProgramDatabaseOptions['capabilities']
+  readonly #sql: OwnSql | null
+  readonly #bound: ProgramDatabaseOptions['bound']
 
-  constructor({ connection, location, capabilities }: ProgramDatabaseOptions) {
-    this.#connection = new LazyConnection(connection)
+  constructor({ connection, location, capabilities, apart = null, bound }: ProgramDatabaseOptions) {
+    const other = apart === null ? null : { connection: apart.connection, isInActors: apart.sql.isInActors }
+    this.#connection = new LazyConnection(connection, other)
+    this.#sql = apart?.sql ?? null
+    this.#bound = bound
     this.#location = location
     this.#capabilities = capabilities
   }
@@ -38,10 +48,21 @@ export class ProgramDatabase {
   /**
    * Runs something in one transaction: it is committed when `run` returns, unless `keeps` says otherwise of what it returned,
    * and rolled back when it throws. `write` takes the turn of the writer with its first statement, `read` sees one state of
-   * the database and cannot write. Inside of another one it is a part of that.
+   * the database and cannot write. Inside of another one it is a part of that. `of` is the function that it belongs to, by
+   * its name, or the route by its method and path.
    */
-  transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true): A {
-    return this.#told('the database', () => this.#connection.within(kind, run, keeps))
+  transaction<A>(kind: 'read' | 'write', run: () => A, keeps: (result: A) => boolean = () => true, of = ''): A {
+    return this.#told('the database', () => this.#connection.within(kind, run, keeps, this.isApart(of)))
+  }
+
+  /** Whether the transaction of a function is on a connection apart. */
+  isApart(name: string): boolean {
+    return this.#sql?.reaches(name) ?? false
+  }
+
+  /** Says how many milliseconds the running program has left. */
+  bound(timeLeft: () => number): void {
+    this.#bound?.(timeLeft)
   }
 
   get isInTransaction(): boolean {
@@ -85,12 +106,17 @@ export class ProgramDatabase {
   raw(sql: string, parameters: readonly SqlParameter[]): SqlResult {
     return this.#told('the database', () => {
       try {
-        return this.#connection.query(sql, parameters)
+        return this.#connection.forOwnSql.query(sql, parameters)
       } catch (error) {
         if (!isSvcError(error, 'DBS_READ_ONLY') || this.#connection.kind === 'read') throw error
-        return this.#connection.execute(sql, parameters)
+        return this.#connection.forOwnSql.execute(sql, parameters)
       }
     })
+  }
+
+  /** Rows by SQL that the program has written in part. */
+  rawRows(table: string, sql: string, parameters: readonly SqlParameter[]): readonly (readonly SqlValue[])[] {
+    return this.#told(table, () => this.#connection.forOwnSql.rows(sql, parameters))
   }
 
   /** Brings a copy up to date, outside of what writes. */

@@ -105,7 +105,7 @@ export function rawClauseOperation(shape: TableShape): TableOperation {
   return {
     run(database, [clause = null, parameters = null]) {
       if (typeof clause !== 'string') return mismatch('a str as clause', typeName(clause))
-      return database.rows(shape.name, head + clause, rawParameters(parameters)).map(shape.whole.read)
+      return database.rawRows(shape.name, head + clause, rawParameters(parameters)).map(shape.whole.read)
     }
   }
 }

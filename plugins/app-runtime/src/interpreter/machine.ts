@@ -54,6 +54,7 @@ export class Machine {
 
   constructor(host: Host) {
     this.host = host
+    host.database?.bound(() => this.millisecondsLeft())
   }
 
   begin(limits: Limits): void {

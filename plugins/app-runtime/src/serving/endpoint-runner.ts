@@ -10,8 +10,11 @@ import { type Arguments, argumentsOf } from './endpoint-input.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { SentFailure } from './messages.ts'
 
-/** Runs work as one transaction of the database: it is undone when the work throws, or when `keeps` says so of its result. */
-export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean) => A
+/**
+ * Runs work as one transaction of the database: it is undone when the work throws, or when `keeps` says so of its result. `of`
+ * is the name of the endpoint.
+ */
+export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, of: string) => A
 
 /** What is told while an endpoint runs, for whoever has to know what became of it. */
 export interface Turn {
@@ -89,14 +92,15 @@ export class EndpointRunner {
     const work = (): Answer => {
       return this.#answer(kind === 'route' ? program.route(name, args) : program.function(name, args))
     }
-    if (kind === 'query') return this.#inTransaction('read', work, () => true)
+    if (kind === 'query') return this.#inTransaction('read', work, () => true, name)
     if (kind !== 'mutation') return work()
     // What it answers with is a part of it: where that cannot be written down, nothing was done.
-    const answer = this.#inTransaction('write', work, ({ status }) => {
+    const keeps = ({ status }: Answer): boolean => {
       const isKept = status === OK
       if (isKept) turn.committing()
       return isKept
-    })
+    }
+    const answer = this.#inTransaction('write', work, keeps, name)
     turn.committed()
     return answer
   }

@@ -75,7 +75,9 @@ class LoadedProgram {
     this.#names = endpoints.map(({ kind, name }) => `${kind} ${name}`)
     const { database } = surroundings
     this.#database = database
-    const writers = endpoints.flatMap(({ kind }, index) => (kind === 'mutation' ? [index] : []))
+    const writers = endpoints.flatMap(({ kind, name }, index) => {
+      return kind === 'mutation' && !database?.isApart(name) ? [index] : []
+    })
     this.#writers = new Set(database?.hasParts ? writers : [])
     this.#runners = endpoints.map(endpoint => {
       if (endpoint.kind === 'due') return new DurableRunner(interpreter, limits)

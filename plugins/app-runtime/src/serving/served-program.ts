@@ -11,6 +11,7 @@ import type {
 import { isSvcError, type PluginContext } from '@svc/plugin-sdk'
 import { grantedTo } from '../capabilities.ts'
 import { accessTo } from '../database/access.ts'
+import { apartAnswers } from '../database/apart-process.ts'
 import { openPlace } from '../database/job-database.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { runErrors } from '../errors.ts'
@@ -62,6 +63,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const store = await storeOf(parts)
   const load = await loadOf(parts, store, program)
   const { durable, limits, database } = load
+  const ownThread = database?.thread ?? null
   const threads = config.threads ?? Math.max(LEAST_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
   // Disposed behind the threads.
@@ -80,7 +82,11 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       const begun = saved?.thread ?? null
       return begun?.is(worker, load) ? begun : new LoadingThread(worker, load, endpoints.length)
     },
-    answers: signal => ({ ...HTTP_ANSWERS, ...(hasDatabase ? storeAnswers(async () => store, signal) : {}) })
+    answers: signal => ({
+      ...HTTP_ANSWERS,
+      ...(hasDatabase ? storeAnswers(async () => store, signal) : {}),
+      ...(ownThread === null ? {} : apartAnswers(ownThread, limits.bytes, signal))
+    })
   })
   // Databases in the main thread have nothing that a thread could try.
   supply.prepare({ program, limits, database: database?.thread === null ? null : database })

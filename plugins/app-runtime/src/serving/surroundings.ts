@@ -25,7 +25,7 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
     if (sent >= MOST_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
   }
   const bridge = bridgeTo(load.bridge)
-  const database = load.database === null ? null : openDatabase(load.database, bridge)
+  const database = load.database === null ? null : openDatabase(load.database, bridge, load.program)
   const sleep = (duration: number): void => {
     Atomics.wait(idle, 0, 0, Math.min(duration, load.limits.milliseconds))
   }
@@ -48,6 +48,6 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       ending: null,
       durable
     },
-    inTransaction: (kind, work, keeps) => (database === null ? work() : database.transaction(kind, work, keeps))
+    inTransaction: (kind, work, keeps, of) => (database === null ? work() : database.transaction(kind, work, keeps, of))
   }
 }

@@ -43,8 +43,8 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
   const sleep = (duration: number): void => {
     Atomics.wait(idle, 0, 0, duration)
   }
-  const ofTests = job.work.kind === 'test' ? job.program : null
-  const database = job.database === null ? null : openDatabase(job.database, bridge, ofTests)
+  const isFresh = job.work.kind === 'test'
+  const database = job.database === null ? null : openDatabase(job.database, bridge, job.program, isFresh)
   const { durable = null } = job
   return {
     print(line) {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
+import { apartAnswers } from '../database/apart-process.ts'
 import { storeAnswers } from '../database/store-answers.ts'
 import { answerBridge } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
@@ -96,10 +97,15 @@ export async function runInThread(
         : failed('RUN_CRASHED', `${path}: the thread of the program ended: ${error.message}`)
   })
   const over = new AbortController()
+  const thread = job.database?.thread ?? null
   answerBridge(
     { port: port1, answered },
     over.signal,
-    { ...HTTP_ANSWERS, ...(store === null ? {} : storeAnswers(store, over.signal)) },
+    {
+      ...HTTP_ANSWERS,
+      ...(store === null ? {} : storeAnswers(store, over.signal)),
+      ...(thread === null ? {} : apartAnswers(thread, job.limits.bytes, over.signal))
+    },
     listener.failed
   )
   await once(worker, 'exit')

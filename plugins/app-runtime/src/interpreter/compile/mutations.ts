@@ -6,7 +6,7 @@ import { Tagged, type Value } from '../value.ts'
  * Makes each call of a mutation one transaction, whoever calls it: a tool or a script leaves no half of it behind either.
  * Within another transaction it is a part of that.
  */
-export function asTransaction(machine: Machine, returns: HirType | null, run: Eval): Eval {
+export function asTransaction(machine: Machine, name: string, returns: HirType | null, run: Eval): Eval {
   const mayRefuse =
     returns === null || (typeof returns === 'object' && 'Generic' in returns && returns.Generic[0] === 'Result')
   const isRefusal = (value: Value): boolean => value instanceof Tagged && value.tag === 'Error'
@@ -16,7 +16,8 @@ export function asTransaction(machine: Machine, returns: HirType | null, run: Ev
     return database.transaction(
       'write',
       () => run(frame),
-      value => !(mayRefuse && isRefusal(value === JUMP ? machine.returned : value))
+      value => !(mayRefuse && isRefusal(value === JUMP ? machine.returned : value)),
+      name
     )
   }
 }

@@ -250,7 +250,7 @@ export class ProgramCompiler implements ProgramNames {
     // Which variables closures share is known at the end, and then told from the beginning.
     if (cells.size > 0) once()
     const mutation = this.#program.module.mutation_fns.find(({ name }) => this.#functions.get(name)?.unit === unit)
-    if (mutation !== undefined) unit.run = asTransaction(this.#machine, mutation.return_type, unit.run)
+    if (mutation !== undefined) unit.run = asTransaction(this.#machine, unit.name, mutation.return_type, unit.run)
   }
 }
 

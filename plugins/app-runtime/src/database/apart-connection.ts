@@ -1,0 +1,119 @@
+import {
+  databaseErrors,
+  type SqlParameters,
+  type SqlResult,
+  type SqlValue,
+  type ThreadConnection
+} from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { Bridge } from '../threads/bridge.ts'
+
+/** What a thread asks of its connection in another process. */
+export type ApartQuestion =
+  | { readonly op: 'query' | 'rows' | 'row' | 'execute'; readonly sql: string; readonly parameters?: SqlParameters }
+  | { readonly op: 'begin'; readonly kind: 'read' | 'write' }
+  | { readonly op: 'commit' | 'rollback' | 'close' }
+
+/** Kind of the question on the bridge. */
+export const APART_QUESTION = 'database apart'
+
+/** Milliseconds for the end of a transaction, and for what is no part of a call of the program. */
+const END_MS = 30_000
+
+/**
+ * A connection in a process of its own. A statement that is under way in a thread can be stopped by nothing; a process can be,
+ * and what it has not committed is undone by that.
+ */
+export class ApartConnection implements ThreadConnection {
+  /** Milliseconds that a statement may take. */
+  timeLeft: () => number = () => END_MS
+  readonly #bridge: Bridge
+  readonly #location: string
+  #open: 'read' | 'write' | null = null
+  /** Whether the process has ended in the transaction that is open. */
+  #isLost = false
+  #isUsed = false
+
+  constructor(bridge: Bridge, location: string) {
+    this.#bridge = bridge
+    this.#location = location
+  }
+
+  get inTransaction(): boolean {
+    return this.#open !== null
+  }
+
+  query(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#statement('query', sql, parameters) as SqlResult
+  }
+
+  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
+    return this.#statement('rows', sql, parameters) as SqlResult['rows']
+  }
+
+  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
+    return this.#statement('row', sql, parameters) as SqlResult['rows'][number] | null
+  }
+
+  execute(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#statement('execute', sql, parameters) as SqlResult
+  }
+
+  begin(kind: 'read' | 'write'): void {
+    if (this.#open !== null) {
+      throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
+    }
+    this.#ask({ op: 'begin', kind }, this.timeLeft())
+    this.#open = kind
+  }
+
+  commit(): void {
+    this.#assertThere()
+    this.#open = null
+    this.#ask({ op: 'commit' }, END_MS)
+  }
+
+  rollback(): void {
+    const isThere = this.#open !== null && !this.#isLost
+    this.#open = null
+    this.#isLost = false
+    if (isThere) this.#ask({ op: 'rollback' }, END_MS)
+  }
+
+  /** It is no copy. */
+  sync(): void {}
+
+  close(): void {
+    if (this.#isUsed) this.#ask({ op: 'close' }, END_MS)
+    this.#isUsed = false
+    this.#open = null
+  }
+
+  #statement(op: 'query' | 'rows' | 'row' | 'execute', sql: string, parameters: SqlParameters | undefined): unknown {
+    this.#assertThere()
+    return this.#ask({ op, sql, ...(parameters === undefined ? {} : { parameters }) }, this.timeLeft())
+  }
+
+  #ask(question: ApartQuestion, milliseconds: number): unknown {
+    this.#isUsed = true
+    try {
+      return this.#bridge.ask(APART_QUESTION, question, milliseconds)
+    } catch (error) {
+      const isLate = isSvcError(error, 'RUN_TIME_LIMIT')
+      this.#isLost ||=
+        this.#open !== null && (isLate || isSvcError(error, 'DBS_LOST') || isSvcError(error, 'RUN_MEMORY_LIMIT'))
+      if (!isLate) throw error
+      throw runErrors.create('RUN_TIME_LIMIT', 'a statement took all the time that was left, and was stopped')
+    }
+  }
+
+  /** What comes after the end of a transaction would be committed for itself. */
+  #assertThere(): void {
+    if (!this.#isLost) return
+    throw databaseErrors.create(
+      'DBS_TRANSACTION_ENDED',
+      `${this.#location}: an earlier failure has undone the transaction`
+    )
+  }
+}

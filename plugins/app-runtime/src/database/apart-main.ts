@@ -1,0 +1,72 @@
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import type { ConnectThread, SqlValue, ThreadConnection } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { ApartQuestion } from './apart-connection.ts'
+import type { ApartReply, ApartStart } from './apart-process.ts'
+
+/** Whoever has started this process may be ended in the midst of a statement, and then only another thread sees it. */
+const WATCH = `
+const parent = require('node:worker_threads').workerData
+setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`
+
+let connection: ThreadConnection | null = null
+let mostBytes = 0
+
+process.on('disconnect', () => process.exit())
+process.on('message', (message: ApartStart | ApartQuestion) => process.send?.(replyTo(message)))
+new Worker(WATCH, { eval: true, workerData: process.ppid }).unref()
+
+function replyTo(message: ApartStart | ApartQuestion): ApartReply {
+  try {
+    return { ok: true, value: answerTo(message) }
+  } catch (error) {
+    if (!isSvcError(error)) throw error
+    const { code, message: text, status, hint, data } = error
+    return { ok: false, error: { code, message: text, status, ...(hint === undefined ? {} : { hint }), data } }
+  }
+}
+
+function answerTo(message: ApartStart | ApartQuestion): unknown {
+  if (message.op === 'open') {
+    const { module, options } = message.access
+    const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
+    connection = connect(options)
+    mostBytes = message.mostBytes
+    return null
+  }
+  const open = connection as ThreadConnection
+  switch (message.op) {
+    case 'query':
+    case 'execute': {
+      const result = open[message.op](message.sql, message.parameters)
+      return bounded(result, result.rows)
+    }
+    case 'rows': {
+      const rows = open.rows(message.sql, message.parameters)
+      return bounded(rows, rows)
+    }
+    case 'row': {
+      const row = open.row(message.sql, message.parameters)
+      return bounded(row, row === null ? [] : [row])
+    }
+    case 'begin':
+      return open.begin(message.kind) ?? null
+    default:
+      return open[message.op]() ?? null
+  }
+}
+
+/** The process of the program takes rows as a whole: none that would take all its memory. */
+function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
+  let bytes = 0
+  for (const row of rows) for (const value of row) bytes += sizeOf(value)
+  if (bytes <= mostBytes) return result
+  throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes, and may take ${mostBytes}`)
+}
+
+function sizeOf(value: SqlValue): number {
+  if (typeof value === 'string') return 16 + 2 * value.length
+  return value instanceof Uint8Array ? 16 + value.length : 16
+}

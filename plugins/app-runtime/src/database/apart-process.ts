@@ -1,0 +1,126 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { databaseErrors, type ThreadAccess } from '@svc/contracts'
+import { SvcError } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+import type { BridgeAnswers, BridgeCall } from '../threads/bridge.ts'
+import { APART_QUESTION, type ApartQuestion } from './apart-connection.ts'
+
+export interface ApartStart {
+  readonly op: 'open'
+  readonly access: ThreadAccess
+  /** Of the rows of one statement. */
+  readonly mostBytes: number
+}
+
+/** Several questions of one process never come at once. */
+export type ApartReply =
+  | { readonly ok: true; readonly value: unknown }
+  | {
+      readonly ok: false
+      readonly error: Pick<SvcError, 'code' | 'message' | 'status'> & { readonly hint?: string; readonly data: unknown }
+    }
+
+/** The script lies beside the compiled plugin. */
+const SCRIPT = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/database-process.cjs' : './database-process.cjs',
+    import.meta.url
+  )
+)
+
+/** A share of the memory of a program that the rows of one statement may take. */
+const SHARE = 4
+
+/**
+ * The main thread's side of an `ApartConnection`: starts its process at the first question, and ends it where the thread no
+ * longer waits for an answer, or when `signal` is aborted. `bytes`: memory of the program.
+ */
+export function apartAnswers(access: ThreadAccess, bytes: number, signal: AbortSignal): BridgeAnswers {
+  let apart: ApartProcess | null = null
+  const stop = (): void => {
+    apart?.kill()
+    apart = null
+  }
+  signal.addEventListener('abort', stop, { once: true })
+  return {
+    [APART_QUESTION]: async (question: ApartQuestion, call: BridgeCall): Promise<unknown> => {
+      if (question.op === 'close' || call.signal.aborted || signal.aborted) {
+        stop()
+        return null
+      }
+      call.signal.addEventListener('abort', stop, { once: true })
+      if (apart === null || apart.isOver) {
+        apart = new ApartProcess(bytes)
+        await apart.ask({ op: 'open', access, mostBytes: Math.floor(bytes / SHARE) })
+      }
+      return apart.ask(question)
+    }
+  }
+}
+
+class ApartProcess {
+  readonly #process: ChildProcess
+  #settle: ((reply: ApartReply | Error) => void) | null = null
+  #over: Error | null = null
+
+  constructor(bytes: number) {
+    // Flags of this process are not for that one.
+    const { NODE_OPTIONS: _, ...env } = process.env
+    this.#process = fork(SCRIPT, [], {
+      env,
+      serialization: 'advanced',
+      execArgv: [`--max-old-space-size=${Math.ceil(bytes / 2 ** 20)}`],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc']
+    })
+    this.#process.on('message', (reply: ApartReply) => this.#take(reply))
+    this.#process.once('error', error =>
+      this.#end(databaseErrors.create('DBS_LOST', `its process failed: ${error.message}`))
+    )
+    this.#process.once('exit', (_code, by) => {
+      // So ends a process that has no memory left.
+      const isFull = by === 'SIGABRT'
+      this.#end(
+        isFull
+          ? runErrors.create('RUN_MEMORY_LIMIT', 'the rows of a statement take more memory than the program may')
+          : databaseErrors.create('DBS_LOST', 'the process of the statement ended')
+      )
+    })
+    // Nobody waits for it who does not wait for an answer.
+    this.#process.unref()
+    this.#process.channel?.unref()
+  }
+
+  get isOver(): boolean {
+    return this.#over !== null
+  }
+
+  async ask(question: ApartStart | ApartQuestion): Promise<unknown> {
+    const reply = await new Promise<ApartReply | Error>(resolve => {
+      this.#settle = resolve
+      if (this.#over !== null) this.#take(this.#over)
+      else this.#process.send(question, error => error !== null && this.#end(error))
+    })
+    if (reply instanceof Error) throw reply
+    if (reply.ok) return reply.value
+    const { code, message, ...details } = reply.error
+    throw new SvcError(code, message, details)
+  }
+
+  /** What it has not committed is undone by that. */
+  kill(): void {
+    this.#process.kill('SIGKILL')
+    this.#end(databaseErrors.create('DBS_LOST', 'the process of the statement was ended'))
+  }
+
+  #end(why: Error): void {
+    this.#over ??= why
+    this.#take(why)
+  }
+
+  #take(reply: ApartReply | Error): void {
+    const settle = this.#settle
+    this.#settle = null
+    settle?.(reply)
+  }
+}

@@ -1,0 +1,60 @@
+import type { Program } from '@svc/contracts'
+
+/** Names of declarations of a program, by whether they can come to SQL that the program has written itself. */
+export interface OwnSql {
+  /** Whether there is any. */
+  readonly isUsed: boolean
+  /** Of a function, or the method and path of a route. */
+  reaches(name: string): boolean
+  /** Whether handlers of actors and agents do. */
+  readonly isInActors: boolean
+}
+
+const NONE: OwnSql = { isUsed: false, reaches: () => false, isInActors: false }
+
+interface Declaration {
+  readonly name: string
+  /** Every text in it, and so every name that it mentions. */
+  readonly texts: ReadonlySet<string>
+}
+
+/** What a declaration mentions counts as called, so that some are said to reach SQL that do not, and never the other way. */
+export function ownSqlOf(program: Program): OwnSql {
+  if (!/\.\s*query\s*\(/.test(program.text)) return NONE
+  const { module, constants, conditions, defaults } = program
+  const declarations = Object.values(module).flatMap((list: readonly object[]) => list.map(declarationOf))
+  const everywhere = textsOf([constants, conditions, defaults])
+  const reaching = new Set<string>()
+  const reaches = (texts: ReadonlySet<string>): boolean => hasSql(texts) || [...reaching].some(name => texts.has(name))
+  for (let before = -1; before < reaching.size; ) {
+    before = reaching.size
+    for (const { name, texts } of declarations) if (reaches(texts)) reaching.add(name)
+  }
+  // Constants and conditions belong to everything.
+  if (reaches(everywhere)) for (const { name } of declarations) reaching.add(name)
+  return {
+    isUsed: reaching.size > 0,
+    reaches: name => reaching.has(name),
+    isInActors: [...module.actors, ...module.agents].some(({ name }) => reaching.has(name))
+  }
+}
+
+/** `db.query(…)`, and `db.Table.query(…)`. */
+function hasSql(texts: ReadonlySet<string>): boolean {
+  return texts.has('UnsafeQueryRawClause') || (texts.has('db') && texts.has('query'))
+}
+
+function declarationOf(node: object): Declaration {
+  const { name, route_contract, func } = node as {
+    readonly name?: string
+    readonly route_contract?: string
+    readonly func?: { readonly name: string }
+  }
+  return { name: route_contract ?? func?.name ?? name ?? '', texts: textsOf(node) }
+}
+
+function textsOf(node: unknown, into = new Set<string>()): Set<string> {
+  if (typeof node === 'string') into.add(node)
+  else if (typeof node === 'object' && node !== null) for (const each of Object.values(node)) textsOf(each, into)
+  return into
+}

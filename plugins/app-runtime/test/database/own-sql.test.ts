@@ -1,0 +1,51 @@
+import t from 'tap'
+import { ownSqlOf } from '../../src/database/own-sql.ts'
+import { programFrom } from '../run-program.ts'
+
+t.test('what can come to SQL of its own is known, by whatever way', async t => {
+  const sql = ownSqlOf(
+    programFrom(`
+@table
+type Task { title: str }
+fn raw() to int { len(db.query("SELECT 1")) }
+fn between() to int { raw() }
+@mutation
+fn direct() to any { db.query("DELETE FROM task") }
+@mutation
+fn far() to int { between() }
+@mutation
+fn handed() to any { [1].map(raw) }
+@mutation
+fn plain() to int { db.Task.count() }
+http get "/raw" { between() }
+http get "/plain" { plain() }
+actor Counter {
+    state n: int = 0
+    on add() to int { far() }
+}
+`)
+  )
+  t.equal(sql.isUsed, true)
+  t.equal(sql.isInActors, true)
+  for (const name of ['raw', 'between', 'direct', 'far', 'handed', 'GET /raw']) t.equal(sql.reaches(name), true, name)
+  for (const name of ['plain', 'GET /plain', 'Task']) t.equal(sql.reaches(name), false, name)
+})
+
+t.test('constants and conditions belong to every function', async t => {
+  const { reaches } = ownSqlOf(
+    programFrom(`
+@table
+type Task { title: str }
+let ask = fn() { db.query("SELECT 1") }
+@mutation
+fn plain() to int { db.Task.count() }
+`)
+  )
+  t.equal(reaches('plain'), true)
+})
+
+t.test('a program without SQL of its own has nothing that reaches any', async t => {
+  const sql = ownSqlOf(programFrom('fn query(n: int) to int { n }\nfn main() { print(str(query(1))) }'))
+  t.match(sql, { isUsed: false, isInActors: false })
+  t.equal(sql.reaches('main'), false)
+})

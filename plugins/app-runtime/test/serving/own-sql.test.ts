@@ -1,0 +1,91 @@
+import t, { type Test } from 'tap'
+import { type Answer, type App, serveApp } from './served-app.ts'
+
+const ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)'
+
+const SOURCE = `
+@table
+type Entry { n: int }
+
+@query
+fn quick(n: int) to int { n + 1 }
+
+@query
+fn entries() to int { db.Entry.count() }
+
+@mutation
+fn enter(n: int) to Result[int] { db.Entry.insert({ n: n }) }
+
+fn rows(sql: str) to int { len(db.query(sql)) }
+
+@server
+fn read(sql: str) to int { rows(sql) }
+
+@server
+fn ask(sql: str) to int {
+    db.Entry.insert({ n: 0 })
+    rows(sql)
+}
+
+@mutation
+fn change(sql: str) to int {
+    db.Entry.insert({ n: 1 })
+    let changed = rows(sql)
+    changed + db.Entry.count()
+}
+`
+
+const LIMITS = { 'app-runtime.time_limit_ms': 5000, 'app-runtime.threads': 3, 'app-runtime.heap_mb': 64 }
+
+/** Calls something, and others until it has been answered; gives its answer. */
+async function beside(t: Test, app: App, call: Promise<Answer>): Promise<Answer> {
+  let isOver = false
+  const slow = call.finally(() => {
+    isOver = true
+  })
+  const wrong: unknown[] = []
+  let answered = 0
+  do {
+    const answer = await app.get(`/api/query/quick?n=${answered}`)
+    if (answer.body !== ++answered) wrong.push(answer)
+  } while (!isOver)
+  t.same(wrong, [], `${answered} others were answered meanwhile`)
+  return slow
+}
+
+const stopped = { status: 504, body: { code: 'RUN_TIME_LIMIT' } }
+
+t.test('SQL that does not end is stopped and named, while others are answered', async t => {
+  const app = await serveApp(t, SOURCE, LIMITS)
+  const one = `${ENDLESS} SELECT max(i) FROM n`
+  const join =
+    'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 1000000) SELECT count(*) FROM n a, n b, n c'
+  const read = (sql: string): Promise<Answer> => app.post('/api/read', { sql })
+  t.match(await beside(t, app, read(one)), stopped)
+  t.match(await app.line(/server read/), /RUN_TIME_LIMIT/, 'the log names it')
+  t.match(await beside(t, app, app.post('/api/ask', { sql: join })), stopped)
+  // Rows without an end come to the one limit or to the other.
+  const { body } = await beside(t, app, read(`${ENDLESS} SELECT i, hex(randomblob(1000)) FROM n`))
+  t.match(body, { code: /RUN_(TIME|MEMORY)_LIMIT/ })
+  t.same(
+    await read('SELECT n FROM entry'),
+    { status: 200, body: 1 },
+    'what ended well before is there, and SQL goes on'
+  )
+})
+
+t.test('a mutation whose SQL does not end has written nothing, and others write after it', async t => {
+  const app = await serveApp(t, SOURCE, LIMITS)
+  await app.post('/api/mutation/enter', { n: 1 })
+  const insert = `INSERT INTO entry (n) ${ENDLESS} SELECT i FROM n`
+  t.match(await beside(t, app, app.post('/api/mutation/change', { sql: insert })), stopped)
+  t.same(await app.get('/api/query/entries'), { status: 200, body: 1 }, 'it was rolled back')
+  t.match(await app.post('/api/mutation/enter', { n: 2 }), { status: 200 })
+  const update = { sql: 'UPDATE entry SET n = n + 1 RETURNING n' }
+  t.same(
+    await app.post('/api/mutation/change', update),
+    { status: 200, body: 6 },
+    'it sees what its transaction has written'
+  )
+  t.same(await app.get('/api/query/entries'), { status: 200, body: 3 })
+})
