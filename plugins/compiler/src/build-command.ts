@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
@@ -9,6 +9,8 @@ import { diagnosticJson } from './diagnostics/json.ts'
 import { renderDiagnostic } from './diagnostics/render.ts'
 import { compilerErrors } from './errors.ts'
 import type { SourceFile } from './source-file.ts'
+import { usedHooks } from './web/app-hooks/used-hooks.ts'
+import { BUILD_TARGETS, type BuildTarget, MOBILE_TARGETS, type MobileTarget } from './web/build-target.ts'
 import type { EmittedComponents } from './web/components/emit-components.ts'
 import { emitProject, type ProjectOptions } from './web/emit-project.ts'
 import type { EmittedFile } from './web/emitted-file.ts'
@@ -27,6 +29,15 @@ export const buildCommand: CommandDescriptor = {
       default: 'app',
       description: 'An application, or a package for other projects.'
     }),
+    target: t.enum([...BUILD_TARGETS], {
+      default: 'fullstack',
+      description: 'All of the program, what runs beside its server alone, or what calls it alone.'
+    }),
+    mobile_target: t.optional(
+      t.enum([...MOBILE_TARGETS], {
+        description: 'Also make the application one for telephones, with Capacitor; native is for all of them.'
+      })
+    ),
     out: t.string({ default: 'dist', minLength: 1, description: 'Folder that takes the files.' }),
     scaffold: t.boolean({
       default: false,
@@ -41,6 +52,8 @@ export const buildCommand: CommandDescriptor = {
 interface BuildInput {
   readonly file: string
   readonly mode?: 'app' | 'library'
+  readonly target?: BuildTarget
+  readonly mobile_target?: MobileTarget
   readonly out?: string
   readonly scaffold?: boolean
   readonly emit_ir?: boolean
@@ -68,10 +81,14 @@ export interface Builder {
   webIr(web: WebModule): string
 }
 
-/** Exit codes: 0; 1 for a program with errors and for what cannot be read, fetched or written. Then nothing changed. */
+/**
+ * Exit codes: 0; 1 for a program with errors and for what cannot be read, fetched or written. Then nothing changed. Throws
+ * `CMP_OPTIONS_CONFLICT`.
+ */
 export function runBuild(builder: Builder): CommandHandler {
   return async (given, io) => {
     const input = given as unknown as BuildInput
+    refuseConflicts(input, builder.settings())
     const built = await readOrTell(() => build(builder, input, io), io)
     if (built === null) return 1
     const { findings, source, written } = built
@@ -86,6 +103,24 @@ export function runBuild(builder: Builder): CommandHandler {
   }
 }
 
+/** An option that would do nothing beside another one is a mistake. */
+function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
+  const { mode = 'app', target = 'fullstack', mobile_target, scaffold } = input
+  const refuse = (message: string, hint: string): never => {
+    throw compilerErrors.create('CMP_OPTIONS_CONFLICT', message, { hint })
+  }
+  if (target !== 'fullstack' && scaffold === true) {
+    refuse(`--target ${target} has no application that --scaffold could begin`, 'leave one of them out')
+  }
+  if (mobile_target === undefined) return
+  const shown = `--mobile-target ${mobile_target}`
+  if (target !== 'fullstack') refuse(`--target ${target} has no application for ${shown}`, 'leave one of them out')
+  if (mode === 'library') refuse(`--mode library has no application for ${shown}`, 'leave one of them out')
+  if (layoutOf(settings) === 'start') {
+    refuse(`${shown} needs pages that no server renders, and tanstack_start is on`, 'turn SVC_WEB_TANSTACK_START off')
+  }
+}
+
 interface Built {
   readonly source: SourceFile
   readonly findings: readonly Diagnostic[]
@@ -94,7 +129,7 @@ interface Built {
 }
 
 async function build(builder: Builder, input: BuildInput, io: CommandIo): Promise<Built | null> {
-  const { file, mode = 'app', out = 'dist', emit_ir = false } = input
+  const { file, mode = 'app', target = 'fullstack', mobile_target = null, out = 'dist', emit_ir = false } = input
   const sources = await builder.read([file])
   const [source] = sources
   if (source === undefined || sources.length > 1) {
@@ -109,23 +144,42 @@ async function build(builder: Builder, input: BuildInput, io: CommandIo): Promis
   const folder = resolve(dirname(source.path))
   const options: ProjectOptions = {
     mode,
+    target,
+    mobileTarget: mobile_target,
     layout: layoutOf(settings),
     express: settings.express,
     tokens: await tokensBeside(source.path),
     sourceFolder: relative(resolve(out), folder).split(sep).join('/') || '.',
     placeOf: path => (isModule(join(folder, path)) ? 'program' : isModule(join(out, path)) ? 'build' : null)
   }
-  const project = emitProject(web, builder.components(web), options)
+  const project = emitProject(web, target === 'fullstack' ? builder.components(web) : NO_COMPONENTS, options)
   const findings = [...checked.diagnostics, ...project.diagnostics]
   if (hasErrors(findings)) return { source, findings, written: null }
-  const own = await replacedByUser(web, out, settings.v0ApiUrl, io.signal)
+  const own =
+    target === 'fullstack'
+      ? await replacedByUser(web, out, settings.v0ApiUrl, io.signal)
+      : { paths: new Set<string>(), fetched: [] }
   const ir = emit_ir ? [{ path: 'web-ir.v1.json', text: builder.webIr(web) }] : []
   const files = [...project.files.filter(({ path }) => !own.paths.has(path)), ...ir]
   const scaffold = input.scaffold === true || settings.scaffold ? project.scaffold : []
-  const written = await writeFolder(out, files, [...scaffold, ...own.fetched])
+  const unstarted = notStarted(web, join(out, options.layout === 'spa' ? 'app/main.tsx' : 'src/router.tsx'))
+  const written = await writeFolder(out, files, [...scaffold, ...project.config, ...own.fetched])
   const missing = settings.webTsOut === undefined ? [] : await v0Problems(web.module, settings.webTsOut)
   const told = missing.map(({ message, span }) => diagnostic('web.v0_export', message, span))
-  return { source, findings: [...findings, ...told], written }
+  const ofHooks = target === 'fullstack' && mode === 'app' ? unstarted : []
+  return { source, findings: [...findings, ...told, ...ofHooks], written }
+}
+
+const NO_COMPONENTS: EmittedComponents = { files: [], diagnostics: [] }
+
+/** Hooks that the first module of an application, which is its user's, does not start. */
+function notStarted({ module }: WebModule, main: string): Diagnostic[] {
+  const hooks = usedHooks(module)
+  const [hook] = module.items.filter(item => item.kind === 'AppHook' && item.hook !== 'tokens')
+  if (hooks === null || hook === undefined || !existsSync(main)) return []
+  if (readFileSync(main, 'utf8').includes('startMobile')) return []
+  const suggestions = ["import `startMobile` from './mobile' there, and call it"]
+  return [diagnostic('web.hook.not_started', `nothing in ${main} starts the hooks of the app`, hook, { suggestions })]
 }
 
 /** Whether there is a module at a path, whatever its ending is. */

@@ -13,6 +13,7 @@ export const compilerErrors = errorTable({
     message: 'The environment and the project ask for different layouts of a build.',
     status: 409
   },
+  CMP_OPTIONS_CONFLICT: { message: 'Options of a build exclude each other.', status: 400 },
   CMP_PATH_OUTSIDE: { message: 'A path leads out of the project.', status: 403 },
   CMP_PROJECT_EXISTS: { message: 'There is a file where a new project would write one.', status: 409 },
   CMP_SOURCE_INVALID: { message: 'A text has errors, and cannot be formatted or translated.', status: 422 },

@@ -2,6 +2,7 @@ import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
 import type { RecordTypes } from '../hir/lower-expressions.ts'
 import type { Module } from '../syntax/ast.ts'
 import { checkActivities } from './activities.ts'
+import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
@@ -55,6 +56,7 @@ export function checkModule(module: Module, { suppressHookLints, strict = false 
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
     ...names.diagnostics,
+    ...checkAppHooks(module),
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [new TypeNamesRule(module), new WordsRule(), new EmptyNamesRule(), new ParametersRule()]),
     ...checkWorkflows(module)

@@ -69,6 +69,15 @@ export const diagnosticCodes = {
   'typecheck.duplicate_name': error('typecheck', 'A name is given twice where it means one thing.'),
   'typecheck.hir.empty_name': error('hir_invariant', 'A name is empty.'),
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
+  'typecheck.hook.duplicate': error('typecheck', 'A program has a hook of an app twice.'),
+  'typecheck.hook.handler': error(
+    'typecheck',
+    'A hook of an app names no function that a page can call, or one that gives something else.'
+  ),
+  'typecheck.hook.missing_entry': error('typecheck', 'A hook of an app lacks what makes it do something.'),
+  'typecheck.hook.parameter': error('typecheck', 'A function of a hook of an app needs what the hook does not give.'),
+  'typecheck.hook.unknown_entry': error('typecheck', 'A hook of an app does not have an entry of that name.'),
+  'typecheck.hook.value': error('typecheck', 'An entry of a hook of an app holds something that cannot stand there.'),
   'typecheck.immutable_assign': error('typecheck', 'Something is assigned to that does not change.'),
   'typecheck.import.alias_conflict': error('typecheck', 'Two imports give one name.'),
   'typecheck.jump_outside_loop': error('typecheck', '`break` or `continue` stands where no loop is around it.'),
@@ -149,6 +158,7 @@ export const diagnosticCodes = {
   'web.token_value': error('runtime_contract', 'A design token is no value of CSS that is written out.'),
   'web.v0_export': warning('runtime_contract', 'A component from v0 has no module with an export of its name.'),
   'web_ir_validate.behavior.required_state_without_initial': error('runtime_contract', 'A state has no first value.'),
+  'web.hook.not_started': warning('runtime_contract', 'The first module of an application does not start its hooks.'),
   'web_ir_validate.dom.arena_too_large': error('runtime_contract', 'The views of a module have too many nodes.'),
   'web_ir_validate.dom.id_oob': error('runtime_contract', 'A node of a view names one that is not there.'),
   'web_ir_validate.interop.empty_component': error('runtime_contract', 'A component of React has no name.'),

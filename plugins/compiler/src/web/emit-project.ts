@@ -1,4 +1,7 @@
 import { type Diagnostic, sortDiagnostics } from '../diagnostics/diagnostic.ts'
+import { deviceFile } from './app-hooks/device-file.ts'
+import { usedHooks } from './app-hooks/used-hooks.ts'
+import { type BuildTarget, isForTarget, type MobileTarget } from './build-target.ts'
 import { type ClientRoutes, clientRoutes } from './client-routes.ts'
 import type { EmittedComponents } from './components/emit-components.ts'
 import type { EmittedFile } from './emitted-file.ts'
@@ -20,6 +23,7 @@ import { typesFile } from './files/types.ts'
 import { urlsFile } from './files/urls.ts'
 import { type ModulePlace, userModuleFiles } from './files/user-modules.ts'
 import { zodSchemasFile } from './files/zod-schemas.ts'
+import { capacitorConfig } from './scaffold/capacitor.ts'
 import { commonScaffold, type Layout } from './scaffold/common.ts'
 import type { ScaffoldFacts } from './scaffold/facts.ts'
 import { spaScaffold } from './scaffold/spa.ts'
@@ -30,6 +34,9 @@ import { componentModule, componentsOf, itemsOf, type WebModule } from './web-mo
 export interface ProjectOptions {
   /** `library` makes a package for other projects in place of an application. */
   readonly mode: 'app' | 'library'
+  readonly target: BuildTarget
+  /** The telephones that the application is also for; null for one of browsers alone. */
+  readonly mobileTarget: MobileTarget | null
   readonly layout: Layout
   /** Whether `server.ts` is among the files. */
   readonly express: boolean
@@ -46,6 +53,8 @@ export interface EmittedProject {
   readonly files: readonly EmittedFile[]
   /** Written once, and the user's own from then on. */
   readonly scaffold: readonly EmittedFile[]
+  /** The same, but also without a scaffold. */
+  readonly config: readonly EmittedFile[]
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -56,6 +65,10 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
   const users = userModuleFiles(web, options.sourceFolder, options.placeOf)
   const tokens = tokensFiles(web, options.tokens)
   const isApp = options.mode === 'app'
+  const isWhole = options.target === 'fullstack'
+  const hooks = usedHooks(web.module)
+  const isWritten = (file: EmittedFile | null): file is EmittedFile =>
+    file !== null && isForTarget(file.path, options.target)
   const modules = [
     clientFile(web),
     queryHooksFile(web),
@@ -69,8 +82,9 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     isApp && options.express ? expressServerFile(web) : null,
     ...components.files.filter(({ path }) => !users.files.some(file => file.path === path)),
     ...users.files,
-    ...mobileFiles(web)
-  ].filter(file => file !== null)
+    ...mobileFiles(web),
+    hooks === null ? null : deviceFile(web.name, hooks, options.mobileTarget !== null)
+  ].filter(isWritten)
   const types = typesFile(web, modules.some(usesResult))
   const files = [
     ...modules,
@@ -79,17 +93,18 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     openApiFile(web),
     ...tokens.files,
     ...dockerfiles(web)
-  ].filter(file => file !== null)
+  ].filter(isWritten)
   const exported = exportedComponents(web, files)
-  const library = isApp ? [] : [routesJsonFile(routes), ...libraryFiles(web, files, exported)]
+  const manifest = isWhole ? [routesJsonFile(routes)] : []
+  const library = isApp ? [] : [...manifest, ...libraryFiles(web, files, exported)]
   return {
     files: [...files, ...library].sort((a, b) => (a.path < b.path ? -1 : 1)),
-    scaffold: isApp ? scaffoldFiles(web, files, routes, options) : [],
+    scaffold: isApp && isWhole ? scaffoldFiles(web, files, routes, options) : [],
+    config: options.mobileTarget === null ? [] : [capacitorConfig(web.name, outDirOf(options))],
     diagnostics: sortDiagnostics([
-      ...diagnostics,
+      // What only concerns pages is no matter where there are none.
+      ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
       ...machines.diagnostics,
-      ...users.diagnostics,
-      ...tokens.diagnostics,
       ...components.diagnostics
     ])
   }
@@ -111,8 +126,9 @@ function scaffoldFiles(
   web: WebModule,
   files: readonly EmittedFile[],
   routes: ClientRoutes | null,
-  { layout, sourceFolder }: ProjectOptions
+  options: ProjectOptions
 ): EmittedFile[] {
+  const { layout, mobileTarget } = options
   const has = (path: string): boolean => files.some(file => file.path === path)
   const pages = [...componentsOf(web.module)].filter(([name, properties]) => {
     return has(`${name}.tsx`) && properties.every(({ isOptional }) => isOptional)
@@ -131,10 +147,17 @@ function scaffoldFiles(
     hasTokens: has('vox-tokens.css'),
     hasExpress: has('server.ts'),
     page: page?.[0] ?? null,
-    outDir: `${sourceFolder}/public`,
+    outDir: outDirOf(options),
+    hasMobile: has('mobile.ts'),
+    mobileTarget,
     hasIslands: has('vox-islands-mount.ts'),
     islands: itemsOf(web.module, 'Island').map(({ name }) => name.text),
     imported: new Set(imported)
   }
   return [...commonScaffold(facts, layout), ...(layout === 'spa' ? spaScaffold(facts) : startScaffold(facts, routes))]
+}
+
+/** Folder that Vite builds into, from the folder of the build: the one that `svc run` serves. */
+function outDirOf({ sourceFolder }: ProjectOptions): string {
+  return `${sourceFolder}/public`
 }

@@ -1,5 +1,8 @@
 /** Versions of what emitted modules import. */
 export const DEPENDENCIES = {
+  '@capacitor/app': '8.1.1',
+  '@capacitor/core': '8.5.2',
+  '@capacitor/push-notifications': '8.1.2',
   '@tanstack/react-query': '5.108.0',
   '@tanstack/react-router': '1.170.46',
   react: '19.3.1',
@@ -22,3 +25,7 @@ export const START_DEPENDENCIES = { '@tanstack/react-start': '1.169.5' } as cons
 /** What `server.ts` needs. */
 export const EXPRESS_DEPENDENCIES = { express: '5.3.0' } as const
 export const EXPRESS_DEV_DEPENDENCIES = { '@types/express': '5.0.6', '@types/node': '20.19.21' } as const
+
+/** What an application for telephones is built with, and the package of each platform. */
+export const CAPACITOR_DEV_DEPENDENCIES = { '@capacitor/cli': '8.5.2' } as const
+export const CAPACITOR_PLATFORMS = { android: '8.5.2', ios: '8.5.2' } as const

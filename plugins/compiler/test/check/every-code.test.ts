@@ -9,6 +9,7 @@ type WebCode = Extract<DiagnosticCode, `web${string}`>
 type Raised = readonly [source: string, at: string]
 
 const TASK = '@table type Task { title: str done: bool }\n'
+const BACK = 'fn back() to bool { true }\n'
 const BLOG = 'activity a() to Result[int] { Ok(1) }\n'
 
 /** For every code a program that it is told of, and the text that it points at. */
@@ -62,6 +63,12 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.duplicate_name': ['fn f() { }\nfn f() { }', 'f'],
   'typecheck.hir.empty_name': [`${TASK}fn f() { db.Task.all().live("") }`, '""'],
   'typecheck.hir.empty_path': ['http get "" to str { "a" }', '""'],
+  'typecheck.hook.duplicate': [`${BACK}@back_button { on_press: back }\n@back_button { on_press: back }`, '@back_button'],
+  'typecheck.hook.handler': ['@back_button { on_press: back }', 'back'],
+  'typecheck.hook.missing_entry': ['@push { }', '@push'],
+  'typecheck.hook.parameter': ['fn opened(a: str, b: str) { }\n@deep_link { on_link: opened }', 'opened'],
+  'typecheck.hook.unknown_entry': [`${BACK}@back_button { on_pres: back }`, 'on_pres'],
+  'typecheck.hook.value': ['@deep_link { scheme: "https" routes: { "/": "/a" } }', '"https"'],
   'typecheck.immutable_assign': ['fn f() { let a = 1\n a = 2 }', 'a'],
   'typecheck.import.alias_conflict': ['import a.x\nimport b.x', 'x'],
   'typecheck.jump_outside_loop': ['fn f() { for x in [1] { let g = fn() { break } } }', 'break'],

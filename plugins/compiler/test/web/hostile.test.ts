@@ -97,6 +97,8 @@ t.test('names that TypeScript keeps for itself are no trouble', async t => {
 
 const OPTIONS: ProjectOptions = {
   mode: 'app',
+  target: 'fullstack',
+  mobileTarget: null,
   layout: 'spa',
   express: true,
   tokens: null,

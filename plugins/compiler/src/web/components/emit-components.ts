@@ -3,6 +3,7 @@ import { layout } from '../../format/doc.ts'
 import { type BuiltWebIr, webIr } from '../../web-ir/build-web-ir.ts'
 import { validateWebIr } from '../../web-ir/validate.ts'
 import { viewOfDom } from '../../web-ir/view-of-dom.ts'
+import { hookFiles } from '../app-hooks/hooks-file.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { FORMS_MODULE } from '../typescript/emitted-module.ts'
@@ -44,6 +45,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
     return style === null ? [file] : [file, style]
   })
   const forms = formsFile(web, views)
+  const hooks = hookFiles(web, views)
   const others = module.items.flatMap((item): EmittedFile[] => {
     if (item.kind === 'V0') return [v0File(item, views, source)]
     // Each component has a module of its name.
@@ -55,6 +57,7 @@ export function emitComponents(web: WebModule, options: ComponentOptions): Emitt
   const runtime = runtimeText(views.helpers)
   const shared = [
     forms,
+    ...hooks,
     functions,
     islandsFile(module, source),
     runtime === null ? null : { path: `${RUNTIME_MODULE.slice(2)}.ts`, text: `${header(source)}\n${runtime}` }

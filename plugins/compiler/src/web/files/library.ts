@@ -6,7 +6,12 @@ import type { WebModule } from '../web-module.ts'
 
 /** Modules whose names are their own, and those that are given as one object, since functions may be called alike. */
 const STARS = ['types', 'schema', 'schemas', 'urls', 'state_machines']
-const OBJECTS = { 'vox-client': 'client', 'vox-tanstack-query': 'hooks', activities: 'activities' } as const
+const OBJECTS = {
+  'vox-client': 'client',
+  'vox-tanstack-query': 'hooks',
+  activities: 'activities',
+  mobile: 'mobile'
+} as const
 
 /** What makes a package of the other files: `package.json`, `index.ts`. */
 export function libraryFiles(

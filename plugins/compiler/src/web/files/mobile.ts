@@ -1,11 +1,13 @@
-import type { ImportItem } from '../../syntax/ast.ts'
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
+import { isMobileImport, usedHooks } from '../app-hooks/used-hooks.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-const BRIDGE = `import { dataUrlOf, firstFile, once, type SpeechRecognition } from './mobile-utils'
+const bridge = (
+  pushes: boolean
+): string => `import { dataUrlOf, firstFile, once, type SpeechRecognition } from './mobile-utils'${pushes ? "\nimport { pushListeners, registerForPush } from './mobile'" : ''}
 
 export type MobileResult<T> =
   | { readonly _tag: 'Ok'; readonly value: T }
@@ -34,7 +36,7 @@ export interface MobileBridge {
   read_file(name: string): Answer<string>
   copy_to_clipboard(text: string): Answer<null>
   platform(): string
-  has_camera(): boolean
+  has_camera(): boolean${pushes ? PUSH_TYPE : ''}
 }
 
 const browser: MobileBridge = {
@@ -111,7 +113,7 @@ const browser: MobileBridge = {
       return null
     }),
   platform: () => (/android/i.test(navigator.userAgent) ? 'android' : /iphone|ipad/i.test(navigator.userAgent) ? 'ios' : 'web'),
-  has_camera: () => navigator.mediaDevices !== undefined
+  has_camera: () => navigator.mediaDevices !== undefined${pushes ? PUSH : ''}
 }
 
 /** The device that the page runs on. */
@@ -128,6 +130,24 @@ async function attempt<T>(run: () => Promise<T>): Answer<T> {
   }
 }
 `
+
+const PUSH_TYPE = `
+  readonly push: {
+    /** Where to push to: the token of a telephone, or the subscription of a browser as JSON. */
+    register(): Answer<string>
+    /** \`listener\` is told of each message, as JSON. */
+    on_message(listener: (message: string) => void): Answer<null>
+  }`
+
+const PUSH = `,
+  push: {
+    register: () => attempt(registerForPush),
+    on_message: listener =>
+      attempt(async () => {
+        pushListeners.add(listener)
+        return null
+      })
+  }`
 
 const UTILS = `/** Asks for one file; \`capture\` opens that camera at once where there is one. */
 export async function firstFile(accept: string, capture: 'environment' | 'user' | null): Promise<File> {
@@ -187,13 +207,13 @@ export interface SpeechRecognition {
 export function mobileFiles(web: WebModule): EmittedFile[] {
   if (!usesMobile(web)) return []
   return [
-    { path: 'mobile-bridge.ts', text: [header(web.name), BRIDGE].join('\n') },
+    { path: 'mobile-bridge.ts', text: [header(web.name), bridge(usedHooks(web.module)?.usesPush === true)].join('\n') },
     { path: 'mobile-utils.ts', text: [header(web.name), UTILS].join('\n') }
   ]
 }
 
 function usesMobile({ module }: WebModule): boolean {
-  if (itemsOf(module, 'Import').some(({ items }) => items.some(isMobile))) return true
+  if (itemsOf(module, 'Import').some(({ items }) => items.some(isMobileImport))) return true
   let isUsed = false
   walk(module, node => {
     if (node.kind === 'Member') {
@@ -203,8 +223,4 @@ function usesMobile({ module }: WebModule): boolean {
     return !isUsed
   })
   return isUsed
-}
-
-function isMobile(item: ImportItem): boolean {
-  return item.kind === 'PathImport' && item.path[0]?.text === 'std' && item.path[1]?.text === 'mobile'
 }

@@ -142,7 +142,7 @@ class ManifestPrinter {
 }
 
 /** A value of a type, from the text of a path. */
-function fromText(type: HirType | null, text: string): string {
+export function fromText(type: HirType | null, text: string): string {
   const name = typeof type === 'object' && type !== null ? nameOf(type) : ''
   if (name === 'int' || name === 'float' || name === 'Id') return `Number(${text})`
   if (name === 'bool') return `${text} === 'true'`

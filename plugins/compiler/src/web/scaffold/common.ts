@@ -1,5 +1,8 @@
+import { platformsOf } from '../build-target.ts'
 import type { EmittedFile } from '../emitted-file.ts'
 import {
+  CAPACITOR_DEV_DEPENDENCIES,
+  CAPACITOR_PLATFORMS,
   DEPENDENCIES,
   DEV_DEPENDENCIES,
   EXPRESS_DEPENDENCIES,
@@ -80,13 +83,16 @@ function tsconfig(layout: Layout): object {
   }
 }
 
-function manifest({ name, imported, hasExpress, hasRoutes, hasHooks }: ScaffoldFacts, layout: Layout): object {
+function manifest(facts: ScaffoldFacts, layout: Layout): object {
+  const { name, imported, hasExpress, hasRoutes, hasHooks, mobileTarget } = facts
+  const platforms = mobileTarget === null ? [] : platformsOf(mobileTarget)
   const needed = new Set([
     'react',
     'react-dom',
     ...imported,
     ...(hasHooks ? ['@tanstack/react-query'] : []),
-    ...(hasRoutes || layout === 'start' ? ['@tanstack/react-router'] : [])
+    ...(hasRoutes || layout === 'start' ? ['@tanstack/react-router'] : []),
+    ...(mobileTarget === null ? [] : ['@capacitor/core'])
   ])
   const dependencies = Object.entries(DEPENDENCIES).filter(([module]) => needed.has(module))
   return {
@@ -94,13 +100,24 @@ function manifest({ name, imported, hasExpress, hasRoutes, hasHooks }: ScaffoldF
     version: '0.1.0',
     private: true,
     type: 'module',
-    scripts: { dev: 'vite', build: 'vite build', check: 'tsc --noEmit' },
+    scripts: {
+      dev: 'vite',
+      build: 'vite build',
+      check: 'tsc --noEmit',
+      ...Object.fromEntries(platforms.map(each => [`add:${each}`, `cap add ${each}`])),
+      ...Object.fromEntries(platforms.map(each => [`sync:${each}`, `vite build && cap sync ${each}`]))
+    },
     dependencies: sorted({
       ...Object.fromEntries(dependencies),
       ...(layout === 'start' ? START_DEPENDENCIES : {}),
+      ...Object.fromEntries(platforms.map(each => [`@capacitor/${each}`, CAPACITOR_PLATFORMS[each]])),
       ...(hasExpress ? EXPRESS_DEPENDENCIES : {})
     }),
-    devDependencies: sorted({ ...DEV_DEPENDENCIES, ...(hasExpress ? EXPRESS_DEV_DEPENDENCIES : {}) })
+    devDependencies: sorted({
+      ...DEV_DEPENDENCIES,
+      ...(mobileTarget === null ? {} : CAPACITOR_DEV_DEPENDENCIES),
+      ...(hasExpress ? EXPRESS_DEV_DEPENDENCIES : {})
+    })
   }
 }
 

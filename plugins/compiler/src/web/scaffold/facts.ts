@@ -1,3 +1,5 @@
+import type { MobileTarget } from '../build-target.ts'
+
 /** What a scaffold depends on. */
 export interface ScaffoldFacts {
   readonly name: string
@@ -7,6 +9,9 @@ export interface ScaffoldFacts {
   readonly hasHooks: boolean
   readonly hasTokens: boolean
   readonly hasExpress: boolean
+  /** Whether there is `mobile.ts`. */
+  readonly hasMobile: boolean
+  readonly mobileTarget: MobileTarget | null
   /** Whether there is `vox-islands-mount.ts`. */
   readonly hasIslands: boolean
   /** Names of the islands. */

@@ -5,7 +5,7 @@ import type { ScaffoldFacts } from './facts.ts'
 export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
   return [
     { path: 'index.html', text: indexHtml(facts.title) },
-    { path: 'app/main.tsx', text: mainText(facts.hasIslands) },
+    { path: 'app/main.tsx', text: mainText(facts) },
     { path: 'app/App.tsx', text: appText(facts) },
     ...(facts.hasIslands ? [{ path: 'app/islands.tsx', text: islandsText(facts.islands) }] : []),
     { path: 'vite.config.ts', text: viteConfig(facts.outDir) }
@@ -29,12 +29,14 @@ function indexHtml(title: string): string {
 `
 }
 
-function mainText(hasIslands: boolean): string {
-  const imports = hasIslands ? "\nimport { mountIslands } from '../vox-islands-mount'" : ''
+function mainText({ hasIslands, hasMobile, hasRoutes }: ScaffoldFacts): string {
+  const mobile = hasMobile ? "\nimport { startMobile } from '../mobile'" : ''
+  const imports = mobile + (hasIslands ? "\nimport { mountIslands } from '../vox-islands-mount'" : '')
+  const opens = hasMobile && hasRoutes
   const islands = hasIslands ? "import { islands } from './islands'\n" : ''
   return `import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'${imports}
-import { App } from './App'
+import { App${opens ? ', openPath' : ''} } from './App'
 import './globals.css'
 ${islands}
 const element = document.getElementById('root')
@@ -44,7 +46,7 @@ createRoot(element).render(
     <App />
   </StrictMode>
 )
-${hasIslands ? 'mountIslands(islands)\n' : ''}`
+${hasIslands ? 'mountIslands(islands)\n' : ''}${hasMobile ? `startMobile(${opens ? 'openPath' : ''})\n` : ''}`
 }
 
 function islandsText(islands: readonly string[]): string {
@@ -95,7 +97,7 @@ export function App() {
 `
 }
 
-function routedApp({ hasHooks, hasClient }: ScaffoldFacts): string {
+function routedApp({ hasHooks, hasClient, hasMobile }: ScaffoldFacts): string {
   const router = '<RouterProvider router={router} />'
   const imports = [
     ...(hasHooks ? ["import { QueryClient } from '@tanstack/react-query'"] : []),
@@ -119,7 +121,11 @@ export function App() {
 }
 `
     : `export function App() {\n  return ${router}\n}\n`
-  return [`${imports.join('\n')}\n`, ROUTER, ...(hasClient ? [again] : []), app].join('\n')
+  const opens = `/** Shows a path of the program, as a link to it does. */
+export const openPath = (path: string): void => router.history.push(path)
+`
+  const parts = [ROUTER, ...(hasClient ? [again] : []), ...(hasMobile ? [opens] : []), app]
+  return [`${imports.join('\n')}\n`, ...parts].join('\n')
 }
 
 const ROUTER_IMPORTS = `import {

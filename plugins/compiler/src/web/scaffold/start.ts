@@ -138,8 +138,12 @@ function Document() {
 `
 }
 
-function routerText({ hasClient }: ScaffoldFacts): string {
-  const imported = hasClient ? "\nimport { voxClient } from '../vox-client'" : ''
+function routerText({ hasClient, hasMobile }: ScaffoldFacts): string {
+  const mobile = hasMobile ? "\nimport { startMobile } from '../mobile'" : ''
+  const imported = mobile + (hasClient ? "\nimport { voxClient } from '../vox-client'" : '')
+  const begins = hasMobile
+    ? "  if (typeof window !== 'undefined') startMobile(path => router.history.push(path))\n"
+    : ''
   const server = hasClient
     ? `  // On the server there is no page whose origin could be meant.
   if (typeof window === 'undefined' && voxClient.baseUrl === '') voxClient.baseUrl = 'http://127.0.0.1:3000'
@@ -163,7 +167,7 @@ ${server}  const router = createRouter({
       return text === '' ? '' : \`?\${text}\`
     }
   })
-${again}  return router
+${again}${begins}  return router
 }
 
 declare module '@tanstack/react-router' {

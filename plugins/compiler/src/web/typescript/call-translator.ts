@@ -89,7 +89,10 @@ export abstract class CallTranslator extends MatchTranslator {
         const args = this.#given(node.args, [])
         return translateStandard(rest.join('.'), args) ?? this.unavailable(full.join('.'), node)
       }
-      if (root === 'mobile' || rest[0] === 'mobile') return this.#mobile(node, property.text)
+      if (root === 'mobile' || rest[0] === 'mobile') {
+        const inner = root === 'mobile' ? rest : rest.slice(1)
+        return this.#mobile(node, inner.map(valueName).join('.'))
+      }
       return this.unavailable(full.join('.'), node)
     }
     const of = this.expression(object)
@@ -128,10 +131,7 @@ export abstract class CallTranslator extends MatchTranslator {
 
   #mobile(node: Call, name: string): Code {
     const args = this.#given(node.args, [])
-    const made = call(
-      `${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${valueName(name)}`,
-      ...args.map(each => each.doc)
-    )
+    const made = call(`${this.file.imports.value(MOBILE_MODULE, 'mobile')}.${name}`, ...args.map(each => each.doc))
     return this.frame.mayAwait && !AT_ONCE.has(name) ? this.awaited(made) : made
   }
 

@@ -60,6 +60,8 @@ export function writeProject(folder: string, source: string, allowComponentFunct
   const components = emitComponents(web, OPTIONS)
   const options = {
     mode: 'app',
+    target: 'fullstack',
+    mobileTarget: null,
     layout: 'spa',
     express: false,
     tokens: null,

@@ -1,0 +1,103 @@
+import type { AppHook, Param, Type } from '../syntax/ast.ts'
+
+/** The hooks with functions that an app calls. `tokens` is a table of values, which may have any names. */
+export type HookName = Exclude<AppHook['hook'], 'tokens'>
+
+/** What an entry of a hook holds. */
+export interface HookEntry {
+  readonly form:
+    | 'text'
+    | 'handler'
+    /** A function, or a path of the program. */
+    | 'action'
+    /** A record of patterns of paths with their actions. */
+    | 'links'
+  /** What a function of the entry can be given, by the names of its parameters. */
+  readonly offers: readonly string[]
+  /** What a function of the entry may give. `path` is a text or nothing. */
+  readonly gives: 'bool' | 'path' | 'anything'
+}
+
+const text: HookEntry = { form: 'text', offers: [], gives: 'anything' }
+const handler = (gives: HookEntry['gives'], ...offers: string[]): HookEntry => ({ form: 'handler', offers, gives })
+const MESSAGE = ['title', 'body', 'data']
+
+export const HOOK_ENTRIES: Readonly<Record<HookName, Readonly<Record<string, HookEntry>>>> = {
+  back_button: {
+    on_press: handler('bool'),
+    fallback: { form: 'action', offers: [], gives: 'path' }
+  },
+  deep_link: {
+    scheme: text,
+    universal_link: text,
+    routes: { form: 'links', offers: ['url'], gives: 'path' },
+    on_link: handler('path', 'url')
+  },
+  push: {
+    public_key: text,
+    on_register: handler('anything', 'token', 'platform'),
+    on_notification: handler('anything', ...MESSAGE),
+    on_action: handler('anything', 'action', ...MESSAGE)
+  }
+}
+
+/** The entry of a hook; undefined for one that it does not have. */
+export function hookEntry(hook: HookName, name: string): HookEntry | undefined {
+  return Object.hasOwn(HOOK_ENTRIES[hook], name) ? HOOK_ENTRIES[hook][name] : undefined
+}
+
+/** A scheme that an app can have for itself. */
+export function isOwnScheme(scheme: string): boolean {
+  return /^[a-z][a-z0-9+.-]*$/.test(scheme) && !/^(?:https?|file|data|javascript|about|blob)$/.test(scheme)
+}
+
+/** `https://example.org`, without a path. */
+export function isOrigin(address: string): boolean {
+  return (
+    URL.canParse(address) && address.startsWith('https://') && new URL(address).origin === address.replace(/\/$/, '')
+  )
+}
+
+/** `/tasks/:id`: words and parameters. */
+export function isLinkPattern(pattern: string): boolean {
+  return pattern === '/' || /^(?:\/(?:[\w.~%@+-]+|:[a-z_]\w*))+$/.test(pattern)
+}
+
+/** A path of the program, which may have parameters and what stands behind `?` and `#`. */
+export function isPath(path: string): boolean {
+  return /^\/(?!\/)[^\s\\]*$/.test(path)
+}
+
+/**
+ * What each parameter of a handler is given, by the names of what there is; null for one that keeps its default. A handler
+ * that has one parameter may call it as it likes. `missing` are those that nothing can be given.
+ */
+export function handlerArguments(
+  params: readonly Param[],
+  offers: readonly string[]
+): { readonly given: readonly (string | null)[]; readonly missing: readonly Param[] } {
+  const [first] = offers
+  const missing: Param[] = []
+  const given = params.map(param => {
+    if (offers.includes(param.name.text)) return param.name.text
+    if (params.length === 1 && first !== undefined) return first
+    if (param.value === null && !isOptional(param.type)) missing.push(param)
+    return null
+  })
+  return { given, missing }
+}
+
+/** `Option[T]` and `T?`. */
+export function isOptional(type: Type | null): boolean {
+  return type?.kind === 'OptionalType' || (type?.kind === 'NamedType' && type.path.at(-1)?.text === 'Option')
+}
+
+/** Name of a type without arguments, or of what an `Option` or a `Result` of it holds; '' for every other one. */
+export function plainTypeName(type: Type): string {
+  if (type.kind === 'OptionalType') return plainTypeName(type.inner)
+  if (type.kind === 'UnitType') return 'Unit'
+  if (type.kind !== 'NamedType') return ''
+  const name = type.path.at(-1)?.text ?? ''
+  const [inner] = type.args
+  return inner !== undefined && (name === 'Option' || name === 'Result') ? plainTypeName(inner) : name
+}

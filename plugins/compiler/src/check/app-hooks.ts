@@ -1,0 +1,172 @@
+import {
+  HOOK_ENTRIES,
+  type HookEntry,
+  type HookName,
+  handlerArguments,
+  hookEntry,
+  isLinkPattern,
+  isOrigin,
+  isOwnScheme,
+  isPath,
+  plainTypeName
+} from '../app-hooks/hook-entries.ts'
+import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
+import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
+import type { AppHook, Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
+import type { Expression, ObjectEntry } from '../syntax/ast-expressions.ts'
+import { nearName } from '../syntax/near-name.ts'
+import type { Span } from '../syntax/node.ts'
+import { pathParameters } from './names/path-parameters.ts'
+
+/** What is wrong with `@back_button`, `@deep_link` and `@push`. */
+export function checkAppHooks({ items }: Module): Diagnostic[] {
+  const checker = new HookChecker(items)
+  const first = new Map<HookName, AppHook>()
+  for (const item of items) {
+    if (item.kind !== 'AppHook' || item.hook === 'tokens') continue
+    const other = first.get(item.hook)
+    if (other === undefined) first.set(item.hook, item)
+    else {
+      const related = [{ span: mark(other), message: 'declared here first' }]
+      checker.note('typecheck.hook.duplicate', `a program has one \`@${item.hook}\``, mark(item), { related })
+    }
+    checker.hook(item, item.hook)
+  }
+  return checker.found
+}
+
+/** The decorator of a hook; all of a hook that has something in front of it. */
+function mark({ decorators, isPublic, hook, start, end }: AppHook): Span {
+  return decorators.length > 0 || isPublic ? { start, end } : { start, end: start + hook.length + 1 }
+}
+
+/** Roles of functions that a page can call. */
+const CALLABLE: ReadonlySet<FunctionDeclaration['role']> = new Set(['plain', 'query', 'mutation', 'server'])
+
+/** Types of what a path can hold. */
+const IN_PATHS: ReadonlySet<string> = new Set(['str', 'int', 'float', 'bool', 'Id', 'any', '_', ''])
+
+class HookChecker {
+  readonly found: Diagnostic[] = []
+  readonly #functions: ReadonlyMap<string, FunctionDeclaration>
+
+  constructor(items: readonly Declaration[]) {
+    const functions = items.filter(item => item.kind === 'Function')
+    // Of declarations with one name the first counts.
+    this.#functions = new Map(functions.reverse().map(item => [item.name.text, item] as const))
+  }
+
+  note(code: Diagnostic['code'], message: string, span: Span, details?: DiagnosticDetails): void {
+    this.found.push(diagnostic(code, message, span, details))
+  }
+
+  hook(item: AppHook, hook: HookName): void {
+    const names = new Set<string>()
+    for (const { name, value } of item.entries) {
+      if (name.text === '') continue
+      const entry = hookEntry(hook, name.text)
+      if (entry === undefined) this.#unknown(hook, name)
+      else if (names.has(name.text)) {
+        this.note('typecheck.duplicate_name', `there already is an entry \`${name.text}\``, name)
+      } else this.#value(name.text, bare(value), entry)
+      names.add(name.text)
+    }
+    const needed = { back_button: ['on_press'], deep_link: ['routes', 'on_link'], push: HANDLERS }[hook]
+    if (needed.some(name => names.has(name))) return
+    const message = `\`@${hook}\` does nothing without ${needed.map(name => `\`${name}\``).join(' or ')}`
+    this.note('typecheck.hook.missing_entry', message, mark(item))
+  }
+
+  #unknown(hook: HookName, name: Span & { readonly text: string }): void {
+    const known = Object.keys(HOOK_ENTRIES[hook])
+    const near = nearName(name.text, known)
+    this.note('typecheck.hook.unknown_entry', `\`@${hook}\` has no \`${name.text}\``, name, {
+      suggestions: [`it may have ${known.map(each => `\`${each}\``).join(', ')}`],
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: name, replacement: near }] })
+    })
+  }
+
+  #value(name: string, value: Expression, entry: HookEntry): void {
+    switch (entry.form) {
+      case 'text':
+        this.#text(name, value)
+        break
+      case 'links':
+        if (value.kind === 'Object') for (const each of value.entries) this.#link(each, entry)
+        else this.#wrong(value, `\`${name}\` is a record of paths, such as \`{ "/t/:id": "/tasks/:id" }\``)
+        break
+      case 'action':
+        this.#action(value, entry, [])
+        break
+      case 'handler':
+        this.#handler(value, entry, [])
+    }
+  }
+
+  #text(name: string, value: Expression): void {
+    if (value.kind !== 'String') this.#wrong(value, `\`${name}\` is a text that is written out`)
+    else if (name === 'scheme' && !isOwnScheme(value.value)) {
+      this.#wrong(value, 'a scheme has small letters, digits, `+`, `-` and `.`, and is not one of the web: `"myapp"`')
+    } else if (name === 'universal_link' && !isOrigin(value.value)) {
+      this.#wrong(value, 'a universal link is an address without a path: `"https://example.org"`')
+    } else if (name === 'public_key' && !/^[\w-]{87}=?$/.test(value.value)) {
+      this.#wrong(value, 'a public key for pushing is a point of P-256 as 87 characters of base64url')
+    }
+  }
+
+  #link(entry: ObjectEntry, how: HookEntry): void {
+    const pattern = entryKey(entry)
+    if (!isLinkPattern(pattern)) this.#wrong(entry.key, 'a link is a path with words and parameters: `"/tasks/:id"`')
+    else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
+  }
+
+  /** `inPath` are the names of what the path of a link gives. */
+  #action(value: Expression, entry: HookEntry, inPath: readonly string[]): void {
+    if (value.kind !== 'String') {
+      this.#handler(value, entry, inPath)
+      return
+    }
+    const unknown = pathParameters(value.value).find(name => !inPath.includes(name))
+    if (!isPath(value.value)) this.#wrong(value, 'a path of the program begins with one `/`')
+    else if (unknown !== undefined) this.#wrong(value, `nothing gives the \`${unknown}\` of this path`)
+  }
+
+  #handler(value: Expression, { offers, gives }: HookEntry, inPath: readonly string[]): void {
+    if (value.kind === 'Missing') return
+    const declared = value.kind === 'Identifier' ? this.#functions.get(value.name) : undefined
+    if (declared === undefined || !CALLABLE.has(declared.role)) {
+      const what = value.kind === 'Identifier' ? `\`${value.name}\` is no function that a page can call` : null
+      this.note('typecheck.hook.handler', what ?? 'here stands the name of a function', value, {
+        suggestions: ['name a query, a mutation, a server function, or a function without a decorator']
+      })
+      return
+    }
+    const { name, params, result } = declared
+    const all = [...inPath, ...offers]
+    for (const param of handlerArguments(params, all).missing) {
+      const suggestions = [`it is given ${all.length === 0 ? 'nothing' : all.map(each => `\`${each}\``).join(', ')}`]
+      const message = `nothing gives the \`${param.name.text}\` that \`${name.text}\` needs`
+      this.note('typecheck.hook.parameter', message, value, { suggestions })
+    }
+    for (const param of params) {
+      if (param.type === null) continue
+      const type = plainTypeName(param.type)
+      const isFromPath = inPath.includes(param.name.text) || (params.length === 1 && inPath.length > 0)
+      if (isFromPath ? IN_PATHS.has(type) : ['str', 'any', '_'].includes(type)) continue
+      if (param.value !== null && !all.includes(param.name.text)) continue
+      const message = `\`${name.text}\` is given a text for \`${param.name.text}\`, which is none`
+      this.note('typecheck.hook.parameter', message, value)
+    }
+    if (gives === 'anything' || result === null) return
+    const given = plainTypeName(result)
+    if (['unit', 'Unit', 'any', '_', gives === 'bool' ? 'bool' : 'str'].includes(given)) return
+    const wanted = gives === 'bool' ? 'whether it did something, as a `bool`' : 'the path to open, as a `str`'
+    this.note('typecheck.hook.handler', `\`${name.text}\` should give ${wanted}, or nothing`, value)
+  }
+
+  #wrong(at: Span, message: string): void {
+    this.note('typecheck.hook.value', message, at)
+  }
+}
+
+const HANDLERS = ['on_register', 'on_notification', 'on_action']

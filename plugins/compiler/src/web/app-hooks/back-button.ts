@@ -1,0 +1,92 @@
+/** Part of `mobile.ts` for `@back_button`. */
+export const BACK_BUTTON = `interface BackButton {
+  /** Gives false where nothing was done. */
+  readonly onPress: () => Promise<unknown>
+  /** What is done then in place of going back; may give a path. null goes back. */
+  readonly fallback: (() => Promise<unknown>) | null
+}
+
+/**
+ * Asks \`onPress\` when the button of a telephone is pressed, and in a browser when somebody goes back from one page of
+ * the program to another. A browser cannot keep anybody from leaving the program.
+ */
+function startBackButton({ onPress, fallback }: BackButton, open: Open): () => void {
+  // Whoever cannot be asked stops nobody.
+  const isHandled = async () => (await attempt(onPress, false)) !== false
+  const native = nativeApp()
+  if (native !== undefined) {
+    const pressed = async (canGoBack: boolean) => {
+      if (await isHandled()) return
+      if (fallback !== null) openPath(await attempt(fallback, null), open)
+      else if (canGoBack) history.back()
+      else await native.exitApp()
+    }
+    return listening(native.addListener('backButton', ({ canGoBack }) => void pressed(canGoBack)))
+  }
+  let place = placeNow()
+  /** Steps that the browser has gone, and nobody was told of. */
+  let gone = 0
+  let isAsking = false
+  let isReturning = false
+  let isPassing = false
+
+  /** Tells others of the page that the browser is at by now. */
+  const pass = () => {
+    isPassing = true
+    window.dispatchEvent(new PopStateEvent('popstate', { state: history.state }))
+    isPassing = false
+  }
+  const ask = async () => {
+    const isDone = await isHandled()
+    const path = isDone || fallback === null ? null : await attempt(fallback, null)
+    const [steps, mayPass] = [gone, !isDone && (fallback === null || typeof path === 'string')]
+    gone = 0
+    isAsking = false
+    if (mayPass) pass()
+    else if (steps !== 0) {
+      isReturning = true
+      history.go(steps)
+    }
+    openPath(path, open)
+  }
+  const moved = (event: PopStateEvent) => {
+    if (isPassing) return
+    const [from, to] = [place, placeNow()]
+    place = to
+    // Without places every step is taken for one back.
+    const steps = from === null || to === null ? 1 : from - to
+    if (!isReturning && !isAsking && steps <= 0) return
+    event.stopImmediatePropagation()
+    if (isReturning) isReturning = false
+    else {
+      gone += steps
+      if (isAsking) return
+      isAsking = true
+      void ask()
+    }
+  }
+  const changed = (event: Event) => {
+    if ((event as Event & { readonly navigationType?: string }).navigationType === 'traverse') return
+    place = placeNow()
+    // There is no way back to where the browser was.
+    gone = 0
+  }
+  const { navigation } = globalThis as Navigating
+  // Before any router is told.
+  window.addEventListener('popstate', moved, { capture: true })
+  navigation?.addEventListener('currententrychange', changed)
+  return () => {
+    window.removeEventListener('popstate', moved, { capture: true })
+    navigation?.removeEventListener('currententrychange', changed)
+  }
+}
+
+interface Navigating {
+  readonly navigation?: EventTarget & { readonly currentEntry: { readonly index: number } | null }
+}
+
+/** Number of the entry of the history; null in a browser that does not tell. */
+function placeNow(): number | null {
+  return (globalThis as Navigating).navigation?.currentEntry?.index ?? null
+}
+`

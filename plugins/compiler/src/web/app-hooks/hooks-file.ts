@@ -1,0 +1,246 @@
+import { handlerArguments, hookEntry, isOptional } from '../../app-hooks/hook-entries.ts'
+import { pathParameters } from '../../check/names/path-parameters.ts'
+import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
+import { lowerType } from '../../hir/lower-types.ts'
+import type { AppHook, Param } from '../../syntax/ast.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import { type ClientRoute, clientRoutes } from '../client-routes.ts'
+import type { TranslatedViews } from '../components/translate-views.ts'
+import type { EmittedFile } from '../emitted-file.ts'
+import { fromText } from '../files/routes-manifest.ts'
+import { header } from '../header.ts'
+import { CLIENT_MODULE, EmittedModule, FUNCTIONS_MODULE } from '../typescript/emitted-module.ts'
+import { literal, valueName } from '../typescript-names.ts'
+import type { WebModule } from '../web-module.ts'
+import { BACK_BUTTON } from './back-button.ts'
+import { DEEP_LINK } from './deep-link.ts'
+import { PUSH, PUSH_WORKER } from './push.ts'
+import { entryOf, type UsedHooks, usedHooks } from './used-hooks.ts'
+
+/** `mobile.ts`: what a program does as an app, and `vox-push-worker.js` for one that is pushed to. */
+export function hookFiles(web: WebModule, views: TranslatedViews): EmittedFile[] {
+  const hooks = usedHooks(web.module)
+  if (hooks === null) return []
+  const printer = new HookPrinter(web, views)
+  const { back_button, deep_link, push } = hooks
+  const tables = [
+    ...(back_button === null ? [] : [printer.backButton(back_button)]),
+    ...(deep_link === null ? [] : [printer.deepLinks(deep_link)]),
+    ...(push ? [printer.push(hooks)] : [])
+  ]
+  const body = tables.join('\n')
+  // By the names of their modules, since functions of the program may be called as what is here.
+  const imports = [
+    `import { ${deviceNames(hooks).join(', ')} } from './mobile-device'`,
+    ...(body.includes('$client.') ? [`import * as $client from '${CLIENT_MODULE}'`] : []),
+    ...(body.includes('$functions.') ? [`import * as $functions from '${FUNCTIONS_MODULE}'`] : [])
+  ]
+  const text = [
+    header(web.name),
+    `${imports.join('\n')}\n`,
+    body,
+    start(hooks),
+    COMMON,
+    ...(body.includes('valueOf(') ? [VALUE_OF] : []),
+    ...(back_button === null ? [] : [BACK_BUTTON]),
+    ...(deep_link === null ? [] : [DEEP_LINK]),
+    ...(push ? [PUSH] : [])
+  ].join('\n')
+  const worker = { path: 'vox-push-worker.js', text: `${header(web.name)}\n${PUSH_WORKER}` }
+  return [{ path: 'mobile.ts', text }, ...(push ? [worker] : [])]
+}
+
+function deviceNames({ app, deep_link, push }: UsedHooks): string[] {
+  return [
+    'type Listening',
+    ...(app ? ['nativeApp'] : []),
+    ...(push ? ['nativePush'] : []),
+    ...(push || deep_link !== null ? ['platform'] : []),
+    ...(push ? ['type PushMessage', 'type PushPlugin'] : [])
+  ]
+}
+
+function start({ back_button, deep_link, push }: UsedHooks): string {
+  const calls = [
+    ...(back_button === null ? [] : ['startBackButton(backButton, open)']),
+    ...(deep_link === null ? [] : ['startDeepLinks(deepLinks, open)']),
+    ...(push ? ['startPush(open)'] : [])
+  ]
+  return `/** Shows a path of the program. */
+export type Open = (path: string) => void
+
+/**
+ * Begins to listen to the device; called once, where the application begins. \`open\` is how its router shows a path;
+ * without one the address changes, and whoever listens to it is told. Gives what ends it.
+ */
+export function startMobile(open: Open = changeAddress): () => void {
+  const stops = [${calls.join(', ')}]
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+`
+}
+
+const VALUE_OF = `/** The value of a result; throws where it is an error. */
+function valueOf(result: unknown): unknown {
+  const { _tag, value } = Object(result) as { readonly _tag?: unknown; readonly value?: unknown }
+  if (_tag === 'Err') throw new Error(String(value))
+  return _tag === 'Ok' ? value : result
+}
+`
+
+const COMMON = `function changeAddress(path: string): void {
+  history.pushState(null, '', path)
+  window.dispatchEvent(new PopStateEvent('popstate', { state: null }))
+}
+
+/** Opens what a function of the program gave, if it is a path. */
+function openPath(path: unknown, open: Open): void {
+  if (typeof path !== 'string' || path === '' || path === location.pathname + location.search + location.hash) return
+  // Two of them begin the name of another host.
+  if (/^\\/(?![/\\\\])/.test(path)) open(path)
+  else console.error(\`\${path} is no path of the program\`)
+}
+
+/** What a function gives; \`otherwise\` where it fails. */
+async function attempt<T>(run: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    console.error(error)
+    return otherwise
+  }
+}
+
+/** What ends listening. */
+function listening(begun: Listening): () => void {
+  return () => void Promise.resolve(begun).then(({ remove }) => remove())
+}
+`
+
+class HookPrinter {
+  readonly #web: WebModule
+  readonly #file: EmittedModule
+
+  constructor(web: WebModule, { program, types, helpers, shared }: TranslatedViews) {
+    this.#web = web
+    this.#file = new EmittedModule(program, types, { helpers, shared })
+  }
+
+  backButton(hook: AppHook): string {
+    const fallback = entryOf(hook, 'fallback')
+    const lines = [
+      `onPress: ${this.#handler(hook, 'on_press')}`,
+      `fallback: ${fallback === undefined ? 'null' : this.#action(fallback, [], [])}`
+    ]
+    return `const backButton: BackButton = {\n  ${lines.join(',\n  ')}\n}\n`
+  }
+
+  deepLinks(hook: AppHook): string {
+    const table = entryOf(hook, 'routes')
+    const given = table === undefined ? undefined : bare(table)
+    const routes = (given?.kind === 'Object' ? given.entries : []).map(entry => {
+      const pattern = entryKey(entry)
+      const to = this.#action(entryValue(entry), pathParameters(pattern), ['url'])
+      return `\n    { pattern: ${literal(pattern)}, to: ${to} }`
+    })
+    const lines = [
+      `scheme: ${textOf(entryOf(hook, 'scheme'))}`,
+      `origin: ${textOf(entryOf(hook, 'universal_link')).replace(/\/'$/, "'")}`,
+      `routes: [${routes.join(',')}${routes.length === 0 ? '' : '\n  '}]`,
+      `onLink: ${this.#handler(hook, 'on_link')}`,
+      `pages: [${this.#pages().map(literal).join(', ')}]`
+    ]
+    return `const deepLinks: DeepLinks = {\n  ${lines.join(',\n  ')}\n}\n`
+  }
+
+  push({ pushHook, usesPush }: UsedHooks): string {
+    const handler = (name: string): string => (pushHook === null ? 'null' : this.#handler(pushHook, name))
+    const lines = [
+      `publicKey: ${textOf(pushHook === null ? undefined : entryOf(pushHook, 'public_key'))}`,
+      `asks: ${usesPush}`,
+      `onRegister: ${handler('on_register')}`,
+      `onNotification: ${handler('on_notification')}`,
+      `onAction: ${handler('on_action')}`
+    ]
+    return `const push: Push = {\n  ${lines.join(',\n  ')}\n}\n`
+  }
+
+  /** Paths that a browser may begin with. A program without pages has one. */
+  #pages(): string[] {
+    const { routes } = clientRoutes(this.#web)
+    return routes === null ? ['/'] : [...new Set(routes.routes.flatMap(pathsOf))]
+  }
+
+  /** A function that calls the one that an entry names; `null` for an entry that is left out. */
+  #handler(hook: AppHook, name: string): string {
+    const value = entryOf(hook, name)
+    if (value === undefined || hook.hook === 'tokens') return 'null'
+    const offers = hookEntry(hook.hook, name)?.offers ?? []
+    const { given, params } = this.#given(value, offers)
+    const used = [...new Set(given)].filter(each => each !== null)
+    const head = used.length === 0 ? '()' : `({ ${used.join(', ')} })`
+    const args = given.map((each, index) => each ?? leftOut(params[index]))
+    return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
+  }
+
+  /** A function of the texts of a link: gives a path, or what the function gives that is named. */
+  #action(written: Expression, inPath: readonly string[], offers: readonly string[]): string {
+    const value = bare(written)
+    if (value.kind === 'String') {
+      const parts = value.value.split(/:([a-z_]\w*)/i).map((part, index) => {
+        if (index % 2 === 1) return `encodeURIComponent(params[${literal(part)}] ?? '')`
+        return part === '' ? null : literal(part)
+      })
+      const text = parts.filter(part => part !== null).join(' + ')
+      return `async ${text.includes('params[') ? 'params' : '()'} => ${text}`
+    }
+    const { given, params } = this.#given(value, [...inPath, ...offers])
+    const args = given.map((each, index) => {
+      const param = params[index]
+      if (each === null || param === undefined) return leftOut(param)
+      return fromText(param.type === null ? null : lowerType(param.type), `params[${literal(each)}]`)
+    })
+    const head = args.some(each => each.includes('params[')) ? 'params' : '()'
+    return `async ${head} => valueOf(await ${this.#callee(value)}(${args.join(', ')}))`
+  }
+
+  #given(
+    value: Expression,
+    offers: readonly string[]
+  ): { given: readonly (string | null)[]; params: readonly Param[] } {
+    const inner = bare(value)
+    const name = inner.kind === 'Identifier' ? inner.name : ''
+    const params = (this.#file.program.names.get(name)?.signature?.params ?? []) as readonly Param[]
+    return { given: handlerArguments(params, offers).given, params }
+  }
+
+  #callee(value: Expression): string {
+    const inner = bare(value)
+    const name = inner.kind === 'Identifier' ? inner.name : ''
+    const entry = this.#file.program.names.get(name)
+    const kind = entry === undefined ? 'server' : this.#file.program.kindOf(entry)
+    if (kind === 'read' || kind === 'write') return `$client.${valueName(name)}`
+    if (kind === 'local') {
+      this.#file.shared(name)
+      return `$functions.${valueName(name)}`
+    }
+    this.#file.program.report('web.not_in_browser', `a hook of an app cannot call \`${name}\``, value)
+    return '(() => null)'
+  }
+}
+
+/** What a parameter gets that nothing is given for. */
+function leftOut(param: Param | undefined): string {
+  return param !== undefined && param.value === null && isOptional(param.type) ? 'null' : 'undefined'
+}
+
+function textOf(value: Expression | undefined): string {
+  const inner = value === undefined ? undefined : bare(value)
+  return inner?.kind === 'String' ? literal(inner.value) : 'null'
+}
+
+function pathsOf({ path, children }: ClientRoute): string[] {
+  return [path, ...children.flatMap(pathsOf)]
+}

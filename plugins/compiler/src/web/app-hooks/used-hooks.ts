@@ -1,0 +1,58 @@
+import type { HookName } from '../../app-hooks/hook-entries.ts'
+import type { AppHook, ImportItem, Module, PathImport } from '../../syntax/ast.ts'
+import type { Expression, Member } from '../../syntax/ast-expressions.ts'
+import { walk } from '../../syntax/walk.ts'
+import { itemsOf } from '../web-module.ts'
+
+/** What a program wants of the app that it is. */
+export interface UsedHooks {
+  readonly back_button: AppHook | null
+  readonly deep_link: AppHook | null
+  readonly push: boolean
+  /** The hook with what is called; a program may also push with `std.mobile.push` alone. */
+  readonly pushHook: AppHook | null
+  /** Whether the program uses `std.mobile.push`. */
+  readonly usesPush: boolean
+  /** Whether it wants links or the button of a telephone. */
+  readonly app: boolean
+}
+
+/** null for a program that has no hook and pushes nothing. */
+export function usedHooks(module: Module): UsedHooks | null {
+  const hooks = itemsOf(module, 'AppHook')
+  const hook = (name: HookName): AppHook | null => hooks.find(each => each.hook === name) ?? null
+  const [back_button, deep_link, pushHook] = [hook('back_button'), hook('deep_link'), hook('push')]
+  const usesPush = mentionsPush(module)
+  const [app, push] = [back_button !== null || deep_link !== null, pushHook !== null || usesPush]
+  return app || push ? { back_button, deep_link, push, pushHook, usesPush, app } : null
+}
+
+function mentionsPush(module: Module): boolean {
+  const names = new Set(['mobile'])
+  for (const item of itemsOf(module, 'Import').flatMap(({ items }) => items)) {
+    if (isMobileImport(item) && item.alias !== null) names.add(item.alias.text)
+  }
+  const isMobile = (of: Expression): boolean => {
+    if (of.kind === 'Member') return of.property.text === 'mobile'
+    return of.kind === 'Identifier' && names.has(of.name)
+  }
+  let isUsed = false
+  walk(module, node => {
+    if (node.kind === 'Member') {
+      const { object } = node as unknown as Member
+      if (object.kind === 'Member' && object.property.text === 'push' && isMobile(object.object)) isUsed = true
+    }
+    return !isUsed
+  })
+  return isUsed
+}
+
+/** `import std.mobile`. */
+export function isMobileImport(item: ImportItem): item is PathImport {
+  return item.kind === 'PathImport' && item.path[0]?.text === 'std' && item.path[1]?.text === 'mobile'
+}
+
+/** The value of an entry; undefined where it is left out. */
+export function entryOf(hook: AppHook, name: string): Expression | undefined {
+  return hook.entries.find(each => each.name.text === name)?.value
+}

@@ -1,0 +1,24 @@
+/** What a build is for: all of a program, the processes beside its server, or programs that call it. */
+export const BUILD_TARGETS = ['fullstack', 'server', 'client'] as const
+export type BuildTarget = (typeof BUILD_TARGETS)[number]
+
+/** The telephones that an application is wrapped for; `native` are all of them. */
+export const MOBILE_TARGETS = ['ios', 'android', 'native'] as const
+export type MobileTarget = (typeof MOBILE_TARGETS)[number]
+
+const TYPES = ['types.ts', 'schema.ts', 'schemas.ts', 'openapi.json', 'vox-app-contract.json']
+const PARTS: Readonly<Record<Exclude<BuildTarget, 'fullstack'>, ReadonlySet<string>>> = {
+  server: new Set([...TYPES, 'activities.ts', 'server.ts']),
+  client: new Set([...TYPES, 'vox-client.ts', 'urls.ts', 'state_machines.ts'])
+}
+
+/** Whether a file is part of what a target has. */
+export function isForTarget(path: string, target: BuildTarget): boolean {
+  if (target === 'fullstack') return true
+  return PARTS[target].has(path) || (target === 'server' && path.startsWith('Dockerfile.'))
+}
+
+/** The platforms of Capacitor that a target has. */
+export function platformsOf(target: MobileTarget): readonly ('android' | 'ios')[] {
+  return target === 'native' ? ['android', 'ios'] : [target]
+}
