@@ -118,6 +118,9 @@ t.test('after its time a question ends, and its late answer is not taken for tha
 })
 
 t.test('a thread that ends, or is given up, aborts what it waited for', async t => {
+  // A bridge holds no process up, and of the thread nothing is left to wait for.
+  const awake = setInterval(() => undefined, 1000)
+  t.teardown(() => clearInterval(awake))
   for (const end of ['it ended', 'it was given up'] as const) {
     const { worker, abort }: World = open(t, {
       wait: (_: null, { signal }) => {
