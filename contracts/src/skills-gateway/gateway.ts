@@ -1,0 +1,88 @@
+import { service } from '@svc/plugin-sdk'
+
+/** The external skills gateway of the project: skills that run elsewhere, and a control plane with subscriptions. */
+export const skillsGateway = service<SkillsGateway>('skills.gateway@1')
+
+/**
+ * Finds its gateway by itself, at the first call. Every call may throw `SKG_UNREACHABLE`, `SKG_TIMEOUT`, `SKG_UNAUTHORIZED`,
+ * `SKG_REFUSED` with the gateway's own words, `SKG_ANSWER_INVALID`, and the signal's reason when it is aborted.
+ */
+export interface SkillsGateway {
+  /** Where the gateway is, and how that is known. Never throws for a gateway that does not answer. */
+  endpoints(signal?: AbortSignal): Promise<SkillsEndpoints>
+  /** Skills that the gateway lists. */
+  skills(signal?: AbortSignal): Promise<readonly SkillSummary[]>
+  /** One skill by its slug, as `weather` or `team/weather`. Throws `SKG_SKILL_UNKNOWN` and `SKG_SKILL_INVALID`, too. */
+  skill(slug: string, signal?: AbortSignal): Promise<GatewaySkill>
+  /** The text of a skill. Throws as {@link SkillsGateway.skill}. */
+  skillText(slug: string, signal?: AbortSignal): Promise<string>
+  publish(skill: SkillToPublish, signal?: AbortSignal): Promise<PublishedSkill>
+  /** Has the gateway run a skill, and gives what that answers with: JSON. */
+  execute(run: SkillRun, signal?: AbortSignal): Promise<unknown>
+  subscriptions(signal?: AbortSignal): Promise<readonly SkillSubscription[]>
+  /** Gives what the gateway answers with: JSON. */
+  subscribe(domain: string, signal?: AbortSignal): Promise<unknown>
+  unsubscribe(domain: string, signal?: AbortSignal): Promise<unknown>
+  /** Tells all who have subscribed to a domain. */
+  notify(domain: string, description: string, signal?: AbortSignal): Promise<unknown>
+  /**
+   * Any method of the control plane. One whose connection is lost is made once more on a new one, so that the gateway may
+   * see it twice. Throws `SKG_PROTOCOL`, too.
+   */
+  request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown>
+}
+
+export interface SkillsEndpoints {
+  readonly http_gateway_url: string
+  readonly ws_gateway_url: string
+  readonly catalog_list_url: string
+  readonly catalog_search_url: string
+  /** `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`; what settings name counts over all of them. */
+  readonly discovery_source: string
+  /** Milliseconds since 1970 at which the gateway is looked for again. */
+  readonly cache_expires_at_ms: number
+}
+
+export interface SkillSummary {
+  readonly name: string
+  /** `0.0.0` where the gateway does not say. */
+  readonly version: string
+  readonly description: string
+}
+
+export interface GatewaySkill extends SkillSummary {
+  readonly id: string
+  /** `openclaw` where the gateway does not say. */
+  readonly namespace: string
+  /** As the gateway writes it; null where it does not say. */
+  readonly contentHash: string | null
+  readonly author: string | null
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** The text of the skill; null where the gateway sends it apart. */
+  readonly text: string | null
+}
+
+export interface SkillToPublish extends SkillSummary {
+  /** Markdown. */
+  readonly text: string
+}
+
+export interface PublishedSkill {
+  readonly slug: string
+  readonly url: string
+  readonly revision: string | null
+}
+
+export interface SkillRun {
+  readonly skill: string
+  /** What the skill is to do. */
+  readonly command: string
+  /** Whether the gateway confines it; default. */
+  readonly sandbox?: boolean
+}
+
+export interface SkillSubscription {
+  readonly domain: string
+  /** Who have subscribed. */
+  readonly count: number
+}

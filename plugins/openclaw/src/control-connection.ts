@@ -1,0 +1,214 @@
+import { skillsGatewayErrors } from '@svc/contracts'
+import type { WebSocket } from 'ws'
+import { conceal, shownAddress } from './conceal.ts'
+import { unlessAborted } from './deadline.ts'
+import { reasonOf, unauthorized } from './http-request.ts'
+import { type JsonTable, tableOf, textOf } from './json-table.ts'
+
+/** Version of the protocol that is spoken here. */
+export const PROTOCOL = 3
+
+/** Bytes of a frame that are read. */
+const MOST_BYTES = 16 * 2 ** 20
+
+/** Milliseconds that the other side has to say farewell. */
+const FAREWELL_MS = 500
+
+/** The connection ended before there was an answer: whoever asked may do so again on another one. */
+export class ConnectionLost extends Error {}
+
+export interface ControlOptions {
+  readonly url: string
+  readonly token: string | undefined
+  readonly requestTimeoutMs: number
+  readonly challengeTimeoutMs: number
+  /** Of this plugin. */
+  readonly version: string
+  /** Aborted when nobody wants a connection any more. */
+  readonly closing: AbortSignal
+}
+
+interface Waiting {
+  resolve(payload: unknown): void
+  reject(error: unknown): void
+}
+
+/**
+ * One connection with the control plane of a gateway, which is open when there is an object of this class:
+ * 1. The gateway may send the event `connect.challenge`, which is waited for no longer than `challengeTimeoutMs`.
+ * 2. The method `connect` says who is there, and the gateway answers with `hello-ok`.
+ * 3. Requests and their answers find each other by their ids.
+ */
+export class ControlConnection {
+  readonly url: string
+  readonly #socket: WebSocket
+  readonly #options: ControlOptions
+  readonly #waiting = new Map<string, Waiting>()
+  #lost: ConnectionLost | null = null
+  #last = 0
+  /** Frames that have come. */
+  #seen = 0
+  #challenged: () => void = () => undefined
+
+  private constructor(socket: WebSocket, options: ControlOptions) {
+    this.url = options.url
+    this.#socket = socket
+    this.#options = options
+    socket.on('message', (data, isBinary) => {
+      this.#seen += 1
+      if (!isBinary) this.#take(String(data))
+    })
+    socket.on('error', error => this.#end(reasonOf(error)))
+    socket.on('close', (code, reason) => {
+      const words = String(reason)
+      this.#end(`it was closed with ${code}${words === '' ? '' : `: ${words}`}`)
+    })
+  }
+
+  /**
+   * Throws `ConnectionLost` where there is no connection or it ended, `SKG_PROTOCOL` for another protocol, `SKG_UNAUTHORIZED`,
+   * `SKG_REFUSED` and `SKG_TIMEOUT`.
+   */
+  static async open(options: ControlOptions): Promise<ControlConnection> {
+    const { WebSocket } = await import('ws')
+    const { url, requestTimeoutMs: handshakeTimeout, version, closing } = options
+    const headers = { 'user-agent': `svc/${version}` }
+    const socket = new WebSocket(url, { handshakeTimeout, maxPayload: MOST_BYTES, headers, perMessageDeflate: false })
+    const connection = new ControlConnection(socket, options)
+    const stop = (): void => connection.#end('nobody waits for it any more')
+    closing.addEventListener('abort', stop, { once: true })
+    try {
+      await connection.#greet()
+      return connection
+    } catch (error) {
+      socket.terminate()
+      throw error
+    } finally {
+      closing.removeEventListener('abort', stop)
+    }
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== null
+  }
+
+  /** Throws `ConnectionLost`, `SKG_TIMEOUT`, `SKG_UNAUTHORIZED`, `SKG_REFUSED`, and the signal's reason. */
+  async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    if (this.#lost !== null) throw this.#lost
+    const id = String(++this.#last)
+    const seen = this.#seen
+    const { requestTimeoutMs, url } = this.#options
+    let timer: NodeJS.Timeout | undefined
+    const answered = new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      timer = setTimeout(() => {
+        const what = `${method} at ${shownAddress(url)}`
+        reject(skillsGatewayErrors.create('SKG_TIMEOUT', `${what} took longer than ${requestTimeoutMs} ms`))
+        // Nobody there says anything at all: the connection may have ended without a word.
+        if (this.#seen === seen) this.#socket.terminate()
+      }, requestTimeoutMs)
+      this.#socket.send(JSON.stringify({ type: 'req', id, method, params }), error => {
+        if (error) this.#end(reasonOf(error))
+      })
+    })
+    // Whoever asked may have gone before the answer is there.
+    answered.catch(() => undefined)
+    try {
+      return await unlessAborted(answered, signal)
+    } finally {
+      clearTimeout(timer)
+      this.#waiting.delete(id)
+    }
+  }
+
+  /** Resolves when the socket is closed; what still waits for an answer meets `ConnectionLost`. */
+  async close(): Promise<void> {
+    const { CLOSED } = this.#socket
+    if (this.#socket.readyState === CLOSED) return
+    const closed = new Promise<void>(resolve => this.#socket.once('close', () => resolve()))
+    const timer = setTimeout(() => this.#socket.terminate(), FAREWELL_MS)
+    this.#socket.close(1000)
+    await closed
+    clearTimeout(timer)
+  }
+
+  async #greet(): Promise<void> {
+    const { token, challengeTimeoutMs, version } = this.#options
+    const challenged = new Promise<void>(resolve => {
+      this.#challenged = resolve
+    })
+    await this.#opened()
+    let timer: NodeJS.Timeout | undefined
+    const tired = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, challengeTimeoutMs)
+    })
+    await Promise.race([challenged, tired])
+    clearTimeout(timer)
+    const hello = tableOf(
+      await this.request('connect', {
+        minProtocol: PROTOCOL,
+        maxProtocol: PROTOCOL,
+        client: { id: 'svc', version, platform: process.platform, mode: 'backend' },
+        role: 'operator',
+        scopes: ['operator.read', 'operator.write'],
+        caps: [],
+        commands: [],
+        permissions: {},
+        auth: token === undefined ? {} : { token },
+        locale: 'en-US',
+        userAgent: `svc/${version}`
+      })
+    )
+    if (hello?.type === 'hello-ok' && hello.protocol === PROTOCOL) return
+    const says = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'something else than hello-ok'
+    throw skillsGatewayErrors.create(
+      'SKG_PROTOCOL',
+      `${shownAddress(this.url)} answered connect with ${says}; protocol ${PROTOCOL} is spoken here`
+    )
+  }
+
+  #opened(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#socket.once('open', () => resolve())
+      // Whatever went wrong was noted by the listeners before these.
+      this.#socket.once('close', () => reject(this.#lost))
+    })
+  }
+
+  #take(text: string): void {
+    const frame = parsed(text)
+    if (frame?.type === 'event') {
+      if (frame.event === 'connect.challenge') this.#challenged()
+      return
+    }
+    if (frame?.type !== 'res') return
+    const waiting = this.#waiting.get(String(frame.id))
+    if (waiting === undefined) return
+    if (frame.ok === true) waiting.resolve(frame.payload ?? null)
+    else waiting.reject(this.#refusal(frame.error))
+  }
+
+  #refusal(error: unknown): Error {
+    const table = tableOf(error)
+    const [code, message] = [textOf(table, ['code']), textOf(table, ['message'])]
+    const said = [code, typeof error === 'string' ? error : message].filter(each => each !== null).join(': ')
+    const words = `${shownAddress(this.url)} refused: ${conceal(said, this.#options.token) || 'it does not say why'}`
+    if (/unauthori[sz]ed|forbidden|auth_|authenticat/i.test(code ?? said)) return unauthorized(words)
+    return skillsGatewayErrors.create('SKG_REFUSED', words, code === null ? {} : { data: { code } })
+  }
+
+  #end(why: string): void {
+    this.#lost ??= new ConnectionLost(why)
+    for (const { reject } of this.#waiting.values()) reject(this.#lost)
+    // Nothing more is to be expected of a socket that failed.
+    this.#socket.terminate()
+  }
+}
+
+function parsed(text: string): JsonTable | null {
+  try {
+    return tableOf(JSON.parse(text))
+  } catch {
+    return null
+  }
+}

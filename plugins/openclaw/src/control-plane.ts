@@ -1,0 +1,90 @@
+import { skillsGatewayErrors } from '@svc/contracts'
+import { shownAddress } from './conceal.ts'
+import { ConnectionLost, ControlConnection, PROTOCOL } from './control-connection.ts'
+import { unlessAborted } from './deadline.ts'
+import type { Discovery, Found } from './discovery.ts'
+import { unreachable } from './http-request.ts'
+import type { Settings } from './settings.ts'
+
+export interface ControlPlaneParts {
+  readonly settings: Settings
+  readonly discovery: Discovery
+  readonly version: string
+}
+
+/** The methods of a gateway, on one connection that is opened at the first call, and again when it was lost. */
+export class ControlPlane {
+  readonly #parts: ControlPlaneParts
+  #connection: Promise<ControlConnection> | null = null
+  #url = ''
+  readonly #closing = new AbortController()
+
+  constructor(parts: ControlPlaneParts) {
+    this.#parts = parts
+  }
+
+  /** A call whose connection is lost before the answer is made once more, on a new one. */
+  async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+    const { token } = this.#parts.settings
+    for (let attempt = 1; ; attempt++) {
+      const { ws_gateway_url: url, protocol } = await this.#parts.discovery.endpoints(signal)
+      assertSpoken(url, protocol)
+      let isOpen = false
+      try {
+        const connection = await unlessAborted(this.#connected(url), signal)
+        isOpen = true
+        return await connection.request(method, params, signal)
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error
+        if (!isOpen || attempt > 1 || this.#closing.signal.aborted)
+          throw unreachable(shownAddress(url), error.message, token)
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    const connection = await this.#connection?.catch(() => null)
+    await connection?.close()
+  }
+
+  /** Those who ask while it is being opened wait for the same connection. */
+  async #connected(url: string): Promise<ControlConnection> {
+    const current = this.#connection
+    if (current !== null && this.#url === url) {
+      const connection = await current
+      if (!connection.isLost) return connection
+      // Somebody else may have noticed first.
+      if (this.#connection !== current) return this.#connected(url)
+    }
+    if (this.#closing.signal.aborted) throw new ConnectionLost('the plugin openclaw has ended')
+    const { settings, version } = this.#parts
+    const opening = ControlConnection.open({
+      url,
+      token: settings.token,
+      requestTimeoutMs: settings.request_timeout_ms,
+      challengeTimeoutMs: settings.challenge_timeout_ms,
+      version,
+      closing: this.#closing.signal
+    })
+    this.#connection = opening
+    this.#url = url
+    // A gateway that has moved is left behind.
+    void current?.then(before => before.close()).catch(() => undefined)
+    try {
+      return await opening
+    } catch (error) {
+      if (this.#connection === opening) this.#connection = null
+      throw error
+    }
+  }
+}
+
+function assertSpoken(url: string, protocol: Found['protocol']): void {
+  if (protocol === null || (protocol.least <= PROTOCOL && PROTOCOL <= protocol.most)) return
+  const { least, most } = protocol
+  throw skillsGatewayErrors.create(
+    'SKG_PROTOCOL',
+    `${shownAddress(url)} speaks the protocols ${least} to ${most}, and ${PROTOCOL} is spoken here`
+  )
+}

@@ -1,0 +1,85 @@
+import type { SkillsEndpoints } from '@svc/contracts'
+import { conceal, shownAddress } from './conceal.ts'
+import { unlessAborted } from './deadline.ts'
+import { ask, assertAccepted } from './http-request.ts'
+import type { Settings } from './settings.ts'
+import { readWellKnown, type WellKnown } from './well-known.ts'
+
+const DEFAULT_HTTP = 'http://127.0.0.1:3000'
+const DEFAULT_WS = 'ws://127.0.0.1:18789'
+
+/** Seconds for which a document counts. */
+const TTL = { default: 300, least: 30, most: 86_400 }
+
+export interface Found extends SkillsEndpoints {
+  /** Versions of the control plane that the gateway says it speaks; null where it says nothing. */
+  readonly protocol: { readonly least: number; readonly most: number } | null
+}
+
+/**
+ * Finds out where a gateway is: what settings name, else its well-known document, else that document as it was when it was
+ * last read, else the usual places. Remembers what it found for as long as the document says, and a failure for half a minute.
+ */
+export class Discovery {
+  readonly #settings: Settings
+  readonly #now: () => number
+  #found: Found | null = null
+  #lastGood: WellKnown | null = null
+  #looking: Promise<Found> | null = null
+
+  /** `now`: milliseconds since 1970. */
+  constructor(settings: Settings, now: () => number = Date.now) {
+    this.#settings = settings
+    this.#now = now
+  }
+
+  /** Those who ask at the same time share one search, which no single one of them ends. */
+  async endpoints(signal?: AbortSignal): Promise<Found> {
+    if (this.#found !== null && this.#now() < this.#found.cache_expires_at_ms) return this.#found
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null
+    })
+    return unlessAborted(this.#looking, signal)
+  }
+
+  async #look(): Promise<Found> {
+    const { url = DEFAULT_HTTP, token, discovery_timeout_ms } = this.#settings
+    const wellKnownUrl = this.#settings.well_known_url ?? `${withoutSlash(url)}/.well-known/openclaw.json`
+    const shown = shownAddress(wellKnownUrl)
+    try {
+      // It is for everybody, and may lie with somebody else than the gateway: the token is not sent.
+      const timeoutMs = discovery_timeout_ms
+      const answer = await ask({ url: wellKnownUrl, token: undefined, timeoutMs, signal: undefined })
+      assertAccepted(wellKnownUrl, answer, token)
+      const document = readWellKnown(answer.text, wellKnownUrl)
+      this.#lastGood = document
+      this.#found = this.#overlaid(document, `well-known:${shown}`, document.ttlSeconds ?? TTL.default)
+    } catch (error) {
+      const message = conceal((error as Error).message, token)
+      const why = message.startsWith(shown) ? message : `${shown}: ${message}`
+      const label = this.#lastGood === null ? `defaults (${why})` : `cache-last-good (${why})`
+      this.#found = this.#overlaid(this.#lastGood ?? {}, label, TTL.least)
+    }
+    return this.#found
+  }
+
+  /** What settings name counts over what was discovered. */
+  #overlaid(document: WellKnown, source: string, ttlSeconds: number): Found {
+    const { url, ws_url, catalog_list_url, catalog_search_url } = this.#settings
+    const http = withoutSlash(url ?? document.httpUrl ?? DEFAULT_HTTP)
+    const seconds = Math.min(TTL.most, Math.max(TTL.least, ttlSeconds))
+    return {
+      http_gateway_url: http,
+      ws_gateway_url: ws_url ?? document.wsUrl ?? DEFAULT_WS,
+      catalog_list_url: catalog_list_url ?? document.listUrl ?? `${http}/v1/skills`,
+      catalog_search_url: catalog_search_url ?? document.searchUrl ?? `${http}/v1/skills/search`,
+      discovery_source: source,
+      cache_expires_at_ms: this.#now() + Math.round(seconds * 1000),
+      protocol: document.protocol ?? null
+    }
+  }
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '')
+}

@@ -1,0 +1,95 @@
+import { skillsGatewayErrors } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { conceal, shownAddress } from './conceal.ts'
+import { withinDeadline } from './deadline.ts'
+
+export interface HttpRequest {
+  readonly url: string
+  /** Sent as JSON; without it the request is a GET. */
+  readonly body?: unknown
+  readonly token: string | undefined
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  readonly text: string
+  /** Whether the gateway says that it is JSON. */
+  readonly isJson: boolean
+}
+
+/** Bytes of an answer that are read. */
+const MOST_BYTES = 16 * 2 ** 20
+
+/** Characters of a refusal that are told. */
+const MOST_REASON = 200
+
+/** Makes a request, whatever its status. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, and `SKG_ANSWER_INVALID` for too much. */
+export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest): Promise<HttpAnswer> {
+  const address = shownAddress(url)
+  return withinDeadline({ milliseconds: timeoutMs, what: address, signal }, async inTime => {
+    try {
+      const response = await fetch(url, {
+        signal: inTime,
+        headers: {
+          accept: 'application/json, text/plain;q=0.9, */*;q=0.5',
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' })
+        },
+        ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) })
+      })
+      const text = await textOf(response, address)
+      const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '')
+      return { status: response.status, text, isJson }
+    } catch (error) {
+      if (isSvcError(error)) throw error
+      // The message may have the whole of it.
+      throw unreachable(address, reasonOf(error).replaceAll(url, address), token)
+    }
+  })
+}
+
+/** Throws for an answer that is a refusal: `SKG_UNAUTHORIZED`, or `SKG_REFUSED` with the gateway's words. */
+export function assertAccepted(url: string, { status, text }: HttpAnswer, token: string | undefined): void {
+  if (status >= 200 && status < 300) return
+  const address = shownAddress(url)
+  const said = conceal(text.trim(), token).slice(0, MOST_REASON)
+  const words = `${address} answered ${status}${said === '' ? '' : `: ${said}`}`
+  if (status === 401 || status === 403) throw unauthorized(words)
+  throw skillsGatewayErrors.create('SKG_REFUSED', words, { data: { status } })
+}
+
+export function unreachable(address: string, reason: string, token: string | undefined): Error {
+  return skillsGatewayErrors.create('SKG_UNREACHABLE', `${address}: ${conceal(reason, token)}`, {
+    hint: 'start the gateway, or set SVC_EXTGW_URL and SVC_EXTGW_WS_URL; svc openclaw config shows where it is looked for'
+  })
+}
+
+export function unauthorized(words: string): Error {
+  return skillsGatewayErrors.create('SKG_UNAUTHORIZED', words, {
+    at: { path: 'plugins.openclaw.token' },
+    hint: 'set SVC_EXTGW_TOKEN, or token in [plugins.openclaw], to a token that the gateway knows'
+  })
+}
+
+/** One line for a person: what `fetch` throws hides the reason in its cause. */
+export function reasonOf(error: unknown): string {
+  const { cause, message } = error as { readonly cause?: unknown; readonly message?: string }
+  const inner = (cause ?? error) as { readonly code?: string; readonly message?: string }
+  if (inner.code === 'ECONNREFUSED') return 'nothing listens there'
+  return inner.message || inner.code || message || String(error)
+}
+
+async function textOf(response: Response, address: string): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > MOST_BYTES) {
+      throw skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${address} answered with more than ${MOST_BYTES} bytes`)
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, length).toString('utf8')
+}

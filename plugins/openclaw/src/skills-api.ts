@@ -1,0 +1,135 @@
+import {
+  type GatewaySkill,
+  type PublishedSkill,
+  type SkillSummary,
+  type SkillToPublish,
+  skillsGatewayErrors
+} from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { shownAddress } from './conceal.ts'
+import type { Discovery } from './discovery.ts'
+import { ask, assertAccepted, type HttpAnswer } from './http-request.ts'
+import { type JsonTable, tableOf, textOf } from './json-table.ts'
+import type { Settings } from './settings.ts'
+
+/** The requests that a gateway answers. */
+export class SkillsApi {
+  readonly #settings: Settings
+  readonly #discovery: Discovery
+
+  constructor(settings: Settings, discovery: Discovery) {
+    this.#settings = settings
+    this.#discovery = discovery
+  }
+
+  async list(signal: AbortSignal | undefined): Promise<readonly SkillSummary[]> {
+    const { catalog_list_url: url } = await this.#discovery.endpoints(signal)
+    const { text } = await this.#accepted(url, undefined, signal)
+    const value = jsonOf(text, url)
+    const list = Array.isArray(value) ? value : tableOf(value)?.skills
+    if (!Array.isArray(list)) throw invalid(url, 'no list of skills')
+    return list.map(each => summaryOf(tableOf(each), url))
+  }
+
+  async skill(slug: string, signal: AbortSignal | undefined): Promise<GatewaySkill> {
+    const url = await this.#urlOf(slug, signal)
+    const answer = await this.#ask(url, undefined, signal)
+    this.#assertKnown(slug, url, answer)
+    const table = tableOf(jsonOf(answer.text, url))
+    const summary = summaryOf(table, url)
+    return {
+      ...summary,
+      id: textOf(table, ['id']) ?? summary.name,
+      namespace: textOf(table, ['namespace']) ?? 'openclaw',
+      contentHash: textOf(table, ['content_hash']),
+      author: textOf(table, ['author']),
+      metadata: tableOf(table?.metadata) ?? {},
+      text: textOf(table, ['skill_md', 'body'])
+    }
+  }
+
+  /** The text by itself; where the gateway does not send it so, as part of the skill. */
+  async text(slug: string, signal: AbortSignal | undefined): Promise<string> {
+    const url = `${await this.#urlOf(slug, signal)}/skill.md`
+    try {
+      const answer = await this.#accepted(url, undefined, signal)
+      if (!answer.isJson) return answer.text
+      const text = textOf(tableOf(jsonOf(answer.text, url)), ['skill_md', 'body'])
+      if (text !== null) return text
+    } catch (error) {
+      // Who does not let anybody in, or does not answer at all, will not the second time either.
+      if (!isSvcError(error, 'SKG_REFUSED') && !isSvcError(error, 'SKG_ANSWER_INVALID')) throw error
+    }
+    const { text } = await this.skill(slug, signal)
+    if (text === null) throw invalid(url, 'no text of the skill')
+    return text
+  }
+
+  async publish(skill: SkillToPublish, signal: AbortSignal | undefined): Promise<PublishedSkill> {
+    const { http_gateway_url } = await this.#discovery.endpoints(signal)
+    const url = `${http_gateway_url}/v1/skills`
+    const { name, version, description, text } = skill
+    const answer = await this.#accepted(url, { name, version, description, skill_md: text }, signal)
+    const table = tableOf(jsonOf(answer.text, url))
+    const [slug, place] = [textOf(table, ['slug']), textOf(table, ['url'])]
+    if (slug === null || place === null) throw invalid(url, 'no slug and URL of the skill')
+    return { slug, url: place, revision: textOf(table, ['revision']) }
+  }
+
+  async #urlOf(slug: string, signal: AbortSignal | undefined): Promise<string> {
+    const path = encodedSlug(slug)
+    const { http_gateway_url } = await this.#discovery.endpoints(signal)
+    return `${http_gateway_url}/v1/skills/${path}`
+  }
+
+  async #accepted(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    const answer = await this.#ask(url, body, signal)
+    assertAccepted(url, answer, this.#settings.token)
+    return answer
+  }
+
+  #ask(url: string, body: unknown, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    const { token, request_timeout_ms: timeoutMs } = this.#settings
+    return ask({ url, token, timeoutMs, signal, ...(body === undefined ? {} : { body }) })
+  }
+
+  #assertKnown(slug: string, url: string, answer: HttpAnswer): void {
+    if (answer.status === 404) {
+      throw skillsGatewayErrors.create('SKG_SKILL_UNKNOWN', `${shownAddress(url)}: the gateway has no skill ${slug}`)
+    }
+    assertAccepted(url, answer, this.#settings.token)
+  }
+}
+
+/** Only letters, digits, `-._~` and `/` are left as they are. Throws `SKG_SKILL_INVALID` for what would lead elsewhere. */
+export function encodedSlug(slug: string): string {
+  const parts = slug.split('/')
+  if (/\p{Surrogate}/u.test(slug) || parts.some(part => part === '' || part === '.' || part === '..')) {
+    throw skillsGatewayErrors.create('SKG_SKILL_INVALID', `"${slug}" is no slug of a skill`, {
+      hint: 'write it as NAME or OWNER/NAME'
+    })
+  }
+  const encoded = (part: string): string =>
+    encodeURIComponent(part).replace(/[!'()*]/g, each => `%${each.charCodeAt(0).toString(16).toUpperCase()}`)
+  return parts.map(encoded).join('/')
+}
+
+function summaryOf(table: JsonTable | null, url: string): SkillSummary {
+  const name = textOf(table, ['name', 'slug'])
+  if (name === null) throw invalid(url, 'a skill without a name')
+  const version = textOf(table, ['version']) ?? '0.0.0'
+  return { name, version, description: textOf(table, ['description']) ?? '' }
+}
+
+function jsonOf(text: string, url: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw invalid(url, 'what is no JSON', cause)
+  }
+}
+
+function invalid(url: string, what: string, cause?: unknown): Error {
+  const details = cause === undefined ? {} : { cause }
+  return skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${shownAddress(url)} answered with ${what}`, details)
+}

@@ -1,0 +1,84 @@
+import { type JsonTable, tableOf } from './json-table.ts'
+
+/** What the document of a gateway says. */
+export interface WellKnown {
+  readonly httpUrl?: string
+  readonly wsUrl?: string
+  readonly listUrl?: string
+  readonly searchUrl?: string
+  /** Versions of the control plane that the gateway speaks. */
+  readonly protocol?: { readonly least: number; readonly most: number }
+  readonly ttlSeconds?: number
+}
+
+/** Names that gateways have for one thing. */
+const NAMES = {
+  httpUrl: ['httpUrl', 'http_url', 'gatewayUrl', 'gateway_url', 'http'],
+  wsUrl: ['wsUrl', 'ws_url', 'gatewayWsUrl', 'gateway_ws_url', 'ws'],
+  listUrl: ['listUrl', 'list_url', 'skillsUrl', 'skills_url', 'list'],
+  searchUrl: ['searchUrl', 'search_url', 'searchEndpoint', 'search_endpoint', 'search']
+} as const
+
+/**
+ * Reads a document that came from `url`. What is missing, or no address, is left out; so is an address without TLS where the
+ * document came with it, since a token would go there. Throws for what is no document.
+ */
+export function readWellKnown(text: string, url: string): WellKnown {
+  const root = tableOf(JSON.parse(text))
+  if (root === null) throw new Error('it is no JSON object')
+  const [gateway, catalog] = [tableOf(root.gateway) ?? {}, tableOf(root.catalog) ?? {}]
+  const isSecure = url.startsWith('https:')
+  const addresses = {
+    httpUrl: address([gateway, root], NAMES.httpUrl, 'http', isSecure),
+    wsUrl: address([gateway, root], NAMES.wsUrl, 'ws', isSecure),
+    listUrl: address([catalog, root], NAMES.listUrl, 'http', isSecure),
+    searchUrl: address([catalog, root], NAMES.searchUrl, 'http', isSecure)
+  }
+  const protocol = tableOf(root.protocol) ?? {}
+  const least = numberOf([protocol], ['minVersion', 'min_version'])
+  const most = numberOf([protocol], ['maxVersion', 'max_version'])
+  const ttlSeconds = numberOf([root], ['cacheTtlSeconds', 'cache_ttl_seconds'])
+  return {
+    ...Object.fromEntries(Object.entries(addresses).filter(([, value]) => value !== undefined)),
+    ...(least === undefined && most === undefined
+      ? {}
+      : { protocol: { least: least ?? 0, most: most ?? Number.POSITIVE_INFINITY } }),
+    ...(ttlSeconds === undefined ? {} : { ttlSeconds })
+  }
+}
+
+function address(
+  tables: readonly JsonTable[],
+  names: readonly string[],
+  scheme: 'http' | 'ws',
+  isSecure: boolean
+): string | undefined {
+  for (const table of tables) {
+    for (const name of names) {
+      const value = table[name]
+      if (typeof value === 'string' && isAddress(value, scheme, isSecure)) return value.replace(/\/+$/, '')
+    }
+  }
+  return undefined
+}
+
+function isAddress(text: string, scheme: 'http' | 'ws', isSecure: boolean): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname } = new URL(text)
+  if (protocol === `${scheme}s:`) return true
+  return protocol === `${scheme}:` && (!isSecure || isLoopback(hostname))
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
+}
+
+function numberOf(tables: readonly JsonTable[], names: readonly string[]): number | undefined {
+  for (const table of tables) {
+    for (const name of names) {
+      const value = table[name]
+      if (typeof value === 'number' && Number.isFinite(value)) return value
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,27 @@
+import type { Test } from 'tap'
+import { OpenClawGateway } from '../src/gateway.ts'
+import type { Settings } from '../src/settings.ts'
+import { type FakeGateway, type FakeOptions, fakeGateway } from './fake-gateway.ts'
+
+export const DEFAULTS: Settings = {
+  discovery_timeout_ms: 30_000,
+  request_timeout_ms: 30_000,
+  challenge_timeout_ms: 30_000
+}
+
+export const TOKEN = 'token-that-nobody-may-see'
+
+/** The plugin's gateway in front of one that a test has; both end with the test. */
+export async function openGateway(
+  t: Test,
+  options: FakeOptions = {},
+  settings: Partial<Settings> = {}
+): Promise<{ readonly fake: FakeGateway; readonly gateway: OpenClawGateway }> {
+  const fake = await fakeGateway(t, options)
+  const gateway = new OpenClawGateway(
+    { ...DEFAULTS, url: fake.url, ws_url: fake.wsUrl, token: TOKEN, ...settings },
+    '1.2.3'
+  )
+  t.teardown(() => gateway.close())
+  return { fake, gateway }
+}

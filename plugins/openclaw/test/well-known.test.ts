@@ -1,0 +1,16 @@
+import t from 'tap'
+import { readWellKnown } from '../src/well-known.ts'
+
+t.test('a document that came with TLS sends nobody to where there is none', t => {
+  const gateway = { httpUrl: 'http://elsewhere.test', wsUrl: 'ws://elsewhere.test' }
+  t.same(readWellKnown(JSON.stringify({ gateway }), 'https://gateway.test/d'), {})
+  t.same(readWellKnown(JSON.stringify({ gateway }), 'http://gateway.test/d'), gateway)
+  const here = { httpUrl: 'http://127.0.0.1:1', wsUrl: 'ws://localhost:2' }
+  t.same(readWellKnown(JSON.stringify({ gateway: here }), 'https://gateway.test/d'), here)
+  t.end()
+})
+
+t.test('what is no document is an error', t => {
+  for (const text of ['', '[]', 'null', '"x"', '{']) t.throws(() => readWellKnown(text, 'http://gateway.test/d'))
+  t.end()
+})
