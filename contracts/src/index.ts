@@ -1,3 +1,5 @@
+export * from './browser/automation.ts'
+export * from './browser/errors.ts'
 export * from './compiler/ir-document.ts'
 export * from './compiler/runtime-projection.ts'
 export * from './daemon/client.ts'

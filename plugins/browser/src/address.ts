@@ -1,0 +1,25 @@
+import { browserErrors } from '@svc/contracts'
+
+/** An address as the browser takes it. Throws `BRW_ADDRESS` for what no program may open. */
+export function allowedAddress(url: string, fileUrls: boolean): string {
+  if (url === 'about:blank') return url
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null) {
+    throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)} is no address`, {
+      hint: 'it begins with https:// or http://'
+    })
+  }
+  const { protocol, href } = parsed
+  if (protocol === 'http:' || protocol === 'https:') return href
+  if (protocol === 'file:' && fileUrls) return href
+  throw browserErrors.create('BRW_ADDRESS', `${shownAddress(url)}: pages with ${protocol} are not opened`, {
+    hint: protocol === 'file:' ? 'the setting plugins.browser.file_urls allows them' : 'pages with http: and https: are'
+  })
+}
+
+/** Without what may be a secret: user, password and query. */
+export function shownAddress(url: string): string {
+  if (!URL.canParse(url)) return url.split(/[?#]/, 1)[0] ?? ''
+  const { protocol, host, pathname } = new URL(url)
+  return protocol === 'data:' ? 'data:' : `${protocol}${host === '' ? '' : `//${host}`}${pathname}`
+}

@@ -1,0 +1,94 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import { closed, isGone, startFailure } from './failures.ts'
+
+export interface ChromiumOptions {
+  readonly headless: boolean
+  readonly sandbox: boolean
+  /** Throws `BRW_NOT_INSTALLED`. */
+  executable(): Promise<string>
+  /** Milliseconds. */
+  startLimit(): number
+  /** Milliseconds for which it stays behind its last page. */
+  idle(): number
+}
+
+/**
+ * A browser that is started for the first page, and ended a while after the last one. It listens to a pipe of this process and
+ * ends when that breaks, so that it does not outlive a process that is killed.
+ */
+export class Chromium {
+  readonly #options: ChromiumOptions
+  #browser: Promise<Browser> | null = null
+  #contexts = 0
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(options: ChromiumOptions) {
+    this.#options = options
+  }
+
+  /**
+   * A context of its own for a page: cookies and storage that no other one sees. Throws `BRW_NOT_INSTALLED`,
+   * `BRW_NOT_STARTED` and `BRW_CLOSED`.
+   */
+  async context(): Promise<BrowserContext> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    this.#contexts += 1
+    try {
+      const browser = await (this.#browser ?? this.#start())
+      const context = await browser.newContext({ acceptDownloads: false })
+      context.on('close', () => this.#left())
+      return context
+    } catch (error) {
+      this.#left()
+      throw isGone(error) ? closed() : error
+    }
+  }
+
+  /** Ends it with all its pages, also while it starts. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = null
+    const browser = this.#browser
+    this.#browser = null
+    await (await browser?.catch(() => null))?.close()
+  }
+
+  #left(): void {
+    this.#contexts -= 1
+    if (this.#contexts > 0 || this.#browser === null) return
+    this.#timer = setTimeout(() => void this.close().catch(() => undefined), this.#options.idle())
+    this.#timer.unref()
+  }
+
+  #start(): Promise<Browser> {
+    const started = this.#launch()
+    this.#browser = started
+    const forget = (): void => {
+      if (this.#browser === started) this.#browser = null
+    }
+    started.then(browser => browser.on('disconnected', forget), forget)
+    return started
+  }
+
+  async #launch(): Promise<Browser> {
+    const { headless, sandbox } = this.#options
+    const executablePath = await this.#options.executable()
+    // Some megabytes that most processes never need.
+    const { chromium } = await import('playwright-core')
+    try {
+      return await chromium.launch({
+        executablePath,
+        headless,
+        chromiumSandbox: sandbox,
+        timeout: this.#options.startLimit(),
+        // Signals are the kernel's: it disposes this plugin.
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false
+      })
+    } catch (error) {
+      throw startFailure(error, executablePath)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { browserErrors } from '@svc/contracts'
+import which from 'which'
+
+/** Names under which systems install it, the freest first. */
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'microsoft-edge']
+
+/** Where macOS has applications, which are on no PATH. */
+const APPLICATIONS = ['Chromium', 'Google Chrome', 'Microsoft Edge'].map(
+  name => `/Applications/${name}.app/Contents/MacOS/${name}`
+)
+
+/**
+ * Path of the browser: of the one that the settings name, or of the first one that is installed. Throws
+ * `BRW_NOT_INSTALLED`.
+ */
+export async function findExecutable(configured: string | undefined, projectRoot: string): Promise<string> {
+  if (configured !== undefined) {
+    const isPath = /[\\/]/.test(configured)
+    const found = isPath ? resolve(projectRoot, configured) : await which(configured, { nothrow: true })
+    if (found !== null && existsSync(found)) return found
+    throw browserErrors.create('BRW_NOT_INSTALLED', `there is no browser ${found ?? configured}`, {
+      hint: 'correct the setting plugins.browser.executable, or take it out to have one looked for'
+    })
+  }
+  for (const name of NAMES) {
+    const found = await which(name, { nothrow: true })
+    if (found !== null) return found
+  }
+  const application = APPLICATIONS.find(path => existsSync(path))
+  if (application !== undefined) return application
+  throw browserErrors.create('BRW_NOT_INSTALLED', `none of ${NAMES.join(', ')} is on the PATH`, {
+    hint: 'install one, such as with "apt install chromium" or "brew install --cask chromium", or name one that is elsewhere in the setting plugins.browser.executable'
+  })
+}

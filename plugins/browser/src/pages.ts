@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type BrowserAutomation,
+  type BrowserCallOptions,
+  type BrowserContent,
+  type BrowserOpenOptions,
+  type BrowserPageId,
+  browserErrors
+} from '@svc/contracts'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
+import { allowedAddress } from './address.ts'
+import type { Chromium } from './chromium.ts'
+import { type Attempt, closed, failureOf } from './failures.ts'
+import type { Settings } from './settings.ts'
+
+interface OpenPage {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** Calls under way. */
+  busy: number
+  /** Fires when nobody has used it for a while. */
+  readonly idle: NodeJS.Timeout
+}
+
+/** An element of a page, where the DOM is. */
+interface PageElement {
+  readonly innerText?: string
+  readonly outerHTML?: string
+  readonly textContent: string | null
+}
+
+/** Pages of the browsers that this machine has. */
+export class Pages implements BrowserAutomation {
+  readonly #settings: () => Settings
+  readonly #chromium: (headless: boolean) => Chromium
+  readonly #pages = new Map<BrowserPageId, OpenPage>()
+  #opening = 0
+  #isClosed = false
+
+  constructor(settings: () => Settings, chromium: (headless: boolean) => Chromium) {
+    this.#settings = settings
+    this.#chromium = chromium
+  }
+
+  get size(): number {
+    return this.#pages.size
+  }
+
+  async open(url: string, { headless = true, signal }: BrowserOpenOptions = {}): Promise<BrowserPageId> {
+    const { file_urls, max_pages, timeout_ms } = this.#settings()
+    signal?.throwIfAborted()
+    const address = allowedAddress(url, file_urls)
+    if (this.#isClosed) throw closed()
+    if (this.#pages.size + this.#opening >= max_pages) {
+      throw browserErrors.create('BRW_PAGE_LIMIT', `${max_pages} pages are open`, {
+        hint: 'close those that are done with, or raise the setting plugins.browser.max_pages'
+      })
+    }
+    this.#opening += 1
+    try {
+      return await whileWanted(this.#load(address, headless, signal), signal)
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : failureOf(error, { kind: 'load', url, milliseconds: timeout_ms })
+    } finally {
+      this.#opening -= 1
+    }
+  }
+
+  async goto(id: BrowserPageId, url: string, options?: BrowserCallOptions): Promise<void> {
+    const { file_urls, timeout_ms } = this.#settings()
+    const address = allowedAddress(url, file_urls)
+    const attempt: Attempt = { kind: 'load', url, milliseconds: timeout_ms }
+    await this.#use(id, attempt, options, page => page.goto(address, { timeout: timeout_ms }))
+  }
+
+  click(id: BrowserPageId, target: string, options?: BrowserCallOptions): Promise<void> {
+    return this.#useTarget(id, target, options, (element, timeout) => element.click({ timeout }))
+  }
+
+  fill(id: BrowserPageId, target: string, text: string, options?: BrowserCallOptions): Promise<void> {
+    return this.#useTarget(id, target, options, (element, timeout) => element.fill(text, { timeout }))
+  }
+
+  async waitFor(id: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void> {
+    // For the driver 0 is without end.
+    const timeout = Math.max(1, milliseconds)
+    await this.#use(id, { kind: 'use', target, milliseconds: timeout }, options, page =>
+      page.locator(target).first().waitFor({ state: 'visible', timeout })
+    )
+  }
+
+  text(id: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent> {
+    return this.#content(id, 'innerText', target ?? 'body', options)
+  }
+
+  html(id: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent> {
+    return this.#content(id, 'outerHTML', target ?? ':root', options)
+  }
+
+  async screenshot(id: BrowserPageId, options?: BrowserCallOptions): Promise<Uint8Array> {
+    const { timeout_ms } = this.#settings()
+    const attempt: Attempt = { kind: 'picture', milliseconds: timeout_ms }
+    return this.#use(id, attempt, options, page => page.screenshot({ type: 'png', timeout: timeout_ms }))
+  }
+
+  async close(id: BrowserPageId): Promise<void> {
+    const { context } = this.#pageOf(id)
+    this.#forget(id)
+    await context.close().catch(() => undefined)
+  }
+
+  /** Closes all pages. What is under way fails with `BRW_CLOSED`. */
+  async closeAll(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#pages.keys()].map(id => this.close(id)))
+  }
+
+  async #content(
+    id: BrowserPageId,
+    what: 'innerText' | 'outerHTML',
+    target: string,
+    options: BrowserCallOptions | undefined
+  ): Promise<BrowserContent> {
+    const most = this.#settings().context_chars
+    const [content, length] = await this.#useTarget(id, target, options, (element, timeout) =>
+      element.evaluate(
+        // It runs in the page, with nothing but its argument. What is no HTML has no inner text.
+        (node: PageElement, [property, count]) => {
+          const all = node[property] ?? node.textContent ?? ''
+          return [all.slice(0, count), all.length] as const
+        },
+        [what, most] as const,
+        { timeout }
+      )
+    )
+    return { content, length }
+  }
+
+  #useTarget<A>(
+    id: BrowserPageId,
+    target: string,
+    options: BrowserCallOptions | undefined,
+    run: (element: Locator, timeout: number) => Promise<A>
+  ): Promise<A> {
+    const { timeout_ms: milliseconds } = this.#settings()
+    const attempt: Attempt = { kind: 'use', target, milliseconds }
+    return this.#use(id, attempt, options, page => run(page.locator(target).first(), milliseconds))
+  }
+
+  async #use<A>(
+    id: BrowserPageId,
+    attempt: Attempt,
+    { signal }: BrowserCallOptions = {},
+    run: (page: Page) => Promise<A>
+  ): Promise<A> {
+    signal?.throwIfAborted()
+    const open = this.#pageOf(id)
+    open.busy += 1
+    try {
+      return await whileWanted(run(open.page), signal)
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : failureOf(error, attempt)
+    } finally {
+      open.busy -= 1
+      open.idle.refresh()
+    }
+  }
+
+  async #load(address: string, headless: boolean, signal: AbortSignal | undefined): Promise<BrowserPageId> {
+    const context = await this.#chromium(headless).context()
+    const stop = (): void => void context.close().catch(() => undefined)
+    signal?.addEventListener('abort', stop, { once: true })
+    try {
+      if (signal?.aborted || this.#isClosed) throw closed()
+      const page = await context.newPage()
+      // What a page opens beside itself could be reached by nobody.
+      context.on('page', other => void other.close().catch(() => undefined))
+      await page.goto(address, { timeout: this.#settings().timeout_ms })
+      if (signal?.aborted || this.#isClosed) throw closed()
+      return this.#added(context, page)
+    } catch (error) {
+      stop()
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  #added(context: BrowserContext, page: Page): BrowserPageId {
+    const id = randomUUID()
+    const idle = setTimeout(() => {
+      if (open.busy > 0) open.idle.refresh()
+      else void this.close(id)
+    }, this.#settings().idle_ms)
+    idle.unref()
+    const open: OpenPage = { context, page, busy: 0, idle }
+    this.#pages.set(id, open)
+    context.on('close', () => this.#forget(id))
+    page.on('crash', () => void context.close().catch(() => undefined))
+    page.on('close', () => void context.close().catch(() => undefined))
+    return id
+  }
+
+  #pageOf(id: BrowserPageId): OpenPage {
+    const open = this.#pages.get(id)
+    if (open !== undefined) return open
+    throw browserErrors.create('BRW_PAGE_UNKNOWN', `there is no page ${JSON.stringify(id).slice(0, 60)}`, {
+      hint: `open one; a page is closed when nobody uses it for ${this.#settings().idle_ms} ms`
+    })
+  }
+
+  #forget(id: BrowserPageId): void {
+    const open = this.#pages.get(id)
+    if (open === undefined) return
+    clearTimeout(open.idle)
+    this.#pages.delete(id)
+  }
+}
+
+/** What comes of some work, unless nobody waits for it any more. */
+async function whileWanted<A>(work: Promise<A>, signal: AbortSignal | undefined): Promise<A> {
+  if (signal === undefined) return work
+  let stop: (() => void) | undefined
+  const unwanted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  // Whichever comes second has nobody who waits for it.
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, unwanted])
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop)
+  }
+}

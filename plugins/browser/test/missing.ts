@@ -1,0 +1,11 @@
+import { findExecutable } from '../src/executable.ts'
+
+const isOff = ['0', 'false', 'no', 'n', 'off'].includes((process.env.SVC_GUI_PLAYWRIGHT ?? '').trim().toLowerCase())
+
+/** Why no page can be opened on this machine; false where it can. */
+export const missing: string | false = isOff
+  ? 'SVC_GUI_PLAYWRIGHT is off'
+  : await findExecutable(undefined, '/').then(
+      () => false as const,
+      (error: Error) => error.message
+    )

@@ -1,0 +1,14 @@
+import { Chromium } from '../src/chromium.ts'
+import { findExecutable } from '../src/executable.ts'
+
+/** Opens a page, says so, and waits. */
+const chromium = new Chromium({
+  headless: true,
+  sandbox: process.getuid?.() !== 0,
+  executable: () => findExecutable(undefined, '/'),
+  startLimit: () => 60_000,
+  idle: () => 600_000
+})
+const context = await chromium.context()
+await context.newPage()
+process.send?.('open')

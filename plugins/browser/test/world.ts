@@ -1,0 +1,103 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type BrowserAutomation, browserAutomation } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import browser from '../src/plugin.ts'
+
+/** Why nothing can be opened here; false where it can. */
+export { missing } from './missing.ts'
+
+/** As root it cannot confine anything, and these pages are known. */
+export const SANDBOX = process.getuid?.() !== 0
+
+export interface World {
+  readonly kernel: TestKernel
+  readonly browser: BrowserAutomation
+  close(): Promise<void>
+}
+
+/** The plugin, activated. */
+export async function openWorld(t: Test, settings: object = {}): Promise<World> {
+  let found: { readonly current: BrowserAutomation } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { browser: ref(browserAutomation) },
+    activate(_ctx, deps) {
+      found = deps.browser
+    }
+  })
+  const kernel = await testKernel([browser as Plugin, probe as Plugin], {
+    settings: { browser: { sandbox: SANDBOX, ...settings } }
+  })
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => (closed ??= kernel.close())
+  t.teardown(close)
+  return {
+    kernel,
+    get browser() {
+      return found?.current as BrowserAutomation
+    },
+    close
+  }
+}
+
+/** Address of a server of this test, with a slash. */
+export async function serve(t: Test, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+}
+
+/** A server that answers each path with its page. */
+export function servePages(t: Test, pages: Readonly<Record<string, string>>): Promise<string> {
+  return serve(t, (request, response) => {
+    const page = pages[request.url ?? '/']
+    response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' })
+    response.end(page ?? 'nothing here')
+  })
+}
+
+/** Processes that another one has started, and those that these have: of Linux alone. */
+export function descendants(of: number): number[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {
+    try {
+      // The name in parentheses may hold anything.
+      const fields = readFileSync(`/proc/${name}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+      if (fields[0] !== 'Z') parents.set(Number(name), Number(fields[1]))
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const found = [of]
+  for (const parent of found) for (const [pid, its] of parents) if (its === parent) found.push(pid)
+  return found.slice(1)
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    return !/^\S+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Waits for something to come true. */
+export async function until(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + 30_000
+  while (!isSo()) {
+    if (performance.now() > end) throw new Error(`it did not come true: ${isSo}`)
+    await wait(20)
+  }
+}
