@@ -205,6 +205,61 @@ export { Dot } from './Dot'
   ])
 })
 
+const WHOLE = `${SMALL}
+@table type Note { at: Point }
+@mutation fn keep(at: Point) to bool { db.Note.insert({ at: at })
+    true }
+activity send(at: Point) to Result[bool] { Ok(true) }
+url Urls { Home }
+env web { base "debian" }
+@tokens { brand: "#06c" }
+component Dot(at: Point) { view: <p>"."</p> }
+routes { "/" to Dot with loader: origin }
+`
+
+t.test('a target leaves out what others are for', async t => {
+  const { file, out } = small(t, WHOLE)
+  const built = async (input: Record<string, unknown>): Promise<string[]> => {
+    rmSync(out, { recursive: true, force: true })
+    const { code, err } = await build(file, out, input, { express: true })
+    t.equal(code, 0, err)
+    return Object.keys(filesIn(out)).filter(path => path !== '.vox-build.json')
+  }
+  const types = ['openapi.json', 'schema.ts', 'schemas.ts', 'types.ts']
+  const server = ['Dockerfile.web', 'activities.ts', 'openapi.json', 'schema.ts', 'schemas.ts', 'server.ts', 'types.ts']
+  const client = [...types, 'urls.ts', 'vox-app-contract.json', 'vox-client.ts']
+  t.same(await built({ target: 'server' }), [...server, 'vox-app-contract.json'])
+  t.same(await built({ target: 'client' }), client)
+  t.same(await built({ target: 'client', mode: 'library' }), [...client, 'index.ts', 'package.json'].sort())
+  const whole = await built({ target: 'fullstack' })
+  t.same(whole, await built({}), 'all of it is what a build writes by itself')
+  for (const path of [...server, ...client, 'Dot.tsx', 'tokens.ts', 'routes.manifest.ts'])
+    t.ok(whole.includes(path), path)
+})
+
+t.test('pages that cannot be written are no matter to a target without pages', async t => {
+  const { file, out } = small(t, `${SMALL}\nroutes { "/" to Missing }\n`)
+  t.equal((await build(file, out)).code, 1)
+  for (const target of ['server', 'client']) t.equal((await build(file, out, { target })).code, 0, target)
+})
+
+t.test('options that exclude each other are refused, and name each other', async t => {
+  const { file, out } = small(t)
+  const refused: [Record<string, unknown>, string][] = [
+    [{ target: 'server', scaffold: true }, '--target server has no application that --scaffold could begin'],
+    [{ target: 'client', scaffold: true }, '--target client has no application that --scaffold could begin'],
+    [{ target: 'client', mobile_target: 'ios' }, '--target client has no application for --mobile-target ios'],
+    [{ mode: 'library', mobile_target: 'native' }, '--mode library has no application for --mobile-target native']
+  ]
+  for (const [input, message] of refused) {
+    await t.rejects(build(file, out, input), { code: 'CMP_OPTIONS_CONFLICT', status: 400, message })
+  }
+  await t.rejects(build(file, out, { mobile_target: 'android' }, { tanstackStart: true }), {
+    message: '--mobile-target android needs pages that no server renders, and tanstack_start is on'
+  })
+  t.notOk(existsSync(out))
+})
+
 t.test('the web IR stands beside the other files when it is asked for', async t => {
   const { file, out } = small(t)
   await build(file, out, { emit_ir: true })
