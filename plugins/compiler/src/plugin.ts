@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { languageCompiler, rewardEvents, webProject } from '@svc/contracts'
+import { languageCompiler, meshStatus, rewardEvents, webProject } from '@svc/contracts'
 import { definePlugin, type PluginContext } from '@svc/plugin-sdk'
 import { buildCommand, runBuild } from './build-command.ts'
 import { checkCommand, runCheck } from './check-command.ts'
@@ -44,9 +44,9 @@ export default definePlugin({
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
-  optional: { project: webProject },
+  optional: { project: webProject, mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
-  activate(ctx, { project }) {
+  activate(ctx, { project, mesh }) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
       readSources(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
@@ -93,7 +93,7 @@ export default definePlugin({
       lspCommand.command,
       runLsp({
         version: ctx.version,
-        options: () => checkOptions(ctx.config),
+        options: () => ({ ...checkOptions(ctx.config), mesh: mesh?.enabled() ?? false }),
         reward(event) {
           if (!ctx.config.lsp_reward_events) return
           ctx

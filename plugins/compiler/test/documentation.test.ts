@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { diagnosticCodes } from '../src/diagnostics/codes.ts'
+import { reservedCodes } from '../src/diagnostics/reserved-codes.ts'
 import { compilerErrors } from '../src/errors.ts'
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
@@ -11,6 +12,21 @@ t.test('the README has every diagnostic as the table has it, in its order', t =>
     rows.filter(([, severity]) => severity === 'error' || severity === 'warning'),
     Object.entries(diagnosticCodes).map(([code, { severity, meaning }]) => [code, severity, meaning])
   )
+  t.end()
+})
+
+t.test('the README has every reserved code, and no diagnostic has one', t => {
+  const [, table = ''] = readme.split('| Reserved | Why it is not told |\n|---|---|\n')
+  const reserved = [...(table.split('\n\n')[0] ?? '').matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, ...row]) => row)
+  t.same(reserved, Object.entries(reservedCodes))
+  const codes = Object.keys(diagnosticCodes)
+  for (const [code = ''] of reserved) {
+    const family = code.endsWith('*') ? code.slice(0, -1) : null
+    t.notOk(
+      codes.some(each => each === code || (family !== null && each.startsWith(family))),
+      code
+    )
+  }
   t.end()
 })
 

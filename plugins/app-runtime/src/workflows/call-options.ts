@@ -1,7 +1,7 @@
 import { durationOf } from '../interpreter/duration.ts'
 import { fail } from '../interpreter/failure.ts'
 import { typeName } from '../interpreter/type-name.ts'
-import { Float, isInt, isRecord, type RecordValue, type Value } from '../interpreter/value.ts'
+import { Float, isInt, isList, isRecord, type RecordValue, type Value } from '../interpreter/value.ts'
 import { CLASSIFICATIONS, type Classification } from './journal.ts'
 
 /** What `with { … }` says of a call. */
@@ -19,25 +19,40 @@ export interface CallOptions {
   readonly classification: Classification
   /** The step of the mesh that is asked for. */
   readonly mens: string | null
+  /** Of nodes of the mesh that may do the step; empty for any. */
+  readonly labels: readonly string[]
   /** Whether the caller does not wait. */
   readonly detach: boolean
 }
 
-const KNOWN: ReadonlySet<string> = new Set(
-  'retries timeout activity_id id initial_backoff max_backoff backoff_multiplier meta mens labels detach'.split(' ')
-)
+/** What is called with options; `mesh` activities are those that are meant for other machines. */
+export type Optioned = 'activity' | 'mesh' | 'workflow'
 
-/** Later records have the last word. Throws `RUN_ARGUMENTS` and `RUN_TYPE`. */
-export function callOptions(records: readonly (Value | null)[]): CallOptions {
+const OF_STEPS = 'retries timeout activity_id id initial_backoff max_backoff backoff_multiplier meta'.split(' ')
+
+/** Options that do something, by what is called. */
+export const OPTIONS_OF: Readonly<Record<Optioned, readonly string[]>> = {
+  activity: OF_STEPS,
+  mesh: [...OF_STEPS, 'mens', 'labels'],
+  workflow: ['activity_id', 'id', 'detach']
+}
+
+const MESH_STEPS = ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait'] as const
+
+/**
+ * Later records have the last word. An option that would do nothing is refused. Throws `RUN_ARGUMENTS` and `RUN_TYPE`.
+ */
+export function callOptions(of: Optioned, name: string, records: readonly (Value | null)[]): CallOptions {
   const options = new Map(records.flatMap(record => (record === null ? [] : [...recordOf(record)])))
-  const unknown = [...options.keys()].find(key => !KNOWN.has(key))
-  if (unknown !== undefined) fail('RUN_ARGUMENTS', `with has no option ${unknown}; it has ${[...KNOWN].join(', ')}`)
+  const idle = [...options.keys()].find(key => !OPTIONS_OF[of].includes(key))
+  if (idle !== undefined) {
+    const what = of === 'workflow' ? 'workflow' : 'activity'
+    fail('RUN_ARGUMENTS', `the ${what} ${name} has no option ${idle}; it has ${OPTIONS_OF[of].join(', ')}`)
+  }
   const duration = (key: string, otherwise: number): number => {
     const value = options.get(key)
     return value === undefined ? otherwise : durationOf(value)
   }
-  const meta = options.get('meta')
-  const isClass = CLASSIFICATIONS.find(each => each === meta)
   return {
     retries: options.has('retries') ? wholeNumber(options, 'retries') : null,
     timeout: options.has('timeout') ? duration('timeout', 0) : null,
@@ -45,8 +60,9 @@ export function callOptions(records: readonly (Value | null)[]): CallOptions {
     initialBackoff: duration('initial_backoff', 100),
     maxBackoff: duration('max_backoff', 60_000),
     multiplier: factor(options.get('backoff_multiplier')),
-    classification: isClass ?? 'local',
-    mens: text(options, 'mens'),
+    classification: oneOf(options, 'meta', CLASSIFICATIONS) ?? 'local',
+    mens: oneOf(options, 'mens', MESH_STEPS),
+    labels: labelsOf(options.get('labels')),
     detach: options.get('detach') === true
   }
 }
@@ -69,6 +85,26 @@ function text(options: RecordValue, key: string): string | null {
   const value = options.get(key)
   if (value === undefined) return null
   return typeof value === 'string' && value !== '' ? value : fail('RUN_TYPE', `the option ${key} is a str`)
+}
+
+function oneOf<A extends string>(options: RecordValue, key: string, values: readonly A[]): A | null {
+  const value = text(options, key)
+  if (value === null) return null
+  return (
+    values.find(each => each === value) ??
+    fail('RUN_ARGUMENTS', `the option ${key} is one of ${values.join(', ')}, found ${value}`)
+  )
+}
+
+/** A list of strs, or one str with commas in it. */
+function labelsOf(value: Value | undefined): readonly string[] {
+  if (value === undefined) return []
+  const labels = typeof value === 'string' ? value.split(',') : isList(value) ? [...value] : []
+  const texts = labels.flatMap(label => (typeof label === 'string' && label.trim() !== '' ? [label.trim()] : []))
+  if (texts.length === 0 || texts.length < labels.length) {
+    fail('RUN_TYPE', 'the option labels is a list of strs that are not empty')
+  }
+  return texts
 }
 
 function factor(value: Value | undefined): number {

@@ -14,7 +14,7 @@ const SHORT_WAIT = 250
 
 const MOST_ERROR = 2000
 
-const NO_OPTIONS = callOptions([])
+const NO_OPTIONS = callOptions('activity', 'side_effect', [])
 
 export interface RunOf {
   readonly runId: string
@@ -242,7 +242,7 @@ export class WorkflowExecution {
     name: string,
     attempt: number,
     { value, thrown, message }: Attempt,
-    { classification, mens }: CallOptions,
+    { classification, mens, labels }: CallOptions,
     isResult: boolean
   ): Value {
     if (thrown !== null && !isResult) {
@@ -250,7 +250,8 @@ export class WorkflowExecution {
       throw thrown
     }
     if (isMesh(name)) {
-      const reason = `no mesh is connected, so that ${mens ?? name} was done here`
+      const where = labels.length === 0 ? '' : ` and not by a node with ${labels.join(', ')}`
+      const reason = `no mesh is connected, so that ${mens ?? name} was done here${where}`
       this.#entries.push(entry({ event: 'MeshActivitySkipped', ...this.#step(name, id), reason }))
     }
     const own = { event: 'LocalActivity', activity: name, activity_id: id, status: 'executed', classification } as const

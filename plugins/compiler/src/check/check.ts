@@ -6,12 +6,15 @@ import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
+import { checkForms } from './forms.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
 import { checkJumps } from './jumps.ts'
 import { checkResources } from './mcp-resources.ts'
+import { checkMesh } from './mesh.ts'
 import { checkNames } from './names/check-names.ts'
 import { checkNodes } from './node-rule.ts'
+import { checkPrompts } from './prompts.ts'
 import { checkRoutes } from './routes.ts'
 import { checkStateMachines } from './state-machines.ts'
 import { strictly } from './strict.ts'
@@ -26,6 +29,8 @@ export interface CheckOptions {
   readonly suppressHookLints: boolean
   /** Makes errors of what may be right only when somebody else supplies it: unresolved names, unknown options. */
   readonly strict?: boolean
+  /** Whether a mesh is enabled; where nobody knows, nothing is said of what needs one. */
+  readonly mesh?: boolean
 }
 
 /** What is wrong with a module whose syntax is right, in the order of the source. */
@@ -40,7 +45,10 @@ export interface CheckedModule {
 }
 
 /** The same, with what was found out on the way. */
-export function checkModule(module: Module, { suppressHookLints, strict = false }: CheckOptions): CheckedModule {
+export function checkModule(
+  module: Module,
+  { suppressHookLints, strict = false, mesh = true }: CheckOptions
+): CheckedModule {
   const names = checkNames(module, strict)
   const found = [
     ...checkTables(module),
@@ -48,15 +56,18 @@ export function checkModule(module: Module, { suppressHookLints, strict = false 
     ...checkRoutes(module),
     ...checkResources(module),
     ...checkActivities(module),
+    ...checkAppHooks(module),
     ...checkImports(module),
     ...checkDeclaredTwice(module),
     ...checkDeprecations(module),
+    ...checkForms(module),
     ...checkHoles(module),
+    ...checkPrompts(module, mesh),
+    ...(mesh ? [] : checkMesh(module)),
     ...checkJumps(module),
     ...checkStateMachines(module),
     ...checkThemeContrast(module),
     ...names.diagnostics,
-    ...checkAppHooks(module),
     ...checkCalls(module, suppressHookLints),
     ...checkNodes(module, [new TypeNamesRule(module), new WordsRule(), new EmptyNamesRule(), new ParametersRule()]),
     ...checkWorkflows(module)

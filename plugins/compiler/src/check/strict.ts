@@ -23,6 +23,8 @@ const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'vox/effect/missing-time-decl',
   'vox/effect/pure-violation',
   'vox/fixture/unfilled-hole',
+  'vox/form/missing-label',
+  'vox/prompt/secret-leakage',
   'vox/workflow/non-deterministic-call'
 ])
 

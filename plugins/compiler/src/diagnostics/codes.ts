@@ -120,9 +120,11 @@ export const diagnosticCodes = {
   'typecheck.unknown_field': error('typecheck', 'A value has no field of that name.'),
   'typecheck.unknown_method': error('typecheck', 'A value has no method of that name.'),
   'typecheck.unknown_std': warning('typecheck', 'The standard library has no function of that name.'),
+  'typecheck.with.misplaced_option': error('typecheck', 'An option behind `with` does nothing for what is called.'),
   'typecheck.with.not_record': error('typecheck', 'The options behind `with` are no record that is written out.'),
   'typecheck.with.operand': error('typecheck', 'Options stand behind something that does not return a `Result`.'),
   'typecheck.with.option_type': warning('typecheck', 'An option behind `with` has another type.'),
+  'typecheck.with.option_value': error('typecheck', 'An option behind `with` has a value that there is not.'),
   'typecheck.with.unknown_option': warning('typecheck', 'There is no option of that name.'),
   'vox/effect/missing-declaration': warning('typecheck', 'A function has an effect that it does not declare.'),
   'vox/effect/missing-fs-decl': warning('typecheck', 'A function uses files, and does not declare the effect.'),
@@ -139,10 +141,24 @@ export const diagnosticCodes = {
     'A function that is marked as pure has an effect, itself or through what it calls.'
   ),
   'vox/fixture/unfilled-hole': warning('lint', 'A function is still to be written.'),
+  'vox/form/missing-label': warning('lint', 'A field of a form has no label.'),
+  'vox/prompt/invalid-stage': error('typecheck', 'A prompt belongs to a stage that there is not.'),
+  'vox/prompt/secret-leakage': warning('typecheck', 'A secret, or a variable of the environment, reaches a model.'),
+  'vox/subagent/budget-exhausted-inline': error('typecheck', 'A subagent has no budget to begin with.'),
+  'vox/subagent/chain-depth-exceeded': error('typecheck', 'A subagent may call others more often than is allowed.'),
+  'vox/subagent/distributed-not-wired': warning(
+    'runtime_contract',
+    'A subagent is to run on other machines, and no mesh is enabled.'
+  ),
+  'vox/workflow/mesh-disabled': warning(
+    'runtime_contract',
+    'A workflow calls a function of the mesh, and no mesh is enabled.'
+  ),
   'vox/workflow/non-deterministic-call': warning(
     'runtime_contract',
     'A workflow calls something that gives something else each time.'
   ),
+  'web.hook.not_started': warning('runtime_contract', 'The first module of an application does not start its hooks.'),
   'web.machine.missing_value': error('runtime_contract', 'A transition does not say what its new state holds.'),
   'web.missing_module': warning('runtime_contract', 'A module of React that is imported is not there.'),
   'web.no_value_yet': error(
@@ -158,7 +174,6 @@ export const diagnosticCodes = {
   'web.token_value': error('runtime_contract', 'A design token is no value of CSS that is written out.'),
   'web.v0_export': warning('runtime_contract', 'A component from v0 has no module with an export of its name.'),
   'web_ir_validate.behavior.required_state_without_initial': error('runtime_contract', 'A state has no first value.'),
-  'web.hook.not_started': warning('runtime_contract', 'The first module of an application does not start its hooks.'),
   'web_ir_validate.dom.arena_too_large': error('runtime_contract', 'The views of a module have too many nodes.'),
   'web_ir_validate.dom.id_oob': error('runtime_contract', 'A node of a view names one that is not there.'),
   'web_ir_validate.interop.empty_component': error('runtime_contract', 'A component of React has no name.'),

@@ -63,7 +63,10 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.duplicate_name': ['fn f() { }\nfn f() { }', 'f'],
   'typecheck.hir.empty_name': [`${TASK}fn f() { db.Task.all().live("") }`, '""'],
   'typecheck.hir.empty_path': ['http get "" to str { "a" }', '""'],
-  'typecheck.hook.duplicate': [`${BACK}@back_button { on_press: back }\n@back_button { on_press: back }`, '@back_button'],
+  'typecheck.hook.duplicate': [
+    `${BACK}@back_button { on_press: back }\n@back_button { on_press: back }`,
+    '@back_button'
+  ],
   'typecheck.hook.handler': ['@back_button { on_press: back }', 'back'],
   'typecheck.hook.missing_entry': ['@push { }', '@push'],
   'typecheck.hook.parameter': ['fn opened(a: str, b: str) { }\n@deep_link { on_link: opened }', 'opened'],
@@ -99,9 +102,11 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.unknown_field': ['type P { x: int }\nfn f(p: P) { p.y }', 'y'],
   'typecheck.unknown_method': ['fn f() { "a".uper() }', 'uper'],
   'typecheck.unknown_std': ['fn f() { std.fs.raed("a") }', 'raed'],
+  'typecheck.with.misplaced_option': [`${BLOG}workflow w() { a() with { mens: "join" } }`, 'mens'],
   'typecheck.with.not_record': [`${BLOG}workflow w() { a() with 3 }`, '3'],
   'typecheck.with.operand': ['fn g() to int { 1 }\nworkflow w() { g() with { retries: 1 } }', 'g()'],
   'typecheck.with.option_type': [`${BLOG}workflow w() { a() with { retries: "x" } }`, '"x"'],
+  'typecheck.with.option_value': [`${BLOG}workflow w() { a() with { meta: "urgent" } }`, '"urgent"'],
   'typecheck.with.unknown_option': [`${BLOG}workflow w() { a() with { retry: 1 } }`, 'retry'],
   'vox/effect/missing-declaration': [`${TASK}fn f() uses net { db.Task.all() }`, 'db.Task'],
   'vox/effect/missing-fs-decl': ['fn f() uses net { std.fs.read("a") }', 'std.fs.read'],
@@ -112,20 +117,30 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'vox/effect/missing-time-decl': ['fn f() uses fs { std.time.now_ms() }', 'std.time.now_ms'],
   'vox/effect/pure-violation': ['fn g() { std.fs.read("a") }\n@pure fn f() { g() }', 'g'],
   'vox/fixture/unfilled-hole': ['@hole fn f() to str', '@hole'],
+  'vox/form/missing-label': ['@form F { field name: str required }', 'name'],
+  'vox/prompt/invalid-stage': ['@prompt(stage = Planer) fn f() to str', 'Planer'],
+  'vox/prompt/secret-leakage': ['@ai fn g(a: str) to str\nfn f() { g(secrets.resolve("a")) }', 'secrets.resolve("a")'],
+  'vox/subagent/budget-exhausted-inline': ['@subagent(budget_usd = 0.0) fn f() to str', '0.0'],
+  'vox/subagent/chain-depth-exceeded': ['@subagent(max_depth = 5) fn f() to str', '5'],
+  'vox/subagent/distributed-not-wired': ['@subagent(policy = distributed) fn f() to str', 'distributed'],
+  'vox/workflow/mesh-disabled': ['workflow w() { mesh_ping() }', 'mesh_ping'],
   'vox/workflow/non-deterministic-call': ['workflow w() { std.time.now_ms() }', 'std.time.now_ms()']
 }
 
+/** Codes that are told where no mesh is enabled. */
+const NEEDS_MESH: ReadonlySet<string> = new Set(['vox/subagent/distributed-not-wired', 'vox/workflow/mesh-disabled'])
+
 /** Codes, and the texts that they point at. */
-function told(source: string, strict: boolean): (readonly [code: string, at: string, severity: string])[] {
+function told(source: string, strict: boolean, mesh = true): (readonly [code: string, at: string, severity: string])[] {
   const file = new SourceFile('a.vox', source)
-  const options = { script: false, allowComponentFunctions: true, suppressHookLints: false, strict }
+  const options = { script: false, allowComponentFunctions: true, suppressHookLints: false, strict, mesh }
   const { diagnostics } = checkFile(file, options)
   return diagnostics.map(({ code, span, severity }) => [code, source.slice(span.start, span.end), severity])
 }
 
 for (const [code, [source, at]] of Object.entries(RAISES)) {
   t.test(`${code} is told of ${JSON.stringify(source)}`, t => {
-    const found = told(source, false)
+    const found = told(source, false, !NEEDS_MESH.has(code))
     t.ok(
       found.some(each => each[0] === code && each[1] === at),
       `${at}: ${JSON.stringify(found)}`
@@ -143,7 +158,9 @@ t.test('what may be right elsewhere is an error when strictly checked, and a war
     'import rust:serde',
     '@hole fn f() to str',
     'fn f() uses fs { std.time.now_ms() }',
-    'activity a() { }'
+    'activity a() { }',
+    '@form F { field name: str }',
+    '@ai fn g(a: str) to str\nfn f() { g(secrets.resolve("a")) }'
   ]) {
     t.same([...new Set(told(source, false).map(each => each[2]))], ['warning'], source)
     t.ok(

@@ -11,6 +11,8 @@ interface Case {
   readonly clean: readonly string[]
 }
 
+const STEPS =
+  'activity a() to Result[int] { Ok(1) } activity mesh_a() to Result[int] { Ok(1) } workflow w() to Result[int] { Ok(1) } '
 const TASKS = '@table type Task { title: str done: bool due: Option[str] }\n'
 const SHAPES = 'type Shape = | Circle(r: float) | Square(a: float) | Empty\n'
 
@@ -130,6 +132,62 @@ const CASES: readonly Case[] = [
       ['activity a() to Result[int] with { timeout: 5 } { Ok(1) }', '5']
     ],
     clean: ['activity a() to Result[int] { Ok(1) } workflow w(n: int) { a() with { retries: n } }']
+  },
+  {
+    code: 'typecheck.with.misplaced_option',
+    raises: [
+      [`${STEPS}workflow v() { a() with { mens: "join" } }`, 'mens'],
+      [`${STEPS}workflow v() { a() with { labels: ["gpu"] } }`, 'labels'],
+      [`${STEPS}workflow v() { a() with { detach: true } }`, 'detach'],
+      [`${STEPS}workflow v() { (a() with { retries: 1 }) with { detach: true } }`, 'detach'],
+      [`${STEPS}fn f() { w() with { retries: 2 } }`, 'retries'],
+      ['activity a() to Result[int] with { mens: "join" } { Ok(1) }', 'mens']
+    ],
+    clean: [
+      `${STEPS}workflow v() { mesh_a() with { mens: "join", labels: ["gpu"], retries: 1 } }`,
+      `${STEPS}fn f() { w() with { id: "a", detach: true } }`,
+      'workflow v() { mesh_elsewhere() with { mens: "join" } }',
+      'activity mesh_a() to Result[int] with { mens: "join" } { Ok(1) }'
+    ]
+  },
+  {
+    code: 'typecheck.with.option_value',
+    raises: [
+      [`${STEPS}workflow v() { mesh_a() with { mens: "jion" } }`, '"jion"'],
+      [`${STEPS}workflow v() { a() with { meta: "urgent" } }`, '"urgent"']
+    ],
+    clean: [`${STEPS}workflow v(m: str) { a() with { meta: "planning" }\n a() with { meta: m } }`]
+  },
+  {
+    code: 'vox/form/missing-label',
+    raises: [
+      ['@form F { field name: str }', 'name'],
+      ['@form F { field name: str label("") }', 'label']
+    ],
+    clean: ['@form F { field name: str required label("Name") }']
+  },
+  {
+    code: 'vox/prompt/invalid-stage',
+    raises: [
+      ['@prompt(stage = Planning) fn f() to str', 'Planning'],
+      ['@prompt(stage: "planner") fn f() to str', '"planner"'],
+      ['@prompt(stage = 3) fn f() to str', '3']
+    ],
+    clean: [
+      '@prompt(stage = Judge) fn f() to str',
+      '@prompt(stage: "Synthesis") fn f() to str',
+      '@prompt fn f() to str'
+    ]
+  },
+  {
+    code: 'vox/subagent/chain-depth-exceeded',
+    raises: [['@subagent(max_depth = 9) fn f() to str', '9']],
+    clean: ['@subagent(policy = cap_chain, max_depth = 4) fn f() to str']
+  },
+  {
+    code: 'vox/subagent/budget-exhausted-inline',
+    raises: [['@subagent(budget_usd = -1) fn f() to str', '-1']],
+    clean: ['@subagent(budget_usd = 0.5) fn f() to str']
   },
   {
     code: 'typecheck.with.not_record',
@@ -292,6 +350,13 @@ t.test('fixes turn a wrong program into a right one', t => {
     ['fn f() { let a = 1\n a += 2 }', 'fn f() { let mut a = 1\n a += 2 }'],
     ['fn f() { helpr() } fn helper() { }', 'fn f() { helper() } fn helper() { }'],
     [body('db.query(Task)'), body('db.Task.all()')],
+    ['@prompt(stage = Planer) fn f() to str', '@prompt(stage = Planner) fn f() to str'],
+    ['@subagent(max_depth = 7) fn f() to str', '@subagent(max_depth = 4) fn f() to str'],
+    ['@form F { field first_name: str required }', '@form F { field first_name: str label("First name") required }'],
+    [
+      `${STEPS}workflow v() { mesh_a() with { mens: "jion" } }`,
+      `${STEPS}workflow v() { mesh_a() with { mens: "join" } }`
+    ],
     [body('db.Task.all().order_by("titel")'), body('db.Task.all().order_by("title")')],
     [query('db.Task.delete(1)\n 1'), query('db.Task.delete(1)\n 1').replace('@query', '@mutation')]
   ] as const) {

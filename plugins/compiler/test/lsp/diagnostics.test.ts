@@ -30,6 +30,13 @@ t.test('what a file has to be told about comes when it is opened, changed and sa
   t.same(await saved, [])
 })
 
+t.test('calls of the mesh are told in workflows where no mesh is enabled', async t => {
+  const file = await editor.open('mesh.vox', 'workflow w() {\n    mesh_ping()\n}\nfn f() {\n    1\n}\n')
+  const found = await file.diagnostics()
+  t.match(found, [{ code: 'vox/workflow/mesh-disabled', severity: 2, message: /no mesh is enabled/ }])
+  t.same(file.texts(found), ['mesh_ping'])
+})
+
 t.test('a fix of a finding is a quick fix', async t => {
   const file = await editor.open('fix.vox', '@table type Task { title: str }\nfn f() { db.Tsk.all() }\n')
   const diagnostics = await file.diagnostics()

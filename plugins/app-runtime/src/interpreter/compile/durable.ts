@@ -16,16 +16,13 @@ export function makeActivity(
 ): void {
   const { run, params } = unit
   const isResult = isResultType(return_type)
+  const kind = name.startsWith('mesh_') ? 'mesh' : 'activity'
   unit.run = frame => {
     const given = machine.options
     machine.options = null
     const { workflow } = machine
     if (workflow === null) return run(frame)
-    const options = callOptions([declared === null ? null : declared(frame), given])
-    if (options.detach) fail('RUN_UNSUPPORTED', `the activity ${name} cannot be detached; a workflow can`, unit.at)
-    if (options.mens !== null && !name.startsWith('mesh_')) {
-      fail('RUN_ARGUMENTS', `the option mens is for activities named mesh_…, and not for ${name}`, unit.at)
-    }
+    const options = callOptions(kind, name, [declared === null ? null : declared(frame), given])
     const args = frame.slice(0, params.length)
     return workflow.activity({ name, options, isResult, run: () => runAgain(machine, unit, run, args) })
   }
@@ -44,7 +41,7 @@ export function makeWorkflow(machine: Machine, unit: FunctionUnit, { name, body 
     machine.options = null
     const { workflows } = machine
     if (workflows === null) return fail('RUN_UNSUPPORTED', `the workflow ${name} cannot be run here`, unit.at)
-    return workflows.call(name, frame.slice(0, params.length), callOptions([given]))
+    return workflows.call(name, frame.slice(0, params.length), callOptions('workflow', name, [given]))
   }
 }
 

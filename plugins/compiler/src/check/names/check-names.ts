@@ -3,6 +3,7 @@ import { tablesOf } from '../../hir/db/db-tables.ts'
 import type { RecordTypes } from '../../hir/lower-expressions.ts'
 import type { Module } from '../../syntax/ast.ts'
 import { MatchesRule } from '../matches/matches-rule.ts'
+import { checkSecretLeakage } from '../secrets/secret-leakage.ts'
 import { ModuleTypes } from '../types/module-types.ts'
 import { ActorsRule } from './actors-rule.ts'
 import { CallsRule } from './calls-rule.ts'
@@ -41,7 +42,8 @@ export function checkNames(module: Module, strict: boolean): CheckedNames {
     ...rules.flatMap(({ found }) => found),
     ...purity.result(module.items),
     ...effects.result(module.items),
-    ...types.found
+    ...types.found,
+    ...checkSecretLeakage(module, names)
   ]
   return { diagnostics, records: types.records }
 }

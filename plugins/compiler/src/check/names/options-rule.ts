@@ -4,19 +4,48 @@ import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** Options of activities, and the literals that their values can be written as. */
-const OPTIONS: Readonly<Record<string, readonly Expression['kind'][]>> = {
-  retries: ['Int'],
-  timeout: ['String'],
-  activity_id: ['String'],
-  id: ['String'],
-  initial_backoff: ['String'],
-  max_backoff: ['String', 'Int'],
-  backoff_multiplier: ['Int', 'Float'],
-  meta: ['String'],
-  mens: ['String'],
-  labels: ['List', 'Object', 'String'],
-  detach: ['Bool']
+/** What an option is, and where it does something. */
+interface Option {
+  /** Literals that its value can be written as. */
+  readonly kinds: readonly Expression['kind'][]
+  /** Texts that it can be; null for any. */
+  readonly texts: readonly string[] | null
+  /** Calls that have a use for it. */
+  readonly of: readonly Called['kind'][]
+}
+
+/** What options are given to. */
+interface Called {
+  readonly kind: 'activity' | 'mesh' | 'workflow'
+  readonly name: string
+}
+
+const STEPS = ['activity', 'mesh'] as const
+
+const option = (kinds: Option['kinds'], of: Option['of'], texts: Option['texts'] = null): Option => ({
+  kinds,
+  of,
+  texts
+})
+
+const OPTIONS: Readonly<Record<string, Option>> = {
+  retries: option(['Int'], STEPS),
+  timeout: option(['String'], STEPS),
+  activity_id: option(['String'], [...STEPS, 'workflow']),
+  id: option(['String'], [...STEPS, 'workflow']),
+  initial_backoff: option(['String'], STEPS),
+  max_backoff: option(['String', 'Int'], STEPS),
+  backoff_multiplier: option(['Int', 'Float'], STEPS),
+  meta: option(['String'], STEPS, ['local', 'planning', 'verification', 'reconstruction']),
+  mens: option(['String'], ['mesh'], ['noop', 'join', 'snapshot', 'heartbeat', 'dispatch', 'wait']),
+  labels: option(['List', 'String'], ['mesh']),
+  detach: option(['Bool'], ['workflow'])
+}
+
+const TAKERS: Readonly<Record<Called['kind'], string>> = {
+  activity: 'activities',
+  mesh: 'activities of the mesh, which are named `mesh_…`',
+  workflow: 'workflows'
 }
 
 const TYPES: Partial<Record<Expression['kind'], string>> = { Int: 'int', String: 'str', Float: 'float', Bool: 'bool' }
@@ -29,7 +58,8 @@ export class OptionsRule implements BodyRule {
 
   options(given: Expression, operand: Expression | null, place: Place): void {
     const options = bare(given)
-    if (options.kind === 'Object') for (const entry of options.entries) this.#option(entry)
+    const called = operand === null ? declaredBy(place) : calledBy(bare(operand), place)
+    if (options.kind === 'Object') for (const entry of options.entries) this.#option(entry, called)
     else if (options.kind !== 'Missing') {
       const suggestions = ['write `with { retries: 3 }`']
       this.found.push(
@@ -39,24 +69,17 @@ export class OptionsRule implements BodyRule {
     if (operand !== null) this.#operand(bare(operand), place)
   }
 
-  #option(entry: ObjectEntry): void {
+  #option(entry: ObjectEntry, called: Called | null): void {
     const key = entryKey(entry)
-    const value = bare(entryValue(entry))
     if (!Object.hasOwn(OPTIONS, key)) {
-      const near = nearName(key, Object.keys(OPTIONS))
-      this.found.push(
-        diagnostic('typecheck.with.unknown_option', `there is no option \`${key}\``, entry.key, {
-          suggestions: [
-            `the options are ${Object.keys(OPTIONS)
-              .map(name => `\`${name}\``)
-              .join(', ')}`
-          ],
-          ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
-        })
-      )
+      this.#unknown(entry, key)
       return
     }
-    const kinds = OPTIONS[key] as readonly Expression['kind'][]
+    const known = OPTIONS[key] as Option
+    if (called !== null && !known.of.includes(called.kind)) this.#misplaced(entry, known, called)
+    const value = bare(entryValue(entry))
+    if (value.kind === 'String' && known.texts !== null) this.#text(key, value, known.texts)
+    const { kinds } = known
     if (!LITERALS.has(value.kind) || kinds.includes(value.kind)) return
     const expected = kinds.map(kind => TYPES[kind] ?? kind.toLowerCase()).join(' or ')
     const foundType = TYPES[value.kind] ?? value.kind.toLowerCase()
@@ -64,6 +87,41 @@ export class OptionsRule implements BodyRule {
       diagnostic('typecheck.with.option_type', `the option \`${key}\` is a ${expected}`, value, {
         expectedType: expected,
         foundType
+      })
+    )
+  }
+
+  #unknown(entry: ObjectEntry, key: string): void {
+    const near = nearName(key, Object.keys(OPTIONS))
+    this.found.push(
+      diagnostic('typecheck.with.unknown_option', `there is no option \`${key}\``, entry.key, {
+        suggestions: [`the options are ${listed(Object.keys(OPTIONS))}`],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: entry.key, replacement: near }] })
+      })
+    )
+  }
+
+  #misplaced(entry: ObjectEntry, { of }: Option, { kind, name }: Called): void {
+    const takers = [...new Set(of.map(each => (each === 'mesh' && of.includes('activity') ? 'activity' : each)))]
+    const key = entryKey(entry)
+    const message = `the option \`${key}\` does nothing for ${kind === 'workflow' ? 'the workflow' : 'the activity'} \`${name}\``
+    const has = Object.keys(OPTIONS).filter(each => OPTIONS[each]?.of.includes(kind))
+    this.found.push(
+      diagnostic('typecheck.with.misplaced_option', message, entry.key, {
+        suggestions: [
+          `\`${key}\` is for ${takers.map(taker => TAKERS[taker]).join(' and ')}; \`${name}\` takes ${listed(has)}`
+        ]
+      })
+    )
+  }
+
+  #text(key: string, value: Extract<Expression, { kind: 'String' }>, texts: readonly string[]): void {
+    if (texts.includes(value.value)) return
+    const near = nearName(value.value, texts)
+    this.found.push(
+      diagnostic('typecheck.with.option_value', `the option \`${key}\` is not "${value.value}"`, value, {
+        suggestions: [`\`${key}\` is ${texts.map(text => `"${text}"`).join(', ')}`],
+        ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: value, replacement: `"${near}"` }] })
       })
     )
   }
@@ -83,4 +141,27 @@ export class OptionsRule implements BodyRule {
       })
     )
   }
+}
+
+function declaredBy({ item }: Place): Called | null {
+  return item.kind === 'Activity' ? activity(item.name.text) : null
+}
+
+/** null where it is not known what is called. */
+function calledBy(operand: Expression, place: Place): Called | null {
+  if (operand.kind === 'With') return calledBy(bare(operand.operand), place)
+  if (operand.kind !== 'Call' || operand.callee.kind !== 'Identifier') return null
+  const { name } = operand.callee
+  const meaning = place.meaning(name)
+  const declaration = meaning?.kind === 'module' ? meaning.entry.declaration : null
+  if (declaration?.kind === 'Activity') return activity(name)
+  return declaration?.kind === 'Workflow' ? { kind: 'workflow', name } : null
+}
+
+function activity(name: string): Called {
+  return { kind: name.startsWith('mesh_') ? 'mesh' : 'activity', name }
+}
+
+function listed(names: readonly string[]): string {
+  return names.map(name => `\`${name}\``).join(', ')
 }

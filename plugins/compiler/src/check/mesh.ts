@@ -1,0 +1,22 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Call } from '../syntax/ast-expressions.ts'
+import { walk } from '../syntax/walk.ts'
+
+/** Calls in workflows of what is meant for other machines, where no mesh is enabled. */
+export function checkMesh({ items }: Module): Diagnostic[] {
+  const found: Diagnostic[] = []
+  for (const item of items) {
+    if (item.kind !== 'Workflow') continue
+    walk(item.body, node => {
+      if (node.kind !== 'Call') return true
+      const { callee } = node as Call
+      if (callee.kind !== 'Identifier' || !callee.name.startsWith('mesh_')) return true
+      const message = `\`${callee.name}\` is meant for another machine, and no mesh is enabled`
+      const suggestions = ['enable the mesh, or call an activity that is done here']
+      found.push(diagnostic('vox/workflow/mesh-disabled', message, callee, { suggestions }))
+      return true
+    })
+  }
+  return found
+}

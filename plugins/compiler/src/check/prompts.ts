@@ -1,0 +1,84 @@
+import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Decorator, DecoratorArgument, Module } from '../syntax/ast.ts'
+import { nearName } from '../syntax/near-name.ts'
+
+/** What a prompt can be for: the steps of research that models are chosen for. */
+const STAGES: readonly string[] = [
+  'Planner',
+  'ClaimExtraction',
+  'Verification',
+  'Synthesis',
+  'Judge',
+  'SelfVerification'
+]
+
+/** Calls of subagents by each other from which on no further one is begun. */
+const MOST_CALLS = 5
+
+/** What `@prompt` and `@subagent` say of functions that models answer. `mesh` is whether one is enabled. */
+export function checkPrompts({ items }: Module, mesh: boolean): Diagnostic[] {
+  return items.flatMap(item => {
+    if (item.kind !== 'Function') return []
+    return item.decorators.flatMap(decorator => {
+      if (decorator.name.text === 'prompt') return ofPrompt(decorator)
+      return decorator.name.text === 'subagent' ? ofSubagent(decorator, mesh) : []
+    })
+  })
+}
+
+function ofPrompt(decorator: Decorator): Diagnostic[] {
+  const stage = argument(decorator, 'stage')
+  const name = stage === undefined ? null : wordOf(stage)
+  if (stage === undefined || (name !== null && STAGES.includes(name))) return []
+  const near = name === null ? undefined : nearName(name, STAGES)
+  const details: DiagnosticDetails = {
+    suggestions: [`the stages are ${STAGES.map(each => `\`${each}\``).join(', ')}`],
+    ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: stage.value, replacement: near }] })
+  }
+  const message = name === null ? 'a stage is one of those that there are' : `there is no stage \`${name}\``
+  return [diagnostic('vox/prompt/invalid-stage', message, stage.value, details)]
+}
+
+function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
+  const found: Diagnostic[] = []
+  const depth = argument(decorator, 'max_depth')
+  if (depth !== undefined && numberOf(depth) >= MOST_CALLS) {
+    const most = String(MOST_CALLS - 1)
+    const message = `subagents call each other at most ${most} times`
+    const fixes = [{ label: `write ${most}`, span: depth.value, replacement: most }]
+    found.push(diagnostic('vox/subagent/chain-depth-exceeded', message, depth.value, { fixes }))
+  }
+  const budget = argument(decorator, 'budget_usd')
+  if (budget !== undefined && numberOf(budget) <= 0) {
+    const suggestions = ['give it more than 0, or leave `budget_usd` out']
+    const message = 'a subagent without a budget cannot ask a model'
+    found.push(diagnostic('vox/subagent/budget-exhausted-inline', message, budget.value, { suggestions }))
+  }
+  const policy = argument(decorator, 'policy')
+  if (!mesh && policy !== undefined && wordOf(policy) === 'distributed') {
+    const suggestions = ['enable the mesh, or write another `policy`']
+    const message = 'no mesh is enabled that could run this elsewhere'
+    found.push(diagnostic('vox/subagent/distributed-not-wired', message, policy.value, { suggestions }))
+  }
+  return found
+}
+
+function argument({ args }: Decorator, name: string): DecoratorArgument | undefined {
+  return args?.find(each => each.name?.text === name)
+}
+
+/** `Planner` or `"Planner"`. */
+function wordOf({ value }: DecoratorArgument): string | null {
+  if (value.kind === 'Identifier') return value.name
+  return value.kind === 'String' ? value.value : null
+}
+
+/** NaN for what is no number that is written out. */
+function numberOf({ value }: DecoratorArgument): number {
+  if (value.kind === 'Unary' && value.operator === '-') return -digitsOf(value.operand)
+  return digitsOf(value)
+}
+
+function digitsOf(value: DecoratorArgument['value']): number {
+  return value.kind === 'Int' || value.kind === 'Float' || value.kind === 'Decimal' ? Number(value.digits) : Number.NaN
+}

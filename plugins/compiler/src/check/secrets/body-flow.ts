@@ -1,0 +1,244 @@
+import { isDbMember } from '../../hir/db/chain.ts'
+import { entryValue } from '../../hir/db/predicate.ts'
+import type { Declaration, Param } from '../../syntax/ast.ts'
+import type { Argument, Call, Expression } from '../../syntax/ast-expressions.ts'
+import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
+import { isStatement } from '../../syntax/is-statement.ts'
+import { memberPath } from '../member-path.ts'
+import { boundNames, type ModuleNames } from '../names/module-names.ts'
+import { type Flows, NOWHERE, type Origins, SECRET, union } from './flow.ts'
+
+/** Calls that give what a model must not see. */
+const SECRETS = /^(secrets\.\w+|std\.secrets\.\w+|(std\.)?env\.get)$/
+
+/** Functions of the language whose result holds what they are given. */
+const HOLDS: ReadonlySet<string> = new Set(['str', 'to_string', 'Some', 'Ok', 'Error', 'Err'])
+
+/** Parts of the standard library that give back what they are given in another form. */
+const REWRITES = /^(std\.)?(json|csv|toml|yaml|path|list)\./
+
+/** Methods that tell something of a value, and not the value. */
+const MEASURES: ReadonlySet<string> = new Set(
+  'len length chars_count is_empty contains starts_with ends_with index_of is_some is_none is_ok is_err any all'.split(
+    ' '
+  )
+)
+
+/** Times that a body is read at most; variables that get each other's values in turn need more than one. */
+const MOST_READINGS = 20
+
+export interface Surroundings {
+  readonly names: ModuleNames
+  readonly flows: Flows
+  /** Functions that a model answers. */
+  readonly answered: ReadonlySet<Declaration>
+}
+
+/** Is told what reaches a model: `value` is an argument of a call of `to`, itself or by way of what it calls. */
+export type Told = (value: Expression, origins: Origins, to: string) => void
+
+/** Where the values of one body come from. Names are not told apart by their scopes: more may come from a secret than does. */
+export class BodyFlow {
+  readonly #surroundings: Surroundings
+  readonly #told: Told
+  readonly #locals = new Map<string, Origins>()
+  #result: Origins = NOWHERE
+  #hasGrown = false
+
+  constructor(surroundings: Surroundings, told: Told) {
+    this.#surroundings = surroundings
+    this.#told = told
+  }
+
+  /** Where the result of a body comes from. */
+  of(params: readonly Param[], body: Expression): Origins {
+    for (const [index, { name }] of params.entries()) this.#bind(name.text, new Set([index]))
+    // What is assigned in a loop is read above it.
+    for (let reading = 0; reading < MOST_READINGS; reading++) {
+      this.#hasGrown = false
+      this.#result = union([this.#result, this.origins(body)])
+      if (!this.#hasGrown) break
+    }
+    return this.#result
+  }
+
+  statement(statement: Statement): Origins {
+    switch (statement.kind) {
+      case 'Let':
+        this.#pattern(statement.pattern, this.origins(statement.value))
+        return NOWHERE
+      case 'Assign': {
+        const found = this.origins(statement.value)
+        const name = rootOf(statement.target)
+        if (name !== null) this.#bind(name, found)
+        return NOWHERE
+      }
+      case 'ExpressionStatement':
+        return this.origins(statement.expression)
+      case 'Return':
+        if (statement.value !== null) this.#result = union([this.#result, this.origins(statement.value)])
+        return NOWHERE
+      case 'While':
+        this.origins(statement.condition)
+        this.origins(statement.body)
+        return NOWHERE
+      case 'Loop':
+        this.origins(statement.body)
+        return NOWHERE
+      default:
+        return NOWHERE
+    }
+  }
+
+  origins(expression: Expression): Origins {
+    switch (expression.kind) {
+      case 'Identifier':
+        return this.#named(expression.name)
+      case 'Paren':
+        return this.origins(expression.inner)
+      case 'Block':
+        return expression.statements.map(each => this.statement(each)).at(-1) ?? NOWHERE
+      case 'SideEffect':
+        return this.origins(expression.body)
+      case 'If':
+        this.origins(expression.condition)
+        return union([
+          this.origins(expression.then),
+          expression.else === null ? NOWHERE : this.origins(expression.else)
+        ])
+      case 'Match': {
+        const subject = this.origins(expression.subject)
+        return union(
+          expression.arms.map(({ patterns, guard, body }) => {
+            for (const pattern of patterns) this.#pattern(pattern, subject)
+            if (guard !== null) this.origins(guard)
+            return isStatement(body) ? this.statement(body) : this.origins(body)
+          })
+        )
+      }
+      case 'For':
+        this.#pattern(expression.binding, this.origins(expression.iterable))
+        return this.origins(expression.body)
+      case 'Lambda':
+        return this.origins(expression.body)
+      case 'Tuple':
+      case 'List':
+        return union(expression.items.map(item => this.origins(item)))
+      case 'Object':
+      case 'Struct':
+        return union(expression.entries.map(entry => this.origins(entryValue(entry))))
+      case 'Unary':
+        this.origins(expression.operand)
+        return NOWHERE
+      case 'Try':
+      case 'With':
+        return this.origins(expression.operand)
+      case 'Binary':
+        return this.#binary(expression)
+      case 'Call':
+        return this.#call(expression, [])
+      case 'Member':
+      case 'TupleIndex':
+        return this.origins(expression.object)
+      case 'IndexAccess':
+        this.origins(expression.index)
+        return this.origins(expression.object)
+      case 'Spawn':
+        this.origins(expression.target)
+        return NOWHERE
+      case 'Element':
+        for (const { value } of expression.attributes) if (value !== null) this.origins(value)
+        for (const child of expression.children ?? []) this.origins(child)
+        return NOWHERE
+      case 'ElementFragment':
+        for (const child of expression.children) this.origins(child)
+        return NOWHERE
+      default:
+        return NOWHERE
+    }
+  }
+
+  #named(name: string): Origins {
+    const local = this.#locals.get(name)
+    if (local !== undefined) return local
+    const entry = this.#surroundings.names.get(name)
+    return entry?.kind === 'constant' ? (this.#surroundings.flows.get(entry.declaration)?.result ?? NOWHERE) : NOWHERE
+  }
+
+  #binary({ operator, left, right }: Extract<Expression, { kind: 'Binary' }>): Origins {
+    if (operator === '|>') {
+      if (right.kind === 'Call') return this.#call(right, [left])
+      return this.#called(right, [{ name: null, value: left }])
+    }
+    const parts = [this.origins(left), this.origins(right)]
+    return operator === '+' ? union(parts) : NOWHERE
+  }
+
+  #call({ callee, args }: Call, piped: readonly Expression[]): Origins {
+    return this.#called(callee, [...piped.map(value => ({ name: null, value })), ...args])
+  }
+
+  #called(callee: Expression, args: readonly Pick<Argument, 'name' | 'value'>[]): Origins {
+    const given = args.map(({ value }) => this.origins(value))
+    if (callee.kind === 'Identifier') return this.#function(callee.name, args, given)
+    const path = memberPath(callee)
+    if (callee.kind !== 'Member' || isDbMember(callee)) return NOWHERE
+    if (path !== null && this.#isHost(path[0] ?? '')) {
+      const name = path.join('.')
+      if (SECRETS.test(name)) return new Set([SECRET])
+      return REWRITES.test(name) ? union(given) : NOWHERE
+    }
+    const object = this.origins(callee.object)
+    // What a function without a name gets are elements of what it is called on.
+    for (const { value } of args) if (value.kind === 'Lambda') this.#params(value.params, object)
+    return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...given])
+  }
+
+  #function(name: string, args: readonly Pick<Argument, 'name' | 'value'>[], given: readonly Origins[]): Origins {
+    const { names, flows, answered } = this.#surroundings
+    const entry = this.#locals.has(name) ? undefined : names.get(name)
+    if (entry === undefined) return HOLDS.has(name) ? union(given) : NOWHERE
+    if (entry.kind === 'constructor') return union(given)
+    const isAnswered = answered.has(entry.declaration)
+    const flow = flows.get(entry.declaration)
+    const places = args.map(({ name: argument }, index) =>
+      argument === null ? index : (entry.signature?.params.findIndex(each => each.name.text === argument.text) ?? -1)
+    )
+    for (const [index, { value }] of args.entries()) {
+      if (isAnswered || flow?.told.has(places[index] ?? -1)) this.#told(value, given[index] ?? NOWHERE, name)
+    }
+    if (isAnswered || flow === undefined) return NOWHERE
+    return union(
+      [...flow.result].map(origin =>
+        origin === SECRET ? new Set([SECRET] as const) : (given[places.indexOf(origin)] ?? NOWHERE)
+      )
+    )
+  }
+
+  #isHost(root: string): boolean {
+    const entry = this.#surroundings.names.get(root)
+    return !this.#locals.has(root) && (entry === undefined || entry.kind === 'import')
+  }
+
+  #params(params: readonly Param[], origins: Origins): void {
+    const [first] = params
+    if (first !== undefined) this.#bind(first.name.text, origins)
+  }
+
+  #pattern(pattern: Pattern, origins: Origins): void {
+    for (const { text } of boundNames(pattern)) this.#bind(text, origins)
+  }
+
+  #bind(name: string, origins: Origins): void {
+    const known = this.#locals.get(name)
+    const all = union([known ?? NOWHERE, origins])
+    if (known !== undefined && all.size === known.size) return
+    this.#locals.set(name, all)
+    if (all.size > 0) this.#hasGrown = true
+  }
+}
+
+function rootOf(target: Expression): string | null {
+  if (target.kind === 'Identifier') return target.name
+  return target.kind === 'Member' || target.kind === 'IndexAccess' ? rootOf(target.object) : null
+}

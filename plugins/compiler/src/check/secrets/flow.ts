@@ -1,0 +1,27 @@
+import type { Declaration } from '../../syntax/ast.ts'
+
+/** Where a value may come from: a secret, or a parameter of the function that it is in. */
+export type Origin = typeof SECRET | number
+
+export const SECRET = 'secret'
+
+export type Origins = ReadonlySet<Origin>
+
+export const NOWHERE: Origins = new Set()
+
+export function union(parts: readonly Origins[]): Origins {
+  const some = parts.filter(({ size }) => size > 0)
+  if (some.length < 2) return some[0] ?? NOWHERE
+  return new Set(some.flatMap(part => [...part]))
+}
+
+/** What whoever calls a function has to know. */
+export interface Flow {
+  /** Where its result may come from. */
+  result: Origins
+  /** Parameters that reach a model. */
+  readonly told: Set<number>
+}
+
+/** What is known of functions and constants so far. */
+export type Flows = ReadonlyMap<Declaration, Flow>

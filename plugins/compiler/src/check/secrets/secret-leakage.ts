@@ -1,0 +1,114 @@
+import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Declaration, FunctionDeclaration, Module, Param } from '../../syntax/ast.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Block } from '../../syntax/ast-statements.ts'
+import { walk } from '../../syntax/walk.ts'
+import type { ModuleNames } from '../names/module-names.ts'
+import { BodyFlow, type Surroundings, type Told } from './body-flow.ts'
+import { type Flow, NOWHERE, SECRET } from './flow.ts'
+
+/** Decorators of functions whose arguments a model reads. */
+const READ_BY_MODEL: ReadonlySet<string> = new Set(['ai', 'prompt', 'subagent'])
+
+/** A body, with the parameters that it reads. */
+interface Part {
+  readonly params: readonly Param[]
+  readonly body: Expression
+}
+
+/** Secrets and variables of the environment that are given to functions that a model answers. */
+export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagnostic[] {
+  const answered = new Set<Declaration>(items.filter(isAnswered))
+  if (answered.size === 0) return []
+  const flows = new Map<Declaration, Flow>(items.map(item => [item, { result: NOWHERE, told: new Set<number>() }]))
+  const surroundings: Surroundings = { names, flows, answered }
+  spread(items, surroundings, flows)
+  const found = new Map<Expression, Diagnostic>()
+  const report: Told = (value, origins, to) => {
+    if (!origins.has(SECRET)) return
+    const message = `a secret reaches the model that answers \`${to}\``
+    const suggestions = ['give it what the model needs to know instead, or use the secret in a request of your own']
+    found.set(value, diagnostic('vox/prompt/secret-leakage', message, value, { suggestions }))
+  }
+  for (const item of items) flowOf(item, surroundings, report)
+  const script = scriptOf(items)
+  if (script !== null) new BodyFlow(surroundings, report).of([], script)
+  return [...found.values()]
+}
+
+/** Finds out what whoever calls a function has to know, until nothing more is found. */
+function spread(
+  items: readonly Declaration[],
+  surroundings: Surroundings,
+  flows: ReadonlyMap<Declaration, Flow>
+): void {
+  const users = usersOf(items, surroundings.names)
+  const open = new Set(items)
+  for (const item of open) {
+    open.delete(item)
+    const flow = flows.get(item) as Flow
+    const size = flow.result.size + flow.told.size
+    flow.result = flowOf(item, surroundings, (_, origins) => {
+      for (const origin of origins) if (origin !== SECRET) flow.told.add(origin)
+    })
+    // A set that grows while it is gone through is gone through to its end.
+    if (flow.result.size + flow.told.size > size) for (const user of users.get(item) ?? []) open.add(user)
+  }
+}
+
+/** By declaration: those that name it. */
+function usersOf(items: readonly Declaration[], names: ModuleNames): ReadonlyMap<Declaration, Set<Declaration>> {
+  const users = new Map<Declaration, Set<Declaration>>()
+  for (const item of items) {
+    walk(item, node => {
+      if (node.kind !== 'Identifier') return true
+      const named = names.get((node as Extract<Expression, { kind: 'Identifier' }>).name)?.declaration
+      if (named === undefined) return true
+      const known = users.get(named)
+      if (known === undefined) users.set(named, new Set([item]))
+      else known.add(item)
+      return true
+    })
+  }
+  return users
+}
+
+function flowOf(item: Declaration, surroundings: Surroundings, told: Told): Flow['result'] {
+  if (item.kind === 'Const') {
+    const { statement } = item
+    return statement.kind === 'Let' ? new BodyFlow(surroundings, told).origins(statement.value) : NOWHERE
+  }
+  let result = NOWHERE
+  for (const { params, body } of partsOf(item)) result = new BodyFlow(surroundings, told).of(params, body)
+  return result
+}
+
+function partsOf(item: Declaration): readonly Part[] {
+  switch (item.kind) {
+    case 'Function':
+      return item.body === null ? [] : [{ params: item.params, body: item.body }]
+    case 'Workflow':
+    case 'Activity':
+    case 'Fragment':
+      return [item]
+    case 'HttpRoute':
+      return [{ params: item.params ?? [], body: item.body }]
+    case 'Actor':
+    case 'Agent':
+      return item.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
+    default:
+      return []
+  }
+}
+
+/** Loose statements see each other's variables. */
+function scriptOf(items: readonly Declaration[]): Block | null {
+  const statements = items.flatMap(item => (item.kind === 'ScriptStatement' ? [item.statement] : []))
+  const [first, last] = [statements[0], statements.at(-1)]
+  if (first === undefined || last === undefined) return null
+  return { kind: 'Block', statements, start: first.start, end: last.end }
+}
+
+function isAnswered(item: Declaration): item is FunctionDeclaration {
+  return item.kind === 'Function' && item.decorators.some(({ name }) => READ_BY_MODEL.has(name.text))
+}
