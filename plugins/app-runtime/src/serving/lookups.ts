@@ -13,17 +13,16 @@ import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 const STEPS = 2_000
 const BYTES = 2 ** 20
 const DEPTH = 32
-const MILLISECONDS = 1_000
 
 /**
  * Milliseconds that a call may take. What it takes beyond is remembered, less what other calls left; of one call only so much,
  * since it may have waited for the processor.
  */
 const QUICK_MS = 0.25
-const MOST_OF_ONE_MS = 5
+const MOST_OF_ONE_MS = 10
 /** When so much is remembered of a query, it is asked of the pool for a while: its rows may be large, or the disk slow. */
-const MOST_EXCESS_MS = 20
-const ELSEWHERE_MS = 10_000
+const MOST_EXCESS_MS = 100
+const ELSEWHERE_MS = 60_000
 
 /** Milliseconds after the first query, and after a failure, at which the database is opened. */
 const OPEN_MS = 50
@@ -169,7 +168,7 @@ function runnersOf(
   const types = new WireTypes(program.module, { defaults: program.defaults, evaluate: withoutExpressions })
   const least: Limits = {
     steps: Math.min(STEPS, limits.steps),
-    milliseconds: Math.min(MILLISECONDS, limits.milliseconds),
+    milliseconds: limits.milliseconds,
     bytes: Math.min(BYTES, limits.bytes),
     depth: Math.min(DEPTH, limits.depth)
   }

@@ -1,0 +1,352 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { ThreadConnection } from '@svc/contracts'
+import t from 'tap'
+import { FileConnection } from '../../../database/src/thread/file-connection.ts'
+import { LibsqlEngine } from '../../../database/src/worker/libsql-engine.ts'
+import type { DatabaseAccess } from '../../src/database/access.ts'
+import { ProgramDatabase } from '../../src/database/program-database.ts'
+import { Interpreter } from '../../src/interpreter/interpreter.ts'
+import { type Answer, EndpointRunner } from '../../src/serving/endpoint-runner.ts'
+import { endpointsOf } from '../../src/serving/endpoints.ts'
+import { Lookups } from '../../src/serving/lookups.ts'
+import { WireTypes } from '../../src/wire/wire-types.ts'
+import { freshFile, makeTables } from '../database/with-tables.ts'
+import { hostOf, LIMITS, programFrom } from '../run-program.ts'
+import { type App, args, ask, serveApp } from './served-app.ts'
+
+const SOURCE = `
+type Cause = | Missing(id: int) | Hidden
+
+@table
+type Note { text: str
+    stars: int = 0
+    tag: Option[str] }
+
+@query
+fn note(id: Id[Note]) to Option[Note] { db.Note.get(id) }
+
+@query
+fn taken(id: Id[Note], least: int = 1) to Result[Note, Cause] {
+    match db.Note.get(id) {
+        Some(found) if found.stars < least => Error(Hidden)
+        Some(found) => Ok(found)
+        None => Error(Missing(id))
+    }
+}
+
+@query
+fn text(id: Id[Note]) to Result[str] { Ok(db.Note.get(id)?.unwrap().text) }
+
+@query
+fn both(id: Id[Note], other: Id[Note]) to Result[str] {
+    match db.Note.get(id) {
+        Some(found) => match db.Note.get(other) {
+            Some(second) => Ok(found.text + "/" + second.text)
+            None => Error("no second")
+        }
+        None => Error("no first")
+    }
+}
+
+@query
+fn hidden(id: Id[Note]) to str {
+    match db.Note.get(id) {
+        Ok(_) => "found"
+        Error(_) => "the database failed"
+    }
+}
+
+@query
+fn long(id: Id[Note], of: str) to Result[int] {
+    let a = of + of
+    ${Array.from({ length: 22 }, (_, step) => `let a${step} = ${step === 0 ? 'a + a' : `a${step - 1} + a${step - 1}`}`).join('\n    ')}
+    let found = db.Note.get(id)?
+    Ok(len(a21))
+}
+
+${Array.from({ length: 14 }, (_, step) => `fn step${step}(n: int) to int { ${step === 0 ? 'n' : `step${step - 1}(step${step - 1}(n))`} }`).join('\n')}
+
+@query
+fn steps(id: Id[Note]) to Option[Note] { db.Note.get(step13(id)) }
+
+@query
+fn notes() to List[Note] { db.Note.all() }
+`
+
+const MODULE = fileURLToPath(new URL('../../../database/dist/thread-connection.cjs', import.meta.url))
+const PROGRAM = programFrom(SOURCE)
+const ENDPOINTS = endpointsOf(PROGRAM.module)
+
+interface World {
+  readonly writer: FileConnection
+  readonly file: string
+  readonly lookups: Lookups
+  /** null for what is not answered. */
+  ask(name: string, values: Readonly<Record<string, unknown>> | string): Answer | null
+}
+
+const place = (name: string): number => ENDPOINTS.findIndex(each => each.name === name)
+const query = (values: Readonly<Record<string, unknown>> | string): string =>
+  typeof values === 'string' ? values : args(values).slice(1)
+
+/** Milliseconds that threads wait for a lock. */
+const WAIT_MS = 60_000
+
+function accessTo(file: string): DatabaseAccess {
+  const options = { file, busyTimeoutMs: WAIT_MS, synchronous: 'normal' }
+  return { thread: { module: MODULE, options }, location: file, capabilities: { fts: true, vector: true } }
+}
+
+function lookupsOf(file: string): Lookups {
+  const access = accessTo(file)
+  return Lookups.of({ program: PROGRAM, endpoints: ENDPOINTS, access, limits: LIMITS }) as Lookups
+}
+
+function world(): World {
+  const file = freshFile()
+  const writer = new FileConnection({ file, busyTimeoutMs: 30_000, synchronous: 'normal' })
+  makeTables(writer, PROGRAM)
+  writer.execute('INSERT INTO note (text, stars, tag) VALUES (?, ?, ?)', ['first', 3, null])
+  writer.execute('INSERT INTO note (text, stars, tag) VALUES (?, ?, ?)', ['second', 0, 'a tag'])
+  const lookups = lookupsOf(file)
+  t.teardown(() => {
+    lookups.close()
+    writer.close()
+  })
+  return { writer, file, lookups, ask: (name, values) => lookups.answer(place(name), query(values)) }
+}
+
+/** As a thread of the pool answers. */
+function askedOfThread(connection: ThreadConnection, name: string, input: string): Answer {
+  const capabilities = { fts: true, vector: true }
+  const database = new ProgramDatabase({ connection, location: 'notes.db', capabilities })
+  const interpreter = new Interpreter(PROGRAM, { ...hostOf([]), database })
+  const types = new WireTypes(PROGRAM.module, { defaults: PROGRAM.defaults })
+  const endpoint = ENDPOINTS[place(name)] as (typeof ENDPOINTS)[number]
+  const runner = new EndpointRunner(endpoint, interpreter, types, LIMITS, (kind, work, keeps) => {
+    return database.transaction(kind, work, keeps)
+  })
+  return runner.run(input, { running: () => undefined, committing: () => undefined, committed: () => undefined })
+}
+
+t.test('a lookup is answered as a thread answers it: rows, nothing, refusals and what is no argument', t => {
+  const { writer, lookups, ask } = world()
+  lookups.open()
+  const questions: readonly (readonly [name: string, values: Readonly<Record<string, unknown>> | string])[] = [
+    ['note', { id: 1 }],
+    ['note', { id: 2 }],
+    ['note', { id: 3 }],
+    ['note', { id: -1 }],
+    ['note', 'id=9223372036854775807'],
+    ['taken', { id: 1 }],
+    ['taken', { id: 2 }],
+    ['taken', { id: 2, least: 0 }],
+    ['taken', { id: 3 }],
+    ['text', { id: 2 }],
+    ['both', { id: 1, other: 2 }],
+    ['both', { id: 1, other: 3 }],
+    ['both', { id: 3, other: 1 }],
+    ['hidden', { id: 1 }],
+    ['note', ''],
+    ['note', { id: '1' }],
+    ['note', { id: 1.5 }],
+    ['note', { id: 1, other: 2 }],
+    ['note', 'id=x'],
+    ['note', 'id=1&id=2'],
+    ['note', 'id=9223372036854775808']
+  ]
+  for (const [name, values] of questions) {
+    t.same(ask(name, values), askedOfThread(writer, name, query(values)), `${name} ${query(values)}`)
+  }
+  t.equal(ask('notes', ''), null, 'a query that is no lookup is not answered')
+  t.end()
+})
+
+t.test('each lookup sees what was committed before it, and leaves no transaction open', t => {
+  const { writer, file, lookups, ask } = world()
+  lookups.open()
+  const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' })
+  t.teardown(() => engine.close())
+  const stale: number[] = []
+  for (let stars = 1; stars <= 200; stars++) {
+    writer.execute('UPDATE note SET stars = ? WHERE _id = 1', [stars])
+    if (JSON.parse(ask('note', { id: 1 })?.body ?? '{}').stars !== stars) stale.push(stars)
+    if (ask('both', { id: 1, other: 2 })?.body !== '"first/second"') stale.push(stars)
+  }
+  t.same(stale, [])
+  // Takes place only where nobody reads.
+  const truncate = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', values: [], verb: 'PRAGMA' }
+  t.same(engine.rows(truncate), [[0, 0, 0]])
+  writer.begin('write')
+  writer.execute('UPDATE note SET stars = 1000 WHERE _id = 1')
+  t.match(JSON.parse(ask('note', { id: 1 })?.body ?? '{}'), { stars: 200 }, 'a writer at work holds nobody up')
+  writer.rollback()
+  t.end()
+})
+
+t.test('what fails, takes too many steps or grows too large is left to the pool', t => {
+  const { writer, lookups, ask } = world()
+  lookups.open()
+  t.equal(ask('text', { id: 3 }), null, 'a failure of the program, which the log is told')
+  t.equal(ask('steps', { id: 1 }), null)
+  t.match(askedOfThread(writer, 'steps', 'id=1'), { status: 200 })
+  t.equal(ask('long', { id: 1, of: 'some text' }), null)
+  t.match(ask('note', { id: 1 }), { status: 200 })
+  writer.execute('ALTER TABLE note ADD COLUMN more TEXT')
+  t.match(ask('note', { id: 1 }), { status: 200 }, 'a table that is changed meanwhile')
+  writer.execute('ALTER TABLE note RENAME TO other')
+  t.equal(ask('note', { id: 1 }), null)
+  t.equal(ask('hidden', { id: 1 }), null, 'also where the program takes a failure of the database for a value')
+  t.match(askedOfThread(writer, 'hidden', 'id=1'), { status: 200, body: '"the database failed"' })
+  writer.execute('ALTER TABLE other RENAME TO note')
+  t.match(ask('hidden', { id: 1 }), { status: 200, body: '"found"' })
+  t.end()
+})
+
+t.test('a database that somebody has for himself is not waited for', t => {
+  const file = freshFile()
+  const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' })
+  const lookups = lookupsOf(file)
+  t.teardown(() => {
+    lookups.close()
+    engine.close()
+  })
+  engine.exec('PRAGMA journal_mode = WAL; PRAGMA locking_mode = EXCLUSIVE; CREATE TABLE t (a)')
+  const started = performance.now()
+  t.throws(() => lookups.open(), { code: 'DBS_BUSY' })
+  t.ok(performance.now() - started < 0.9 * WAIT_MS)
+  t.equal(lookups.answer(place('note'), 'id=1'), null)
+  engine.exec('PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL; SELECT * FROM t')
+  lookups.open()
+  t.end()
+})
+
+t.test('a query whose rows take long is asked of the pool, others are not', t => {
+  const { writer, lookups, ask } = world()
+  lookups.open()
+  writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 24)])
+  let answered = 0
+  while (answered < 1000 && ask('note', { id: 2 }) !== null) answered++
+  t.ok(answered > 0 && answered < 1000, 'after a few')
+  t.equal(ask('note', { id: 1 }), null)
+  t.match(ask('taken', { id: 1 }), { status: 200 })
+  t.end()
+})
+
+t.test('nothing is opened before it is asked for, and nothing is answered behind its end', async t => {
+  const { lookups, ask } = world()
+  t.equal(ask('note', { id: 1 }), null)
+  for (let tries = 0; ask('note', { id: 1 }) === null; tries++) {
+    if (tries > 3000) throw new Error('it did not open the database')
+    await sleep(10)
+  }
+  lookups.close()
+  t.equal(ask('note', { id: 1 }), null)
+  lookups.open()
+  t.equal(ask('note', { id: 1 }), null)
+})
+
+t.test('where threads have no connections, and where no query is plain, there is none', t => {
+  const access = accessTo('nowhere.db')
+  const rest = { endpoints: ENDPOINTS, limits: LIMITS }
+  t.equal(Lookups.of({ ...rest, program: PROGRAM, access: null }), null)
+  t.equal(Lookups.of({ ...rest, program: PROGRAM, access: { ...access, thread: null } }), null)
+  const program = programFrom('@query\nfn one() to int { 1 }')
+  t.equal(Lookups.of({ program, endpoints: endpointsOf(program.module), limits: LIMITS, access }), null)
+  t.end()
+})
+
+const SERVED = `
+@table
+type Note { text: str
+    stars: int = 0 }
+
+@query
+fn note(id: Id[Note]) to Option[Note] { db.Note.get(id) }
+
+@query
+fn text(id: Id[Note]) to Result[str] { Ok(db.Note.get(id)?.unwrap().text) }
+
+@mutation
+fn add(text: str) to int { db.Note.insert({ text: text }) }
+
+@mutation
+fn rate(id: Id[Note], stars: int) to Unit { db.Note.update(id, { stars: stars }) }
+
+@server
+fn spin() to int {
+    print("it spins")
+    let mut i = 0
+    while true { i = i + 1 }
+    i
+}
+`
+
+/** Asks while the only thread has something else to do. */
+async function answeredBeside(app: App): Promise<unknown> {
+  const asked = new AbortController()
+  t.teardown(() => asked.abort())
+  const { signal } = asked
+  const spun = ask(`${app.app}/api/spin`, { method: 'POST', signal }).catch(() => null)
+  await app.line(/it spins/)
+  const found = new Promise<unknown>(resolve => {
+    const again = async (): Promise<void> => {
+      // Those that come before the database is open wait for the thread.
+      void ask(`${app.app}/api/query/note?id=1`, { signal }).then(resolve, () => null)
+      await sleep(50)
+      if (!signal.aborted) await again()
+    }
+    void again()
+  })
+  const first = await Promise.race([found, spun.then(() => 'the thread has nothing to do any more')])
+  asked.abort()
+  return first
+}
+
+t.test('a lookup is served while the only thread is busy, and sees each change that was acknowledged', async t => {
+  const app = await serveApp(t, SERVED, {
+    'app-runtime.threads': 1,
+    'app-runtime.steps': 1_000_000_000_000,
+    'app-runtime.time_limit_ms': 40_000
+  })
+  t.same(await app.post('/api/mutation/add', { text: 'first' }), { status: 200, body: 1 })
+  const unseen: unknown[] = []
+  for (let stars = 1; stars <= 150; stars++) {
+    await app.post('/api/mutation/rate', { id: 1, stars })
+    const answers = await Promise.all([1, 2, 3].map(() => app.get('/api/query/note?id=1')))
+    for (const { status, body } of answers) {
+      if (status !== 200 || (body as { stars: number }).stars !== stars) unseen.push({ stars, status, body })
+    }
+  }
+  t.same(unseen, [])
+  t.match(await app.get('/api/query/note?id=2'), { status: 200, body: null })
+  t.match(await app.get('/api/query/note?id=x'), { status: 400, body: { code: 'RUN_ARGUMENTS' } })
+  t.match(await app.get('/api/query/text?id=1'), { status: 200, body: 'first' })
+  t.match(await app.get('/api/query/text?id=2'), { status: 500, body: { code: 'RUN_PANIC' } })
+  await app.line(/RUN_PANIC/)
+  t.equal(app.lines.filter(line => line.includes('RUN_PANIC')).length, 1, 'the log is told once')
+  t.same(await answeredBeside(app), { status: 200, body: { _id: 1, text: 'first', stars: 150 } })
+})
+
+t.test('a program that is saved brings lookups of its own', async t => {
+  const app = await serveApp(t, SERVED)
+  t.same(await app.post('/api/mutation/add', { text: 'first' }), { status: 200, body: 1 })
+  const shown = async (): Promise<string> => JSON.stringify((await app.get('/api/query/note?id=1')).body)
+  for (let count = 0; count < 100; count++) await shown()
+  const saved = SERVED.replace('stars: int = 0 }', 'stars: int = 0\n    more: str = "more" }')
+  writeFileSync(join(app.folder, 'app.vox'), saved)
+  const wanted = '{"_id":1,"text":"first","stars":0,"more":"more"}'
+  for (let tries = 0; (await shown()) !== wanted; tries++) {
+    if (tries > 3000) throw new Error(`it was not reloaded: ${await shown()}\n${app.lines.join('\n')}`)
+    await sleep(10)
+  }
+  const wrong: string[] = []
+  for (let count = 0; count < 100; count++) {
+    const found = await shown()
+    if (found !== wanted) wrong.push(found)
+  }
+  t.same(wrong, [])
+})
