@@ -56,7 +56,8 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
     health: () => healthOf(host.kernel, host.healthTimeoutMs ?? 5_000),
     apply: async (change, options) => {
-      for (const name of [...(change.enable ?? []), ...(change.disable ?? []), ...(change.reload ?? [])]) record(name)
+      const { enable = [], disable = [], reload = [], activate = [] } = change
+      for (const name of [...enable, ...disable, ...reload, ...activate]) record(name)
       return host.apply(change, options?.dryRun ?? false)
     },
     build: directory => host.build(directory),

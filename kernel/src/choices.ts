@@ -16,6 +16,7 @@ export interface ChoiceOptions {
 export class Choices {
   readonly #options: ChoiceOptions
   #switches: ReadonlyMap<string, boolean> = new Map()
+  #needed: ReadonlySet<string> = new Set()
 
   constructor(options: ChoiceOptions) {
     this.#options = options
@@ -33,6 +34,15 @@ export class Choices {
     return this.#replace(new Map([...this.#switches].filter(([name]) => !names.includes(name))))
   }
 
+  /** Takes plugins in that the command line left out, if the configuration has them on. Returns how to take it back. */
+  need(names: Iterable<string>): () => void {
+    const before = this.#needed
+    this.#needed = new Set([...before, ...names])
+    return () => {
+      this.#needed = before
+    }
+  }
+
   #replace(switches: ReadonlyMap<string, boolean>): () => void {
     const before = this.#switches
     this.#switches = switches
@@ -47,15 +57,16 @@ export class Choices {
 
   configure(config: ResolvedConfig, catalog: Catalog): Configure {
     const only = this.#only(config)
-    const switches = this.#switches
+    const [switches, needed] = [this.#switches, this.#needed]
     // Who is switched on by hand comes with what it requires, as if it had been named.
     const switchedOn = [...switches].filter(([, on]) => on).map(([name]) => name)
-    const chosen = only === undefined ? undefined : closure([...only, ...switchedOn], config, catalog)
+    const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
       const plugin = config.plugins.get(name)
       if (plugin === undefined) return unconfigured(name, config)
       if (chosen?.has(name) === false) return { ...plugin, enabled: false, error: 'left out by --only' }
-      return { ...plugin, enabled: switches.get(name) ?? (chosen === undefined ? plugin.enabled : true) }
+      const isConfigured = chosen === undefined || (needed.has(name) && only?.includes(name) !== true)
+      return { ...plugin, enabled: switches.get(name) ?? (isConfigured ? plugin.enabled : true) }
     }
   }
 
@@ -63,7 +74,7 @@ export class Choices {
   selection(config: ResolvedConfig, catalog: Catalog): (name: string) => boolean {
     const { activate } = this.#options
     if (activate === undefined) return () => true
-    const chosen = closure(activate, config, catalog)
+    const chosen = closure([...activate, ...this.#needed], config, catalog)
     return name => chosen.has(name)
   }
 }

@@ -228,11 +228,18 @@ export class Project {
     if (late.length > 0) this.log.warn(`${late.join(', ')}: takes effect after a restart`)
   }
 
-  /** Enable, disable and reload, asked for by a person. */
-  #apply({ enable = [], disable = [], reload = [], persist }: KernelChange, dryRun: boolean): Promise<ChangeReport> {
+  /** Enable, disable, reload and activate, asked for by name. */
+  #apply(
+    { enable = [], disable = [], reload = [], activate = [], persist }: KernelChange,
+    dryRun: boolean
+  ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
       const { projectFile } = this.#catalog.sources
-      const undo = [this.#choices.switch(enable, true), this.#choices.switch(disable, false)]
+      const undo = [
+        this.#choices.switch(enable, true),
+        this.#choices.switch(disable, false),
+        this.#choices.need(activate)
+      ]
       try {
         if (persist === true && !dryRun) {
           undo.push(rememberFile(projectFile))
@@ -244,7 +251,7 @@ export class Project {
           stale: reload,
           forced: reload,
           pardoned: enable,
-          insisted: [...enable, ...reload],
+          insisted: [...enable, ...reload, ...activate],
           dryRun
         })
         if (dryRun) for (const each of undo.reverse()) each()

@@ -332,6 +332,38 @@ t.test('a plugin alone brings the resolver along that its secrets need', async t
   t.equal(project.log.concealed.hide('it is open sesame'), 'it is ***')
 })
 
+for (const left of ['activate', 'only'] as const) {
+  t.test(
+    `what ${left} left out is there with what it requires when it is needed, unless it is switched off`,
+    async t => {
+      const clock = (name: string, says: string): string => `
+      import { definePlugin, service } from '@svc/plugin-sdk'
+      const clock = service('clock@1')
+      export default definePlugin({ name: '${name}', ${says} })`
+      const { project } = await open(
+        t,
+        {
+          ...packaged('one', source('one', 'hello')),
+          ...packaged('two', clock('two', 'requires: { clock }, activate() {}')),
+          ...packaged('three', clock('three', 'provides: [clock], activate: ctx => ctx.provide(clock, 1)')),
+          ...packaged('four', source('four', 'hello')),
+          'svc.toml': '[plugins.four]\nenabled = false\n'
+        },
+        { watch: false, ...(left === 'only' ? { only: ['one'] } : { activate: ['one'] }) }
+      )
+      const names = (): string[] => [...project.kernel.current.units.keys()].sort()
+      t.same(names(), ['one'])
+      t.match(await project.admin.apply({ activate: ['two'] }, { dryRun: true }), { add: ['three', 'two'] })
+      t.same(names(), ['one'])
+      t.match(await project.admin.apply({ activate: ['two'] }), { add: ['three', 'two'], replace: [] })
+      t.same(names(), ['one', 'three', 'two'])
+      await project.admin.apply({ activate: ['four'] })
+      t.same(names(), ['one', 'three', 'two'])
+      await t.rejects(project.admin.apply({ activate: ['five'] }), { code: 'KRN_PLUGIN_UNKNOWN' })
+    }
+  )
+}
+
 t.test('a plugin alone says which of its own variables counts for nothing, and of no other', async t => {
   const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
   const { lines, call } = await open(

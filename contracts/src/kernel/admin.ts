@@ -98,6 +98,11 @@ export interface KernelChange {
   readonly enable?: readonly string[]
   readonly disable?: readonly string[]
   readonly reload?: readonly string[]
+  /**
+   * What was left out when the process began, and is needed after all: a single command has its own plugin alone, and --only
+   * names few. It comes with what it requires. What the configuration has switched off stays off.
+   */
+  readonly activate?: readonly string[]
   /** Whether enable and disable are also written to the project's `svc.toml`. */
   readonly persist?: boolean
 }
