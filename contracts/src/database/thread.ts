@@ -1,3 +1,4 @@
+import type { NativeGuard } from './native-guard.ts'
 import type { SqlParameters, SqlResult, SqlValue } from './values.ts'
 
 /**
@@ -11,9 +12,13 @@ export interface ThreadAccess {
 
 /**
  * Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: milliseconds that a call waits for its turn, 0 for a thread that must
- * not be held up; default: as the settings of the database say.
+ * not be held up; default: as the settings of the database say. `guard`: for a thread that may be ended at any point.
  */
-export type ConnectThread = (options: unknown, waitMs?: number) => ThreadConnection
+export type ConnectThread = (
+  options: unknown,
+  waitMs?: number,
+  guard?: Pick<NativeGuard, 'enter' | 'leave'>
+) => ThreadConnection
 
 /**
  * A database as one thread has it: each call holds the thread until it is done. Other connections, in this process and in

@@ -11,6 +11,7 @@ import type {
 import { isSvcError } from '@svc/plugin-sdk'
 import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
+import { ownGuard } from '../threads/own-guard.ts'
 import { ApartConnection } from './apart-connection.ts'
 import { BridgeConnection } from './bridge-connection.ts'
 import { ownSqlOf } from './own-sql.ts'
@@ -75,7 +76,7 @@ export function openDatabase(
  */
 export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
   const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
-  return connect(options, waitMs)
+  return connect(options, waitMs, ownGuard)
 }
 
 /** null where an empty database can be had in the main thread alone. */

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { MessageChannel, type Worker } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
+import type { ProgramWorker } from '../threads/program-worker.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
 /** What a thread loads, without what it shares with who listens to it. */
@@ -10,7 +11,7 @@ export type LoadParts = Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
 
 /** A thread that loads a program. It may begin before whoever serves the program is there to listen to it. */
 export class LoadingThread {
-  readonly worker: Worker
+  readonly worker: ProgramWorker
   readonly load: LoadParts
   /** Throws what keeps the program from being loaded. */
   readonly loaded: Promise<void>
@@ -19,7 +20,7 @@ export class LoadingThread {
   /** The main thread's end. */
   readonly bridge: BridgeEnd
 
-  constructor(worker: Worker, load: LoadParts, endpoints: number) {
+  constructor(worker: ProgramWorker, load: LoadParts, endpoints: number) {
     this.worker = worker
     this.load = load
     this.costs = new Int32Array(new SharedArrayBuffer(4 * Math.max(1, endpoints)))
@@ -54,7 +55,7 @@ export class LoadingThread {
   }
 
   /** Whether it is this thread that loads just that. */
-  is(worker: Worker, { program, ...others }: LoadParts): boolean {
+  is(worker: ProgramWorker, { program, ...others }: LoadParts): boolean {
     const { program: own, ...rest } = this.load
     return this.worker === worker && own === program && isDeepStrictEqual(rest, others)
   }

@@ -1,7 +1,7 @@
-import type { Worker } from 'node:worker_threads'
 import type { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
+import type { ProgramWorker } from '../threads/program-worker.ts'
 import type { LoadingThread } from './loading-thread.ts'
 import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE } from './messages.ts'
 import type { Answered } from './program-pool.ts'
@@ -48,7 +48,7 @@ export interface ThreadListener {
 export class ProgramThread {
   /** Throws what keeps the program from being loaded. */
   readonly loaded: Promise<void>
-  readonly #worker: Worker
+  readonly #worker: ProgramWorker
   readonly #listener: ThreadListener
   readonly #progress: Int32Array
   readonly #costs: Int32Array
@@ -171,14 +171,14 @@ export class ProgramThread {
   kill(cause: SvcError): void {
     if (this.#cause !== null) return
     this.#cause = cause
-    void this.#worker.terminate()
+    void this.#worker.end()
   }
 
   /** Ends a thread that has nothing to do. */
   async end(): Promise<void> {
     this.#isOver = true
     this.#bridge.abort()
-    await this.#worker.terminate()
+    await this.#worker.end()
   }
 
   #costOf({ endpoint }: PendingCall): number {

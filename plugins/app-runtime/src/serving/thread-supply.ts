@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import type { PluginContext } from '@svc/plugin-sdk'
+import { ProgramWorker } from '../threads/program-worker.ts'
 import type { Rehearsal } from './messages.ts'
 
 /** The script lies beside the compiled plugin; threads take no sources. */
@@ -26,7 +26,7 @@ export class ThreadSupply {
   /** What tells threads apart that cannot stand in for each other, and counts them. */
   readonly #kind: string
   readonly #state: { next: number }
-  #waiting: Worker | null = null
+  #waiting: ProgramWorker | null = null
 
   static async open(ctx: KeepingContext, heapMb: number): Promise<ThreadSupply> {
     const kind = `program thread of ${heapMb} MB, ${statSync(SCRIPT).mtimeMs}`
@@ -46,14 +46,14 @@ export class ThreadSupply {
   }
 
   /** The thread that waits, or a new one. */
-  async take(): Promise<Worker> {
+  async take(): Promise<ProgramWorker> {
     const worker = await this.#hold(this.#state.next++)
     // One that ended while it waited has no number.
     return worker.threadId === -1 ? this.start() : worker
   }
 
-  start(): Worker {
-    return new Worker(SCRIPT, {
+  start(): ProgramWorker {
+    return new ProgramWorker(SCRIPT, {
       // Without the loaders and flags that the process was started with.
       execArgv: [],
       // The program looks at its heap itself, and says where it was; the thread's limit is for what gets past that.
@@ -62,7 +62,7 @@ export class ThreadSupply {
   }
 
   /** The thread that waits for who takes the place of this unit; null where none does yet. */
-  get waiting(): Worker | null {
+  get waiting(): ProgramWorker | null {
     return this.#waiting?.threadId === -1 ? null : this.#waiting
   }
 
@@ -83,7 +83,7 @@ export class ThreadSupply {
     })
   }
 
-  #hold(number: number): Promise<Worker> {
+  #hold(number: number): Promise<ProgramWorker> {
     return this.#ctx.keep(
       `${this.#kind}, ${number}`,
       () => {
@@ -92,7 +92,7 @@ export class ThreadSupply {
         worker.on('error', () => undefined)
         return worker
       },
-      async worker => void (await worker.terminate())
+      worker => worker.end()
     )
   }
 }

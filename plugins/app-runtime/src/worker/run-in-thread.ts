@@ -1,10 +1,11 @@
 import { once } from 'node:events'
-import { MessageChannel, Worker } from 'node:worker_threads'
+import { MessageChannel } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
 import { apartAnswers } from '../database/apart-process.ts'
 import { storeAnswers } from '../database/store-answers.ts'
-import { answerBridge } from '../threads/bridge.ts'
+import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
+import { ProgramWorker } from '../threads/program-worker.ts'
 import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
 /** The script lies beside the compiled plugin; threads take no sources. */
@@ -32,13 +33,14 @@ export type Ending =
 
 /**
  * Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. `store` is asked where the thread
- * has no connection of its own to its database.
+ * has no connection of its own to its database, and `services` is what it may ask of other plugins.
  */
 export async function runInThread(
   job: Omit<Job, 'unwritten' | 'bridge'>,
   listener: Listener,
   signal: AbortSignal,
-  store: (() => Promise<DatabaseStore>) | null = null
+  store: (() => Promise<DatabaseStore>) | null = null,
+  services: BridgeAnswers = {}
 ): Promise<Ending> {
   const { path } = job.program
   if (signal.aborted) return failed('RUN_CANCELLED', `${path}: the program was stopped`)
@@ -47,7 +49,7 @@ export async function runInThread(
   const megabytes = Math.ceil(job.limits.bytes / 2 ** 20)
   const { port1, port2 } = new MessageChannel()
   const answered = new SharedArrayBuffer(4)
-  const worker = new Worker(SCRIPT, {
+  const worker = new ProgramWorker(SCRIPT, {
     workerData: { ...job, unwritten, bridge: { port: port2, answered } } satisfies Job,
     transferList: [port2],
     // Without the loaders and flags that the process was started with.
@@ -60,7 +62,7 @@ export async function runInThread(
   let written: Promise<void> = Promise.resolve()
   const stop = (failure: Ending): void => {
     ending ??= failure
-    void worker.terminate()
+    void worker.end()
   }
   const cancel = (): void => stop(failed('RUN_CANCELLED', `${path}: the program was stopped`))
   const { milliseconds } = job.limits
@@ -103,6 +105,7 @@ export async function runInThread(
     over.signal,
     {
       ...HTTP_ANSWERS,
+      ...services,
       ...(store === null ? {} : storeAnswers(store, over.signal)),
       ...(thread === null ? {} : apartAnswers(thread, job.limits.bytes, over.signal))
     },

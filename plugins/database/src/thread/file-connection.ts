@@ -8,7 +8,7 @@ import {
 import { type AdmittedStatement, admit, withoutAlone } from '../sql/admit.ts'
 import { storeError } from '../store/failures.ts'
 import { failureOf } from '../worker/engine.ts'
-import { LibsqlEngine } from '../worker/libsql-engine.ts'
+import { type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
 import type { BoundStatement } from '../worker/protocol.ts'
 import { isBusy, patiently } from './wait.ts'
 
@@ -29,6 +29,7 @@ const PAGE_CACHE_KIB = 16_384
 /** Two connections of one thread to a file: one that cannot write, and one that is opened at the first write. Memory has one. */
 export class FileConnection implements ThreadConnection {
   readonly #place: ThreadPlace
+  readonly #guard: Guard | undefined
   readonly #reader: LibsqlEngine
   #writer: LibsqlEngine | null = null
   #open: 'read' | 'write' | null = null
@@ -37,8 +38,9 @@ export class FileConnection implements ThreadConnection {
   #isClosed = false
 
   /** Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`. */
-  constructor(place: ThreadPlace) {
+  constructor(place: ThreadPlace, guard?: Guard) {
     this.#place = place
+    this.#guard = guard
     this.#reader = this.#connect()
     if (place.file === MEMORY) this.#writer = this.#reader
     else this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
@@ -189,7 +191,10 @@ export class FileConnection implements ThreadConnection {
   #connect(): LibsqlEngine {
     const { file, busyTimeoutMs, synchronous } = this.#place
     return this.#told(() => {
-      const engine = new LibsqlEngine({ engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous })
+      const engine = new LibsqlEngine(
+        { engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous },
+        this.#guard
+      )
       try {
         patiently(busyTimeoutMs, () => engine.exec('PRAGMA journal_mode = WAL'))
         engine.exec(

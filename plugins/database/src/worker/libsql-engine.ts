@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { SqlResult, SqlValue } from '@svc/contracts'
+import type { NativeGuard, SqlResult, SqlValue } from '@svc/contracts'
 import { readValue } from '../sql/engine-values.ts'
 import { CHANGING, type Engine, EngineFailure, INSERTING } from './engine.ts'
 import { locate } from './locate.ts'
@@ -31,6 +31,12 @@ interface Prepared {
 }
 type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
 
+/** Told when the thread goes into the binding and comes out of it. */
+export type Guard = Pick<NativeGuard, 'enter' | 'leave'>
+
+/** Of a thread that nobody ends before it has closed its connections. */
+const UNGUARDED: Guard = { enter: () => undefined, leave: () => undefined }
+
 const STATEMENTS = 256
 /** A statement that reads a replica keeps the values that it was given first (libsql 0.5.29): each is prepared anew. */
 const REPLICA_STATEMENTS = 0
@@ -38,28 +44,35 @@ const REPLICA_STATEMENTS = 0
 export class LibsqlEngine implements Engine {
   readonly #database: NativeDatabase
   readonly #url: string | undefined
+  readonly #guard: Guard
   readonly #statements: StatementCache<Prepared>
 
   /** Throws `EngineFailure`, with the code `NO_BINDING` where the native part is missing. */
-  constructor({ file, replicaOf }: WorkerPlace) {
-    const Native = loadBinding()
+  constructor({ file, replicaOf }: WorkerPlace, guard = UNGUARDED) {
+    this.#guard = guard
     this.#url = replicaOf?.url
     this.#statements = new StatementCache(replicaOf === undefined ? STATEMENTS : REPLICA_STATEMENTS, () => {})
+    guard.enter()
     try {
+      const Native = loadBinding()
       const remote = replicaOf === undefined ? {} : { syncUrl: replicaOf.url, authToken: replicaOf.token }
       this.#database = new Native(file, remote)
     } catch (error) {
+      if (error instanceof EngineFailure) throw error
       throw openFailure(nativeFailure(error).message, replicaOf?.url)
+    } finally {
+      guard.leave()
     }
   }
 
   get inTransaction(): boolean {
-    return this.#database.inTransaction
+    return this.#inside(() => this.#database.inTransaction)
   }
 
   run({ sql, values, verb }: BoundStatement): SqlResult {
-    const { native, reader } = this.#take(sql)
+    this.#guard.enter()
     try {
+      const { native, reader } = this.#take(sql)
       // Always an array: a single value of another kind would end the process.
       if (!reader) return this.#changed(verb, [], [], native.run(values))
       const rows = readRows(native.all(values))
@@ -68,32 +81,40 @@ export class LibsqlEngine implements Engine {
       return this.#changed(verb, columns, rows, null)
     } catch (error) {
       throw this.#failed(sql, error)
+    } finally {
+      this.#guard.leave()
     }
   }
 
   /** The rows alone: asking for the names of their columns takes about as long as reading one. */
   rows({ sql, values }: BoundStatement): readonly (readonly SqlValue[])[] {
-    const { native, reader } = this.#take(sql)
+    this.#guard.enter()
     try {
+      const { native, reader } = this.#take(sql)
       return reader ? readRows(native.all(values)) : []
     } catch (error) {
       throw this.#failed(sql, error)
+    } finally {
+      this.#guard.leave()
     }
   }
 
   /** The first row; null where there is none. */
   row({ sql, values }: BoundStatement): readonly SqlValue[] | null {
-    const { native, reader } = this.#take(sql)
+    this.#guard.enter()
     try {
+      const { native, reader } = this.#take(sql)
       const row = reader ? native.get(values) : undefined
       return row === undefined ? null : readRow(row)
     } catch (error) {
       throw this.#failed(sql, error)
+    } finally {
+      this.#guard.leave()
     }
   }
 
   exec(sql: string): void {
-    attempt(() => this.#database.exec(sql))
+    this.#attempt(() => this.#database.exec(sql))
   }
 
   facts(): Facts {
@@ -105,16 +126,16 @@ export class LibsqlEngine implements Engine {
         return false
       }
     }
-    return { fts: works('SELECT fts5_source_id()'), vector: works("SELECT vector32('[1]')") }
+    return this.#inside(() => ({ fts: works('SELECT fts5_source_id()'), vector: works("SELECT vector32('[1]')") }))
   }
 
   backup(file: string): void {
-    attempt(() => this.#database.prepare('VACUUM INTO ?').run([file]))
+    this.#attempt(() => this.#database.prepare('VACUUM INTO ?').run([file]))
   }
 
   sync(): void {
     try {
-      this.#database.sync()
+      this.#inside(() => this.#database.sync())
     } catch (error) {
       throw openFailure(nativeFailure(error).message, this.#url)
     }
@@ -122,7 +143,24 @@ export class LibsqlEngine implements Engine {
 
   close(): void {
     this.#statements.clear()
-    this.#database.close()
+    this.#inside(() => this.#database.close())
+  }
+
+  #inside<A>(run: () => A): A {
+    this.#guard.enter()
+    try {
+      return run()
+    } finally {
+      this.#guard.leave()
+    }
+  }
+
+  #attempt(run: () => unknown): void {
+    try {
+      this.#inside(run)
+    } catch (error) {
+      throw nativeFailure(error)
+    }
   }
 
   #take(sql: string): Prepared {
@@ -142,6 +180,8 @@ export class LibsqlEngine implements Engine {
 
   /** One that failed to get a lock is not reset, and what follows it would be acknowledged without being committed. */
   #failed(sql: string, error: unknown): EngineFailure {
+    // One that could not be prepared.
+    if (error instanceof EngineFailure) return error
     this.#statements.drop(sql)
     return nativeFailure(error)
   }
@@ -198,14 +238,6 @@ function readRow(row: NativeRow): SqlValue[] {
 function readRows(rows: NativeRow[]): SqlValue[][] {
   for (const row of rows) readRow(row)
   return rows
-}
-
-function attempt<A>(run: () => A): A {
-  try {
-    return run()
-  } catch (error) {
-    throw nativeFailure(error)
-  }
 }
 
 /** SQLite's result codes by their number, and those of constraints by the larger one that says which. */

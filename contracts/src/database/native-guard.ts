@@ -1,0 +1,45 @@
+/** Ints that a thread shares with whoever may end it. */
+const INSIDE = 0
+const STOPPED = 1
+
+/** Milliseconds between two looks at a thread that is within native code. */
+const LOOK_MS = 5
+
+/**
+ * Keeps a thread from being ended within the native code of a database, which takes the whole process with it when that
+ * happens as it hands something to JavaScript. The thread says when it goes in and out; whoever ends it first stops it, by
+ * which it does not go in again, and then waits until it is out.
+ */
+export class NativeGuard {
+  readonly shared: SharedArrayBuffer
+  readonly #state: Int32Array
+  /** Calls within calls are one. */
+  #depth = 0
+
+  constructor(shared = new SharedArrayBuffer(8)) {
+    this.shared = shared
+    this.#state = new Int32Array(shared)
+  }
+
+  /** Of the thread. Does not return once it is stopped: whoever has done that is about to end it. */
+  enter(): void {
+    if (this.#depth++ > 0) return
+    Atomics.store(this.#state, INSIDE, 1)
+    if (Atomics.load(this.#state, STOPPED) === 0) return
+    Atomics.store(this.#state, INSIDE, 0)
+    Atomics.wait(this.#state, STOPPED, 1)
+  }
+
+  /** Of the thread, once for each `enter`. */
+  leave(): void {
+    if (--this.#depth === 0) Atomics.store(this.#state, INSIDE, 0)
+  }
+
+  /** Of whoever ends the thread. Resolves when it is out, and will not go in again, or when it is over by itself. */
+  async stop(isOver: () => boolean): Promise<void> {
+    Atomics.store(this.#state, STOPPED, 1)
+    while (Atomics.load(this.#state, INSIDE) === 1 && !isOver()) {
+      await new Promise<void>(resolve => void setTimeout(resolve, LOOK_MS))
+    }
+  }
+}

@@ -1,0 +1,8 @@
+import { workerData } from 'node:worker_threads'
+import { NativeGuard } from '@svc/contracts'
+import type { GuardedData } from './program-worker.ts'
+
+const { nativeGuard } = (workerData ?? {}) as Partial<GuardedData>
+
+/** Of this thread; undefined in one that nobody ends like that. */
+export const ownGuard = nativeGuard === undefined ? undefined : new NativeGuard(nativeGuard)

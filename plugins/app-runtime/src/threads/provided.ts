@@ -1,0 +1,47 @@
+import type { KernelAdmin } from '@svc/contracts'
+import { isSvcError, type Ref, type Service } from '@svc/plugin-sdk'
+import { runErrors } from '../errors.ts'
+
+/** A service of another plugin, looked up when a program asks for it. Throws `RUN_UNSUPPORTED`, with what it lacks. */
+export type Provided<A> = () => Promise<A>
+
+/**
+ * A service that programs have by a name of their standard library. A process that was started with few plugins, such as for one
+ * command, activates the one that has it.
+ */
+export function provided<A>(
+  name: string,
+  token: Service<A>,
+  reference: Ref<A> | undefined,
+  admin: KernelAdmin | undefined
+): Provided<A> {
+  return async () => {
+    const there = heldBy(reference)
+    if (there !== undefined) return there
+    const plugins = admin?.plugins() ?? []
+    const plugin = plugins.find(each => provides(admin?.manifest(each.name)?.provides, token))?.name
+    if (plugin === undefined) {
+      const package_ = `@svc/plugin-${name.toLowerCase()}`
+      throw runErrors.create('RUN_UNSUPPORTED', `${name} needs a plugin that gives ${token.id}; ${package_} does`)
+    }
+    await admin?.apply({ activate: [plugin] })
+    const now = heldBy(reference)
+    if (now !== undefined) return now
+    const why = admin?.why(plugin)[0] ?? `${plugin} does not run`
+    const remedy = `svc.toml switches it on with "enabled = true" in [plugins.${plugin}]`
+    throw runErrors.create('RUN_UNSUPPORTED', `${name} needs the plugin ${plugin}: ${why}; ${remedy}`)
+  }
+}
+
+function provides(provided: readonly unknown[] | undefined, { id }: Service): boolean {
+  return provided?.includes(id) === true
+}
+
+function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
+  try {
+    return reference?.current
+  } catch (error) {
+    if (isSvcError(error, 'KRN_SERVICE_GONE')) return undefined
+    throw error
+  }
+}

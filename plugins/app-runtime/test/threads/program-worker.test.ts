@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+/** A thread that does nothing but prepare statements, each another one, and says when it has begun. */
+const THREAD = `
+const { parentPort, workerData } = require('node:worker_threads')
+const { NativeGuard } = require(workerData.contracts)
+const { connect } = require(workerData.module)
+const guard = new NativeGuard(workerData.nativeGuard)
+const connection = connect({ file: ':memory:', busyTimeoutMs: 0, synchronous: 'normal' }, undefined, guard)
+parentPort.postMessage('begun')
+for (let n = 0; ; n++) connection.rows('SELECT ' + n + ' AS n, ? AS given', [n])
+`
+
+/** Ends a hundred of them at all points, which has ended the whole process in every third try. */
+const PROCESS = `
+import { buildSync } from 'esbuild'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ProgramWorker } from './src/threads/program-worker.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'guard-'))
+const contracts = join(folder, 'guard.cjs')
+buildSync({ entryPoints: ['../../contracts/src/database/native-guard.ts'], bundle: true, platform: 'node', format: 'cjs', outfile: contracts })
+const module = join(process.cwd(), '../database/dist/thread-connection.cjs')
+for (let round = 0; round < 100; round++) {
+  const worker = new ProgramWorker(${JSON.stringify(THREAD)}, { eval: true, execArgv: [], workerData: { contracts, module } })
+  if (round % 2 === 0) await once(worker, 'message')
+  await new Promise(resolve => setTimeout(resolve, Math.random() * 10))
+  await worker.end()
+}
+rmSync(folder, { recursive: true })
+console.log('all were ended')
+`
+
+t.test('a thread is ended at any point of what it does with a database, and nothing else with it', async t => {
+  const folder = fileURLToPath(new URL('../..', import.meta.url))
+  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', PROCESS]
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+    })
+  }
+  const [code, signal] = await once(child, 'close')
+  t.same({ code, signal, output }, { code: 0, signal: null, output: 'all were ended\n' })
+})
+
+t.test('a thread that has ended by itself within a call is over at once', async t => {
+  const { ProgramWorker } = await import('../../src/threads/program-worker.ts')
+  const script = `
+const guard = new Int32Array(require('node:worker_threads').workerData.nativeGuard)
+Atomics.store(guard, 0, 1)
+throw new Error('in the midst')`
+  const worker = new ProgramWorker(script, { eval: true, execArgv: [] })
+  await once(worker, 'error')
+  await worker.end()
+  t.equal(worker.threadId, -1)
+})
