@@ -13,7 +13,7 @@ import {
 import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnostics/diagnostic.ts'
 import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { AppHook, Declaration, FunctionDeclaration, Module } from '../syntax/ast.ts'
-import type { Expression, ObjectEntry } from '../syntax/ast-expressions.ts'
+import type { Expression, ObjectEntry, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 import { pathParameters } from './names/path-parameters.ts'
@@ -92,7 +92,7 @@ class HookChecker {
         this.#text(name, value)
         break
       case 'links':
-        if (value.kind === 'Object') for (const each of value.entries) this.#link(each, entry)
+        if (value.kind === 'Object') this.#links(value, entry)
         else this.#wrong(value, `\`${name}\` is a record of paths, such as \`{ "/t/:id": "/tasks/:id" }\``)
         break
       case 'action':
@@ -111,6 +111,17 @@ class HookChecker {
       this.#wrong(value, 'a universal link is an address without a path: `"https://example.org"`')
     } else if (name === 'public_key' && !/^[\w-]{87}=?$/.test(value.value)) {
       this.#wrong(value, 'a public key for pushing is a point of P-256 as 87 characters of base64url')
+    }
+  }
+
+  #links({ entries }: ObjectLiteral, how: HookEntry): void {
+    const patterns = new Set<string>()
+    for (const entry of entries) {
+      const pattern = entryKey(entry)
+      const message = `there already is a link \`${pattern}\``
+      if (patterns.has(pattern)) this.note('typecheck.duplicate_name', message, entry.key)
+      else this.#link(entry, how)
+      patterns.add(pattern)
     }
   }
 

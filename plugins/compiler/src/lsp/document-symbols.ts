@@ -75,6 +75,12 @@ export function documentSymbols(analysis: Analysis): DocumentSymbol[] {
       return [symbol(title, SymbolKind.Event, item, item.path)]
     }
     if (item.kind === 'Index') return [symbol(`${item.table.text}.${item.name.text}`, SymbolKind.Key, item, item.name)]
+    if (item.kind === 'AppHook') {
+      const entries = item.entries.map(each => named(each.name, SymbolKind.Property, each))
+      return [
+        symbol(item.name?.text ?? `@${item.hook}`, SymbolKind.Event, item, item.name ?? item, { children: entries })
+      ]
+    }
     if (item.kind === 'Routes') return [symbol('routes', SymbolKind.Namespace, item, item)]
     if (item.kind === 'Function') {
       const detail = item.role === 'plain' ? {} : { detail: `@${item.role}` }

@@ -4,7 +4,7 @@ import type { LocalName } from '../check/names/scopes.ts'
 import { walkBodies } from '../check/names/walk-bodies.ts'
 import type { ValueType } from '../check/types/type.ts'
 import { isDbMember } from '../hir/db/chain.ts'
-import { bare } from '../hir/db/predicate.ts'
+import { bare, entryValue } from '../hir/db/predicate.ts'
 import type { Component, Declaration, Module, Type } from '../syntax/ast.ts'
 import type {
   Call,
@@ -147,6 +147,9 @@ class Indexer implements BodyRule {
         case 'FormSubmit':
           value((node as AnyNode & { handler: Name }).handler)
           break
+        case 'AppHookEntry':
+          this.#hookEntry((node as AnyNode & { value: Expression }).value, value)
+          break
         case 'Transition': {
           const { from, target } = node as AnyNode & { from: Name; target: Name }
           value(from)
@@ -195,6 +198,13 @@ class Indexer implements BodyRule {
     const generic = generics.find(each => each.text === name.text)
     if (generic !== undefined) this.#name(name, generic)
     else this.#occur(name, this.#typeNames.get(name.text))
+  }
+
+  /** Functions that a hook of an app calls; in a record one for each link. */
+  #hookEntry(written: Expression, value: (name: Name) => void): void {
+    const given = bare(written)
+    if (given.kind === 'Identifier') value({ start: given.start, end: given.end, text: given.name })
+    if (given.kind === 'Object') for (const entry of given.entries) this.#hookEntry(entryValue(entry), value)
   }
 
   #struct({ name, entries }: StructLiteral): void {

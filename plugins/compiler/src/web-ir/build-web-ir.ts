@@ -3,6 +3,7 @@ import type { Module } from '../syntax/ast.ts'
 import type { Span } from '../syntax/node.ts'
 import type { ComponentBehavior } from '../web/components/component-translation.ts'
 import { type TranslatedViews, translateViews } from '../web/components/translate-views.ts'
+import { hookActions } from './app-hooks.ts'
 import { DomArena } from './dom.ts'
 import { interopNodes } from './interop.ts'
 import { routeNodes } from './routes.ts'
@@ -40,6 +41,7 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
     for (const [index, rule] of rules.entries()) places.set(rule, written[index] ?? declaration.name)
     style_nodes.push(...rules)
   }
+  behavior_nodes.push(...hookActions(module))
   const route_nodes = routeNodes(module, hir)
   const blocks = module.items.filter(item => item.kind === 'Routes')
   for (const [index, block] of blocks.entries()) {
@@ -53,7 +55,7 @@ export function webIr(module: Module, hir: HirModule, { components, program }: T
   const hasContent =
     module.items.some(item => item.kind === 'Routes') ||
     components.length > 0 ||
-    [style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0) ||
+    [behavior_nodes, style_nodes, route_nodes, scheduled_jobs, interop_nodes].some(each => each.length > 0) ||
     module.items.some(item => item.kind === 'Island' || item.kind === 'Form')
   if (!hasContent) return { ir: null, places }
   const diagnostic_nodes = program.problems.map(({ code, message }) => ({

@@ -50,6 +50,7 @@ export type BehaviorNode =
     }
   | { readonly DerivedDecl: { readonly name: string; readonly expr: string; readonly span: null } }
   | { readonly EffectDecl: { readonly deps: readonly string[]; readonly body: string; readonly span: null } }
+  | { readonly Action: { readonly name: string; readonly payload_expr: string; readonly span: null } }
 
 export interface StyleNode {
   readonly Rule: {

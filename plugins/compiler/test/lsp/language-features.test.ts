@@ -157,6 +157,12 @@ t.test('a rename changes every use and nothing else', async t => {
     'actor A { on go(n: int) { n } }\nfn f() {\n    let a = spawn(A)\n    a.go(1)\n    a.send("go", 1)\n    a ! go(1)\n}\n'
   const sent = await editor.open('messages.vox', actors)
   t.equal(await renamed(sent, 'on g|o', 'run'), actors.replaceAll(/\bgo\b/g, 'run'))
+
+  const hooks =
+    'fn seen() to str { "/" }\n@back_button { on_press: back fallback: seen }\n@query fn back() to bool { true }\n' +
+    '@deep_link { routes: { "/a": (seen), "/b": "/seen" } }\n'
+  const app = await editor.open('hooks.vox', hooks)
+  t.equal(await renamed(app, 'fallback: s|een', 'home'), hooks.replaceAll(/(?<!\/)\bseen\b/g, 'home'))
 })
 
 t.test('a rename that would change what something means is refused', async t => {
@@ -288,6 +294,12 @@ t.test('the outline has each declaration with what is in it', async t => {
     'titles',
     'use_all',
     'adds'
+  ])
+  const hooks = await editor.open('outline.vox', '@push { on_register: f }\n@tokens Colour { a: "b" }\nfn f() { }\n')
+  t.match(await editor.connection.sendRequest(DocumentSymbolRequest.type, { textDocument: { uri: hooks.uri } }), [
+    { name: '@push', children: [{ name: 'on_register' }] },
+    { name: 'Colour' },
+    { name: 'f' }
   ])
 })
 

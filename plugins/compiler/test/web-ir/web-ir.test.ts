@@ -282,3 +282,24 @@ for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) 
     t.end()
   })
 }
+
+t.test('hooks of an app are actions', t => {
+  const source = `fn back() to bool { true }
+@back_button { on_press: back fallback: "/" }
+@deep_link { scheme: "tasks" routes: { "/t/:id": "/tasks/:id", "/b": back } }
+@push { on_register: (back) }
+`
+  t.strictSame(
+    found(source).behavior_nodes,
+    [
+      ['back_button.on_press', 'back'],
+      ['back_button.fallback', "'/'"],
+      ['deep_link.scheme', "'tasks'"],
+      ['deep_link.routes /t/:id', "'/tasks/:id'"],
+      ['deep_link.routes /b', 'back'],
+      ['push.on_register', 'back']
+    ].map(([name, payload_expr]) => ({ Action: { name, payload_expr, span: null } }))
+  )
+  t.equal(webIr('@tokens { brand: "#06c" }'), null, 'tokens are none')
+  t.end()
+})

@@ -1,0 +1,26 @@
+import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
+import type { Module } from '../syntax/ast.ts'
+import type { Expression } from '../syntax/ast-expressions.ts'
+import { literal } from '../web/typescript-names.ts'
+import type { BehaviorNode } from './web-ir.ts'
+
+/** What the hooks of an app call and have: an action for each entry, and for each link of a record. */
+export function hookActions({ items }: Module): BehaviorNode[] {
+  return items.flatMap(item => {
+    if (item.kind !== 'AppHook' || item.hook === 'tokens') return []
+    return item.entries.flatMap(({ name, value }) => actions(`${item.hook}.${name.text}`, bare(value)))
+  })
+}
+
+function actions(name: string, value: Expression): BehaviorNode[] {
+  switch (value.kind) {
+    case 'String':
+      return [{ Action: { name, payload_expr: literal(value.value), span: null } }]
+    case 'Identifier':
+      return [{ Action: { name, payload_expr: value.name, span: null } }]
+    case 'Object':
+      return value.entries.flatMap(entry => actions(`${name} ${entryKey(entry)}`, bare(entryValue(entry))))
+    default:
+      return []
+  }
+}
