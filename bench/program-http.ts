@@ -173,6 +173,7 @@ async function measure(): Promise<void> {
     for (let row = 1; row <= ROWS; row++) {
       await fetch(`http://127.0.0.1:${port}/api/mutation/add`, {
         method: 'POST',
+        headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ title: `Title ${row}`, author: 'Author', year: 1900 + (row % 100) })
       })
     }

@@ -8,13 +8,26 @@ import { routeKey } from './routes.ts'
  * change often and which take many requests. Whatever needs parsers, hooks or plugins of Fastify is `httpRoutes`.
  */
 export const httpHandlers = point<HttpHandlers>('http.handlers', {
-  keys: item => item.routes.map(route => `${item.listener ?? 'main'} ${routeKey(route.method, route.path)}`)
+  keys: ({ listener = 'main', routes, fallback }) => [
+    ...routes.map(route => `${listener} ${routeKey(route.method, route.path)}`),
+    ...(fallback === undefined ? [] : [`${listener} fallback`])
+  ]
 })
 
 export interface HttpHandlers {
   /** The listener that serves the routes; default `main`. */
   readonly listener?: string
   readonly routes: readonly HttpHandlerRoute[]
+  /** Answers what no route of the listener takes. Without it that is 404, or 405 at a path that takes other methods. */
+  readonly fallback?: HttpFallback
+}
+
+export interface HttpFallback {
+  /**
+   * Answers once, as {@link HttpHandlerRoute.handle}. `allowed` gives the methods that routes take at the path, for the
+   * header `Allow`; none where there is no route.
+   */
+  handle(exchange: HttpExchange, allowed: () => readonly string[]): void
 }
 
 export interface HttpHandlerRoute {
@@ -45,7 +58,7 @@ export interface HttpExchange {
   body(take: (bytes: Buffer) => void, limit?: number): void
   /** Answers with a whole body. Sends nothing where the client has gone. */
   send(status: number, type: string, body: string | Uint8Array, headers?: Readonly<Record<string, string>>): void
-  /** Answers in the shared envelope. */
+  /** Answers in the form that the listener has for failures. */
   fail(error: unknown): void
   /**
    * For an answer that is written piece by piece, such as a stream of events: to be called before its head is written.

@@ -42,7 +42,15 @@ export interface HttpListener {
    * of this listener, for a protocol that has rules of its own. Default `shared`.
    */
   readonly guard?: 'shared' | 'own'
+  /** How failures are told that the http plugin answers, and those given to `fail`. Default `envelope`. */
+  readonly errors?: HttpErrorForm
 }
+
+/**
+ * `envelope` is `{ error: { code, message, hint?, data?, request_id } }`, and `plain` is `{ error: MESSAGE, code, details?,
+ * hint? }`, with the request id in its header alone.
+ */
+export type HttpErrorForm = 'envelope' | 'plain'
 
 /** A condition of `/ready`. */
 export const readiness = point<ReadinessCheck>('http.readiness', { keys: item => [item.name] })

@@ -21,6 +21,7 @@ export const runErrors = errorTable({
   RUN_LIVE_GONE: { message: 'Changes that a client has not seen are no longer written down.', status: 410 },
   RUN_LIVE_SLOW: { message: 'A client reads more slowly than it is told of changes.', status: 503 },
   RUN_LIVE_UNKNOWN: { message: 'A program announces nothing under the name that was asked for.', status: 404 },
+  RUN_MEDIA_TYPE: { message: 'The body of a request is something else than JSON.', status: 415 },
   RUN_MEMORY_LIMIT: { message: 'A program took more memory than it may.', status: 413 },
   RUN_NOT_FOUND: { message: 'A served program has nothing at an address.', status: 404 },
   RUN_METHOD: { message: 'A program does not take requests of that method at that address.', status: 405 },

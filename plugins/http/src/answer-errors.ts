@@ -1,16 +1,17 @@
+import type { HttpErrorForm } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
-import { envelope, JSON_TYPE } from './envelope.ts'
+import { errorReply, JSON_TYPE } from './error-reply.ts'
 import { exchangeOf } from './exchange.ts'
 
 export type Report = (message: string, fields: Record<string, unknown>) => void
 
-/** Makes an instance answer thrown errors in the shared envelope, and report those that nobody wrote for callers. */
-export function answerErrors(app: FastifyInstance, report: Report): void {
+/** Makes an instance answer thrown errors in the form of its listener, and report those that nobody wrote for callers. */
+export function answerErrors(app: FastifyInstance, report: Report, form: HttpErrorForm): void {
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request
     const exchange = exchangeOf(raw)
-    const { status, body, headers } = envelope(error, exchange.requestId)
+    const { status, body, headers } = errorReply(error, exchange.requestId, form)
     if (status >= 500 && !isSvcError(error)) {
       const { method, url } = raw
       report('a request failed', { error, requestId: exchange.requestId, method, url, plugin: exchange.route?.owner })

@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { envelope, JSON_TYPE } from './envelope.ts'
+import type { HttpErrorForm } from '@svc/contracts'
+import { errorReply, JSON_TYPE } from './error-reply.ts'
 
 /** Answers on a socket that no response object stands for, and closes it. */
-export function endWith(socket: Duplex, error: unknown, requestId: string): void {
-  const { status, body, headers } = envelope(error, requestId)
+export function endWith(socket: Duplex, error: unknown, requestId: string, form: HttpErrorForm): void {
+  const { status, body, headers } = errorReply(error, requestId, form)
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}`,
     `x-request-id: ${requestId}`,

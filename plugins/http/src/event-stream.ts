@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { OperationEntry } from '@svc/contracts'
-import { envelope } from './envelope.ts'
+import { errorReply } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Bytes that may wait for a client that does not read; past it the stream is cut and the call aborted. */
@@ -35,7 +35,7 @@ export async function streamEvents(
     stream.write('result', output ?? null)
   } catch (error) {
     if (!stream.opened) throw error
-    stream.write('error', JSON.parse(envelope(error, exchange.requestId).body))
+    stream.write('error', JSON.parse(errorReply(error, exchange.requestId, 'envelope').body))
   } finally {
     clearImmediate(opening)
     heartbeat.delete(stream)

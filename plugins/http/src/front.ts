@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Contribution, HttpUpgrade } from '@svc/contracts'
+import type { Contribution, HttpErrorForm, HttpUpgrade } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { Caller } from './caller.ts'
 import { endWith } from './end-socket.ts'
@@ -10,11 +10,14 @@ import { ANONYMOUS, type Guard } from './guard.ts'
 import { answerOptions } from './preflight.ts'
 import { countRequest, type RequestCounts, type RouteSeries } from './request-metrics.ts'
 import type { Route } from './route.ts'
-import { MAX_URL_LENGTH, type RouteTable } from './route-table.ts'
+import { MAX_URL_LENGTH, type Match, type RouteTable } from './route-table.ts'
 import { writeError } from './write-error.ts'
 
 export interface FrontParts {
   readonly table: RouteTable
+  /** What takes what the table does not have; null where that is refused. */
+  readonly fallback: Route | null
+  readonly errors: HttpErrorForm
   readonly upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
   /** Null where the routes check their callers themselves. */
   readonly guard: Guard | null
@@ -26,15 +29,20 @@ export interface FrontParts {
 
 /** What one listener does with a request, in one generation: guard, look up, count, hand over. Nothing in it changes. */
 export class Front {
+  /** How failures are told. */
+  readonly errors: HttpErrorForm
   readonly #table: RouteTable
+  readonly #fallback: Route | null
   readonly #upgrades: ReadonlyMap<string, Contribution<HttpUpgrade>>
   readonly #guard: Guard | null
   readonly #counts: RequestCounts
   readonly #report: FrontParts['report']
   readonly #onFinish: (exchange: Exchange) => void
 
-  constructor({ table, upgrades, guard, counts, unmatched, report }: FrontParts) {
+  constructor({ table, fallback, errors, upgrades, guard, counts, unmatched, report }: FrontParts) {
+    this.errors = errors
     this.#table = table
+    this.#fallback = fallback
     this.#upgrades = upgrades
     this.#guard = guard
     this.#counts = counts
@@ -70,7 +78,7 @@ export class Front {
       upgrade.item.handle(request, socket, head, caller)
     } catch (error) {
       this.#complain(error, caller, request)
-      endWith(socket, error, caller.requestId)
+      endWith(socket, error, caller.requestId, this.errors)
     }
   }
 
@@ -87,11 +95,17 @@ export class Front {
     }
     // A browser asks leave without credentials.
     if (method === 'OPTIONS') return this.#options(request, response, exchange)
-    const match = this.#table.find(method, url)
+    const match = this.#table.find(method, url) ?? this.#otherwise(url)
     this.#identify(request, exchange, match?.store.open ?? false)
     if (match === null) throw this.#unknown(method, url, response)
     exchange.match = match
     return match.store
+  }
+
+  #otherwise(url: string): Match | null {
+    if (this.#fallback === null) return null
+    const at = url.indexOf('?')
+    return { store: this.#fallback, params: {}, searchParams: at < 0 ? '' : url.slice(at + 1) }
   }
 
   #identify(request: IncomingMessage, caller: Caller, open: boolean): void {
@@ -105,8 +119,12 @@ export class Front {
     }
   }
 
-  #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): null {
+  #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {
     const allowed = request.url === '*' ? ['OPTIONS'] : this.#table.allowed(request.url as string)
+    if (allowed.length === 0 && this.#fallback !== null) {
+      exchange.match = this.#otherwise(request.url as string)
+      return this.#fallback
+    }
     if (allowed.length === 0) throw this.#unknown('OPTIONS', request.url as string, response)
     exchange.label()
     answerOptions(request, response, allowed)
@@ -132,7 +150,7 @@ export class Front {
   #refuse(exchange: Exchange, error: unknown): void {
     this.#complain(error, exchange, exchange.request)
     exchange.label()
-    writeError(exchange.response, error, exchange.requestId)
+    writeError(exchange.response, error, exchange.requestId, this.errors)
     exchange.answered()
   }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { HttpCaller, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { HttpCaller, HttpErrorForm, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { Report } from './answer-errors.ts'
 import type { Exchange } from './exchange.ts'
@@ -11,10 +11,11 @@ import { writeError } from './write-error.ts'
 export interface HandlerOptions {
   readonly bodyLimit: number
   readonly report: Report
+  readonly errors: HttpErrorForm
 }
 
 /** Answers requests with a plugin's own function, which gets the request as it came. */
-export function handlerServer(route: HttpHandlerRoute, options: HandlerOptions): Route['serve'] {
+export function handlerServer(route: Pick<HttpHandlerRoute, 'handle'>, options: HandlerOptions): Route['serve'] {
   return exchange => {
     const handled = new HandledExchange(exchange, options)
     try {
@@ -109,7 +110,7 @@ class HandledExchange implements HttpExchange {
     if (response.destroyed || response.headersSent) response.destroy()
     else {
       this.#exchange.label()
-      writeError(response, error, requestId)
+      writeError(response, error, requestId, this.#options.errors)
     }
     this.#exchange.answered()
   }

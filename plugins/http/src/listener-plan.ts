@@ -38,14 +38,14 @@ export function planListeners(generation: GenerationView, settings: Settings): L
   const plans = new Map<string, ListenerPlan>()
   if (settings.main) {
     const { host, port } = settings
-    open(plans, { name: 'main', host, port, setting: 'plugins.http.port', guard: 'shared' }, 'http')
+    open(plans, { name: 'main', host, port, setting: 'plugins.http.port', guard: 'shared', errors: 'envelope' }, 'http')
   }
   for (const { item, unit } of generation.items(httpListeners)) {
     if (item.name === 'main' || plans.has(item.name)) {
       const message = `${unit.name} contributes the listener "${item.name}", which another plugin has`
       throw httpErrors.create('HTTP_ROUTE_CONFLICT', message, { plugin: unit.name, data: { listener: item.name } })
     }
-    open(plans, { guard: 'shared', ...item }, unit.name)
+    open(plans, { guard: 'shared', errors: 'envelope', ...item }, unit.name)
   }
   for (const contribution of generation.items(httpRoutes)) addRaw(plans, contribution, settings)
   for (const contribution of generation.items(httpHandlers)) addHandlers(plans, contribution, settings)
@@ -96,6 +96,7 @@ function addHandlers(
   const plan = planOf(plans, item.listener, unit.name, settings)
   if (plan === null) return
   for (const { method, path } of item.routes) claim(plan, routeKey(method, path), unit.name)
+  if (item.fallback !== undefined) claim(plan, 'ANY (fallback)', unit.name)
   plan.handlers.push(contribution)
 }
 

@@ -1,4 +1,4 @@
-import type { UnitView } from '@svc/contracts'
+import type { HttpErrorForm, HttpExchange, UnitView } from '@svc/contracts'
 import type { Report } from './answer-errors.ts'
 import { type BuiltIn, writeAnswer } from './builtin/built-in.ts'
 import type { Exchange } from './exchange.ts'
@@ -8,6 +8,7 @@ import { planInput } from './operation-input.ts'
 import type { RawRoutes } from './raw-routes.ts'
 import { type RequestCounts, seriesOf } from './request-metrics.ts'
 import type { Route } from './route.ts'
+import type { RouteTable } from './route-table.ts'
 import { writeError } from './write-error.ts'
 
 export interface RouteParts {
@@ -82,10 +83,34 @@ function* handlerRoutes(plan: ListenerPlan, { counts, bodyLimit, report }: Route
         series: seriesOf(counts, unit.name, method, path),
         raw: null,
         operation: null,
-        serve: handlerServer(route, { bodyLimit, report })
+        serve: handlerServer(route, { bodyLimit, report, errors: plan.listener.errors })
       }
     }
   }
+}
+
+/** The route of what no other route takes; null where nobody has contributed it. */
+export function fallbackOf(plan: ListenerPlan, parts: RouteParts, table: Pick<RouteTable, 'allowed'>): Route | null {
+  const { counts, bodyLimit, report } = parts
+  for (const { item, unit } of plan.handlers) {
+    const { fallback } = item
+    if (fallback === undefined) continue
+    const handle = (exchange: HttpExchange): void => {
+      fallback.handle(exchange, () => table.allowed(exchange.request.url as string))
+    }
+    return {
+      method: 'ANY',
+      path: '(fallback)',
+      owner: unit.name,
+      unit,
+      open: false,
+      series: seriesOf(counts, unit.name, 'ANY', '(fallback)'),
+      raw: null,
+      operation: null,
+      serve: handlerServer({ handle }, { bodyLimit, report, errors: plan.listener.errors })
+    }
+  }
+  return null
 }
 
 function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: RouteParts): Iterable<Route> {
@@ -101,12 +126,12 @@ function* builtInRoutes(plan: ListenerPlan, { self, builtIns, counts, report }: 
       series: seriesOf(counts, self, 'GET', builtIn.path),
       raw: null,
       operation: null,
-      serve: exchange => void serveBuiltIn(builtIn, exchange, report)
+      serve: exchange => void serveBuiltIn(builtIn, exchange, report, plan.listener.errors)
     }
   }
 }
 
-async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report): Promise<void> {
+async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report, form: HttpErrorForm): Promise<void> {
   const { request, response, requestId } = exchange
   try {
     const answer = await builtIn.answer(exchange)
@@ -114,7 +139,7 @@ async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report
     writeAnswer(response, answer)
   } catch (error) {
     report('a request failed', { error, requestId, url: request.url })
-    writeError(response, error, requestId)
+    writeError(response, error, requestId, form)
   }
   exchange.answered()
 }

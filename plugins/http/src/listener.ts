@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { HttpListener } from '@svc/contracts'
+import type { HttpErrorForm, HttpListener } from '@svc/contracts'
 import { endWith } from './end-socket.ts'
 import { httpErrors } from './errors.ts'
 import type { Front } from './front.ts'
@@ -13,6 +13,8 @@ import { writeError } from './write-error.ts'
 /** What a server does with what arrives; replaced on every flip. */
 interface Slot {
   front: Pick<Front, 'request' | 'upgrade'> | null
+  /** How failures are told that no front hears of. */
+  errors: HttpErrorForm
   onError(error: Error): void
 }
 
@@ -38,7 +40,7 @@ const TIMEOUT_CHECK_MS = 500
 
 /** A server that is not bound yet. */
 export function openServer(): HeldServer {
-  const slot: Slot = { front: null, onError: () => {} }
+  const slot: Slot = { front: null, errors: 'envelope', onError: () => {} }
   const sockets = new Set<Socket>()
   // A missing Host header is refused with a proper body by the guard.
   const server = createServer({ connectionsCheckingInterval: TIMEOUT_CHECK_MS, requireHostHeader: false })
@@ -48,7 +50,7 @@ export function openServer(): HeldServer {
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (held.draining !== null) response.setHeader('connection', 'close')
     if (slot.front !== null) slot.front.request(request, response)
-    else writeError(response, starting(), requestIdOf(request.headers['x-request-id']))
+    else writeError(response, starting(), requestIdOf(request.headers['x-request-id']), slot.errors)
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
@@ -58,7 +60,7 @@ export function openServer(): HeldServer {
     // Whoever takes it ends it in its own way.
     sockets.delete(socket as Socket)
     if (slot.front !== null) slot.front.upgrade(request, socket, head)
-    else endWith(socket, starting(), requestIdOf(undefined))
+    else endWith(socket, starting(), requestIdOf(undefined), slot.errors)
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -67,7 +69,7 @@ export function openServer(): HeldServer {
       loseAll(socket)
     })
   })
-  server.on('clientError', answerClientError)
+  server.on('clientError', (error: Error, socket: Duplex) => answerClientError(error, socket, slot.errors))
   server.on('error', error => {
     // Before it is bound, whoever binds it hears of the error.
     if (server.listening) slot.onError(error)
@@ -90,7 +92,8 @@ export interface BindRequest {
 
 /** Binds. Throws `HTTP_PORT_IN_USE` or `HTTP_BIND_FAILED`, which name the address and the setting that chose it. */
 export async function bind(held: HeldServer, { listener, owner }: BindRequest): Promise<void> {
-  const { host, port } = listener
+  const { host, port, errors = 'envelope' } = listener
+  held.slot.errors = errors
   held.draining?.abort()
   held.draining = null
   const { server } = held
@@ -179,14 +182,14 @@ function starting(): Error {
 }
 
 /** Bytes that are not HTTP, headers too large, requests too slow. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, form: HttpErrorForm): void {
   // In the middle of an answer nothing can be said any more.
   const answering = [...carriedBy(socket)].some(({ response }) => response.headersSent && !response.writableFinished)
   if (error.code === 'ECONNRESET' || !socket.writable || answering) {
     socket.destroy()
     return
   }
-  endWith(socket, clientError(error), requestIdOf(undefined))
+  endWith(socket, clientError(error), requestIdOf(undefined), form)
 }
 
 function clientError(error: NodeJS.ErrnoException): Error {

@@ -1,7 +1,7 @@
 import type { Deferred } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import type { Report } from './answer-errors.ts'
-import { JSON_TYPE } from './envelope.ts'
+import { JSON_TYPE } from './error-reply.ts'
 import { type Heartbeat, streamEvents, wantsEvents } from './event-stream.ts'
 import type { Exchange } from './exchange.ts'
 import { inputFromBody, inputFromQuery } from './operation-input.ts'
@@ -125,5 +125,5 @@ function fail(error: unknown, exchange: Exchange, report: Report): void {
     return
   }
   exchange.label()
-  writeError(response, error, requestId)
+  writeError(response, error, requestId, 'envelope')
 }

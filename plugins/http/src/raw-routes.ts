@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
-import type { Contribution, HttpRoutes, UnitView } from '@svc/contracts'
+import type { Contribution, HttpErrorForm, HttpRoutes, UnitView } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { type FastifyInstance, fastify, type RouteOptions } from 'fastify'
 import { answerErrors, type Report } from './answer-errors.ts'
@@ -31,11 +31,11 @@ export class RawRoutes {
   static async build(
     unit: UnitView,
     items: readonly Contribution<HttpRoutes>[],
-    options: { readonly bodyLimit: number; readonly report: Report }
+    options: { readonly bodyLimit: number; readonly report: Report; readonly errors: HttpErrorForm }
   ): Promise<RawRoutes> {
     const app = newInstance(options.bodyLimit)
     acceptJsonBodies(app)
-    answerErrors(app, options.report)
+    answerErrors(app, options.report, options.errors)
     app.decorateRequest('caller', { getter: callerOf })
     const routes = new RawRoutes(unit, app, options.report)
     try {

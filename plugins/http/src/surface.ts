@@ -10,7 +10,7 @@ import { Front } from './front.ts'
 import { Guard } from './guard.ts'
 import { bind, drain, type HeldServer, setTimes } from './listener.ts'
 import { type ListenerPlan, planListeners } from './listener-plan.ts'
-import { listenerRoutes } from './listener-routes.ts'
+import { fallbackOf, listenerRoutes, type RouteParts } from './listener-routes.ts'
 import { RawRoutes } from './raw-routes.ts'
 import { type RequestCounts, seriesOf } from './request-metrics.ts'
 import type { Route } from './route.ts'
@@ -100,11 +100,15 @@ export class HttpSurface implements Surface, HttpServer {
   /** An instance of a unit is as immutable as the unit, so that what has been built for it stays. */
   async #buildRaw(plan: ListenerPlan, into: Map<string, RawRoutes>): Promise<void> {
     const { settings, log } = this.#parts
+    const { errors } = plan.listener
     for (const [unit, items] of plan.raw) {
       const key = rawKey(plan, unit.instance)
       const known = this.#raw.get(key)
       const report = log.error.bind(log)
-      into.set(key, known ?? (await RawRoutes.build(unit, items, { bodyLimit: settings.body_limit_bytes, report })))
+      into.set(
+        key,
+        known ?? (await RawRoutes.build(unit, items, { bodyLimit: settings.body_limit_bytes, report, errors }))
+      )
     }
   }
 
@@ -129,7 +133,7 @@ export class HttpSurface implements Surface, HttpServer {
       openApiRoute(next, { version, secured: settings.token !== undefined }),
       ...docs
     ]
-    const routes = listenerRoutes(plan, {
+    const parts: RouteParts = {
       self: name,
       builtIns,
       counts,
@@ -137,9 +141,12 @@ export class HttpSurface implements Surface, HttpServer {
       bodyLimit: settings.body_limit_bytes,
       operations,
       rawOf: unit => raw.get(rawKey(plan, unit.instance)) as RawRoutes
-    })
+    }
+    const table = new RouteTable(listenerRoutes(plan, parts))
     return new Front({
-      table: new RouteTable(routes),
+      table,
+      fallback: fallbackOf(plan, parts, table),
+      errors: plan.listener.errors,
       upgrades: plan.upgrades,
       guard: plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }),
       counts,
@@ -157,6 +164,7 @@ export class HttpSurface implements Surface, HttpServer {
     const { settings, log } = this.#parts
     for (const [held, front] of fronts) {
       held.slot.front = front
+      held.slot.errors = front.errors
       held.slot.onError = error => log.error('a listener failed', { error })
       setTimes(held, settings)
     }

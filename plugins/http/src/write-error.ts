@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
-import { envelope, JSON_TYPE } from './envelope.ts'
+import type { HttpErrorForm } from '@svc/contracts'
+import { errorReply, JSON_TYPE } from './error-reply.ts'
 
-/** Answers with the shared envelope, for whatever fails outside Fastify. */
-export function writeError(response: ServerResponse, error: unknown, requestId: string): void {
-  const { status, body, headers } = envelope(error, requestId)
+/** Answers in the form of the listener, for whatever fails outside Fastify. */
+export function writeError(response: ServerResponse, error: unknown, requestId: string, form: HttpErrorForm): void {
+  const { status, body, headers } = errorReply(error, requestId, form)
   for (const name in headers) response.setHeader(name, headers[name] as string)
   response.statusCode = status
   response.setHeader('x-request-id', requestId)

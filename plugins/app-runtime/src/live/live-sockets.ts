@@ -106,7 +106,7 @@ class LiveClient {
       if ('unsubscribe' in message) this.#unsubscribe(message.unsubscribe)
       else void this.#subscribe(message.subscribe, message.after_id)
     } catch (error) {
-      this.#send({ error: errorFacts(error) })
+      this.#send(errorFacts(error))
     }
   }
 
@@ -135,7 +135,7 @@ class LiveClient {
       await this.#feed.listen(listener, after)
     } catch (error) {
       if (listener !== null && this.#listeners.get(topic) === listener) this.#listeners.delete(topic)
-      this.#send({ error: errorFacts(error), topic })
+      this.#send({ ...errorFacts(error), topic })
     }
   }
 
@@ -145,7 +145,7 @@ class LiveClient {
       take: changes => this.#take(topic, changes),
       end: reason => {
         this.#listeners.delete(topic)
-        if (reason !== null) this.#send({ error: errorFacts(reason), topic })
+        if (reason !== null) this.#send({ ...errorFacts(reason), topic })
       }
     }
   }

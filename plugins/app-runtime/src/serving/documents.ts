@@ -1,9 +1,10 @@
 import { extname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import send from '@fastify/send'
-import type { HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import type { HttpExchange, HttpFallback, HttpHandlerRoute } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
-import { JSON_TYPE } from './program-routes.ts'
+import { runErrors } from '../errors.ts'
+import { nearRoute } from './near-routes.ts'
 
 export interface DocumentOptions {
   /** Folder of files that are sent as they are. */
@@ -11,56 +12,76 @@ export interface DocumentOptions {
   /** Server of pages that is asked before files are; null where there is none. */
   readonly pages: string | null
   readonly log: Logger
-  /** What else than GET a path takes. */
-  methodsOf(path: string): readonly string[]
+  /** Of the program, one of which may have been meant. */
+  readonly routes: readonly Pick<HttpHandlerRoute, 'method' | 'path'>[]
   /** What to do where no page is found. */
   readonly hint: string | undefined
 }
 
-/** What a browser asks for beyond the functions: a page, or a file of it. */
-export function documentRoute(options: DocumentOptions): HttpHandlerRoute {
+/** What a browser asks for beyond the functions: a page, or a file of it. All else is told what is wrong with it. */
+export function documentFallback(options: DocumentOptions): HttpFallback {
   return {
-    method: 'GET',
-    path: '/*',
-    summary: 'Pages and files',
-    handle(exchange) {
-      answer(exchange, options).catch((error: unknown) => exchange.fail(error))
+    handle(exchange, allowed) {
+      const { url = '/', method = 'GET' } = exchange.request
+      const path = url.split('?', 1)[0] ?? '/'
+      answer(exchange, path, method, allowed, options).catch((error: unknown) => exchange.fail(error))
     }
   }
 }
 
-async function answer(exchange: HttpExchange, options: DocumentOptions): Promise<void> {
-  const { request } = exchange
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+async function answer(
+  exchange: HttpExchange,
+  path: string,
+  method: string,
+  allowed: () => readonly string[],
+  options: DocumentOptions
+): Promise<void> {
   // A function that is not there has no page in its place.
-  if (path === '/api' || path.startsWith('/api/')) return missing(exchange, path, options)
-  const isPage = extname(path) === '' || (request.headers.accept ?? '').includes('text/html')
-  if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return
-  if (await sentFile(exchange, path, options.folder)) return
-  // Addresses of pages are the business of the page itself.
-  if (isPage && (await sentFile(exchange, '/index.html', options.folder))) return
-  missing(exchange, path, options)
-}
-
-function missing(exchange: HttpExchange, path: string, { methodsOf, hint }: DocumentOptions): void {
-  const methods = methodsOf(path)
-  if (methods.length === 0) {
-    const body = { error: `there is nothing at ${path}`, code: 'RUN_NOT_FOUND', hint }
-    exchange.send(404, JSON_TYPE, JSON.stringify(body))
+  const isFunction = path === '/api' || path.startsWith('/api/')
+  if (method === 'GET' || method === 'HEAD') {
+    if (!isFunction && (await sentDocument(exchange, path, options))) return
+    refuse(exchange, path, allowed(), options)
     return
   }
-  const allow = methods.join(', ')
-  const body = { error: `${path} does not take ${exchange.request.method}; it takes ${allow}`, code: 'RUN_METHOD' }
-  exchange.send(405, JSON_TYPE, JSON.stringify(body), { allow })
+  const methods = allowed()
+  const isDocument = methods.length === 0 && !isFunction && (await hasFile(exchange, path, options.folder))
+  refuse(exchange, path, isDocument ? ['GET', 'HEAD'] : methods, options)
 }
 
-/** Whether there was such a file. Paths that lead out of the folder, and names that begin with a point, are none. */
+async function sentDocument(exchange: HttpExchange, path: string, options: DocumentOptions): Promise<boolean> {
+  const isPage = extname(path) === '' || (exchange.request.headers.accept ?? '').includes('text/html')
+  if (options.pages !== null && isPage && (await passedOn(exchange, options.pages, options.log))) return true
+  if (await sentFile(exchange, path, options.folder)) return true
+  // Addresses of pages are the business of the page itself.
+  return isPage && (await sentFile(exchange, '/index.html', options.folder))
+}
+
+function refuse(exchange: HttpExchange, path: string, allowed: readonly string[], options: DocumentOptions): void {
+  if (allowed.length > 0) {
+    const methods = allowed.join(', ')
+    exchange.response.setHeader('allow', methods)
+    const message = `${path} does not take ${exchange.request.method}; it takes ${methods}`
+    exchange.fail(runErrors.create('RUN_METHOD', message))
+    return
+  }
+  const near = nearRoute(path, options.routes)
+  const hint = near === null ? options.hint : `did you mean ${near.method} ${near.path}?`
+  const more = { hint: hint ?? 'GET /openapi.json lists what the program answers' }
+  exchange.fail(runErrors.create('RUN_NOT_FOUND', `there is nothing at ${path}`, more))
+}
+
+/** As `@fastify/send` takes them. Paths that lead out of the folder, and names that begin with a point, are no files. */
+const FILES = { index: ['index.html'], dotfiles: 'ignore' as const }
+
+async function hasFile({ request }: HttpExchange, path: string, folder: string): Promise<boolean> {
+  const { statusCode, stream } = await send(request, path, { root: folder, ...FILES })
+  stream.destroy()
+  return statusCode < 400
+}
+
+/** Whether there was such a file. */
 async function sentFile(exchange: HttpExchange, path: string, folder: string): Promise<boolean> {
-  const { statusCode, headers, stream } = await send(exchange.request, path, {
-    root: folder,
-    index: ['index.html'],
-    dotfiles: 'ignore'
-  })
+  const { statusCode, headers, stream } = await send(exchange.request, path, { root: folder, ...FILES })
   if (statusCode >= 400 && statusCode !== 412 && statusCode !== 416) {
     stream.destroy()
     return false

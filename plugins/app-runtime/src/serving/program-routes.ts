@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { HttpEndpointRoute, HttpExchange, HttpHandlerRoute } from '@svc/contracts'
+import { type HttpEndpoint, type HttpExchange, type HttpHandlerRoute, httpInputOf } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
@@ -19,33 +19,57 @@ export function programRoutes(
     if (route === null) return []
     const call = (exchange: HttpExchange, input: string): void => {
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
-      if (found !== null) exchange.send(found.status, JSON_TYPE, found.body)
-      else pool.call(index, input, (status, body) => exchange.send(status, JSON_TYPE, body))
+      if (found !== null) answer(exchange, found.status, found.body)
+      else pool.call(index, input, (status, body) => answer(exchange, status, body))
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
-    return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint, route, call) }]
+    return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
   })
+}
+
+/** What is too busy, or takes longer than its caller waits, may be asked again. */
+const LATER = { 'retry-after': '1' }
+
+function answer(exchange: HttpExchange, status: number, body: string): void {
+  exchange.send(status, JSON_TYPE, body, status === 503 ? LATER : undefined)
 }
 
 type Make = (exchange: HttpExchange, input: string) => void
 
-function handlerOf({ kind }: Endpoint, { method }: HttpEndpointRoute, call: Make): HttpHandlerRoute['handle'] {
+function handlerOf(endpoint: HttpEndpoint, call: Make): HttpHandlerRoute['handle'] {
+  const { kind } = endpoint
+  const { body } = httpInputOf(endpoint)
   if (kind === 'query') return exchange => call(exchange, exchange.query)
-  if (kind !== 'route') return exchange => withBody(exchange, body => call(exchange, body))
-  if (method === 'POST' || method === 'PUT') {
-    return exchange => withBody(exchange, body => call(exchange, routeInput(exchange, body)))
-  }
-  return exchange => call(exchange, routeInput(exchange, ''))
+  if (kind !== 'route') return exchange => withJson(exchange, text => call(exchange, text))
+  if (body.kind === 'none') return exchange => call(exchange, routeInput(exchange, ''))
+  const withBody = body.kind === 'any' ? withText : withJson
+  return exchange => withBody(exchange, text => call(exchange, routeInput(exchange, text)))
 }
 
-function withBody(exchange: HttpExchange, take: (text: string) => void): void {
+const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+
+/** Clients that do not say what they send are taken at the word of what they send. */
+function withJson(exchange: HttpExchange, take: (text: string) => void): void {
+  const type = exchange.request.headers['content-type']
+  if (type === undefined || type === 'application/json' || JSON_MEDIA_TYPE.test(type)) {
+    withText(exchange, take)
+    return
+  }
+  // Read first, since a client that is still writing would see a reset in place of the answer.
   exchange.body(bytes => {
-    if (isUtf8(bytes)) {
-      take(bytes.toString('utf8'))
+    if (bytes.length === 0) {
+      take('')
       return
     }
-    const { status, code } = runErrors.create('RUN_BODY', 'the body is no text in UTF-8')
-    exchange.send(status, JSON_TYPE, JSON.stringify({ error: 'the body is no text in UTF-8', code }))
+    const message = `the body has the content type "${type}"; this takes JSON`
+    exchange.fail(runErrors.create('RUN_MEDIA_TYPE', message, { hint: 'send it with content-type: application/json' }))
+  })
+}
+
+function withText(exchange: HttpExchange, take: (text: string) => void): void {
+  exchange.body(bytes => {
+    if (isUtf8(bytes)) take(bytes.toString('utf8'))
+    else exchange.fail(runErrors.create('RUN_BODY', 'the body is no text in UTF-8'))
   })
 }
 

@@ -1,5 +1,6 @@
 import { basename, dirname, resolve } from 'node:path'
 import {
+  type HttpFallback,
   type HttpHandlerRoute,
   httpHandlers,
   httpListeners,
@@ -11,7 +12,7 @@ import {
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { LiveService } from '../live/live-service.ts'
 import type { Settings } from '../settings.ts'
-import { documentRoute } from './documents.ts'
+import { documentFallback } from './documents.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { Lookups } from './lookups.ts'
 import type { ProgramPool } from './program-pool.ts'
@@ -39,20 +40,17 @@ export function contributeProgram({ ctx, program, endpoints, pool, lookups, comp
     name: LISTENER,
     host: '127.0.0.1',
     port: ctx.config.port,
-    setting: 'plugins.app-runtime.port'
+    setting: 'plugins.app-runtime.port',
+    errors: 'plain'
   })
   const plain = programRoutes(endpoints, pool, lookups)
   const own = live === null ? plain : plain.map(route => live.watched(route))
-  const all = [
-    ...own,
-    ...(live?.routes ?? []),
-    ...descriptionRoutes(once(() => compiler.describe(program))),
-    documents(ctx, program, endpoints)
-  ]
+  const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
   // What the program declares itself has precedence over what is made for it.
   const taken = new Set(own.map(keyOf))
   const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
-  ctx.contribute(httpHandlers, { listener: LISTENER, routes }, `routes of ${file}`)
+  const fallback = documents(ctx, program, routes)
+  ctx.contribute(httpHandlers, { listener: LISTENER, routes, fallback }, `routes of ${file}`)
   if (live !== null) ctx.contribute(httpUpgrades, { listener: LISTENER, ...live.upgrade })
   contributeTools(ctx, program, pool)
 }
@@ -90,23 +88,12 @@ function once<A>(make: () => A): () => A {
 function documents(
   { config, log }: SurfaceParts['ctx'],
   { path, components }: Program,
-  endpoints: readonly Endpoint[]
-): HttpHandlerRoute {
+  routes: readonly HttpHandlerRoute[]
+): HttpFallback {
   const { ssr_dev_url: pages = null, public_directory } = config
   const folder = resolve(dirname(path), public_directory)
-  const others = endpoints.flatMap(({ route }) => (route === null || route.method === 'GET' ? [] : [route]))
-  const patterns = others.map(route => ({ ...route, pattern: patternOf(route.path) }))
-  const methodsOf = (asked: string): string[] => [
-    ...new Set(patterns.filter(({ pattern }) => pattern.test(asked)).map(({ method }) => method))
-  ]
   // Whoever has written pages and sees none has not built them, most likely.
   const hint =
     components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes what makes its pages`
-  return documentRoute({ folder, pages, log, methodsOf, hint })
-}
-
-/** Of the paths that `/tasks/:id` means. */
-function patternOf(path: string): RegExp {
-  const parts = path.split('/').map(part => (part.startsWith(':') ? '[^/]+' : part.replace(/[^\w-]/g, '\\$&')))
-  return new RegExp(`^${parts.join('/')}$`)
+  return documentFallback({ folder, pages, log, routes, hint })
 }

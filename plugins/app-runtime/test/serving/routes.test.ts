@@ -191,8 +191,8 @@ t.test('bodies of any kind are answered, never with success and never by a crash
 
 t.test('an address that takes another method says so, and one that takes none is not found', async t => {
   for (const [path, allow] of [
-    ['/api/mutation/add_note', 'POST'],
-    ['/raw/1', 'PUT']
+    ['/api/mutation/add_note', 'POST, OPTIONS'],
+    ['/raw/1', 'PUT, OPTIONS']
   ] as const) {
     const response = await fetch(app.app + path)
     t.equal(response.status, 405, path)

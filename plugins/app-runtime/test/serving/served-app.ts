@@ -31,8 +31,10 @@ export async function serveApp(
     ...served,
     app,
     get: path => ask(app + path),
-    post: (path, body) =>
-      ask(app + path, { method: 'POST', body: typeof body === 'string' ? body : JSON.stringify(body) })
+    post: (path, body) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      return ask(app + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: text })
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 import type { GenerationView } from '@svc/contracts'
-import { JSON_TYPE } from '../envelope.ts'
+import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
 
 /** Says that the process serves, and nothing about whether what it serves works: that is /ready. */

@@ -7,7 +7,7 @@ import {
 } from '@svc/contracts'
 import type { Report } from '../answer-errors.ts'
 import { before } from '../before.ts'
-import { JSON_TYPE } from '../envelope.ts'
+import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
 
 const CHECK_TIMEOUT_MS = 5_000

@@ -1,9 +1,10 @@
+import type { HttpErrorForm } from '@svc/contracts'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
 import { httpErrors } from './errors.ts'
 
 export interface ErrorReply {
   readonly status: number
-  /** The shared envelope as JSON text. */
+  /** JSON in the form of the listener. */
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
@@ -11,10 +12,10 @@ export interface ErrorReply {
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /**
- * What a caller sees of an error: `{error: {code, message, hint?, data?, request_id}}`. Errors with a code are shown as
- * they are; anything else was not written for callers, so that only its status survives.
+ * What a caller sees of an error. Errors with a code are shown as they are; anything else was not written for callers, so
+ * that only its status survives.
  */
-export function envelope(error: unknown, requestId: string): ErrorReply {
+export function errorReply(error: unknown, requestId: string, form: HttpErrorForm): ErrorReply {
   const { code, message, hint, data, status } = isSvcError(error) ? error : translate(error)
   const headers: Record<string, string> = {}
   if (status === 401) headers['www-authenticate'] = 'Bearer'
@@ -22,17 +23,20 @@ export function envelope(error: unknown, requestId: string): ErrorReply {
   if (typeof retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
   return {
     status: status >= 400 && status <= 599 ? status : 500,
-    body: stringify({ code, message, hint, data, request_id: requestId }),
+    body:
+      form === 'plain'
+        ? stringify(details => ({ error: message, code, details, hint }), data)
+        : stringify(data => ({ error: { code, message, hint, data, request_id: requestId } }), data),
     headers
   }
 }
 
 /** Data that has no JSON form is left out: a caller learns of the error either way. */
-function stringify(error: { readonly data: unknown; readonly [field: string]: unknown }): string {
+function stringify(body: (data: unknown) => object, data: unknown): string {
   try {
-    return JSON.stringify({ error })
+    return JSON.stringify(body(data))
   } catch {
-    return JSON.stringify({ error: { ...error, data: undefined } })
+    return JSON.stringify(body(undefined))
   }
 }
 
