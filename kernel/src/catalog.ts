@@ -30,8 +30,8 @@ export interface Catalog {
   readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
   again(): Promise<Catalog>
-  /** Reads the plugins that are here again: for a change of their code alone. */
-  rereadPlugins(): Promise<Catalog>
+  /** Reads those of the plugins again that files belong to; absolute. For a change of their code alone. */
+  rereadPlugins(files: ReadonlySet<string>): Promise<Catalog>
   close(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ async function catalog(
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     lapsed: found.sources.flatMap(source => source.lapsed ?? []),
     again: async () => catalog(options, read(options), discovery, state),
-    rereadPlugins: async () => describe(await discovery.rediscover()),
+    rereadPlugins: async files => describe(await discovery.rediscover(files)),
     close: () => discovery.close()
   })
   return describe(await discovery.discover(directories))

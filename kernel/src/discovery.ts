@@ -33,6 +33,11 @@ export interface Discovered {
   readonly directories: readonly string[]
 }
 
+type Watched = Pick<Discovered, 'files' | 'directories'>
+
+const NONE: readonly string[] = []
+const SAVE_AFTER_MS = 500
+
 export interface DiscoveryProblem {
   readonly location: string
   readonly error: SvcError
@@ -50,6 +55,13 @@ export class Discovery {
   readonly #known = new Map<string, FileSource>()
   /** What the last search found. */
   #places = new Places()
+  /** Packages that could not be read the last time. */
+  readonly #unread = new Set<string>()
+  #watching: { readonly of: readonly unknown[]; readonly watched: Watched } = {
+    of: [],
+    watched: { files: [], directories: [] }
+  }
+  #saving: NodeJS.Timeout | undefined
   #saved: Promise<void> = Promise.resolve()
 
   constructor(options: DiscoveryOptions) {
@@ -73,40 +85,72 @@ export class Discovery {
     this.#places = places
     this.#loader.index.retain(places.roots)
     const found = await this.#describe(places)
-    await this.#saved
+    await this.#save()
     return found
   }
 
   /**
-   * Reads the packages again that {@link Discovery.discover} found last, and searches for no others. Does not wait until
-   * the index is on disk.
+   * Reads those of the packages again that {@link Discovery.discover} found last which the files, absolute, may have changed,
+   * and searches for no others. The index is written to disk later.
    */
-  rediscover(): Promise<Discovered> {
-    return this.#describe(this.#places)
+  async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
+    const found = await this.#describe(this.#places, files)
+    this.#saveLater()
+    return found
   }
 
-  async #describe(places: Places): Promise<Discovered> {
+  /** `changed`: the files that changed since everything was described; without it, all is described. */
+  async #describe(places: Places, changed?: ReadonlySet<string>): Promise<Discovered> {
     const problems = [...places.problems]
-    const sources = [...places.roots].map(root => this.#source(root, problems))
-    await Promise.all(sources.map(source => (source instanceof FileSource ? source.describe() : undefined)))
-    this.#saved = this.#saved.then(() => this.#loader.index.save())
-    const watched = sources.flatMap(source => (source instanceof FileSource ? source.watch : []))
+    const sources = await Promise.all([...places.roots].map(root => this.#described(root, problems, changed)))
+    return { sources: firstOfEachName(sources, problems), problems, ...this.#watched(places, sources) }
+  }
+
+  async #described(root: string, problems: DiscoveryProblem[], changed?: ReadonlySet<string>): Promise<PluginSource> {
+    const known = this.#known.get(root)
+    if (known !== undefined && changed !== undefined && !this.#unread.has(root) && !known.concerns(changed))
+      return known
+    const source = this.#source(root, problems)
+    if (source instanceof FileSource) await source.describe()
+    return source
+  }
+
+  /** While all of it is as it was, so is the object. */
+  #watched(places: Places, sources: readonly PluginSource[]): Watched {
+    const parts = [places, ...sources.map(source => (source instanceof FileSource ? source.watch : NONE))]
+    const { of, watched } = this.#watching
+    if (of.length === parts.length && parts.every((part, index) => part === of[index])) return watched
+    const files = sources.flatMap(source => (source instanceof FileSource ? source.watch : NONE))
     const packages = [...places.roots].map(root => join(root, 'package.json'))
-    return {
-      sources: firstOfEachName(sources, problems),
-      problems,
-      files: [...new Set([...watched, ...packages, ...places.candidates])],
+    const all = {
+      files: [...new Set([...files, ...packages, ...places.candidates])],
       directories: [...places.directories]
     }
+    this.#watching = { of: parts, watched: all }
+    return all
+  }
+
+  /** Once for several changes, and not while somebody waits for one. */
+  #saveLater(): void {
+    clearTimeout(this.#saving)
+    this.#saving = setTimeout(() => this.#save(), SAVE_AFTER_MS)
+    this.#saving.unref()
+  }
+
+  #save(): Promise<void> {
+    clearTimeout(this.#saving)
+    this.#saved = this.#saved.then(() => this.#loader.index.save())
+    return this.#saved
   }
 
   async close(): Promise<void> {
-    await this.#saved
+    await this.#save()
     await this.#loader.bundler.dispose()
   }
 
   #source(root: string, problems: DiscoveryProblem[]): PluginSource {
     const known = this.#known.get(root)
+    this.#unread.delete(root)
     try {
       const found = readPluginPackage(root)
       const form = this.#form(found)
@@ -116,6 +160,7 @@ export class Discovery {
       return source
     } catch (error) {
       if (!isSvcError(error)) throw error
+      this.#unread.add(root)
       if (known === undefined) return new BrokenSource(root, this.#loader.index.last(root)?.manifest ?? null, error)
       problems.push({ location: root, error })
       return known

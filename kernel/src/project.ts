@@ -94,6 +94,8 @@ export class Project {
   /** Plugins whose files changed since their code was read: a change that was refused takes them along the next time. */
   readonly #stale = new Set<string>()
   #watcher: Watcher | undefined
+  /** Whose files are watched. */
+  #watched: { readonly found: readonly string[]; readonly sources: Catalog['sources'] } | undefined
   #release: () => void = () => {}
   #end: (error?: Error) => void = () => {}
   /** Whatever changes what is in force waits for its turn. */
@@ -185,7 +187,7 @@ export class Project {
   }
 
   async #adopt(catalog: Catalog, stale: readonly string[]): Promise<void> {
-    const config = configOf(catalog)
+    const config = isSameConfiguration(catalog, this.#catalog) ? this.#config : configOf(catalog)
     this.#report(config.problems)
     this.#assertUsable(config)
     const diff = diffConfig(this.#config, config)
@@ -275,6 +277,9 @@ export class Project {
 
   async #updateWatcher(): Promise<void> {
     const { found, sources } = this.#seen
+    // Most saves change nothing about what is watched.
+    if (this.#watched?.found === found.files && this.#watched.sources === sources) return
+    this.#watched = { found: found.files, sources }
     await this.#watcher?.update({ files: [...found.files, ...sources.files], directories: found.directories })
   }
 
@@ -292,7 +297,7 @@ export class Project {
     await this.#reread(() => {
       // What was refused has to be read again.
       const upToDate = this.#seen.sources === this.#catalog.sources
-      return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins() : this.#catalog.again()
+      return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
     })
   }
 
@@ -348,6 +353,15 @@ export class Project {
 /** The settings of a broken plugin are those that it declared last: it is installed all the same. */
 function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
   return resolveConfig(sources, [...manifests, ...lapsed])
+}
+
+/** What is configured follows from the files of the configuration and from what plugins declare. */
+function isSameConfiguration(a: Catalog, b: Catalog): boolean {
+  return a.sources === b.sources && isSame(a.manifests, b.manifests) && isSame(a.lapsed, b.lapsed)
+}
+
+function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((each, index) => each === b[index])
 }
 
 function isError({ severity }: ConfigProblem): boolean {

@@ -16,6 +16,12 @@ const SHOWN_PROBLEMS = 20
 /** Of a path: its keys may be the sender's own. */
 const SHOWN_CHARACTERS = 200
 
+/** A plugin that is loaded again and declares the same has the same schemas, whose compilation is what takes time. */
+const compiled = {
+  strict: new WeakMap<JsonSchema, ValidateFunction>(),
+  coercing: new WeakMap<JsonSchema, ValidateFunction>()
+}
+
 /**
  * Compiles schemas for one unit. An instance per unit, because a shared one keeps every schema that it ever saw, and
  * without the meta-schema, which costs more than all of a plugin's schemas together.
@@ -23,9 +29,15 @@ const SHOWN_CHARACTERS = 200
 export class Validator {
   readonly #instances = new Map<string, Ajv2020>()
 
-  /** `coerce`: strings become numbers and booleans, and single values become arrays, where the schema asks for it. */
+  /**
+   * `coerce`: strings become numbers and booleans, and single values become arrays, where the schema asks for it. What was
+   * compiled lasts as long as the schema, which must not change.
+   */
   compile(schema: JsonSchema, coerce = false): ValidateFunction {
-    return this.#instance(coerce, false).compile(schema)
+    const known = coerce ? compiled.coercing : compiled.strict
+    const validate = known.get(schema) ?? this.#instance(coerce, false).compile(schema)
+    known.set(schema, validate)
+    return validate
   }
 
   /** Every problem of a value that was refused, up to a limit; `first` is what the refusal itself found. */

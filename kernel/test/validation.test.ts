@@ -9,6 +9,17 @@ const explain = (schema: JsonSchema, value: unknown, coerce = false) => {
   return validate(value) ? [] : validator.explain(schema, value, validate.errors, coerce)
 }
 
+t.test('a schema is compiled once for each way of reading, whoever asks', t => {
+  const schema = s.object({ n: s.integer() })
+  const validate = new Validator().compile(schema)
+  t.equal(new Validator().compile(schema), validate)
+  t.not(new Validator().compile(schema, true), validate)
+  t.notOk(validate({ n: '1' }))
+  t.ok(new Validator().compile(schema, true)({ n: '1' }))
+  t.not(new Validator().compile(s.object({ n: s.integer() })), validate, 'an equal one is another one')
+  t.end()
+})
+
 t.test('every problem is told in words, with its path', t => {
   const schema = s.object({
     name: s.string({ minLength: 2 }),

@@ -31,6 +31,7 @@ export function diffConfig(previous: ResolvedConfig, next: ResolvedConfig): Conf
     previous.owners.find(other => other.name === owner.name && other.kind === owner.kind)
   const plugins = new Map<string, PluginDiff>()
   let kernel = NOTHING
+  if (previous === next) return { kernel, plugins }
   for (const owner of next.owners) {
     const changes = changesOf(before(owner), owner)
     if (changes === NOTHING) continue

@@ -4,7 +4,7 @@ import { replaceFile } from '../replace-file.ts'
 import { Bundler } from './bundle.ts'
 import { loaderErrors } from './errors.ts'
 import type { EvaluateOptions } from './evaluate.ts'
-import { manifestOf, nameFor } from './file-source.ts'
+import { manifestOf, nameFor, withPackages } from './file-source.ts'
 import { readPluginPackage } from './plugin-package.ts'
 
 /**
@@ -23,7 +23,11 @@ export async function buildPlugin(root: string, evaluation: EvaluateOptions = {}
   const bundler = new Bundler()
   try {
     const { text } = await bundler.bundle({ root, source, entries })
-    const manifest = await manifestOf({ name: nameFor(packageName), root, text }, version, evaluation)
+    const manifest = await manifestOf(
+      await withPackages({ name: nameFor(packageName), root, text }),
+      version,
+      evaluation
+    )
     await replaceFile(plugin, text)
     await replaceFile(join(dirname(plugin), 'plugin.json'), `${JSON.stringify(manifest, null, 2)}\n`)
     return manifest

@@ -81,7 +81,7 @@ export function evaluate(code: Code, options: EvaluateOptions, hooks: InstanceHo
       shared.get(specifier) ?? (isBuiltin(specifier) ? builtin(specifier) : importFrom(file, specifier))
   }
   try {
-    const run = compile(code.text, Object.keys(variables), slot.url, options.compilationCache ?? false)
+    const run = compiled(code, Object.keys(variables), slot.url, options.compilationCache ?? false)
     run(...Object.values(variables))
   } catch (cause) {
     throw evaluateError(code, cause)
@@ -107,6 +107,22 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
     }
   }
   return loaded
+}
+
+const functions = new WeakMap<Code, { readonly url: string; readonly run: ReturnType<typeof compile> }>()
+
+/** Code that was run for its manifest, under a name that is free again, is compiled already. */
+function compiled(
+  code: Code,
+  parameters: readonly string[],
+  url: string,
+  compilationCache: boolean
+): ReturnType<typeof compile> {
+  const known = functions.get(code)
+  if (known?.url === url) return known.run
+  const run = compile(code.text, parameters, url, compilationCache)
+  functions.set(code, { url, run })
+  return run
 }
 
 /**

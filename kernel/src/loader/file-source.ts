@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { type Disposer, describePlugin, isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
 import { PLUGIN_NAME, validateManifest } from '../manifest.ts'
 import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from '../plugin-index.ts'
@@ -16,6 +18,8 @@ export interface Loader {
   readonly index: PluginIndex
   readonly evaluation: EvaluateOptions
 }
+
+const NONE: readonly string[] = []
 
 /** Which of a package's files is loaded: its source, compiled on the way, or what was compiled before. */
 export type Form = 'source' | 'built'
@@ -33,8 +37,10 @@ export class FileSource implements PluginSource {
   readonly #loader: Loader
   #manifest: PluginManifest | null = null
   #problem: SvcError | null = null
-  /** The file that a failure pointed at. */
-  #broken: readonly string[] = []
+  /** The file that a failure pointed at, if it pointed at one; null while there is no failure. */
+  #broken: readonly string[] | null = null
+  /** What to watch, and what that follows from. */
+  #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -63,19 +69,29 @@ export class FileSource implements PluginSource {
     return this.#problem === null ? null : (this.#loader.index.last(this.package.root)?.manifest ?? null)
   }
 
-  /** Files whose change may change the plugin or mend its problem; absolute. */
+  /** Files whose change may change the plugin or mend its problem; absolute. The same object while they are the same. */
   get watch(): readonly string[] {
     const { root } = this.package
-    const known = this.#code?.inputs ?? this.#loader.index.last(root)?.inputs ?? []
-    return [...new Set([join(root, 'package.json'), ...this.#files(), ...known, ...this.#broken])]
+    const inputs = this.#code?.inputs ?? this.#loader.index.last(root)?.inputs ?? NONE
+    const broken = this.#broken ?? NONE
+    if (this.#watch.inputs === inputs && this.#watch.broken === broken) return this.#watch.files
+    const files = [...new Set([join(root, 'package.json'), ...this.#files(), ...inputs, ...broken])]
+    this.#watch = { inputs, broken, files: isDeepStrictEqual(files, this.#watch.files) ? this.#watch.files : files }
+    return this.#watch.files
+  }
+
+  /** Whether it may be another plugin now that these files changed. One that failed may be at any time. */
+  concerns(files: ReadonlySet<string>): boolean {
+    return this.#broken !== null || this.watch.some(file => files.has(file))
   }
 
   /** A plugin that made sense before keeps its manifest when it no longer does: what runs is not taken down by a typo. */
   async describe(): Promise<void> {
     try {
-      this.#manifest = (await this.#inTurn(async () => this.#known() ?? (await this.#learn()))).manifest
+      const { manifest } = await this.#inTurn(async () => this.#known() ?? (await this.#learn()))
+      this.#manifest = this.#asBefore(manifest)
       this.#problem = null
-      this.#broken = []
+      this.#broken = null
     } catch (error) {
       const problem = isSvcError(error) ? error : this.#cannotLoad(error)
       this.#broken = problem.at?.file === undefined ? [] : [problem.at.file]
@@ -148,7 +164,8 @@ export class FileSource implements PluginSource {
     const fingerprint = digest(this.version, text) + digest(...(await Promise.all(beside.map(readEntry))))
     const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...beside], begun)
     const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
-    return this.#ready(known, text, Promise.resolve(plugin))
+    const code = await withPackages({ name: manifest.name, root: this.package.root, text })
+    return this.#ready(known, code, Promise.resolve(plugin))
   }
 
   /** The compiled source as the index remembers it. */
@@ -157,14 +174,16 @@ export class FileSource implements PluginSource {
     if (known === undefined) return undefined
     const kept = await this.#loader.index.readBundle(known.manifest.name, known.fingerprint.slice(0, DIGEST_LENGTH))
     if (kept === null || !known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
-    return this.#ready(known, kept.text, Promise.resolve(kept.file))
+    const code = await withPackages({ name: known.manifest.name, root: this.package.root, text: kept.text })
+    return this.#ready(known, code, Promise.resolve(kept.file))
   }
 
   async #compile(): Promise<PreparedCode> {
     const begun = Date.now()
     const { root, source, entries, version } = this.package
     const { text, inputs, outputs } = await this.#loader.bundler.bundle({ root, source: source ?? '', entries })
-    const manifest = await manifestOf({ name: this.name, root, text }, version, this.#loader.evaluation)
+    const code = await withPackages({ name: this.name, root, text })
+    const manifest = this.#asBefore(await manifestOf(code, version, this.#loader.evaluation))
     const known: IndexEntry = {
       entry: source ?? '',
       stamps: stamp([join(root, 'package.json'), ...inputs, ...outputs.map(each => each.path)], begun),
@@ -173,17 +192,24 @@ export class FileSource implements PluginSource {
       fingerprint: digest(version, text) + digest(...outputs.map(each => each.text))
     }
     this.#loader.index.set(root, known)
-    // Nobody waits for the disk but those who read from it.
-    return this.#ready(known, text, this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
+    // Nobody waits for the disk but those who read from it, and many wait for the new code.
+    const written = setImmediate().then(() =>
+      this.#loader.index.writeBundle(manifest.name, digest(version, text), text)
+    )
+    return this.#ready(known, code, written)
   }
 
-  async #ready(known: IndexEntry, text: string, bundle: PreparedCode['bundle']): Promise<PreparedCode> {
-    // Commands that only list plugins never get here.
-    const { evaluate, preload } = await import('./evaluate.ts')
+  /** What is declared as it was stays the same object, and with it all that was made of it. */
+  #asBefore(manifest: PluginManifest): PluginManifest {
+    return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
+  }
+
+  async #ready(known: IndexEntry, named: Code, bundle: PreparedCode['bundle']): Promise<PreparedCode> {
+    const { evaluate } = await import('./evaluate.ts')
     const { manifest, fingerprint, stamps } = known
     const { root } = this.package
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
-    const code = { name: manifest.name, root, text, preloaded: await preload(root, text) }
+    const code = named.name === manifest.name ? named : { ...named, name: manifest.name }
     const instantiate = (hooks: InstanceHooks): Instance => {
       const { plugin, guards } = evaluate(code, this.#loader.evaluation, hooks)
       if (plugin.name === manifest.name) return { plugin, adopt: open => guards.adopt(open) }
@@ -197,13 +223,20 @@ export class FileSource implements PluginSource {
   }
 }
 
+/** Code with the packages that it needs loaded ahead. */
+export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
+  // Commands that only list plugins never get here.
+  const { preload } = await import('./evaluate.ts')
+  return { ...code, preloaded: await preload(code.root, code.text) }
+}
+
 /** Runs a module body for its manifest alone. */
 export async function manifestOf(
-  code: Omit<Code, 'preloaded'>,
+  code: Code,
   version: string,
   evaluation: EvaluateOptions = {}
 ): Promise<PluginManifest> {
-  const { evaluate, preload } = await import('./evaluate.ts')
+  const { evaluate } = await import('./evaluate.ts')
   const disposers: Disposer[] = []
   const hooks: InstanceHooks = {
     effect: (_label, dispose) => {
@@ -215,7 +248,7 @@ export async function manifestOf(
     onError: () => {}
   }
   try {
-    const { plugin } = evaluate({ ...code, preloaded: await preload(code.root, code.text) }, evaluation, hooks)
+    const { plugin } = evaluate(code, evaluation, hooks)
     return validateManifest(JSON.parse(JSON.stringify(describePlugin(plugin, version))), code.root)
   } finally {
     for (const dispose of disposers) await dispose()

@@ -22,6 +22,13 @@ export interface WatchOptions {
   readonly quietMs?: number
 }
 
+/** What of one directory is in the set. */
+interface Group {
+  readonly files: string[]
+  /** Whether folders that appear in it and vanish from it count. */
+  folders: boolean
+}
+
 interface Place {
   /** What to look for in the directory: files of the set, or the folder in which they will be. */
   readonly items: Set<string>
@@ -30,31 +37,43 @@ interface Place {
 
 interface Open {
   readonly key: string
+  /** Of the directory when it was opened. */
+  readonly identity: string
   readonly watcher: FSWatcher
 }
 
 const MISSING = 'missing'
+/** How long it is quiet before everything is looked at. */
+const SWEEP_MS = 1_000
 
 /**
  * Watches exactly a set of files, through the directories that hold them: an editor that saves by renaming replaces the
  * file, and a file or its folder may be missing as yet.
  *
- * The system's events only say when to look; what changed is found by comparing times and sizes. Events come in bursts,
- * and some are lost while a file is replaced.
+ * The system's events only say where to look; what changed is found by comparing times and sizes. Events come in bursts,
+ * and some are lost while a file is replaced: a moment after the last one everything is looked at, which costs too much to be
+ * done while somebody waits for what was saved.
  */
 export class Watcher {
   readonly #options: WatchOptions
   readonly #open = new Map<string, Open>()
-  /** What was last seen of each file, and of each directory's folders. */
-  #seen = new Map<string, string>()
   #set: { readonly files: ReadonlySet<string>; readonly directories: ReadonlySet<string> } = {
     files: new Set(),
     directories: new Set()
   }
+  /** The set by directory. */
+  #groups: ReadonlyMap<string, Group> = new Map()
+  /** What was last seen of each file, and of each directory's folders; by directory. */
+  readonly #seen = new Map<string, ReadonlyMap<string, string>>()
+  /** Directories in which something happened. */
+  #touched = new Set<string>()
+  /** Whether something happened that may concern any of them. */
+  #everywhere = false
   #reporting = false
   /** Whether something happened while a call was under way. */
   #missed = false
   #timer: NodeJS.Timeout | undefined
+  #sweep: NodeJS.Timeout | undefined
   #closed = false
   #turn: Promise<void> = Promise.resolve()
 
@@ -65,22 +84,30 @@ export class Watcher {
   /** Replaces the set; resolves when all of it is watched. What stays in it is watched without a gap. */
   async update(set: WatchSet): Promise<void> {
     const before = this.#set
-    this.#set = { files: new Set(set.files), directories: new Set(set.directories) }
+    const next = { files: new Set(set.files), directories: new Set(set.directories) }
+    if (isSame(before.files, next.files) && isSame(before.directories, next.directories)) return this.#turn
+    this.#set = next
+    this.#groups = groupsOf(next)
     const stays = (path: string): boolean => {
-      const { files, directories } = this.#set
-      if (files.has(path)) return before.files.has(path)
-      return directories.has(dirname(path)) && before.directories.has(dirname(path))
+      if (next.files.has(path)) return before.files.has(path)
+      return next.directories.has(dirname(path)) && before.directories.has(dirname(path))
     }
-    const seen = [...this.#look()].filter(([path]) => !stays(path))
-    this.#seen = new Map([...seen, ...[...this.#seen].filter(([path]) => stays(path))])
+    for (const directory of this.#seen.keys()) if (!this.#groups.has(directory)) this.#seen.delete(directory)
+    for (const [directory, group] of this.#groups) {
+      const known = [...(this.#seen.get(directory) ?? [])].filter(([path]) => stays(path))
+      const isKnown = group.files.every(stays) && (!group.folders || before.directories.has(directory))
+      const fresh = isKnown ? [] : [...look(directory, group)].filter(([path]) => !stays(path))
+      this.#seen.set(directory, new Map([...fresh, ...known]))
+    }
     await this.#inTurn(() => this.#arrange())
-    this.#soon()
+    if (this.#touched.size > 0) this.#soon()
   }
 
   /** Does not wait for a call of `onChange`, which may be the one that closes. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#sweep)
     await this.#inTurn(async () => {
       await Promise.all([...this.#open.values()].map(each => each.watcher.close()))
       this.#open.clear()
@@ -93,48 +120,61 @@ export class Watcher {
     return turn
   }
 
-  /** Opens what is not open yet before it closes what is no longer needed. */
+  /** Opens what is not open yet before it closes what is no longer needed. What happened until it is open is looked for. */
   async #arrange(): Promise<void> {
-    const places = this.#places()
-    const stale: Open[] = []
-    const opened = [...places].map(async ([directory, place]) => {
-      const key = `${identity(directory)} ${place.folders} ${[...place.items].sort().join()}`
-      const current = this.#open.get(directory)
-      if (current?.key === key || this.#closed) return
-      if (current !== undefined) stale.push(current)
-      this.#open.set(directory, { key, watcher: await this.#watch(directory, place) })
-    })
-    await Promise.all(opened)
-    for (const [directory, open] of this.#open) {
-      if (places.has(directory)) continue
-      this.#open.delete(directory)
-      stale.push(open)
+    for (let opened = true; opened && !this.#closed; ) {
+      const identities = new Map<string, string>()
+      const identityOf = (directory: string): string => {
+        const known = identities.get(directory) ?? identity(directory)
+        identities.set(directory, known)
+        return known
+      }
+      const places = this.#places(directory => identityOf(directory) !== MISSING)
+      const stale: Open[] = []
+      const opening = [...places].map(async ([directory, place]) => {
+        const current = this.#open.get(directory)
+        const key = `${place.folders} ${[...place.items].sort().join()}`
+        if ((current?.key === key && current.identity === identityOf(directory)) || this.#closed) return false
+        // What watches a folder that is gone would be taken for the one that came in its place.
+        if (current !== undefined && current.identity !== identityOf(directory)) await current.watcher.close()
+        else if (current !== undefined) stale.push(current)
+        const watcher = await this.#watch(directory, place)
+        this.#open.set(directory, { key, identity: identityOf(directory), watcher })
+        this.#touched.add(directory)
+        return true
+      })
+      // Folders may have come meanwhile, in which more is to be watched.
+      opened = (await Promise.all(opening)).includes(true)
+      for (const [directory, open] of this.#open) {
+        if (places.has(directory)) continue
+        this.#open.delete(directory)
+        stale.push(open)
+      }
+      await Promise.all(stale.map(each => each.watcher.close()))
     }
-    await Promise.all(stale.map(each => each.watcher.close()))
   }
 
-  /** For every path the directory to watch: its own, or the nearest one that exists. */
-  #places(): Map<string, Place> {
-    const { files, directories } = this.#set
+  /** For everything in the set the directory to watch: its own, or the nearest one that exists. */
+  #places(exists: (directory: string) => boolean): Map<string, Place> {
     const places = new Map<string, Place>()
     const place = (directory: string): Place => {
-      const found = places.get(directory) ?? { items: new Set(), folders: directories.has(directory) }
+      const found = places.get(directory) ?? {
+        items: new Set(),
+        folders: this.#groups.get(directory)?.folders === true
+      }
       places.set(directory, found)
       return found
     }
-    const known = new Map<string, boolean>()
-    const exists = (directory: string): boolean => {
-      const there = known.get(directory) ?? identity(directory) !== MISSING
-      known.set(directory, there)
-      return there
-    }
-    const seek = (item: string): void => {
-      let [child, parent] = [item, dirname(item)]
+    for (const [directory, { files }] of this.#groups) {
+      if (exists(directory)) {
+        const { items } = place(directory)
+        for (const file of files) items.add(file)
+        continue
+      }
+      let [child, parent] = [directory, dirname(directory)]
       while (!exists(parent) && parent !== dirname(parent)) [child, parent] = [parent, dirname(parent)]
       place(parent).items.add(child)
     }
-    for (const file of files) seek(file)
-    for (const directory of directories) exists(directory) ? place(directory) : seek(directory)
     return places
   }
 
@@ -146,19 +186,26 @@ export class Watcher {
     // Also tells of the directory itself, by its name, when it is removed.
     watcher.on('raw', (_event, name) => {
       const path = name && name !== basename(directory) ? join(directory, name) : directory
-      if (folders || isOurs(path)) this.#soon()
+      if (folders || isOurs(path)) this.#soon(directory, path)
     })
     // What chokidar makes of it comes a little later, and need not prolong the wait.
     watcher.on('all', (_event, path) => {
-      if (this.#timer === undefined && (folders || isOurs(path))) this.#soon()
+      if (this.#timer === undefined && (folders || isOurs(path))) this.#soon(directory, path)
     })
     await once(watcher, 'ready')
     return watcher
   }
 
-  #soon(): void {
+  /** To be looked at once it is quiet: a path in a directory that is watched; without one, what is known to be touched. */
+  #soon(directory?: string, path?: string): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#sweep)
     if (this.#closed) return
+    if (directory !== undefined && path !== undefined) {
+      // Where a folder came or went, there is more to look at, and others to watch.
+      if (this.#set.files.has(path)) this.#touched.add(directory)
+      else this.#everywhere = true
+    }
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       void this.#report()
@@ -172,8 +219,7 @@ export class Watcher {
     }
     this.#reporting = true
     try {
-      await this.#inTurn(() => this.#arrange())
-      const paths = this.#changed()
+      const paths = await this.#changed()
       if (paths.length === 0 || this.#closed) return
       await this.#options.onChange(paths)
     } catch (error) {
@@ -185,26 +231,64 @@ export class Watcher {
     }
   }
 
-  /** Looks again, and says what is not as it was. */
-  #changed(): string[] {
-    const before = this.#seen
-    this.#seen = this.#look()
-    const paths = new Set([...before.keys(), ...this.#seen.keys()])
-    return [...paths].filter(path => (before.get(path) ?? MISSING) !== (this.#seen.get(path) ?? MISSING)).sort()
+  /** Looks again where something happened, and says what is not as it was. */
+  async #changed(): Promise<string[]> {
+    const isMoved = (directory: string): boolean => identity(directory) !== this.#open.get(directory)?.identity
+    const everywhere = this.#everywhere || [...this.#touched].some(isMoved)
+    if (everywhere) await this.#inTurn(() => this.#arrange())
+    const directories = everywhere ? new Set([...this.#seen.keys(), ...this.#groups.keys()]) : this.#touched
+    this.#touched = new Set()
+    this.#everywhere = false
+    if (!everywhere && !this.#closed) this.#sweepLater()
+    return [...directories].flatMap(directory => this.#changedIn(directory)).sort()
   }
 
-  #look(): Map<string, string> {
-    const seen = new Map<string, string>()
-    for (const file of this.#set.files)
-      seen.set(
-        file,
-        identity(file, stats => `${stats.mtimeMs} ${stats.size}`)
-      )
-    for (const directory of this.#set.directories) {
-      for (const folder of foldersOf(directory)) seen.set(folder, identity(folder))
-    }
-    return seen
+  #changedIn(directory: string): string[] {
+    const group = this.#groups.get(directory)
+    if (group === undefined) return []
+    const before = this.#seen.get(directory)
+    const now = look(directory, group)
+    this.#seen.set(directory, now)
+    const paths = new Set([...(before?.keys() ?? []), ...now.keys()])
+    return [...paths].filter(path => (before?.get(path) ?? MISSING) !== (now.get(path) ?? MISSING))
   }
+
+  #sweepLater(): void {
+    clearTimeout(this.#sweep)
+    this.#sweep = setTimeout(() => {
+      this.#everywhere = true
+      this.#soon()
+    }, SWEEP_MS)
+  }
+}
+
+function groupsOf({ files, directories }: WatchSet): Map<string, Group> {
+  const groups = new Map<string, Group>()
+  const group = (directory: string): Group => {
+    const found = groups.get(directory) ?? { files: [], folders: false }
+    groups.set(directory, found)
+    return found
+  }
+  for (const file of files) group(dirname(file)).files.push(file)
+  for (const directory of directories) group(directory).folders = true
+  return groups
+}
+
+function look(directory: string, { files, folders }: Group): Map<string, string> {
+  const seen = new Map<string, string>()
+  for (const file of files)
+    seen.set(
+      file,
+      identity(file, stats => `${stats.mtimeMs} ${stats.size}`)
+    )
+  if (folders) for (const folder of foldersOf(directory)) seen.set(folder, identity(folder))
+  return seen
+}
+
+function isSame(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  if (a.size !== b.size) return false
+  for (const path of a) if (!b.has(path)) return false
+  return true
 }
 
 /** Tells a file or folder from another one of its name. */

@@ -234,13 +234,40 @@ t.test(
     t.match(before.problems, [{ error: { code: 'LDR_DIRECTORY_UNREADABLE' } }])
     write(root, { ...plugin('all/two', 'two'), 'all/one/src/plugin.ts': pluginSource('uno', '', "import './more.ts'") })
     write(root, { 'all/one/src/more.ts': '' })
-    const again = await finder.rediscover()
+    const again = await finder.rediscover(new Set([join(root, 'all/one/src/plugin.ts')]))
     t.same(names(again), ['uno'])
     t.same(again.problems, before.problems)
     t.ok(again.files.includes(join(root, 'all/one/src/more.ts')))
     t.same(names(await finder.discover([join(root, 'all')])).sort(), ['two', 'uno'])
   }
 )
+
+t.test('reading again runs no code but that of the plugin whose files changed, or which failed', async t => {
+  const counting = (name: string): string =>
+    pluginSource(
+      name,
+      '',
+      `globalThis.described = { ...globalThis.described, ${name}: (globalThis.described?.${name} ?? 0) + 1 }`
+    )
+  const described = (): unknown => (globalThis as { described?: unknown }).described
+  t.teardown(() => Object.assign(globalThis, { described: undefined }))
+  const root = folder(t, { ...plugin('all/one', 'one', counting('one')), ...plugin('all/two', 'two', counting('two')) })
+  const finder = discovery(t, root)
+  const first = await finder.discover([join(root, 'all')])
+  t.same(described(), { one: 1, two: 1 })
+  const touch = (name: string, text: string): ReadonlySet<string> => {
+    write(root, { [`all/${name}/src/plugin.ts`]: text })
+    return new Set([join(root, `all/${name}/src/plugin.ts`)])
+  }
+  const second = await finder.rediscover(touch('one', `${counting('one')}\n// more`))
+  t.same(described(), { one: 2, two: 1 })
+  t.equal(source(second, 'one').manifest, source(first, 'one').manifest, 'what declares the same is the same object')
+  t.equal(second.files, first.files, 'and so is what is watched')
+  await finder.rediscover(touch('one', 'const = 1'))
+  write(root, { 'all/one/src/plugin.ts': counting('one') })
+  await finder.rediscover(touch('two', counting('two')))
+  t.same(described(), { one: 3, two: 2 }, 'what failed is tried again whatever changed')
+})
 
 t.test('of a plugin that is broken the last good manifest is remembered', async t => {
   const root = folder(t, { ...plugin('all/one', 'one'), ...plugin('all/two', 'two') })

@@ -86,6 +86,31 @@ t.test('folders that appear in a directory and vanish from it are noticed, files
   t.same(await next(), ['plugins/one'])
 })
 
+t.test('a file is noticed whose folder appears in a directory that is watched for folders', async t => {
+  const root = folder(t, { 'plugins/one/package.json': '{}' })
+  const { watcher, next } = watching(t, root)
+  await watcher.update({ files: [join(root, 'plugins/two/package.json')], directories: [join(root, 'plugins')] })
+  mkdirSync(join(root, 'plugins/two'))
+  t.same(await next(), ['plugins/two'])
+  write(root, { 'plugins/two/package.json': '{}' })
+  t.same(await next(), ['plugins/two/package.json'])
+})
+
+t.test('what no event told of is noticed a moment after the next event, wherever that was', async t => {
+  const root = folder(t, { 'a.ts': '1', 'out/deep/b.ts': '1' })
+  const { watcher, next } = watching(t, root)
+  await watcher.update({ files: [join(root, 'a.ts'), join(root, 'out/deep/b.ts')], directories: [] })
+  // Of a folder that moves along with the one around it nobody is told.
+  renameSync(join(root, 'out'), join(root, 'gone'))
+  write(root, { 'out/deep/b.ts': '22' })
+  write(root, { 'a.ts': '2' })
+  const seen: string[] = []
+  while (!seen.includes('out/deep/b.ts')) seen.push(...(await next()))
+  t.same(seen.sort(), ['a.ts', 'out/deep/b.ts'])
+  write(root, { 'out/deep/b.ts': '333' })
+  t.same(await next(), ['out/deep/b.ts'], 'and it is watched from then on')
+})
+
 t.test('another set takes the place of the first; what is in both is watched on', async t => {
   const root = folder(t, { 'a.ts': '1', 'b.ts': '1', 'deep/c.ts': '1' })
   const { watcher, next } = watching(t, root)
