@@ -127,6 +127,11 @@ export class TypeImports {
     return this.#note(this.#values, module, valueName(name))
   }
 
+  /** Notes what a module has for itself, whose name is none of the program. */
+  own(module: string, name: string): void {
+    this.#note(this.#values, module, name)
+  }
+
   uses(module: BuildModule, name: string): boolean {
     return this.#types.get(module)?.has(name) ?? false
   }
