@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CallOptions,
@@ -16,6 +15,7 @@ import {
   type Tap,
   type TapOptions
 } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { BreakerPolicy } from './breaker.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
@@ -86,7 +86,7 @@ class UnitContext implements PluginContext<unknown> {
 
   async dataDirectory(): Promise<string> {
     const directory = join(this.#host.dataRoot, 'plugins', this.name)
-    await mkdir(directory, { recursive: true })
+    makeFolder(directory)
     return directory
   }
 

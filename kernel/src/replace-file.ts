@@ -1,10 +1,11 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 
 /** Writes a file so that readers see the old content or the new one, never a part; makes its folder. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   const temporary = `${file}.${process.pid}.tmp`
-  await mkdir(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   try {
     await writeFile(temporary, text)
     await rename(temporary, file)

@@ -1,6 +1,7 @@
-import { mkdir, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { packageFolders } from './sandbox.ts'
 
 export interface ChildEntry {
@@ -32,7 +33,7 @@ async function bundleEntry(): Promise<ChildEntry> {
   const { build } = await import('esbuild')
   const file = join(KERNEL_ROOT, 'node_modules', '.cache', 'svc', 'child.mjs')
   const draft = `${file}.${process.pid}`
-  await mkdir(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   await build({
     entryPoints: [join(dirname(HERE), 'child.ts')],
     outfile: draft,

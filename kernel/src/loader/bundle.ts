@@ -41,6 +41,9 @@ const CONDITIONS = import.meta.url.endsWith('.ts') ? ['svc-source'] : []
 /** Specifiers that plugins share with the host by identity. */
 export const SHARED = ['@svc/plugin-sdk', '@svc/contracts'] as const
 
+/** What entries of plugins carry inside, wherever they are. */
+const CARRIED = ['@svc/plugin-sdk/folders', ...SHARED] as const
+
 /**
  * Compiles plugins with esbuild: relative imports are inlined, packages stay outside, one file comes out.
  *
@@ -76,7 +79,7 @@ export class Bundler {
         entryPoints: { ...entries },
         outdir: join(root, 'dist'),
         outExtension: { '.js': '.cjs' },
-        alias: Object.fromEntries(SHARED.map(name => [name, createRequire(import.meta.url).resolve(name)])),
+        alias: Object.fromEntries(CARRIED.map(name => [name, createRequire(import.meta.url).resolve(name)])),
         banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
       })
       for (const input of inputsOf(root, result)) inputs.add(input)

@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Call, ErrorsOf, OutputOf } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { pluginsNew } from './plugins-operations.ts'
 import { templateFiles } from './template.ts'
 
@@ -30,7 +31,7 @@ export async function scaffold(
   const files = templateFiles(name, each => dependencySpec(projectRoot, target, each))
   for (const [path, content] of files) {
     const file = join(target, path)
-    await mkdir(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     await writeFile(file, content, { flag: 'wx' })
   }
   return { directory: target, files: [...files.keys()], text: nextSteps(name, slashes(inside), inReach) }

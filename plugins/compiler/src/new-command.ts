@@ -1,6 +1,7 @@
-import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
+import { lstat, rm, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { readOrTell } from './check-command.ts'
 import { compilerErrors } from './errors.ts'
 import { projectFiles } from './new/project-files.ts'
@@ -58,7 +59,7 @@ async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<
   }
   const done: string[] = []
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     for (const { path, text } of files) {
       await writeFile(join(folder, path), text, { flag: 'wx' })
       done.push(join(folder, path))

@@ -1,7 +1,8 @@
-import { mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type DaemonState, daemonStatePath, parseDaemonState, probeDaemon, readDaemonState } from '@svc/contracts'
 import type { Logger } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 
 /** Tells the project where its daemon is. Written whole or not at all; what a dead daemon left is replaced. */
 export async function writeStateFile(root: string, state: DaemonState, log: Logger): Promise<void> {
@@ -13,7 +14,7 @@ export async function writeStateFile(root: string, state: DaemonState, log: Logg
   }
   const path = daemonStatePath(root)
   const draft = `${path}.${state.pid}.tmp`
-  await mkdir(dirname(path), { recursive: true })
+  makeFolder(dirname(path))
   await writeFile(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
   await rename(draft, path)
 }

@@ -1,8 +1,8 @@
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type DatabaseStore, databaseErrors } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { Place } from './place.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
 import { type LocalOptions, openFile } from './store/local-store.ts'
@@ -48,13 +48,13 @@ export async function openPlace(place: Place, options: OpenOptions): Promise<Dat
 
 /** A local file, whose folder is made. Throws `DBS_OPEN_FAILED` and what opening throws. */
 export async function openLocal(file: string, options: OpenOptions): Promise<DatabaseStore> {
-  await makeFolder(file)
+  makeFolderOf(file)
   return patiently(() => openFile(file, options), options)
 }
 
-async function makeFolder(file: string): Promise<void> {
+function makeFolderOf(file: string): void {
   try {
-    await mkdir(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be made: ${why}`, {

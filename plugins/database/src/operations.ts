@@ -1,7 +1,8 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { databaseErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { pluginErrors } from './errors.ts'
 import type { PrimaryStore } from './primary-store.ts'
 import { restore } from './restore.ts'
@@ -113,7 +114,7 @@ export function backupHandler({ store, projectRoot, copies }: OperationsOptions)
   return async ({ file: named }) => {
     const time = new Date().toISOString().replaceAll(/[:.]/g, '')
     const file = named === undefined ? join(await copies(), `copy-${time}.db`) : resolve(projectRoot, named)
-    await mkdir(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     await store.backup(file)
     const { size } = await stat(file)
     return { file, bytes: size, text: `${store.location} was copied to ${file} (${size} bytes)` }

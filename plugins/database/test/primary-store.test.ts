@@ -152,6 +152,17 @@ t.test("takes the user's database where the project's cannot be opened, and says
   t.match(await strict.store.status(), { ok: false, location: blocked, problems: [/not a database/] })
 })
 
+t.test(
+  'a place that takes no folders is said to be one',
+  {
+    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+  },
+  async t => {
+    const { store } = primary(t, { place: file('/proc/nothing/store.db') })
+    await t.rejects(store.query('SELECT 1'), { code: 'DBS_OPEN_FAILED', message: /its folder cannot be made: ENOENT/ })
+  }
+)
+
 t.test('is tried again at the next use after it could not be opened', async t => {
   const folder = `${freshFile()}-blocked`
   writeFileSync(folder, 'in the way')

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { fileError } from './files.ts'
 
 export interface DigestOptions {
@@ -89,7 +90,7 @@ async function remembered(folder: string, identity: string, compute: () => Promi
   if (/^[0-9a-f]{64}$/.test(known)) return known
   const hash = await compute()
   try {
-    await mkdir(join(folder, 'digests'), { recursive: true })
+    makeFolder(join(folder, 'digests'))
     const temporary = `${file}.${process.pid}`
     await writeFile(temporary, hash)
     await rename(temporary, file)

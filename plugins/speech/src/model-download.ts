@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs'
-import { mkdir, rename, rm, stat } from 'node:fs/promises'
+import { rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { pluginErrors } from './errors.ts'
 import { exportsOf, MODEL_NAME } from './model-location.ts'
 import { findModel } from './whisper/model-files.ts'
@@ -102,7 +103,7 @@ export class ModelDownload {
       await response.body?.cancel()
       throw new Error(`the hub answers ${response.status}`)
     }
-    await mkdir(dirname(target), { recursive: true })
+    makeFolder(dirname(target))
     const part = `${target}.${process.pid}.part`
     try {
       await pipeline(Readable.fromWeb(response.body as never), createWriteStream(part), { signal })

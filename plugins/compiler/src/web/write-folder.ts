@@ -1,5 +1,6 @@
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { compilerErrors } from '../errors.ts'
 import type { EmittedFile } from './emitted-file.ts'
 import { folderListText, hashOf, LIST_FILE, readFolderList } from './folder-list.ts'
@@ -76,7 +77,7 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
   const undo: (() => Promise<void>)[] = []
   let stage: string | null = null
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     stage = await mkdtemp(join(folder, '.vox-build-'))
     for (const [index, { text }] of writes.entries()) await writeFile(join(stage, `${index}.new`), text)
     for (const path of new Set([...writes.map(each => each.path), ...removed])) {
@@ -88,7 +89,7 @@ async function replaceAll(folder: string, writes: readonly EmittedFile[], remove
       }
     }
     for (const [index, { path }] of writes.entries()) {
-      await mkdir(dirname(join(folder, path)), { recursive: true })
+      makeFolder(dirname(join(folder, path)))
       await rename(join(stage, `${index}.new`), join(folder, path))
     }
     for (const path of removed) await rm(join(folder, path))

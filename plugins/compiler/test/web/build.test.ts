@@ -111,6 +111,17 @@ t.test(
   }
 )
 
+t.test(
+  'a place that takes no folders is said to be one',
+  {
+    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+  },
+  async t => {
+    const { file } = small(t)
+    t.match(await build(file, '/proc/nothing'), { code: 1, err: /\/proc\/nothing cannot be written: ENOENT/ })
+  }
+)
+
 t.test('what fails half-way is taken back', async t => {
   const { file, out } = small(t)
   await build(file, out)

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { inferenceErrors } from '../errors.ts'
 
 export interface DownloadOptions {
@@ -27,7 +28,7 @@ const LAST_LINES = 4
  * Throws `INF_PROVIDER_DOWNLOAD_FAILED` with pip's own last words.
  */
 export async function withDownload<T>(options: DownloadOptions, use: (wheel: string) => Promise<T>): Promise<T> {
-  await mkdir(options.directory, { recursive: true })
+  makeFolder(options.directory)
   const folder = await mkdtemp(join(options.directory, '.download-'))
   try {
     await download(options, folder)

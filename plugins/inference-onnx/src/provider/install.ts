@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, mkdtemp, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { providerFiles } from '../device/cuda-provider.ts'
 import { neededLibraries } from '../device/elf.ts'
 import { inferenceErrors } from '../errors.ts'
@@ -49,7 +50,7 @@ const wanted: ReadonlySet<string> = new Set(Object.values(providerFiles))
 export async function installProvider(options: InstallOptions): Promise<InstalledProvider> {
   const { source, directory } = options
   const sha256 = await checkHash(options)
-  await mkdir(directory, { recursive: true })
+  makeFolder(directory)
   const staging = await mkdtemp(join(directory, '.part-'))
   try {
     const contents = await unpack(options, staging).catch(error => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { digestPrefix, hashFile } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { PackSink } from './pack.ts'
@@ -59,7 +60,7 @@ export async function writeCached(
   signal?: AbortSignal
 ): Promise<void> {
   const folder = dirname(file)
-  await mkdir(folder, { recursive: true })
+  makeFolder(folder)
   await removeAbandoned(folder)
   const temporary = join(folder, `.${randomUUID()}.partial`)
   let handle: FileHandle | undefined

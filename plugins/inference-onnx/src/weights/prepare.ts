@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { mkdir, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Quantization } from '@svc/contracts'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { DecoderConfig } from '../model-config.ts'
 import type { DecoderWeights } from '../onnx/decoder.ts'
 import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
@@ -112,7 +113,11 @@ async function packedPath({
   const key = createHash('sha256')
     .update([PACK_VERSION, digest, directory.adapted, quantization, ...forms].join('\0'))
     .digest('hex')
-  await mkdir(cacheDirectory, { recursive: true }).catch(() => {})
+  try {
+    makeFolder(cacheDirectory)
+  } catch {
+    // Whoever writes there tells it.
+  }
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
   return join(folder, `${key}.${extensions[quantization]}`)
 }

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
 import { extname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { Busboy, BusboyHeaders } from '@fastify/busboy'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { timeout } from '../deadline.ts'
 
 /** Bytes of a whole body. */
@@ -196,7 +197,7 @@ class Parts {
 /** Makes the folder, and rids it of what a process that was killed left behind. */
 async function prepare(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    makeFolder(folder)
     for (const name of await readdir(folder)) {
       const path = join(folder, name)
       const found = await stat(path).catch(() => null)

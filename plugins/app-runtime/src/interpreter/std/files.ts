@@ -2,7 +2,6 @@ import {
   copyFileSync,
   existsSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -12,6 +11,7 @@ import {
   writeFileSync
 } from 'node:fs'
 import { basename, join } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
 import { globSync } from 'tinyglobby'
 import { type Native, native, textArg } from '../native.ts'
 import { error, ok, type Value } from '../value.ts'
@@ -45,10 +45,7 @@ export const FILES: Readonly<Record<string, Native>> = {
   'std.fs.exists': file(1, path => existsSync(path)),
   'std.fs.is_file': file(1, path => existsSync(path) && statSync(path).isFile()),
   'std.fs.is_dir': file(1, path => existsSync(path) && statSync(path).isDirectory()),
-  'std.fs.mkdir': file(
-    1,
-    done(path => mkdirSync(path, { recursive: true }))
-  ),
+  'std.fs.mkdir': file(1, done(makeFolder)),
   'std.fs.list_dir': file(1, path => ok(readdirSync(path).sort())),
   'std.fs.remove': file(
     1,

@@ -1,0 +1,39 @@
+import { existsSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { makeFolder } from '../src/node/folders.ts'
+
+t.test('a folder is made with those above it, and one that is there is left as it is', t => {
+  const root = t.testdir({ there: { 'note.txt': 'kept' } })
+  makeFolder(join(root, 'a/b/c'))
+  makeFolder(join(root, 'a/b/c/'))
+  t.equal(statSync(join(root, 'a/b/c')).isDirectory(), true)
+  makeFolder(join(root, 'there'))
+  t.equal(existsSync(join(root, 'there/note.txt')), true)
+  symlinkSync(join(root, 'there'), join(root, 'link'))
+  makeFolder(join(root, 'link/below'))
+  t.equal(existsSync(join(root, 'there/below')), true)
+  t.end()
+})
+
+t.test('what is in the way is said', t => {
+  const root = t.testdir({})
+  writeFileSync(join(root, 'file'), '')
+  t.throws(() => makeFolder(join(root, 'file')), { code: 'EEXIST' })
+  t.throws(() => makeFolder(join(root, 'file/below/it')), { code: 'ENOTDIR' })
+  symlinkSync(join(root, 'nowhere'), join(root, 'broken'))
+  t.throws(() => makeFolder(join(root, 'broken')), { code: 'EEXIST' })
+  t.end()
+})
+
+t.test(
+  'a place that takes no folders is refused, and does not keep anybody waiting',
+  {
+    skip: existsSync('/proc/self') ? false : 'there is no /proc here'
+  },
+  t => {
+    t.throws(() => makeFolder('/proc/x'), { code: 'ENOENT' })
+    t.throws(() => makeFolder('/proc/x/y/z'), { code: 'ENOENT' })
+    t.end()
+  }
+)
