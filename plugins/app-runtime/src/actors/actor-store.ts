@@ -7,7 +7,7 @@ export interface StoredAddress {
 }
 
 /** Attempts at a message that nobody waits for. */
-export const MOST_ATTEMPTS = 5
+const MOST_ATTEMPTS = 5
 
 const FIRST_DELAY = 100
 

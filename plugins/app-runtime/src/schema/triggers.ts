@@ -4,7 +4,7 @@ import { quoted, searchTableName, textLiteral } from './names.ts'
 /** The table in which changes are written down for whoever listens. */
 export const CHANGES_TABLE = 'program_changes'
 /** Changes that are kept. */
-export const KEPT_CHANGES = 100_000
+const KEPT_CHANGES = 100_000
 /** How often, in changes, the oldest ones are removed. */
 const TRIM_INTERVAL = 1_000
 

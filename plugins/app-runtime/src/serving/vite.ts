@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PluginContext } from '@svc/plugin-sdk'
 
-export const VITE_PORT = 3001
+const VITE_PORT = 3001
 
 /** Runs the Vite of a built project, as long as programs are served; it outlives a reload of the plugin. */
 export async function runVite(ctx: Pick<PluginContext, 'keep' | 'log'>, folder: string): Promise<void> {

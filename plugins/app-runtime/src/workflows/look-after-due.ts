@@ -23,7 +23,7 @@ export function durableOptions(
 }
 
 /** How runs and actors name their program: the same from wherever it is run. */
-export function programKey(path: string, projectRoot: string): string {
+function programKey(path: string, projectRoot: string): string {
   return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
 

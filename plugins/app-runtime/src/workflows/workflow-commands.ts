@@ -43,7 +43,7 @@ interface RunInput {
 }
 
 /** Runs a workflow and tells how it ended; gives the exit code. */
-export async function workflowEnded(
+async function workflowEnded(
   runner: Runner,
   program: Parameters<Runner['run']>[0],
   { name, args, runId }: { readonly name: string; readonly args: string; readonly runId: string },

@@ -44,7 +44,7 @@ export function cssProperty(name: string): string {
 }
 
 /** What a value of a declaration is, as far as one can see. */
-export function styleValue(text: string): StyleValue {
+function styleValue(text: string): StyleValue {
   const value = text.trim()
   if (/^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(value)) return { Color: { Hex: value } }
   const variable = /^var\((--[\w-]+)\)$/.exec(value)?.[1]

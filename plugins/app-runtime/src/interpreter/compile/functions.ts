@@ -130,7 +130,7 @@ export function callableOf(machine: Machine, unit: FunctionUnit, prepare?: (fram
   })
 }
 
-export function fillDefaults(unit: FunctionUnit, frame: Frame, given: number, at: number): void {
+function fillDefaults(unit: FunctionUnit, frame: Frame, given: number, at: number): void {
   for (let index = given; index < unit.params.length; index++) fillDefault(unit, frame, index, at)
 }
 
