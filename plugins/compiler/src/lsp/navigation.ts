@@ -1,18 +1,36 @@
 import { type DocumentHighlight, DocumentHighlightKind, type Location, type Position } from 'vscode-languageserver'
 import type { Occurrence } from '../symbols/symbol.ts'
 import type { Analysis } from './analysis.ts'
+import { meantAt, namedEverywhere } from './workspace/everywhere.ts'
+import type { Workspace } from './workspace/workspace.ts'
 
-/** Where the word at a place gets its meaning; null where nothing in the file gives it one. */
-export function definition(analysis: Analysis, position: Position): Location | null {
-  const found = analysis.symbols.at(analysis.document.offsetAt(position))
-  return found === undefined ? null : locationOf(found.symbol.definition, analysis)
+/** Where the word at a place gets its meaning, in whatever file; null where nothing gives it one. */
+export function definition(analysis: Analysis, position: Position, workspace: Workspace): Location | null {
+  const meant = meantAt(analysis, analysis.document.offsetAt(position), workspace)
+  if (meant === null) return null
+  const { symbol } = meant
+  return locationOf(symbol === null ? { start: 0, end: 0 } : symbol.definition, meant.analysis)
 }
 
-/** All places that name what the word at a place names, in the order of the source. */
-export function references(analysis: Analysis, position: Position, withDefinition: boolean): Location[] {
-  return meant(analysis, position)
-    .filter(({ isDefinition }) => withDefinition || !isDefinition)
-    .map(each => locationOf(each, analysis))
+/** All places that name what the word at a place names, file by file in the order of their texts. */
+export function references(
+  analysis: Analysis,
+  position: Position,
+  withDefinition: boolean,
+  workspace: Workspace
+): Location[] {
+  const meant = meantAt(analysis, analysis.document.offsetAt(position), workspace)
+  if (meant?.symbol == null) return []
+  const { symbol } = meant
+  return namedEverywhere(meant.analysis, symbol, workspace).flatMap(({ analysis: file, occurrences, words, aliases }) =>
+    [
+      ...occurrences.filter(each => withDefinition || !each.isDefinition || each.symbol !== symbol),
+      ...words,
+      ...aliases
+    ]
+      .toSorted((a, b) => a.start - b.start)
+      .map(each => locationOf(each, file))
+  )
 }
 
 export function highlights(analysis: Analysis, position: Position): DocumentHighlight[] {

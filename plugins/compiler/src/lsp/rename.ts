@@ -1,11 +1,15 @@
 import type { Position, Range, TextEdit } from 'vscode-languageserver'
 import type { LanguageSymbol, Occurrence } from '../symbols/symbol.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
+import type { PathImport } from '../syntax/ast.ts'
 import type { Member, StringLiteral } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
 import { KEYWORDS } from '../syntax/token.ts'
 import { walk } from '../syntax/walk.ts'
 import type { Analysis } from './analysis.ts'
+import { meantAt, type Named, namedEverywhere } from './workspace/everywhere.ts'
+import { exported, linksOf } from './workspace/links.ts'
+import type { Workspace } from './workspace/workspace.ts'
 
 /** Why something cannot be renamed, for people. */
 export class RenameRefused extends Error {
@@ -13,31 +17,57 @@ export class RenameRefused extends Error {
 }
 
 /** The word that would be renamed. Throws {@link RenameRefused}. */
-export function prepareRename(analysis: Analysis, position: Position): { range: Range; placeholder: string } {
-  const occurrence = renamed(analysis, position)
-  return { range: analysis.range(occurrence), placeholder: occurrence.symbol.name }
+export function prepareRename(
+  analysis: Analysis,
+  position: Position,
+  workspace: Workspace
+): { range: Range; placeholder: string } {
+  const { at } = renamed(analysis, position, workspace)
+  return { range: analysis.range(at), placeholder: analysis.text.slice(at.start, at.end) }
 }
 
-/** Changes that give a symbol another name and change nothing else. Throws {@link RenameRefused}. */
-export function rename(analysis: Analysis, position: Position, name: string): TextEdit[] {
-  const { symbol } = renamed(analysis, position)
-  if (name === symbol.name) return []
+/**
+ * Changes by the URIs of their files that give a symbol another name wherever it is named, and change nothing else.
+ * Throws {@link RenameRefused}.
+ */
+export function rename(
+  analysis: Analysis,
+  position: Position,
+  name: string,
+  workspace: Workspace
+): Record<string, TextEdit[]> {
+  const { analysis: home, symbol } = renamed(analysis, position, workspace)
+  if (name === symbol.name) return {}
   requireName(name, symbol)
-  const changes = analysis.symbols.of(symbol).map(occurrence => ({
-    occurrence,
-    text: written(name, occurrence)
-  }))
+  const files = namedEverywhere(home, symbol, workspace)
+  if (symbol.kind === 'handler') requireKnownCalls(symbol, home, workspace)
+  if (files.length > 1 && exported(home, symbol.name).length > 1) {
+    throw new RenameRefused(`two things are called \`${symbol.name}\`, and other files import both at once`)
+  }
+  return Object.fromEntries(
+    files
+      .map(file => [file.analysis.document.uri, changesOf(file, symbol, name)] as const)
+      .filter(([, { length }]) => length > 0)
+  )
+}
+
+/** Throws {@link RenameRefused} where a word of the file would mean something else. */
+function changesOf({ analysis, occurrences, words }: Named, symbol: LanguageSymbol, name: string): TextEdit[] {
+  const changes = [
+    ...occurrences.map(each => ({ at: each as Span, text: written(name, each) })),
+    ...words.map(at => ({ at, text: name }))
+  ].toSorted((a, b) => a.at.start - b.at.start)
   let text = ''
   let from = 0
-  for (const { occurrence, text: put } of changes) {
-    text += analysis.text.slice(from, occurrence.start) + put
-    from = occurrence.end
+  for (const { at, text: put } of changes) {
+    text += analysis.text.slice(from, at.start) + put
+    from = at.end
   }
   const after = analysis.with(text + analysis.text.slice(from))
   if (!meansTheSame(analysis.symbols, after.symbols) || errorsOf(after) > errorsOf(analysis)) {
     throw new RenameRefused(`\`${name}\` already means something where \`${symbol.name}\` is used`)
   }
-  return changes.map(({ occurrence, text: newText }) => ({ range: analysis.range(occurrence), newText }))
+  return changes.map(({ at, text: newText }) => ({ range: analysis.range(at), newText }))
 }
 
 function written(name: string, { form, symbol }: Occurrence): string {
@@ -46,26 +76,47 @@ function written(name: string, { form, symbol }: Occurrence): string {
   return form === 'string' ? `"${name}"` : name
 }
 
-function renamed(analysis: Analysis, position: Position): Occurrence {
-  const occurrence = analysis.symbols.at(analysis.document.offsetAt(position))
-  if (occurrence === undefined) throw new RenameRefused('there is no name here that this file declares')
-  const { symbol } = occurrence
+function renamed(
+  analysis: Analysis,
+  position: Position,
+  workspace: Workspace
+): { readonly analysis: Analysis; readonly symbol: LanguageSymbol; readonly at: Span } {
+  const offset = analysis.document.offsetAt(position)
+  const occurrence = analysis.symbols.at(offset)
+  // An alias belongs to the file that gives it.
+  if (occurrence?.symbol.kind === 'import' && hasAlias(occurrence.symbol)) {
+    return { analysis, symbol: occurrence.symbol, at: occurrence }
+  }
+  const meant = meantAt(analysis, offset, workspace)
+  if (meant === null) throw new RenameRefused('there is no name here that a file declares')
+  const { symbol } = meant
+  if (symbol === null) throw new RenameRefused('this is the name of a file; rename the file')
   if (symbol.kind === 'field') {
     throw new RenameRefused(`\`${symbol.name}\` is the name of stored or sent data; rename it in the data first`)
   }
   if (symbol.kind === 'import' && !hasAlias(symbol)) {
     throw new RenameRefused(`\`${symbol.name}\` is named elsewhere; import it \`as\` something else`)
   }
-  if (symbol.kind === 'handler') requireKnownCalls(symbol, analysis)
-  return occurrence
+  return { analysis: meant.analysis, symbol, at: meant.at }
 }
 
+/** Whether a file gave an import the name itself. */
 function hasAlias({ node, definition }: LanguageSymbol): boolean {
-  return 'alias' in node && node.alias === definition
+  if (node.kind !== 'PathImport' && node.kind !== 'RustImport') return false
+  const { alias, members } = node as Pick<PathImport, 'alias'> & Partial<Pick<PathImport, 'members'>>
+  return alias === definition || (members ?? []).some(each => each.alias === definition)
 }
 
-/** A call on a handle whose actor is not known may mean the handler. */
-function requireKnownCalls({ name }: LanguageSymbol, { parsed, symbols }: Analysis): void {
+/** A call on a handle whose actor is not known may mean the handler, in this file and in those that import from it. */
+function requireKnownCalls({ name }: LanguageSymbol, home: Analysis, workspace: Workspace): void {
+  requireKnown(name, home)
+  for (const file of workspace.around(home)) {
+    if (file === home || !linksOf(file, workspace).some(({ target }) => target === home)) continue
+    requireKnown(name, file)
+  }
+}
+
+function requireKnown(name: string, { parsed, symbols }: Analysis): void {
   const isKnown = ({ start }: Span): boolean => symbols.at(start)?.start === start
   walk(parsed.module, node => {
     if (node.kind === 'Member') {

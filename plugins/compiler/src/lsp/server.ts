@@ -25,6 +25,7 @@ import { OpenFiles } from './open-files.ts'
 import { publishedDiagnostics } from './published-diagnostics.ts'
 import { prepareRename, RenameRefused, rename } from './rename.ts'
 import { semanticTokens, semanticTokensLegend } from './semantic-tokens.ts'
+import { Workspace } from './workspace/workspace.ts'
 
 export interface LanguageServer {
   readonly input: NodeJS.ReadableStream
@@ -127,6 +128,7 @@ class Session {
   readonly #server: LanguageServer
   readonly #documents = new TextDocuments(TextDocument)
   readonly #files: OpenFiles
+  readonly #workspace: Workspace
   readonly #clean = new CleanFiles()
   /** Files whose newest version is still to be checked. */
   readonly #waiting = new Map<string, NodeJS.Timeout>()
@@ -135,10 +137,15 @@ class Session {
     this.#connection = connection
     this.#server = server
     this.#files = new OpenFiles(() => server.options())
-    connection.onInitialize(() => ({
-      capabilities: CAPABILITIES,
-      serverInfo: { name: 'svc', version: server.version }
-    }))
+    this.#workspace = new Workspace(
+      () => this.#documents.all(),
+      this.#files,
+      () => server.options()
+    )
+    connection.onInitialize(({ workspaceFolders, rootUri }) => {
+      this.#workspace.useFolders(workspaceFolders?.map(({ uri }) => uri) ?? (rootUri === null ? [] : [rootUri]))
+      return { capabilities: CAPABILITIES, serverInfo: { name: 'svc', version: server.version } }
+    })
     this.#documents.onDidChangeContent(({ document }) => this.#check(document.uri))
     this.#documents.onDidSave(({ document }) => this.#check(document.uri))
     this.#documents.onDidClose(({ document }) => this.#forget(document.uri))
@@ -158,19 +165,19 @@ class Session {
       this.#of(textDocument, [], file => completions(file, position))
     )
     connection.onDefinition(({ textDocument, position }) =>
-      this.#of(textDocument, null, file => definition(file, position))
+      this.#of(textDocument, null, file => definition(file, position, this.#workspace))
     )
     connection.onReferences(({ textDocument, position, context }) =>
-      this.#of(textDocument, [], file => references(file, position, context.includeDeclaration))
+      this.#of(textDocument, [], file => references(file, position, context.includeDeclaration, this.#workspace))
     )
     connection.onDocumentHighlight(({ textDocument, position }) =>
       this.#of(textDocument, [], file => highlights(file, position))
     )
     connection.onPrepareRename(({ textDocument, position }) =>
-      this.#of(textDocument, null, file => prepareRename(file, position))
+      this.#of(textDocument, null, file => prepareRename(file, position, this.#workspace))
     )
     connection.onRenameRequest(({ textDocument, position, newName }) =>
-      this.#of(textDocument, null, file => ({ changes: { [textDocument.uri]: rename(file, position, newName) } }))
+      this.#of(textDocument, null, file => ({ changes: rename(file, position, newName, this.#workspace) }))
     )
     connection.onDocumentFormatting(({ textDocument }) => this.#of(textDocument, [], formattingEdits))
     connection.onDocumentSymbol(({ textDocument }) => this.#of(textDocument, [], documentSymbols))

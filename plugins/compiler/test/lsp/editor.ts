@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 import {
   createProtocolConnection,
@@ -35,10 +36,15 @@ export class Editor {
   /** Resolves to the exit code. */
   readonly ended: Promise<number | null>
 
-  /** With `processId` the server believes that process to be the editor. */
+  /** With `processId` the server believes that process to be the editor; `folders` are those that the editor shows. */
   static async start(
     t: Test,
-    { cwd = t.testdir({}), env = {}, processId = process.pid as number | null } = {}
+    {
+      cwd = t.testdir({}),
+      env = {},
+      processId = process.pid as number | null,
+      folders = null as readonly string[] | null
+    } = {}
   ): Promise<Editor> {
     const child = spawn(process.execPath, [BIN, 'lsp', '--stdio'], {
       cwd,
@@ -60,6 +66,7 @@ export class Editor {
     const { capabilities } = await connection.sendRequest(InitializeRequest.type, {
       processId,
       rootUri: null,
+      workspaceFolders: folders?.map(path => ({ uri: pathToFileURL(path).href, name: path })) ?? null,
       capabilities: {}
     })
     Object.assign(editor, { capabilities })
@@ -83,8 +90,9 @@ export class Editor {
     this.#input.end()
   }
 
+  /** `name` is a path in a folder that is not on the disk, or absolute. */
   async open(name: string, text: string): Promise<OpenFile> {
-    const uri = `file:///project/${name}`
+    const uri = pathToFileURL(resolve('/project', name)).href
     const textDocument = { uri, languageId: 'vox', version: 1, text }
     await this.connection.sendNotification(DidOpenTextDocumentNotification.type, { textDocument })
     return new OpenFile(this, TextDocument.create(uri, 'vox', 1, text))

@@ -2,10 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { TextDocument } from 'vscode-languageserver-textdocument'
 import { Analysis } from '../../src/lsp/analysis.ts'
+import { OpenFiles } from '../../src/lsp/open-files.ts'
 import { RenameRefused, rename } from '../../src/lsp/rename.ts'
+import { Workspace } from '../../src/lsp/workspace/workspace.ts'
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
 const options = { allowComponentFunctions: false, suppressHookLints: false }
+/** No other file is open, and none is beside it. */
+const alone = new Workspace(
+  () => [],
+  new OpenFiles(() => options),
+  () => options
+)
 
 /** Kinds whose names belong to what is stored, sent or imported. */
 const FIXED: ReadonlySet<string> = new Set(['field', 'import', 'handler'])
@@ -20,7 +28,12 @@ for (const name of readdirSync(examples).filter(each => each.endsWith('.vox'))) 
       if (FIXED.has(symbol.kind)) continue
       const fresh = /^[A-Z]/.test(symbol.name) ? 'Fresh_name' : 'fresh_name'
       try {
-        const edits = rename(analysis, document.positionAt(symbol.definition.start), fresh)
+        const { [document.uri]: edits = [] } = rename(
+          analysis,
+          document.positionAt(symbol.definition.start),
+          fresh,
+          alone
+        )
         const after = analysis.with(TextDocument.applyEdits(document, edits))
         t.same(
           after.diagnostics.map(({ code }) => code),

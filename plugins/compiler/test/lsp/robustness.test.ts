@@ -8,9 +8,11 @@ import { completions } from '../../src/lsp/completion.ts'
 import { documentSymbols } from '../../src/lsp/document-symbols.ts'
 import { hover } from '../../src/lsp/hover.ts'
 import { definition, references } from '../../src/lsp/navigation.ts'
+import { OpenFiles } from '../../src/lsp/open-files.ts'
 import { publishedDiagnostics } from '../../src/lsp/published-diagnostics.ts'
 import { RenameRefused, rename } from '../../src/lsp/rename.ts'
 import { semanticTokens } from '../../src/lsp/semantic-tokens.ts'
+import { Workspace } from '../../src/lsp/workspace/workspace.ts'
 import { mutated, randomFrom, tokenSoup } from '../mutated-source.ts'
 
 /** The same in every run; SVC_TEST_FUZZ_CASES tries more. */
@@ -21,10 +23,16 @@ const programs = readdirSync(examples)
   .filter(name => name.endsWith('.vox'))
   .map(name => readFileSync(new URL(name, examples), 'utf8'))
 const options = { allowComponentFunctions: false, suppressHookLints: false }
+/** No other file is open, and none is beside it. */
+const alone = new Workspace(
+  () => [],
+  new OpenFiles(() => options),
+  () => options
+)
 
 function renameOrRefuse(analysis: Analysis, position: Position, name: string): void {
   try {
-    rename(analysis, position, name)
+    rename(analysis, position, name, alone)
   } catch (error) {
     if (!(error instanceof RenameRefused)) throw error
   }
@@ -53,8 +61,8 @@ t.test('whatever is being written, and wherever the cursor is, there is an answe
           if (textEdit === undefined) t.fail(`a completion without a change\n${source}`)
         }
         hover(analysis, position)
-        definition(analysis, position)
-        references(analysis, position, true)
+        definition(analysis, position, alone)
+        references(analysis, position, true, alone)
         renameOrRefuse(analysis, position, random() < 0.5 ? 'fresh' : 'Fresh')
         asked++
       }

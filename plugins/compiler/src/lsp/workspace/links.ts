@@ -1,0 +1,89 @@
+import type { LanguageSymbol, SymbolKind } from '../../symbols/symbol.ts'
+import type { Module } from '../../syntax/ast.ts'
+import type { Name } from '../../syntax/node.ts'
+import type { Analysis } from '../analysis.ts'
+import type { Workspace } from './workspace.ts'
+
+/** Symbols that other files can import. */
+const EXPORTED: ReadonlySet<SymbolKind> = new Set<SymbolKind>([
+  'function',
+  'activity',
+  'workflow',
+  'constructor',
+  'type',
+  'table',
+  'actor',
+  'agent',
+  'component',
+  'constant',
+  'import',
+  'environment',
+  'machine',
+  'url'
+])
+
+/** A name of another file that a file imports. */
+export interface Link {
+  /** The word that names it as its own file does; null for a whole file. */
+  readonly token: Name | null
+  /** The word that names it here: its alias, else the same one. */
+  readonly local: Name
+  readonly target: Analysis
+  /** What it is there; null for a whole file. */
+  readonly symbol: LanguageSymbol | null
+}
+
+/** What a file imports from files that there are. */
+export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
+  // Most files import nothing, and need not be read for that.
+  if (!analysis.text.includes('import')) return []
+  return importsIn(analysis.parsed.module).flatMap(ways => {
+    for (const { words, token, local } of ways) {
+      const target = workspace.imported(analysis, words)
+      if (target === null || target === analysis) continue
+      if (token === null) return { token, local, target, symbol: null }
+      const [symbol] = exported(target, token.text)
+      if (symbol !== undefined) return { token, local, target, symbol }
+    }
+    return []
+  })
+}
+
+/** What a file has under a name, for others. A type and its constructor may share one. */
+export function exported({ symbols }: Analysis, name: string): LanguageSymbol[] {
+  return [...symbols.symbols()].filter(symbol => symbol.name === name && EXPORTED.has(symbol.kind))
+}
+
+export function isExported({ kind }: LanguageSymbol): boolean {
+  return EXPORTED.has(kind)
+}
+
+interface Import {
+  /** Of the path of the file. */
+  readonly words: readonly string[]
+  readonly token: Name | null
+  readonly local: Name
+}
+
+/** What each import may mean: the last word of `a.b` is a name of the file `a`, else `a/b` is a file. */
+function importsIn({ items }: Module): Import[][] {
+  return items.flatMap(item => {
+    if (item.kind !== 'Import') return []
+    return item.items.flatMap((each): Import[][] => {
+      if (each.kind !== 'PathImport' || each.path[0]?.text === 'std') return []
+      const words = each.path.map(({ text }) => text)
+      if (each.members !== null) {
+        return each.members.map(({ name, alias }) => [{ words, token: name, local: alias ?? name }])
+      }
+      const last = each.path.at(-1)
+      if (last === undefined) return []
+      const local = each.alias ?? last
+      return [
+        [
+          { words: words.slice(0, -1), token: last, local },
+          { words, token: null, local }
+        ]
+      ]
+    })
+  })
+}

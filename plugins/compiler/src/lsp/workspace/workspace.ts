@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { TextDocument } from 'vscode-languageserver-textdocument'
+import { Analysis, type AnalysisOptions } from '../analysis.ts'
+import type { OpenFiles } from '../open-files.ts'
+
+const SUFFIX = '.vox'
+
+/** Files of a workspace beyond which no further one is looked into. */
+const MOST_FILES = 2000
+
+/** Bytes of a file beyond which nobody wrote it. */
+const MOST_BYTES = 1 << 20
+
+/** A file of the disk as it was when it was last looked at. */
+interface ReadFile {
+  readonly modified: number
+  readonly size: number
+  readonly analysis: Analysis
+}
+
+/** The files of an editor's folders: as they are in the editor where they are open, as they are on the disk otherwise. */
+export class Workspace {
+  readonly #open: () => readonly TextDocument[]
+  readonly #files: OpenFiles
+  readonly #options: () => AnalysisOptions
+  readonly #read = new Map<string, ReadFile>()
+  #folders: readonly string[] = []
+
+  constructor(open: () => readonly TextDocument[], files: OpenFiles, options: () => AnalysisOptions) {
+    this.#open = open
+    this.#files = files
+    this.#options = options
+  }
+
+  /** Folders as their URIs; what is no folder of this machine is left out. */
+  useFolders(uris: readonly string[]): void {
+    this.#folders = uris.flatMap(uri => pathOf(uri) ?? [])
+  }
+
+  /** The file that an import of `from` names by the words of its path; null where there is none. */
+  imported(from: Analysis, words: readonly string[]): Analysis | null {
+    const own = pathOf(from.document.uri)
+    if (own === null || words.length === 0) return null
+    for (const folder of [dirname(own), ...this.#folders]) {
+      const found = this.#at(resolve(folder, ...words.slice(0, -1), `${words.at(-1)}${SUFFIX}`))
+      if (found !== null) return found
+    }
+    return null
+  }
+
+  /** All files that may import `from` or are imported by it, `from` itself included. */
+  around(from: Analysis): readonly Analysis[] {
+    const own = pathOf(from.document.uri)
+    if (own === null) return [from]
+    const paths = new Set([own])
+    for (const { uri } of this.#open()) {
+      const path = pathOf(uri)
+      if (path?.endsWith(SUFFIX)) paths.add(path)
+    }
+    // A file that belongs to no folder has those beside it for its neighbours.
+    if (this.#folders.length === 0) collect(dirname(own), paths, false)
+    for (const folder of this.#folders) collect(folder, paths, true)
+    return [...paths].flatMap(path => (path === own ? from : (this.#at(path) ?? [])))
+  }
+
+  #at(path: string): Analysis | null {
+    const open = this.#open().find(({ uri }) => pathOf(uri) === path)
+    return open === undefined ? this.#onDisk(path) : this.#files.of(open)
+  }
+
+  #onDisk(path: string): Analysis | null {
+    try {
+      const { mtimeMs: modified, size, ...stats } = statSync(path)
+      const known = this.#read.get(path)
+      if (known !== undefined && known.modified === modified && known.size === size) return known.analysis
+      if (size > MOST_BYTES || (stats.mode & 0o170000) !== 0o100000) return null
+      const document = TextDocument.create(pathToFileURL(path).href, 'vox', 0, readFileSync(path, 'utf8'))
+      const analysis = new Analysis(document, this.#options())
+      this.#read.set(path, { modified, size, analysis })
+      return analysis
+    } catch {
+      // It is gone, or not for this user.
+      this.#read.delete(path)
+      return null
+    }
+  }
+}
+
+function collect(folder: string, paths: Set<string>, deep: boolean): void {
+  for (const entry of entriesOf(folder)) {
+    if (paths.size >= MOST_FILES) return
+    const path = join(folder, entry.name)
+    if (entry.isFile() && entry.name.endsWith(SUFFIX)) paths.add(path)
+    else if (deep && entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules') {
+      collect(path, paths, deep)
+    }
+  }
+}
+
+function entriesOf(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
+  }
+}
+
+/** null for what is no file of this machine. */
+function pathOf(uri: string): string | null {
+  try {
+    return uri.startsWith('file:') ? fileURLToPath(uri) : null
+  } catch {
+    return null
+  }
+}
