@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
+import { build } from '../../plugins/compiler/test/web/building.ts'
 import { runSvc } from './run-svc.ts'
 import { makeProject, SVC_BIN } from './served-project.ts'
 
@@ -58,8 +59,8 @@ t.test('the others are served, and say what they offer', async t => {
     const { url, stop } = await serve(t, folder, name)
     const told = await (await fetch(`${url}/openapi.json`)).text()
     const client = await (await fetch(`${url}/api/client.ts`)).text()
-    const { code, stderr } = await runSvc(folder, ['build', name, '-o', 'web'])
-    t.equal(code, 0, stderr)
+    const { code, err } = await build(join(folder, name), join(folder, 'web'))
+    t.equal(code, 0, err)
     const { openapi, paths } = JSON.parse(told) as Description
     const built = ['openapi.json', 'vox-client.ts'].map(file => join(folder, 'web', file))
     // A build writes nothing about a program that nobody can call.

@@ -27,11 +27,15 @@ export function programRoutes(
   })
 }
 
-/** What is too busy, or takes longer than its caller waits, may be asked again. */
 const LATER = { 'retry-after': '1' }
 
 function answer(exchange: HttpExchange, status: number, body: string): void {
-  exchange.send(status, JSON_TYPE, body, status === 503 ? LATER : undefined)
+  exchange.send(status, JSON_TYPE, body, status === 503 && mayRepeat(body) ? LATER : undefined)
+}
+
+/** What was too busy may be asked again; a workflow that takes longer than its caller waits goes on, and would run twice. */
+function mayRepeat(body: string): boolean {
+  return (JSON.parse(body) as { readonly code?: unknown }).code !== 'RUN_WORKFLOW_PENDING'
 }
 
 type Make = (exchange: HttpExchange, input: string) => void

@@ -38,7 +38,7 @@ export function createClient(${to}: Partial<Connection> = {}) {
       : [`export const {\n${exported.map(each => `  ${each}`).join(',\n')}\n} = createClient(voxClient)\n`]
   const parts = [CONNECTION, create, ...functions]
   return [
-    `// A client of ${web.name}.vox. Generated; whoever changes it loses the change.\n`,
+    `// A client of ${web.name}.vox. Generated; do not edit.\n`,
     ...types.declarations(),
     ...parts,
     ...helpersOf(parts.join('\n'))

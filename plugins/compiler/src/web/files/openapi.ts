@@ -90,6 +90,7 @@ interface FailureResponse {
 
 const FAILURES: readonly FailureResponse[] = [
   { status: '400', description: 'An argument is missing, unknown or of another type.' },
+  { status: '409', description: 'It does not go with what is there, or with what else is under way.' },
   {
     status: '413',
     description: 'The body is larger than the limit.',
@@ -101,7 +102,7 @@ const FAILURES: readonly FailureResponse[] = [
     needs: ({ kind }) => kind === 'fields' || kind === 'whole'
   },
   { status: '500', description: 'It answered with an Error, or failed.' },
-  { status: '503', description: 'Too much is under way; the same call may succeed later.' },
+  { status: '503', description: 'Too much is under way, or it goes on for longer than a caller may wait.' },
   { status: '504', description: 'It took longer than it may.' },
   { status: 'default', description: 'It failed in another way.' }
 ]
