@@ -21,6 +21,17 @@ export const STD_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
     log: 'debug info warn error',
     random: 'float int choice',
     list: 'sort reduce',
+    agentos: 'mutation_kind_for_tool',
     math: 'sqrt cbrt exp sin cos tan asin acos atan atan2 ln log2 log10 floor ceil pow pi e min max'
+  }).map(([namespace, members]) => [namespace, members.split(' ')] as const)
+)
+
+/** Functions of the namespaces that other plugins answer for, beside the standard library. */
+export const NAMESPACE_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    Browser: 'open goto click fill wait_for text html screenshot close',
+    HTTP: 'get_text post_json',
+    OpenClaw: 'list_skills call subscribe unsubscribe notify',
+    Speech: 'transcribe'
   }).map(([namespace, members]) => [namespace, members.split(' ')] as const)
 )

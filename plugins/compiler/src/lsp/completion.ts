@@ -13,7 +13,7 @@ import { callSignature, sourceOf } from './signatures.ts'
 import { DECORATOR_WORDS } from './vocabulary/decorators.ts'
 import { FUNCTIONS } from './vocabulary/functions.ts'
 import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
-import { STD_WORDS } from './vocabulary/std.ts'
+import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
 
 /** Stands where the word is still to be written, so that there is something to ask about. */
@@ -81,6 +81,7 @@ function members(items: CompletionItems, path: readonly string[], from: number, 
     standard(items, path.slice(1))
     return
   }
+  if (path.length === 1 && !isDeclared(path[0] ?? '', analysis) && namespace(items, path[0] ?? '')) return
   if (path[0] === 'db' && path.length === 1) {
     for (const item of analysis.parsed.module.items) {
       if (item.kind === 'Table') items.add(item.name.text, CompletionItemKind.Struct, { rank: '1' })
@@ -108,6 +109,22 @@ function standard(items: CompletionItems, path: readonly string[]): void {
       items.add(word, CompletionItemKind.Function, { detail: `std.${name}${signature}`, text, snippet })
     }
   }
+}
+
+/** Whether the program gives a name another meaning. */
+function isDeclared(name: string, { parsed }: Analysis): boolean {
+  return parsed.module.items.some(item => 'name' in item && item.name !== null && item.name.text === name)
+}
+
+/** Whether it is one. */
+function namespace(items: CompletionItems, of: string): boolean {
+  const words = [...NAMESPACE_WORDS.values()].filter(({ name }) => name.startsWith(`${of}.`))
+  for (const { name, signature, text } of words) {
+    const word = name.slice(of.length + 1)
+    const snippet = signature.startsWith('()') ? `${word}()` : `${word}($1)`
+    items.add(word, CompletionItemKind.Function, { detail: `${name}${signature}`, text, snippet })
+  }
+  return words.length > 0
 }
 
 /** Names that mean something at a place. */

@@ -12,7 +12,7 @@ import { signatureOf, sourceOf } from './signatures.ts'
 import { DECORATOR_WORDS } from './vocabulary/decorators.ts'
 import { FUNCTIONS } from './vocabulary/functions.ts'
 import { KEYWORD_WORDS } from './vocabulary/keywords.ts'
-import { STD_WORDS } from './vocabulary/std.ts'
+import { NAMESPACE_WORDS, STD_WORDS } from './vocabulary/std.ts'
 import { TYPE_WORDS } from './vocabulary/types.ts'
 import type { Word } from './vocabulary/word.ts'
 import { wordAt } from './word-at.ts'
@@ -43,7 +43,10 @@ function wordOf(path: readonly string[], isDecorator: boolean): Word | null {
     const word = STD_WORDS.get(path.slice(1).join('.'))
     return word === undefined ? null : { ...word, signature: `std.${word.name}${word.signature}` }
   }
-  if (path.length > 1) return null
+  if (path.length > 1) {
+    const word = NAMESPACE_WORDS.get(path.join('.'))
+    return word === undefined ? null : { ...word, signature: `${word.name}${word.signature}` }
+  }
   return FUNCTIONS.get(name) ?? TYPE_WORDS.get(name) ?? KEYWORD_WORDS.get(name) ?? null
 }
 

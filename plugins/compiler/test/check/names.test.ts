@@ -350,6 +350,9 @@ t.test('fixes turn a wrong program into a right one', t => {
     ['fn f() { let a = 1\n a += 2 }', 'fn f() { let mut a = 1\n a += 2 }'],
     ['fn f() { helpr() } fn helper() { }', 'fn f() { helper() } fn helper() { }'],
     [body('db.query(Task)'), body('db.Task.all()')],
+    ['fn f() { Speech.transcrbe("a") }', 'fn f() { Speech.transcribe("a") }'],
+    ['fn f() { OpenClaw.subscrib("a") }', 'fn f() { OpenClaw.subscribe("a") }'],
+    ['fn f() { std.agentos.mutation_kind_for_tol("a") }', 'fn f() { std.agentos.mutation_kind_for_tool("a") }'],
     ['@prompt(stage = Planer) fn f() to str', '@prompt(stage = Planner) fn f() to str'],
     ['@subagent(max_depth = 7) fn f() to str', '@subagent(max_depth = 4) fn f() to str'],
     ['@form F { field first_name: str required }', '@form F { field first_name: str label("First name") required }'],
@@ -366,6 +369,11 @@ t.test('fixes turn a wrong program into a right one', t => {
     else t.equal(wrong.slice(0, fix.span.start) + fix.replacement + wrong.slice(fix.span.end), right)
     t.same(found(right), [], right)
   }
+  t.end()
+})
+
+t.test('names of namespaces that a program declares itself are its own', t => {
+  t.same(found('type Speech = | Loud | Low\nfn f() to Speech { Speech.Low }'), [])
   t.end()
 })
 

@@ -184,6 +184,15 @@ t.test('a rename that would change what something means is refused', async t => 
   await refused('on p|ing', 'pong', /not known on which actor/)
   await refused('on p|ong', 'ping', /may be the name of a message/)
   await refused('std.mob|ile', 'phone', /named elsewhere/)
+  const hooks = await editor.open(
+    'given.vox',
+    '@push { on_register: kept on_action: opened }\nfn kept(token: str, platform: str) { }\nfn opened(anything: str) { }\n'
+  )
+  await t.rejects(
+    editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('tok|en:'), newName: 'id' }),
+    { message: /`@push` gives `kept` its `token` by that name/ }
+  )
+  await t.resolves(editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('any|thing'), newName: 'id' }))
   await refused('h: a|ny', 'some', /declares/)
   await refused(': int|', 'some', /declares/)
   const data = { ...shop.at('{ t|itle'), newName: 'heading' }
@@ -211,6 +220,8 @@ fn f(task: Task, names: List[str]) {
     spawn(Counter).
     std.
     std.fs.
+    OpenClaw.
+    Speech.transcribe("a.wav")
     fi
     // a comment.
     "a text."
@@ -239,6 +250,8 @@ fn g() to {
   await includes('spawn(Counter).|', ['increment'])
   await includes('    std.|\n', ['fs', 'json', 'time'], ['read'])
   await includes('std.fs.|', ['read', 'write'], ['fs'])
+  await includes('OpenClaw.|', ['list_skills', 'call', 'notify'], ['transcribe', 'helper'])
+  t.match(await hoverAt(file, 'transcr|ibe'), 'Speech.transcribe(path: str) to Result[str]')
   await includes('    fi|\n', ['first', 'helper', 'task', 'names', 'print', 'match', 'Task', 'Some'])
   await includes('fn g() to| {', [], [])
   await includes('fn g() to |{', ['int', 'List', 'Task'], ['first', 'match'])

@@ -27,7 +27,8 @@ const OF_HOST: Readonly<Record<string, string>> = {
   env: 'env',
   secrets: 'secret',
   Browser: 'net',
-  OpenClaw: 'net'
+  OpenClaw: 'net',
+  Speech: 'fs'
 }
 
 const CODES: Readonly<Record<string, DiagnosticCode>> = {

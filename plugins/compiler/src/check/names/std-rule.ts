@@ -1,25 +1,30 @@
 import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Member } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
-import { STD_MEMBERS } from '../std-members.ts'
+import { memberPath } from '../member-path.ts'
+import { NAMESPACE_MEMBERS, STD_MEMBERS } from '../std-members.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** Functions of the standard library that it does not have: `std.fs.raed`. */
+/** Functions that the standard library and namespaces beside it do not have: `std.fs.raed`, `Speech.transcrbe`. */
 export class StdRule implements BodyRule {
   readonly found: Diagnostic[] = []
 
   member({ object, property }: Member, place: Place): void {
-    if (object.kind !== 'Member' || object.object.kind !== 'Identifier' || object.object.name !== 'std') return
-    const members = STD_MEMBERS.get(object.property.text)
-    if (members === undefined || members.includes(property.text) || property.text === '') return
-    if (place.meaning('std')?.kind !== 'builtin') return
-    const path = `std.${object.property.text}`
+    const path = memberPath(object)
+    if (path === null || property.text === '' || place.meaning(path[0] ?? '')?.kind !== 'builtin') return
+    const members = membersOf(path)
+    if (members === undefined || members.includes(property.text)) return
     const near = nearName(property.text, members)
     this.found.push(
-      diagnostic('typecheck.unknown_std', `\`${path}\` has no \`${property.text}\``, property, {
+      diagnostic('typecheck.unknown_std', `\`${path.join('.')}\` has no \`${property.text}\``, property, {
         suggestions: [`it has ${members.map(member => `\`${member}\``).join(', ')}`],
         ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
       })
     )
   }
+}
+
+function membersOf([root = '', namespace = '', ...rest]: readonly string[]): readonly string[] | undefined {
+  if (root === 'std') return rest.length === 0 ? STD_MEMBERS.get(namespace) : undefined
+  return namespace === '' ? NAMESPACE_MEMBERS.get(root) : undefined
 }

@@ -46,10 +46,23 @@ log.warn | (text: str) to Unit | Writes to the log.
 log.error | (text: str) to Unit | Writes to the log.
 list.sort | (list: List[T]) to List[T] | A list in rising order.
 list.reduce | (list: List[T], first: U, fn: fn(U, T) to U) to U | Joins the elements of a list.
+agentos.mutation_kind_for_tool | (tool: str) to str | What a tool does to the world: \`read_only\`, \`write\`, \`destructive\` or \`unknown\`.
 math.sqrt | (x: float) to float | The square root.
 math.pow | (x: float, y: float) to float | A power.
 math.min | (a: T, b: T) to T | The lesser of two.
 math.max | (a: T, b: T) to T | The greater of two.
 math.pi | () to float | 3.14159…
 math.e | () to float | 2.71828…
+`)
+
+/** Functions of namespaces beside the standard library, by their whole paths. */
+export const NAMESPACE_WORDS = words(`
+HTTP.get_text | (url: str) to Result[str] | The same as \`std.http.get_text\`.
+HTTP.post_json | (url: str, body: str) to Result[str] | The same as \`std.http.post_json\`.
+OpenClaw.list_skills | () to Result[str] | Skills of the gateway, as JSON.
+OpenClaw.call | (skill: str, json: str) to Result[str] | Has the gateway run a skill, and gives the answer as JSON.
+OpenClaw.subscribe | (domain: str) to Result[str] | Subscribes to a domain of the gateway.
+OpenClaw.unsubscribe | (domain: str) to Result[str] | Ends a subscription.
+OpenClaw.notify | (domain: str, message: str) to Result[str] | Tells all who have subscribed to a domain.
+Speech.transcribe | (path: str) to Result[str] | The text of a recording.
 `)
