@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { browserAutomation, databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
 import { clientCommand, writeClient } from './client-command.ts'
 import { openJobDatabase } from './database/job-database.ts'
@@ -17,6 +17,8 @@ import {
 import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
+import { openServices, type ProgramServices } from './threads/program-services.ts'
+import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 import { durableOptions } from './workflows/look-after-due.ts'
@@ -44,7 +46,7 @@ export default definePlugin({
   summary: 'Runs programs of the source language and their tests',
   config: settings,
   requires: { compiler: languageCompiler, store: databaseStore },
-  optional: { admin: kernelAdmin },
+  optional: { admin: kernelAdmin, browser: ref(browserAutomation) },
   operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel],
   commands: [
     runCommand,
@@ -56,7 +58,8 @@ export default definePlugin({
     workflowRunCommand,
     workflowCheckCommand
   ],
-  async activate(ctx, { compiler, store, admin }) {
+  async activate(ctx, { compiler, store, admin, browser }) {
+    const services: ProgramServices = { browser: provided('Browser', browserAutomation, browser, admin) }
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal, place) => {
@@ -71,7 +74,11 @@ export default definePlugin({
           } = await openJobDatabase(program, job.work.kind, store, ctx.projectRoot, place)
           const durable = job.work.kind === 'test' ? null : durableOptions(program, ctx, admin)
           const whole = { program, ...job, limits, capabilities, database: access, durable }
-          return await runInThread(whole, listener, signal, answering).finally(close)
+          const opened = openServices(services)
+          return await runInThread(whole, listener, signal, answering, opened.answers).finally(async () => {
+            await opened.close()
+            await close()
+          })
         } catch (error) {
           return { ok: false, failure: failureOf(error) }
         }
@@ -81,7 +88,7 @@ export default definePlugin({
       evaluateOperation,
       evaluateHandler(compiler, () => limitsOf(ctx.config, ctx.config.steps))
     )
-    const runs = openRuns(() => storeOf({ ctx, compiler, store, admin }))
+    const runs = openRuns(() => storeOf({ ctx, store }))
     ctx.implement(workflowList, listHandler(runs))
     ctx.implement(workflowInspect, inspectHandler(runs))
     ctx.implement(workflowSignal, signalHandler(runs))
@@ -109,6 +116,7 @@ export default definePlugin({
     )
     const { program } = ctx.config
     // A command has its own business with the program, which may have errors, and with its tables.
-    if (program !== undefined && admin?.serves !== false) await serveProgram({ ctx, compiler, store, admin }, program)
+    if (program !== undefined && admin?.serves !== false) 
+      await serveProgram({ ctx, compiler, store, admin, services }, program)
   }
 })

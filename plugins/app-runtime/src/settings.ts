@@ -63,8 +63,8 @@ export const settings = t.object({
         'Threads that the program may have; it begins with one. Without it one for each processor, and at least 4.'
     })
   ),
-  capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'secrets']), {
-    default: ['fs', 'process', 'env', 'net'],
+  capabilities: t.array(t.enum(['fs', 'process', 'env', 'net', 'browser', 'secrets']), {
+    default: ['fs', 'process', 'env', 'net', 'browser'],
     'x-reload': 'live',
     description:
       'What programs that are run from the command line may have. A line "// vox:caps" of a file takes less, never more.'

@@ -3,9 +3,9 @@ import type { Bridge } from '../threads/bridge.ts'
 import type { Durable } from './durable.ts'
 
 /** What a program may be granted beyond calculating. */
-export type Capability = 'fs' | 'process' | 'env' | 'net' | 'secrets'
+export type Capability = 'fs' | 'process' | 'env' | 'net' | 'browser' | 'secrets'
 
-export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net', 'secrets']
+export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net', 'browser', 'secrets']
 
 /** The world, as a program meets it. Every call returns before the program goes on. */
 export interface Host {

@@ -8,6 +8,7 @@ import { CAPABILITIES } from './host.ts'
 import { elementCount } from './methods/call-method.ts'
 import { functionArg, intArg, listArg, type Native, native, textArg, unrepeatable } from './native.ts'
 import { intOf } from './operators.ts'
+import { BROWSER } from './std/browser.ts'
 import { FILES } from './std/files.ts'
 import { FORMAT_FUNCTIONS } from './std/formats.ts'
 import { REQUESTS } from './std/http.ts'
@@ -142,6 +143,8 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...FORMAT_FUNCTIONS,
     ...DATA_FILES,
     ...MOBILE,
+    ...PLUGINS,
+    ...BROWSER,
     ...FILES,
     ...PROCESSES
   })

@@ -21,6 +21,7 @@ import { compareSchema, migrateSchema } from '../schema/migrate.ts'
 import { levelOf } from '../schema/plan.ts'
 import { limitsOf, type Settings } from '../settings.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
+import { openServices, type ProgramServices } from '../threads/program-services.ts'
 import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
@@ -42,6 +43,7 @@ export interface ServingParts {
   readonly compiler: LanguageCompiler
   readonly store: PrimaryDatabase
   readonly admin: KernelAdmin | undefined
+  readonly services: ProgramServices
 }
 
 /**
@@ -70,6 +72,8 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
   // While the thread loads the program. Most changes of a program leave its tables as they are.
   const isAsWanted = hasDatabase ? hasTables(store, program, ctx.projectRoot) : Promise.resolve(true)
+  const services = openServices(parts.services)
+  ctx.effect(`what ${file} has of other plugins`, () => services.close())
   const pool = await ProgramPool.open({
     threads,
     endpoints,
@@ -84,6 +88,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
     },
     answers: signal => ({
       ...HTTP_ANSWERS,
+      ...services.answers,
       ...(hasDatabase ? storeAnswers(async () => store, signal) : {}),
       ...(ownThread === null ? {} : apartAnswers(ownThread, limits.bytes, signal))
     })
@@ -142,7 +147,7 @@ function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery 
 }
 
 /** The database of the program. One of its own outlives a reload. */
-export async function storeOf({ ctx, store }: ServingParts): Promise<DatabaseStore> {
+export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'>): Promise<DatabaseStore> {
   const { database } = ctx.config
   if (database === undefined) return store
   const place = database === 'memory' ? database : resolve(ctx.projectRoot, database)

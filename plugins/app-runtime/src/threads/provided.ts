@@ -29,7 +29,7 @@ export function provided<A>(
     if (now !== undefined) return now
     const why = admin?.why(plugin)[0] ?? `${plugin} does not run`
     const remedy = `svc.toml switches it on with "enabled = true" in [plugins.${plugin}]`
-    throw runErrors.create('RUN_UNSUPPORTED', `${name} needs the plugin ${plugin}: ${why}; ${remedy}`)
+    throw runErrors.create('RUN_UNSUPPORTED', `${name} cannot be used, since ${why}; ${remedy}`)
   }
 }
 
