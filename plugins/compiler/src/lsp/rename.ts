@@ -1,4 +1,6 @@
 import type { Position, Range, TextEdit } from 'vscode-languageserver'
+import { handlerArguments } from '../app-hooks/hook-entries.ts'
+import { hookUses } from '../app-hooks/hook-uses.ts'
 import type { LanguageSymbol, Occurrence } from '../symbols/symbol.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
 import type { PathImport } from '../syntax/ast.ts'
@@ -39,6 +41,7 @@ export function rename(
   const { analysis: home, symbol } = renamed(analysis, position, workspace)
   if (name === symbol.name) return {}
   requireName(name, symbol)
+  if (symbol.kind === 'parameter') requireNoGivenName(symbol, name, home)
   const files = namedEverywhere(home, symbol, workspace)
   if (symbol.kind === 'handler') requireKnownCalls(symbol, home, workspace)
   if (files.length > 1 && exported(home, symbol.name).length > 1) {
@@ -105,6 +108,18 @@ function hasAlias({ node, definition }: LanguageSymbol): boolean {
   if (node.kind !== 'PathImport' && node.kind !== 'RustImport') return false
   const { alias, members } = node as Pick<PathImport, 'alias'> & Partial<Pick<PathImport, 'members'>>
   return alias === definition || (members ?? []).some(each => each.alias === definition)
+}
+
+/** A hook of an app gives parameters what they are called. */
+function requireNoGivenName({ name: old, declaration }: LanguageSymbol, name: string, { parsed }: Analysis): void {
+  if (declaration.kind !== 'Function') return
+  const { name: of, params } = declaration
+  const others = params.map(each => (each.name.text === old ? { ...each, name: { ...each.name, text: name } } : each))
+  for (const { hook, name: used, offers } of hookUses(parsed.module)) {
+    if (used !== of.text) continue
+    const [before, after] = [params, others].map(each => handlerArguments(each, offers).given.join())
+    if (before !== after) throw new RenameRefused(`\`@${hook}\` gives \`${used}\` its \`${old}\` by that name`)
+  }
 }
 
 /** A call on a handle whose actor is not known may mean the handler, in this file and in those that import from it. */

@@ -188,10 +188,9 @@ t.test('a rename that would change what something means is refused', async t => 
     'given.vox',
     '@push { on_register: kept on_action: opened }\nfn kept(token: str, platform: str) { }\nfn opened(anything: str) { }\n'
   )
-  await t.rejects(
-    editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('tok|en:'), newName: 'id' }),
-    { message: /`@push` gives `kept` its `token` by that name/ }
-  )
+  await t.rejects(editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('tok|en:'), newName: 'id' }), {
+    message: /`@push` gives `kept` its `token` by that name/
+  })
   await t.resolves(editor.connection.sendRequest(RenameRequest.type, { ...hooks.at('any|thing'), newName: 'id' }))
   await refused('h: a|ny', 'some', /declares/)
   await refused(': int|', 'some', /declares/)

@@ -1,0 +1,30 @@
+import { pathParameters } from '../check/names/path-parameters.ts'
+import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
+import type { Module } from '../syntax/ast.ts'
+import { type HookName, hookEntry } from './hook-entries.ts'
+
+/** A function that a hook names, and the names of what it can be given. */
+export interface HookUse {
+  readonly hook: HookName
+  readonly name: string
+  readonly offers: readonly string[]
+}
+
+/** Every use of a function in a hook of an app. */
+export function hookUses({ items }: Module): HookUse[] {
+  return items.flatMap(item => {
+    const { hook } = item.kind === 'AppHook' ? item : { hook: 'tokens' as const }
+    if (item.kind !== 'AppHook' || hook === 'tokens') return []
+    return item.entries.flatMap(({ name, value }): HookUse[] => {
+      const offers = hookEntry(hook, name.text)?.offers ?? []
+      const given = bare(value)
+      if (given.kind === 'Identifier') return [{ hook, name: given.name, offers }]
+      if (given.kind !== 'Object') return []
+      return given.entries.flatMap((entry): HookUse[] => {
+        const to = bare(entryValue(entry))
+        const names = [...pathParameters(entryKey(entry)), ...offers]
+        return to.kind === 'Identifier' ? [{ hook, name: to.name, offers: names }] : []
+      })
+    })
+  })
+}
