@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type BrowserAutomation, browserErrors } from '@svc/contracts'
 import t from 'tap'
 import { CAPABILITIES, type Capability } from '../src/interpreter/host.ts'
-import { type OpenServices, openServices, type ProgramServices } from '../src/threads/program-services.ts'
+import { type OpenServices, openServices } from '../src/threads/program-services.ts'
 import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
 import { LIMITS, programFrom } from './run-program.ts'
 

@@ -143,7 +143,6 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...FORMAT_FUNCTIONS,
     ...DATA_FILES,
     ...MOBILE,
-    ...PLUGINS,
     ...BROWSER,
     ...FILES,
     ...PROCESSES
