@@ -1,5 +1,6 @@
-import type { Program, SqlParameters, SqlResult, SqlValue, ThreadAccess, ThreadConnection } from '@svc/contracts'
-import { connectThread, type DatabaseAccess } from '../database/access.ts'
+import type { Program } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import type { DatabaseAccess } from '../database/access.ts'
 import { ProgramDatabase } from '../database/program-database.ts'
 import type { Host } from '../interpreter/host.ts'
 import { Interpreter } from '../interpreter/interpreter.ts'
@@ -7,6 +8,7 @@ import type { Limits } from '../interpreter/machine.ts'
 import { WireTypes } from '../wire/wire-types.ts'
 import { type Answer, EndpointRunner, type InTransaction, type Turn } from './endpoint-runner.ts'
 import type { Endpoint } from './endpoints.ts'
+import { keepLookupConnection, type LookupConnection } from './lookup-connection.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
 
 /** What one of them may take; whatever takes more is asked of the pool, which has the limits of the program. */
@@ -32,8 +34,24 @@ export interface LookupsOptions {
   readonly program: Program
   readonly endpoints: readonly Endpoint[]
   readonly access: DatabaseAccess
+  /** To that database. */
+  readonly connection: LookupConnection
   /** Of the program. */
   readonly limits: Limits
+}
+
+/** null where the program has no lookups, or its database no connections for threads. */
+export async function openLookups(
+  ctx: Pick<PluginContext, 'keep' | 'effect'>,
+  { access, ...options }: Omit<LookupsOptions, 'access' | 'connection'> & { readonly access: DatabaseAccess | null }
+): Promise<Lookups | null> {
+  const plain = plainLookups(options.program)
+  if (access === null || plain.queries.size === 0) return null
+  const connection = await keepLookupConnection(ctx, access)
+  if (connection === null) return null
+  const lookups = new Lookups({ ...options, access, connection }, plain)
+  ctx.effect(`lookups of ${options.program.path}`, () => lookups.close())
+  return lookups
 }
 
 /**
@@ -44,7 +62,7 @@ export interface LookupsOptions {
  * 1. Nothing is loaded before one is asked for the first time, and some milliseconds after that: a program that has just been
  *    reloaded serves first.
  * 2. `answer` is null until then.
- * 3. `close` ends the connection.
+ * 3. Behind `close` nothing is answered. The connection is ended by whoever has opened it.
  */
 export class Lookups {
   readonly #options: LookupsOptions
@@ -54,7 +72,7 @@ export class Lookups {
   #opening: NodeJS.Timeout | null = null
   #isClosed = false
 
-  private constructor(options: LookupsOptions, lookups: PlainLookups) {
+  constructor(options: LookupsOptions, lookups = plainLookups(options.program)) {
     this.#options = options
     this.#lookups = lookups
     this.#queries = new Map(
@@ -62,16 +80,6 @@ export class Lookups {
         return kind === 'query' && lookups.queries.has(name) ? [[index, new LookupQuery()] as const] : []
       })
     )
-  }
-
-  /** null where there is none, or where threads have no connections of their own. */
-  static of({
-    access,
-    ...options
-  }: Omit<LookupsOptions, 'access'> & { readonly access: DatabaseAccess | null }): Lookups | null {
-    if (access === null || access.thread === null) return null
-    const lookups = plainLookups(options.program)
-    return lookups.queries.size === 0 ? null : new Lookups({ ...options, access }, lookups)
   }
 
   /** The answer to a query, by its place in the list of endpoints; null for what is to be asked of the pool. */
@@ -98,7 +106,6 @@ export class Lookups {
   close(): void {
     this.#isClosed = true
     if (this.#opening !== null) clearTimeout(this.#opening)
-    this.#loaded?.close()
     this.#loaded = null
   }
 
@@ -129,20 +136,16 @@ class LookupQuery {
   }
 }
 
-/** The queries, compiled, and their connection. */
+/** The queries, compiled. */
 class LoadedLookups {
-  readonly #connection: WatchedConnection
+  readonly #connection: LookupConnection
   readonly #runners: ReadonlyMap<number, EndpointRunner>
   readonly #turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
 
   constructor(options: LookupsOptions, lookups: PlainLookups) {
-    this.#connection = new WatchedConnection(connectThread(options.access.thread as ThreadAccess, 0))
-    try {
-      this.#runners = runnersOf(options, lookups, this.#connection)
-    } catch (error) {
-      this.#connection.close()
-      throw error
-    }
+    this.#connection = options.connection
+    this.#connection.open()
+    this.#runners = runnersOf(options, lookups)
   }
 
   run(endpoint: number, input: string): Answer | null {
@@ -151,16 +154,11 @@ class LoadedLookups {
     // A program may take what the database refuses for a value, and answer with that.
     return answer?.failure === null && !this.#connection.hasFailed ? answer : null
   }
-
-  close(): void {
-    this.#connection.close()
-  }
 }
 
 function runnersOf(
-  { endpoints, access, limits }: LookupsOptions,
-  { queries, program }: PlainLookups,
-  connection: ThreadConnection
+  { endpoints, access, connection, limits }: LookupsOptions,
+  { queries, program }: PlainLookups
 ): Map<number, EndpointRunner> {
   const { location, capabilities } = access
   const database = new ProgramDatabase({ connection, location, capabilities })
@@ -200,63 +198,4 @@ const NOWHERE: Omit<Host, 'database'> = {
 
 function withoutExpressions(): never {
   throw new Error('a lookup evaluates nothing outside of functions')
-}
-
-/** A connection that reads, and remembers whether that failed. */
-class WatchedConnection implements ThreadConnection {
-  hasFailed = false
-  readonly #connection: ThreadConnection
-
-  constructor(connection: ThreadConnection) {
-    this.#connection = connection
-  }
-
-  get inTransaction(): boolean {
-    return this.#connection.inTransaction
-  }
-
-  query(sql: string, parameters?: SqlParameters): SqlResult {
-    return this.#watched(() => this.#connection.query(sql, parameters))
-  }
-
-  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
-    return this.#watched(() => this.#connection.rows(sql, parameters))
-  }
-
-  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
-    return this.#watched(() => this.#connection.row(sql, parameters))
-  }
-
-  execute(sql: string, parameters?: SqlParameters): SqlResult {
-    return this.#watched(() => this.#connection.execute(sql, parameters))
-  }
-
-  begin(kind: 'read' | 'write'): void {
-    this.#watched(() => this.#connection.begin(kind))
-  }
-
-  commit(): void {
-    this.#watched(() => this.#connection.commit())
-  }
-
-  rollback(): void {
-    this.#watched(() => this.#connection.rollback())
-  }
-
-  sync(): void {
-    this.#watched(() => this.#connection.sync())
-  }
-
-  close(): void {
-    this.#connection.close()
-  }
-
-  #watched<A>(run: () => A): A {
-    try {
-      return run()
-    } catch (error) {
-      this.hasFailed = true
-      throw error
-    }
-  }
 }

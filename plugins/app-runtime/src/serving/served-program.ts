@@ -26,7 +26,7 @@ import { durableOptions, lookAfterDue } from '../workflows/look-after-due.ts'
 import type { DurableScheduler } from '../workflows/scheduler.ts'
 import { type Endpoint, endpointsOf } from './endpoints.ts'
 import { LoadingThread, type LoadParts } from './loading-thread.ts'
-import { Lookups } from './lookups.ts'
+import { openLookups } from './lookups.ts'
 import { ProgramPool } from './program-pool.ts'
 import { contributeProgram } from './program-surface.ts'
 import { ProgramWatch } from './program-watch.ts'
@@ -112,9 +112,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
       return worker && new LoadingThread(worker, await loadOf(parts, store, next), endpointsOf(next.module).length)
     })
   }
-  const lookups = Lookups.of({ program, endpoints, access: database, limits })
-  // Ended before the threads: the last connection to a file has more to do when it ends.
-  if (lookups !== null) ctx.effect(`lookups of ${file}`, () => lookups.close())
+  const lookups = await openLookups(ctx, { program, endpoints, access: database, limits })
   contributeProgram({ ctx, program, endpoints, pool, lookups, compiler, live })
   if (watch !== null) watch.isServed = true
   runSchedule(ctx, program, pool)

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { copyFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { ThreadConnection } from '@svc/contracts'
+import type { ThreadAccess, ThreadConnection } from '@svc/contracts'
 import t from 'tap'
 import { FileConnection } from '../../../database/src/thread/file-connection.ts'
 import { LibsqlEngine } from '../../../database/src/worker/libsql-engine.ts'
@@ -11,7 +11,8 @@ import { ProgramDatabase } from '../../src/database/program-database.ts'
 import { Interpreter } from '../../src/interpreter/interpreter.ts'
 import { type Answer, EndpointRunner } from '../../src/serving/endpoint-runner.ts'
 import { endpointsOf } from '../../src/serving/endpoints.ts'
-import { Lookups } from '../../src/serving/lookups.ts'
+import { LookupConnection } from '../../src/serving/lookup-connection.ts'
+import { Lookups, openLookups } from '../../src/serving/lookups.ts'
 import { WireTypes } from '../../src/wire/wire-types.ts'
 import { freshFile, makeTables } from '../database/with-tables.ts'
 import { hostOf, LIMITS, programFrom } from '../run-program.ts'
@@ -102,7 +103,9 @@ function accessTo(file: string): DatabaseAccess {
 
 function lookupsOf(file: string): Lookups {
   const access = accessTo(file)
-  return Lookups.of({ program: PROGRAM, endpoints: ENDPOINTS, access, limits: LIMITS }) as Lookups
+  const connection = new LookupConnection(access.thread as ThreadAccess)
+  t.teardown(() => connection.close())
+  return new Lookups({ program: PROGRAM, endpoints: ENDPOINTS, access, connection, limits: LIMITS })
 }
 
 function world(): World {
@@ -227,7 +230,7 @@ t.test('a database that somebody has for himself is not waited for', t => {
 t.test('a query whose rows take long is asked of the pool, others are not', t => {
   const { writer, lookups, ask } = world()
   lookups.open()
-  writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 24)])
+  writer.execute('UPDATE note SET text = ? WHERE _id = 2', ['\u00e9\n'.repeat(2 ** 21)])
   let answered = 0
   while (answered < 1000 && ask('note', { id: 2 }) !== null) answered++
   t.ok(answered > 0 && answered < 1000, 'after a few')
@@ -249,14 +252,38 @@ t.test('nothing is opened before it is asked for, and nothing is answered behind
   t.equal(ask('note', { id: 1 }), null)
 })
 
-t.test('where threads have no connections, and where no query is plain, there is none', t => {
-  const access = accessTo('nowhere.db')
-  const rest = { endpoints: ENDPOINTS, limits: LIMITS }
-  t.equal(Lookups.of({ ...rest, program: PROGRAM, access: null }), null)
-  t.equal(Lookups.of({ ...rest, program: PROGRAM, access: { ...access, thread: null } }), null)
+t.test('the connection outlives a reload, until the file is another one', async t => {
+  const { file } = world()
+  const kept = new Map<string, unknown>()
+  const closed: (() => void)[] = []
+  const ctx = {
+    async keep<A>(key: string, open: () => A | Promise<A>): Promise<A> {
+      if (!kept.has(key)) kept.set(key, await open())
+      return kept.get(key) as A
+    },
+    effect: (_: string, close: () => void) => {
+      closed.push(close)
+      return close
+    }
+  } as unknown as Parameters<typeof openLookups>[0]
+  t.teardown(() => [...kept.values()].map(each => (each as LookupConnection).close()))
+  const options = { program: PROGRAM, endpoints: ENDPOINTS, access: accessTo(file), limits: LIMITS }
+  const [first, second] = [await openLookups(ctx, options), await openLookups(ctx, options)]
+  t.equal(kept.size, 1)
+  for (const lookups of [first, second]) lookups?.open()
+  closed[0]?.()
+  t.equal(first?.answer(place('note'), 'id=1'), null)
+  t.match(second?.answer(place('note'), 'id=1'), { status: 200 })
+  renameSync(file, `${file}.old`)
+  t.equal(await openLookups(ctx, options), null, 'there is none')
+  copyFileSync(`${file}.old`, file)
+  t.not(await openLookups(ctx, options), null)
+  t.equal(kept.size, 2)
+  t.equal(await openLookups(ctx, { ...options, access: null }), null)
+  t.equal(await openLookups(ctx, { ...options, access: { ...options.access, thread: null } }), null)
   const program = programFrom('@query\nfn one() to int { 1 }')
-  t.equal(Lookups.of({ program, endpoints: endpointsOf(program.module), limits: LIMITS, access }), null)
-  t.end()
+  t.equal(await openLookups(ctx, { ...options, program, endpoints: endpointsOf(program.module) }), null)
+  t.equal(kept.size, 2)
 })
 
 const SERVED = `

@@ -1,0 +1,91 @@
+import { stat } from 'node:fs/promises'
+import type { SqlParameters, SqlResult, SqlValue, ThreadAccess, ThreadConnection } from '@svc/contracts'
+import type { PluginContext } from '@svc/plugin-sdk'
+import { connectThread, type DatabaseAccess } from '../database/access.ts'
+
+/** A connection of the main thread: it only reads, waits for nobody, and remembers whether something has failed. */
+export class LookupConnection implements ThreadConnection {
+  hasFailed = false
+  readonly #access: ThreadAccess
+  #opened: ThreadConnection | null = null
+
+  constructor(access: ThreadAccess) {
+    this.#access = access
+  }
+
+  /** Throws what opening the database throws. */
+  open(): void {
+    this.#opened ??= connectThread(this.#access, 0)
+  }
+
+  get inTransaction(): boolean {
+    return this.#opened?.inTransaction ?? false
+  }
+
+  query(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#watched(connection => connection.query(sql, parameters))
+  }
+
+  rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[] {
+    return this.#watched(connection => connection.rows(sql, parameters))
+  }
+
+  row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null {
+    return this.#watched(connection => connection.row(sql, parameters))
+  }
+
+  execute(sql: string, parameters?: SqlParameters): SqlResult {
+    return this.#watched(connection => connection.execute(sql, parameters))
+  }
+
+  begin(kind: 'read' | 'write'): void {
+    this.#watched(connection => connection.begin(kind))
+  }
+
+  commit(): void {
+    this.#watched(connection => connection.commit())
+  }
+
+  rollback(): void {
+    this.#opened?.rollback()
+  }
+
+  sync(): void {
+    this.#watched(connection => connection.sync())
+  }
+
+  /** It can be opened again. */
+  close(): void {
+    this.#opened?.close()
+    this.#opened = null
+  }
+
+  #watched<A>(run: (connection: ThreadConnection) => A): A {
+    try {
+      this.open()
+      return run(this.#opened as ThreadConnection)
+    } catch (error) {
+      this.hasFailed = true
+      throw error
+    }
+  }
+}
+
+/**
+ * The connection of all lookups in a file, which outlives a reload: what a connection has prepared, and with that the file, is
+ * only let go when memory is collected. null where threads have no connections of their own.
+ */
+export async function keepLookupConnection(
+  ctx: Pick<PluginContext, 'keep'>,
+  { thread, location }: DatabaseAccess
+): Promise<LookupConnection | null> {
+  if (thread === null) return null
+  // Another file may have taken the place of the one that was there.
+  const file = await stat(location).catch(() => null)
+  if (file === null) return null
+  return ctx.keep(
+    `lookups in ${location}, ${file.dev} ${file.ino}`,
+    () => new LookupConnection(thread),
+    connection => connection.close()
+  )
+}
