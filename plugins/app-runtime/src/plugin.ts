@@ -1,5 +1,13 @@
 import { join } from 'node:path'
-import { browserAutomation, databaseStore, kernelAdmin, languageCompiler } from '@svc/contracts'
+import {
+  browserAutomation,
+  databaseStore,
+  kernelAdmin,
+  kernelPort,
+  languageCompiler,
+  skillsGateway,
+  speechRecogniser
+} from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { grantedTo } from './capabilities.ts'
 import { clientCommand, writeClient } from './client-command.ts'
@@ -17,6 +25,7 @@ import {
 import { serveProgram, storeOf } from './serving/served-program.ts'
 import { limitsOf, settings } from './settings.ts'
 import { runTestFiles, testCommand } from './test-command.ts'
+import { mutationKindOf } from './threads/mutation-kind.ts'
 import { openServices, type ProgramServices } from './threads/program-services.ts'
 import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
@@ -46,7 +55,13 @@ export default definePlugin({
   summary: 'Runs programs of the source language and their tests',
   config: settings,
   requires: { compiler: languageCompiler, store: databaseStore },
-  optional: { admin: kernelAdmin, browser: ref(browserAutomation) },
+  optional: {
+    admin: kernelAdmin,
+    port: kernelPort,
+    browser: ref(browserAutomation),
+    skills: ref(skillsGateway),
+    speech: ref(speechRecogniser)
+  },
   operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel],
   commands: [
     runCommand,
@@ -58,8 +73,13 @@ export default definePlugin({
     workflowRunCommand,
     workflowCheckCommand
   ],
-  async activate(ctx, { compiler, store, admin, browser }) {
-    const services: ProgramServices = { browser: provided('Browser', browserAutomation, browser, admin) }
+  async activate(ctx, { compiler, store, admin, port, browser, skills, speech }) {
+    const services: ProgramServices = {
+      browser: provided('Browser', browserAutomation, browser, admin),
+      skills: provided('OpenClaw', skillsGateway, skills, admin),
+      speech: provided('Speech', speechRecogniser, speech, admin),
+      mutationKind: tool => mutationKindOf(tool, { port, admin })
+    }
     const runner: Runner = {
       compiler,
       run: async (program, job, listener, signal, place) => {

@@ -16,6 +16,7 @@ import { DATA_FILES } from './std/io.ts'
 import { JSON_FUNCTIONS } from './std/json.ts'
 import { MATHEMATICS } from './std/math.ts'
 import { MOBILE } from './std/mobile.ts'
+import { PLUGINS } from './std/plugins.ts'
 import { PROCESSES } from './std/processes.ts'
 import { REGULAR_EXPRESSIONS } from './std/regex.ts'
 import { typeName } from './type-name.ts'
@@ -143,6 +144,7 @@ export const NATIVES: ReadonlyMap<string, Native> = new Map(
     ...FORMAT_FUNCTIONS,
     ...DATA_FILES,
     ...MOBILE,
+    ...PLUGINS,
     ...BROWSER,
     ...FILES,
     ...PROCESSES

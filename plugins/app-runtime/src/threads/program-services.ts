@@ -1,10 +1,11 @@
 import type { BrowserAutomation } from '@svc/contracts'
 import type { BridgeAnswers } from './bridge.ts'
 import { BrowserPages } from './browser-pages.ts'
+import { type AnsweringPlugins, pluginAnswers } from './plugin-answers.ts'
 import type { Provided } from './provided.ts'
 
 /** What other plugins have for programs. */
-export interface ProgramServices {
+export interface ProgramServices extends AnsweringPlugins {
   readonly browser: Provided<BrowserAutomation>
 }
 
@@ -14,7 +15,7 @@ export interface OpenServices {
   close(): Promise<void>
 }
 
-export function openServices({ browser }: ProgramServices): OpenServices {
-  const pages = new BrowserPages(browser)
-  return { answers: pages.answers, close: () => pages.close() }
+export function openServices(services: ProgramServices): OpenServices {
+  const pages = new BrowserPages(services.browser)
+  return { answers: { ...pluginAnswers(services), ...pages.answers }, close: () => pages.close() }
 }

@@ -1,0 +1,59 @@
+import { isSvcError } from '@svc/plugin-sdk'
+import { printJson } from '../../wire/json-text.ts'
+import { fail } from '../failure.ts'
+import type { Machine } from '../machine.ts'
+import { type Native, native, textArg, unrepeatable } from '../native.ts'
+import { toJson } from '../to-json.ts'
+import { error, ok, type Value } from '../value.ts'
+
+/** What programs have of other plugins, for those that were granted it. */
+export const PLUGINS: Readonly<Record<string, Native>> = {
+  'Speech.transcribe': native(1, 1, (args, machine) => ask(machine, 'speech.transcribe', textArg(args, 0)), 'fs'),
+  'OpenClaw.list_skills': native(0, 0, (_, machine) => ask(machine, 'skills.list', null), 'net'),
+  'OpenClaw.call': native(
+    2,
+    2,
+    (args, machine) => {
+      const [, given = null] = args
+      const command = typeof given === 'string' ? given : printJson(toJson(given))
+      return ask(machine, 'skills.call', { skill: textArg(args, 0), command })
+    },
+    'net'
+  ),
+  'OpenClaw.subscribe': native(1, 1, (args, machine) => ask(machine, 'skills.subscribe', textArg(args, 0)), 'net'),
+  'OpenClaw.unsubscribe': native(1, 1, (args, machine) => ask(machine, 'skills.unsubscribe', textArg(args, 0)), 'net'),
+  'OpenClaw.notify': native(
+    2,
+    2,
+    (args, machine) => ask(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
+    'net'
+  ),
+  // Another one may be there when it is asked for again.
+  'std.agentos.mutation_kind_for_tool': unrepeatable(1, 1, (args, machine) => {
+    const tool = textArg(args, 0)
+    try {
+      return (machine.host.bridge?.ask('tools.mutation_kind', tool, machine.millisecondsLeft()) ?? 'unknown') as string
+    } catch (cause) {
+      // Programs of others are told nothing about this process.
+      if (isSvcError(cause, 'RUN_UNSUPPORTED')) return 'unknown'
+      throw cause
+    }
+  })
+}
+
+/** What ends the program, in place of being an Error that it may deal with. */
+const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
+
+function ask(machine: Machine, question: string, payload: unknown): Value {
+  const { bridge } = machine.host
+  if (bridge === null) return error('other plugins cannot be asked from here')
+  try {
+    const text = bridge.ask(question, payload, machine.millisecondsLeft()) as string
+    machine.allocate(2 * text.length)
+    return ok(text)
+  } catch (cause) {
+    if (!isSvcError(cause) || ENDINGS.includes(cause.code)) throw cause
+    if (cause.code === 'RUN_UNSUPPORTED') return fail('RUN_UNSUPPORTED', cause.message)
+    return error(cause.hint === undefined ? cause.message : `${cause.message}: ${cause.hint}`)
+  }
+}

@@ -1,0 +1,31 @@
+import type { SkillsGateway, SpeechRecogniser } from '@svc/contracts'
+import type { BridgeAnswers, BridgeCall } from './bridge.ts'
+import type { Provided } from './provided.ts'
+
+/** What plugins have for programs that one question is enough for. */
+export interface AnsweringPlugins {
+  readonly speech: Provided<SpeechRecogniser>
+  readonly skills: Provided<SkillsGateway>
+  /** What a tool does to the world: `read_only`, `write`, `destructive`, or `unknown`. */
+  readonly mutationKind: (tool: string) => string
+}
+
+/** Each answer is a text; those of the gateway are JSON. */
+export function pluginAnswers({ speech, skills, mutationKind }: AnsweringPlugins): BridgeAnswers {
+  return {
+    'speech.transcribe': async (path: string, { signal }: BridgeCall) => {
+      const { refined } = await (await speech()).transcribe({ kind: 'file', path }, { signal })
+      return refined
+    },
+    'skills.list': async (_: null, { signal }: BridgeCall) => JSON.stringify(await (await skills()).skills(signal)),
+    'skills.call': async ({ skill, command }: { skill: string; command: string }, { signal }: BridgeCall) =>
+      JSON.stringify(await (await skills()).execute({ skill, command }, signal)),
+    'skills.subscribe': async (domain: string, { signal }: BridgeCall) =>
+      JSON.stringify(await (await skills()).subscribe(domain, signal)),
+    'skills.unsubscribe': async (domain: string, { signal }: BridgeCall) =>
+      JSON.stringify(await (await skills()).unsubscribe(domain, signal)),
+    'skills.notify': async ({ domain, message }: { domain: string; message: string }, { signal }: BridgeCall) =>
+      JSON.stringify(await (await skills()).notify(domain, message, signal)),
+    'tools.mutation_kind': mutationKind
+  }
+}
