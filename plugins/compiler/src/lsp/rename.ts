@@ -3,7 +3,7 @@ import { handlerArguments } from '../app-hooks/hook-entries.ts'
 import { hookUses } from '../app-hooks/hook-uses.ts'
 import type { LanguageSymbol, Occurrence } from '../symbols/symbol.ts'
 import type { SymbolIndex } from '../symbols/symbol-index.ts'
-import type { PathImport } from '../syntax/ast.ts'
+import type { PathImport, RustImport } from '../syntax/ast.ts'
 import type { Member, StringLiteral } from '../syntax/ast-expressions.ts'
 import type { Span } from '../syntax/node.ts'
 import { KEYWORDS } from '../syntax/token.ts'
@@ -105,8 +105,9 @@ function renamed(
 
 /** Whether a file gave an import the name itself. */
 function hasAlias({ node, definition }: LanguageSymbol): boolean {
-  if (node.kind !== 'PathImport' && node.kind !== 'RustImport') return false
-  const { alias, members } = node as Pick<PathImport, 'alias'> & Partial<Pick<PathImport, 'members'>>
+  if (node.kind === 'RustImport') return (node as RustImport).alias === definition
+  if (node.kind !== 'PathImport') return false
+  const { alias, members } = node as PathImport
   return alias === definition || (members ?? []).some(each => each.alias === definition)
 }
 

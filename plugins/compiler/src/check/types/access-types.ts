@@ -1,0 +1,69 @@
+import type { Expression, Member } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Name } from '../../syntax/node.ts'
+import { BodyContext } from './body-context.ts'
+import { calledType } from './calls.ts'
+import { ANY, generic, show, UNIT, type ValueType } from './type.ts'
+
+/** Names, and fields of values. */
+export abstract class AccessTypes extends BodyContext {
+  protected name(name: string): ValueType {
+    const local = this.locals.lookup(name)
+    if (local !== undefined) return local
+    const entry = this.signatures.names.get(name)
+    if (entry === undefined) return name === 'None' ? generic('Option', ANY) : name === 'Unit' ? UNIT : ANY
+    if (entry.kind === 'constant') return this.signatures.resultOf(entry.declaration)
+    if (entry.kind !== 'constructor' && entry.kind !== 'function') return ANY
+    const result = calledType(entry, this.signatures)
+    const isValue = entry.kind === 'constructor' && entry.signature?.params.length === 0
+    return isValue ? result : { kind: 'function', params: null, result }
+  }
+
+  protected member({ object, property }: Member): ValueType {
+    const of = this.infer(object)
+    const wrapped = wrapping(of)
+    if (wrapped !== null) return this.#wrappedMember(object, property, of, wrapped)
+    const fields = this.signatures.reader.fieldsOf(of)
+    if (fields === null) return ANY
+    const found = fields.get(property.text)
+    if (found !== undefined) return found
+    const near = nearName(property.text, [...fields.keys()])
+    this.say('typecheck.unknown_field', `${show(of)} has no field \`${property.text}\``, property, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+    })
+    return ANY
+  }
+
+  /** A field of what may be missing, or may have failed. */
+  #wrappedMember(object: Expression, property: Name, of: ValueType, { unwraps, inner }: Wrapping): ValueType {
+    const found = this.signatures.reader.fieldsOf(inner)?.get(property.text)
+    const name = of.kind === 'answer' ? show(of.value) : show(of)
+    const at = { start: object.end, end: object.end }
+    this.say('typecheck.unknown_field', `${name} has no field \`${property.text}\``, property, {
+      suggestions: [`take both cases with \`match\`, or the value with \`.unwrap()\``],
+      ...(found === undefined ? {} : { fixes: [{ label: 'unwrap it first', span: at, replacement: unwraps }] })
+    })
+    return found ?? ANY
+  }
+}
+
+/** What holds the value whose field is asked for. */
+interface Wrapping {
+  /** What takes the value out of it. */
+  readonly unwraps: string
+  readonly inner: ValueType
+}
+
+/** null for what is no Option and no Result. */
+function wrapping(type: ValueType): Wrapping | null {
+  if (type.kind === 'answer') {
+    const within = wrapping(type.value)
+    return within === null ? null : { ...within, unwraps: `.unwrap()${within.unwraps}` }
+  }
+  if (type.kind !== 'generic' || (type.name !== 'Option' && type.name !== 'Result')) return null
+  const [first = ANY] = type.args
+  const within = wrapping(first)
+  return within === null
+    ? { unwraps: '.unwrap()', inner: first }
+    : { unwraps: `.unwrap()${within.unwraps}`, inner: within.inner }
+}

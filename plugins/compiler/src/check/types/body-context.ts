@@ -1,0 +1,57 @@
+import type { DiagnosticCode } from '../../diagnostics/codes.ts'
+import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Pattern } from '../../syntax/ast-statements.ts'
+import type { Span } from '../../syntax/node.ts'
+import { expectRecords } from './expected-records.ts'
+import { LocalTypes } from './local-types.ts'
+import { patternTypes } from './pattern-types.ts'
+import type { Signatures } from './signatures.ts'
+import { show, type ValueType } from './type.ts'
+
+/** A function whose body is being read. */
+export interface Frame {
+  /** What it says that it returns; null when it says nothing. */
+  readonly declared: ValueType | null
+  /** Types of what it returns before its end. */
+  readonly returns: ValueType[]
+}
+
+/** What all readers of one body have in common. */
+export abstract class BodyContext {
+  protected readonly signatures: Signatures
+  protected readonly locals = new LocalTypes()
+  protected frame: Frame = { declared: null, returns: [] }
+
+  constructor(signatures: Signatures) {
+    this.signatures = signatures
+  }
+
+  /** The type of an expression; with `tail`, the type that the function returns whose last expression this is. */
+  abstract infer(expression: Expression, tail?: ValueType | null): ValueType
+
+  bind(name: string, type: ValueType): void {
+    this.locals.bind(name, type)
+  }
+
+  within(body: () => void): void {
+    this.locals.within(body)
+  }
+
+  protected pattern(pattern: Pattern, type: ValueType): void {
+    for (const [name, found] of patternTypes(pattern, type, this.signatures)) this.bind(name, found)
+  }
+
+  /** Says that a value stands where a type is expected. */
+  protected expect(value: Expression, wanted: ValueType): void {
+    expectRecords(value, wanted, this.signatures)
+  }
+
+  protected mismatch(code: DiagnosticCode, message: string, at: Span, wanted: ValueType, found: ValueType): void {
+    this.say(code, message, at, { expectedType: show(wanted), foundType: show(found) })
+  }
+
+  protected say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {
+    this.signatures.report(diagnostic(code, message, at, details))
+  }
+}

@@ -1,0 +1,170 @@
+import { readDbChain } from '../../hir/db/chain.ts'
+import { entryKey, entryValue } from '../../hir/db/predicate.ts'
+import type { Declaration, Param } from '../../syntax/ast.ts'
+import type { Argument, Call, Element, Expression, Member, ObjectEntry } from '../../syntax/ast-expressions.ts'
+import { nearName } from '../../syntax/near-name.ts'
+import type { Name } from '../../syntax/node.ts'
+import type { ModuleName } from '../names/module-names.ts'
+import { AccessTypes } from './access-types.ts'
+import { builtinResult, calledType, checkArguments } from './calls.ts'
+import { databaseAnswer } from './database-answer.ts'
+import { isList, itemOf } from './item-types.ts'
+import { methodResult, methodsOf } from './methods.ts'
+import { ANY, show, type ValueType } from './type.ts'
+
+/** Methods of lists that call a function with each element. */
+const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 'find'])
+
+/** Methods of lists that take another element. */
+const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
+
+/** What is called, and what it is given: functions, methods, handlers, actors, components, constructors. */
+export abstract class CallTypes extends AccessTypes {
+  /** Types of the elements that functions without a name are called with. */
+  protected readonly items = new Map<Expression, ValueType>()
+
+  protected call(call: Call, piped: ValueType | null): ValueType {
+    const chain = readDbChain(call, this.signatures.tables)
+    if (chain !== null) return databaseAnswer(chain, value => this.infer(value), this.signatures)
+    const { callee } = call
+    const isMethod = callee.kind === 'Member'
+    const object = isMethod ? this.infer(callee.object) : ANY
+    if (isMethod && isList(object) && TAKE_ITEMS.has(callee.property.text)) {
+      for (const { value } of call.args) this.items.set(value, itemOf(object))
+    }
+    const given = call.args.map(({ value }) => this.infer(value))
+    if (isMethod) return this.#method(callee, object, call.args)
+    if (callee.kind !== 'Identifier') {
+      const found = this.infer(callee)
+      return found.kind === 'function' ? found.result : ANY
+    }
+    const { name } = callee
+    const local = this.locals.lookup(name)
+    const entry = this.signatures.names.get(name)
+    if (local === undefined && entry === undefined)
+      return builtinResult(name, piped === null ? given : [piped, ...given])
+    if (local === undefined && entry !== undefined && entry.kind !== 'constant') {
+      checkArguments(call, given, piped, entry, this.signatures)
+      return calledType(entry, this.signatures)
+    }
+    const found = local ?? this.name(name)
+    if (found.kind === 'function') return found.result
+    if (found.kind === 'plain' || found.kind === 'record' || found.kind === 'row' || found.kind === 'tuple') {
+      this.say('typecheck.not_a_function', `\`${name}\` is a ${show(found)} and no function`, callee)
+    }
+    return ANY
+  }
+
+  #method({ property }: Member, object: ValueType, args: readonly Argument[]): ValueType {
+    if (object.kind === 'actor') return this.#handler(property, object, args)
+    const taken = takenBy(object, property.text)
+    for (const { value } of args) this.expect(value, taken)
+    const result = methodResult(object, property.text)
+    if (result !== undefined) return result
+    const near = nearName(property.text, methodsOf(object))
+    this.say('typecheck.unknown_method', `${show(object)} has no method \`${property.text}\``, property, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: property, replacement: near }] })
+    })
+    return ANY
+  }
+
+  #handler(
+    event: Member['property'],
+    { declaration }: Extract<ValueType, { kind: 'actor' }>,
+    args: readonly Argument[]
+  ): ValueType {
+    const handlers = declaration.members.flatMap(member => (member.kind === 'Handler' ? [member] : []))
+    const handler = handlers.find(each => each.event.text === event.text)
+    if (handler !== undefined) {
+      this.#given(args, handler.params)
+      return this.signatures.reader.read(handler.result)
+    }
+    if (event.text === 'send') return ANY
+    const near = nearName(
+      event.text,
+      handlers.map(each => each.event.text)
+    )
+    const message = `the actor \`${declaration.name.text}\` has no handler \`${event.text}\``
+    this.say('typecheck.actor.unknown_handler', message, event, {
+      ...(near === undefined ? {} : { fixes: [{ label: `write ${near}`, span: event, replacement: near }] })
+    })
+    return ANY
+  }
+
+  protected spawned(target: Expression): ValueType {
+    const named = target.kind === 'Call' ? target.callee : target
+    if (target.kind === 'Call') for (const { value } of target.args) this.infer(value)
+    const found = named.kind === 'Identifier' ? (this.signatures.reader.declared(named.name) ?? ANY) : ANY
+    if (target.kind === 'Call' && found.kind === 'actor' && found.declaration.kind === 'Actor') {
+      this.#given(target.args, found.declaration.params ?? [])
+    }
+    return found
+  }
+
+  /** Arguments that nobody compares with what they go to. */
+  #given(args: readonly Argument[], params: readonly Param[]): void {
+    let place = 0
+    for (const { name, value } of args) {
+      const param = name === null ? params[place++] : params.find(each => each.name.text === name.text)
+      this.expect(value, this.signatures.reader.read(param?.type ?? null))
+    }
+  }
+
+  protected piped(right: Expression): ValueType {
+    const found = right.kind === 'Identifier' ? this.#callee(right.name, [ANY]) : this.infer(right)
+    return found.kind === 'function' ? found.result : found
+  }
+
+  protected pipedInto(callee: Expression, value: Expression): void {
+    if (callee.kind !== 'Identifier' || this.locals.lookup(callee.name) !== undefined) return
+    const first = this.signatures.names.get(callee.name)?.signature?.params[0]
+    this.expect(value, this.signatures.reader.read(first?.type ?? null))
+  }
+
+  #callee(name: string, given: readonly ValueType[]): ValueType {
+    const isBuiltin = this.locals.lookup(name) === undefined && !this.signatures.names.has(name)
+    return isBuiltin ? builtinResult(name, given) : this.name(name)
+  }
+
+  protected attributes({ tag, attributes }: Element): void {
+    const component = this.signatures.names.get(tag.text)?.declaration
+    const params = component === undefined ? [] : propertiesOf(component)
+    for (const { name, value } of attributes) {
+      if (value === null) continue
+      this.infer(value)
+      const type = params.find(each => each.name.text === name.text)?.type ?? null
+      this.expect(value, this.signatures.reader.read(type))
+    }
+  }
+
+  /** Of a constructor that is written like a struct. */
+  protected members(entries: readonly ObjectEntry[], { signature }: ModuleName): void {
+    for (const entry of entries) {
+      const type = signature?.params.find(({ name }) => name.text === entryKey(entry))?.type ?? null
+      this.expect(entryValue(entry), this.signatures.reader.read(type))
+    }
+  }
+}
+
+/** What a method takes that fits the value that it is called on. */
+function takenBy(object: ValueType, method: string): ValueType {
+  if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
+  if (method !== 'unwrap_or') return ANY
+  if (object.kind === 'answer') return object.value
+  return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY
+}
+
+/** What a component takes. */
+function propertiesOf(declaration: Declaration): readonly { readonly name: Name; readonly type: Param['type'] }[] {
+  switch (declaration.kind) {
+    case 'Component':
+    case 'Fragment':
+    case 'Function':
+      return declaration.params
+    case 'Island':
+    case 'V0':
+      return declaration.props
+    default:
+      return []
+  }
+}
