@@ -50,12 +50,22 @@ export interface Adoption {
   settle(): void
 }
 
+/** A graph, and what it follows from. */
+interface Resolved {
+  readonly candidates: readonly PluginManifest[]
+  readonly others: readonly PluginManifest[]
+  readonly graph: Graph
+}
+
 const SECRETS: ServiceId = 'secrets.resolver@1'
 
 /** What is known of plugins, and what is wanted of them. */
 export class Inventory {
   readonly records = new Map<string, PluginRecord>()
   readonly #builtin: ReadonlySet<string>
+  #resolved: Resolved | undefined
+  /** Manifests of plugins whose settings hold secrets, with the resolver required. */
+  readonly #needing = new WeakMap<PluginManifest, PluginManifest>()
   #isChosen: (name: string) => boolean = () => true
   #configure: Configure = () => {
     throw new Error('the kernel was not configured')
@@ -145,7 +155,7 @@ export class Inventory {
       if (readable && this.#mayRun(record, pardoned)) candidates.push(this.#withSecrets(manifest))
       else others.push(manifest)
     }
-    const graph = resolveGraph(candidates, this.#builtin, others)
+    const graph = this.#graphOf(candidates, others)
     const units = new Map<string, Fingerprinted>()
     for (const manifest of candidates) {
       const { name } = manifest
@@ -231,10 +241,25 @@ export class Inventory {
     return this.#isOn(record) && this.#configure(record.name).error === null
   }
 
+  /** Follows from the manifests alone, and most changes leave them all as they are. */
+  #graphOf(candidates: readonly PluginManifest[], others: readonly PluginManifest[]): Graph {
+    const known = this.#resolved
+    if (known !== undefined && isSame(known.candidates, candidates) && isSame(known.others, others)) return known.graph
+    const graph = resolveGraph(candidates, this.#builtin, others)
+    this.#resolved = { candidates, others, graph }
+    return graph
+  }
+
   #withSecrets(manifest: PluginManifest): PluginManifest {
     if (!this.#configure(manifest.name).needsSecrets || manifest.requires.includes(SECRETS)) return manifest
-    return { ...manifest, requires: [...manifest.requires, SECRETS] }
+    const known = this.#needing.get(manifest) ?? { ...manifest, requires: [...manifest.requires, SECRETS] }
+    this.#needing.set(manifest, known)
+    return known
   }
+}
+
+function isSame(a: readonly PluginManifest[], b: readonly PluginManifest[]): boolean {
+  return a.length === b.length && a.every((each, index) => each === b[index])
 }
 
 function bindingsOf(name: string, graph: Graph, { units }: Generation): Map<string, string> {

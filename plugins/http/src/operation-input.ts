@@ -6,7 +6,7 @@ import { parseJson } from './json-body.ts'
 import { hasBody } from './read-body.ts'
 import type { Match } from './route-table.ts'
 
-/** How an operation's input is put together from a request; worked out once per generation. */
+/** How an operation's input is put together from a request; worked out once for what declares it. */
 export interface InputPlan {
   /** Whether fields come from the query; otherwise from a JSON body. */
   readonly query: boolean
@@ -18,7 +18,15 @@ export interface InputPlan {
 
 type Fields = Record<string, unknown>
 
+const plans = new WeakMap<OperationDescriptor, InputPlan>()
+
 export function planInput(descriptor: OperationDescriptor): InputPlan {
+  const known = plans.get(descriptor) ?? newPlan(descriptor)
+  plans.set(descriptor, known)
+  return known
+}
+
+function newPlan(descriptor: OperationDescriptor): InputPlan {
   const { method, path } = descriptor.expose.http as { method: string; path: string }
   const properties = (descriptor.input.properties ?? {}) as Readonly<Record<string, JsonSchema>>
   return {

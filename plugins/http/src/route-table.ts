@@ -13,25 +13,42 @@ export interface Match {
 /** Paths may be this long, query included; longer ones are refused before anything reads them. */
 export const MAX_URL_LENGTH = 8192
 
+/** Finds where in a table the route of a URL stands. */
+interface Search {
+  /** What it was built from: methods and paths in the table's order. */
+  readonly keys: readonly string[]
+  readonly router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
+}
+
+/** An object, since the router takes 0 for nothing. */
+interface Position {
+  readonly index: number
+}
+
 /** An immutable table of one listener's routes. */
 export class RouteTable {
-  readonly #router: FindMyWay.Instance<FindMyWay.HTTPVersion.V1>
+  readonly #routes: readonly Route[]
+  readonly #search: Search
   readonly #methods: readonly FindMyWay.HTTPMethod[]
   /** By method and path, the routes without parameters: a URL that is such a path needs no search and no new match. */
   readonly #fixed = new Map<string, Map<string, Match>>()
 
-  constructor(routes: readonly Route[]) {
-    this.#router = FindMyWay({
-      maxParamLength: MAX_URL_LENGTH,
-      // Whoever serves the request parses its query.
-      querystringParser: query => query as never,
-      onBadUrl: badUrl
-    })
-    for (const route of routes) {
-      this.#router.on(route.method as FindMyWay.HTTPMethod, route.path, noHandler, route)
-      if (!/[:*%]/.test(route.path)) this.#fix(route)
-    }
+  /**
+   * `before`: another table. Where it is one of the same paths, this one searches as it does: to build a search costs more than
+   * all else of a table, and most reloads change no path.
+   */
+  constructor(routes: readonly Route[], before?: RouteTable) {
+    this.#routes = routes
+    const keys = routes.map(({ method, path }) => `${method} ${path}`)
+    this.#search = before?.searchOf(keys) ?? buildSearch(routes, keys)
+    for (const route of routes) if (!/[:*%]/.test(route.path)) this.#fix(route)
     this.#methods = [...new Set(routes.map(route => route.method as FindMyWay.HTTPMethod))]
+  }
+
+  /** What it searches with, where that is made for these paths. */
+  searchOf(keys: readonly string[]): Search | null {
+    const own = this.#search.keys
+    return own.length === keys.length && own.every((key, index) => key === keys[index]) ? this.#search : null
   }
 
   /** HEAD finds what GET finds. Throws `HTTP_PATH_INVALID` for a path that cannot be decoded. */
@@ -39,9 +56,11 @@ export class RouteTable {
     const sought = method === 'HEAD' ? 'GET' : method
     const fixed = this.#fixed.get(sought)?.get(url)
     if (fixed !== undefined) return fixed
-    const found = this.#router.find(sought as FindMyWay.HTTPMethod, url)
+    const found = this.#search.router.find(sought as FindMyWay.HTTPMethod, url)
     if (found === null) return null
     if (found.store === null) throw pathInvalid()
+    // Made for this request alone, so that it may take the route in.
+    found.store = this.#routes[(found.store as Position).index]
     return found as unknown as Match
   }
 
@@ -58,6 +77,20 @@ export class RouteTable {
     this.#fixed.set(route.method, paths)
     paths.set(route.path, Object.freeze({ store: route, params: NO_PARAMS, searchParams: '' }))
   }
+}
+
+/** Throws what the router throws at a path that it cannot search for. */
+function buildSearch(routes: readonly Route[], keys: readonly string[]): Search {
+  const router = FindMyWay({
+    maxParamLength: MAX_URL_LENGTH,
+    // Whoever serves the request parses its query.
+    querystringParser: query => query as never,
+    onBadUrl: badUrl
+  })
+  routes.forEach(({ method, path }, index) => {
+    router.on(method as FindMyWay.HTTPMethod, path, noHandler, { index } satisfies Position)
+  })
+  return { keys, router }
 }
 
 const NO_PARAMS: Match['params'] = Object.freeze({})

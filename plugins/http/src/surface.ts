@@ -33,6 +33,7 @@ export interface SurfaceParts {
 
 interface OpenListener {
   readonly plan: ListenerPlan
+  readonly table: RouteTable
   readonly held: HeldServer
 }
 
@@ -70,8 +71,10 @@ export class HttpSurface implements Surface, HttpServer {
       for (const plan of plans) {
         await this.#buildRaw(plan, raw)
         const held = await this.#open(plan, bound)
-        listeners.set(plan.listener.name, { plan, held })
-        fronts.push([held, this.#front(plan, next, raw)])
+        const parts = this.#routeParts(plan, next, raw)
+        const table = new RouteTable(listenerRoutes(plan, parts), this.#listeners.get(plan.listener.name)?.table)
+        listeners.set(plan.listener.name, { plan, table, held })
+        fronts.push([held, this.#front(plan, parts, table)])
       }
       return { commit: () => this.#commit(listeners, raw, fronts, bound), abort: undo }
     } catch (error) {
@@ -123,7 +126,7 @@ export class HttpSurface implements Surface, HttpServer {
     return held
   }
 
-  #front(plan: ListenerPlan, next: GenerationView, raw: ReadonlyMap<string, RawRoutes>): Front {
+  #routeParts(plan: ListenerPlan, next: GenerationView, raw: ReadonlyMap<string, RawRoutes>): RouteParts {
     const { name, version, settings, log, operations, docs, registry, counts } = this.#parts
     const report = log.error.bind(log)
     const builtIns = [
@@ -133,7 +136,7 @@ export class HttpSurface implements Surface, HttpServer {
       openApiRoute(next, { version, secured: settings.token !== undefined }),
       ...docs
     ]
-    const parts: RouteParts = {
+    return {
       self: name,
       builtIns,
       counts,
@@ -142,7 +145,10 @@ export class HttpSurface implements Surface, HttpServer {
       operations,
       rawOf: unit => raw.get(rawKey(plan, unit.instance)) as RawRoutes
     }
-    const table = new RouteTable(listenerRoutes(plan, parts))
+  }
+
+  #front(plan: ListenerPlan, parts: RouteParts, table: RouteTable): Front {
+    const { name, settings, counts } = this.#parts
     return new Front({
       table,
       fallback: fallbackOf(plan, parts, table),
@@ -151,7 +157,7 @@ export class HttpSurface implements Surface, HttpServer {
       guard: plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }),
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
-      report
+      report: parts.report
     })
   }
 

@@ -67,12 +67,21 @@ export interface CatalogFingerprint {
 
 export function fingerprint(catalog: Catalog): CatalogFingerprint {
   return {
-    tools: JSON.stringify([...catalog.tools.values()].map(tool => [tool.listing, tool.available()])),
+    tools: [...catalog.tools.values()].map(tool => `${textOf(tool.listing)} ${tool.available()}`).join('\n'),
     resources: JSON.stringify(
       [[...catalog.resources.values()], catalog.templates].map(list => list.map(({ item }) => item))
     ),
     prompts: JSON.stringify([...catalog.prompts.values()].map(({ item }) => item))
   }
+}
+
+const texts = new WeakMap<ToolEntry['listing'], string>()
+
+/** Kept: every generation lists nearly the same tools. */
+function textOf(listing: ToolEntry['listing']): string {
+  const text = texts.get(listing) ?? JSON.stringify(listing)
+  texts.set(listing, text)
+  return text
 }
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/

@@ -5,10 +5,23 @@ import { EventProgress } from './event-progress.ts'
 import type { RequestCall } from './request-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 
-/** An operation with `expose.mcp` as a tool: same schemas, same errors, same door. */
+const tools = new WeakMap<OperationEntry, ToolEntry>()
+const listings = new WeakMap<OperationDescriptor, Tool>()
+
+/**
+ * An operation with `expose.mcp` as a tool: same schemas, same errors, same door. Made once for an operation, which serves in
+ * many generations, and listed alike as long as the same declares it.
+ */
 export function operationTool(entry: OperationEntry): ToolEntry {
+  const tool = tools.get(entry) ?? newTool(entry)
+  tools.set(entry, tool)
+  return tool
+}
+
+function newTool(entry: OperationEntry): ToolEntry {
   const { descriptor, unit } = entry
-  const listing = describe(descriptor)
+  const listing = listings.get(descriptor) ?? describe(descriptor)
+  listings.set(descriptor, listing)
   return {
     name: listing.name,
     unit,

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import type { GenerationView, OperationEntry } from '@svc/contracts'
+import { defineOperation, definePlugin, describePlugin, t as s } from '@svc/plugin-sdk'
+import fc from 'fast-check'
+import t from 'tap'
+import { buildCatalog, fingerprint } from '../src/catalog.ts'
+
+const NAMES = ['a', 'b', 'c', 'd'] as const
+
+/** An operation as the kernel binds it; each is another object. */
+function entry(name: string, revision: number): OperationEntry {
+  const operation = defineOperation({
+    id: `${name}.run`,
+    summary: `Revision ${revision}`,
+    input: s.object({ n: s.integer({ default: revision }) }),
+    output: s.object({}),
+    effect: 'read',
+    expose: { mcp: true }
+  })
+  const [descriptor] = describePlugin(
+    definePlugin({ name, operations: [operation], activate() {} }),
+    '1.0.0'
+  ).operations
+  return { descriptor, unit: { name } } as unknown as OperationEntry
+}
+
+function generation(entries: readonly OperationEntry[]): GenerationView {
+  const operations = new Map(entries.map(each => [each.descriptor.id, each]))
+  return { operations, items: () => [] } as unknown as GenerationView
+}
+
+/** Declared anew: nothing that was made of it before counts. */
+const anew = ({ descriptor, unit }: OperationEntry): OperationEntry =>
+  ({ descriptor: structuredClone(descriptor), unit }) as unknown as OperationEntry
+/** Loaded again with the same declaration. */
+const again = ({ descriptor, unit }: OperationEntry): OperationEntry =>
+  ({ descriptor, unit: { ...unit } }) as OperationEntry
+
+t.test('a catalog of units that stay lists what one lists that is made from nothing', t => {
+  const step = fc.record({
+    name: fc.constantFrom(...NAMES),
+    change: fc.constantFrom('edit' as const, 'reload' as const, 'remove' as const),
+    revision: fc.integer({ min: 0, max: 2 })
+  })
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1, maxLength: 12 }), steps => {
+      const there = new Map<string, OperationEntry>()
+      for (const { name, change, revision } of steps) {
+        const known = there.get(name)
+        if (change === 'remove') there.delete(name)
+        else there.set(name, change === 'reload' && known !== undefined ? again(known) : entry(name, revision))
+        const entries = [...there.values()]
+        const kept = buildCatalog(generation(entries))
+        const made = buildCatalog(generation(entries.map(anew)))
+        const listed = ({ tools }: typeof kept) => [...tools.values()].map(({ name, listing }) => ({ name, listing }))
+        assert.deepEqual(listed(kept), listed(made))
+        assert.deepEqual(fingerprint(kept), fingerprint(made))
+        for (const [name, tool] of kept.tools)
+          assert.equal(tool.unit, there.get(name.replace(/^svc_|_run$/g, ''))?.unit)
+      }
+    }),
+    { numRuns: 100 }
+  )
+  t.pass()
+  t.end()
+})
