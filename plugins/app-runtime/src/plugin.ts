@@ -30,16 +30,18 @@ import { openServices, type ProgramServices } from './threads/program-services.t
 import { provided } from './threads/provided.ts'
 import { failureOf } from './worker/run-failure.ts'
 import { runInThread } from './worker/run-in-thread.ts'
-import { durableOptions } from './workflows/look-after-due.ts'
+import { durableOptions, keepingOf } from './workflows/look-after-due.ts'
 import {
   cancelHandler,
   inspectHandler,
   listHandler,
   openRuns,
+  pruneHandler,
   signalHandler,
   workflowCancel,
   workflowInspect,
   workflowList,
+  workflowPrune,
   workflowSignal
 } from './workflows/operations.ts'
 import {
@@ -62,7 +64,7 @@ export default definePlugin({
     skills: ref(skillsGateway),
     speech: ref(speechRecogniser)
   },
-  operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel],
+  operations: [evaluateOperation, workflowList, workflowInspect, workflowSignal, workflowCancel, workflowPrune],
   commands: [
     runCommand,
     devCommand,
@@ -113,6 +115,10 @@ export default definePlugin({
     ctx.implement(workflowInspect, inspectHandler(runs))
     ctx.implement(workflowSignal, signalHandler(runs))
     ctx.implement(workflowCancel, cancelHandler(runs))
+    ctx.implement(
+      workflowPrune,
+      pruneHandler(runs, () => keepingOf(ctx.config))
+    )
     ctx.command(workflowRunCommand.command, runWorkflow(runner))
     ctx.command(workflowCheckCommand.command, checkWorkflows(runner))
     ctx.command(
@@ -136,7 +142,7 @@ export default definePlugin({
     )
     const { program } = ctx.config
     // A command has its own business with the program, which may have errors, and with its tables.
-    if (program !== undefined && admin?.serves !== false) 
+    if (program !== undefined && admin?.serves !== false)
       await serveProgram({ ctx, compiler, store, admin, services }, program)
   }
 })

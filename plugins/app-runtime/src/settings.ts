@@ -100,6 +100,16 @@ export const settings = t.object({
     description:
       'Whether the journals of workflows are left out of research_metrics; runs keep them for themselves all the same.'
   }),
+  workflow_keep_runs: t.integer({
+    default: 10_000,
+    minimum: 0,
+    description: 'Runs of workflows that have ended and are kept with their journals: the newest of each program.'
+  }),
+  workflow_keep_days: t.integer({
+    default: 30,
+    minimum: 0,
+    description: 'Days for which runs that have ended are kept; those that go on stay for as long as they take.'
+  }),
   run_workflow: t.optional(
     t.string({
       minLength: 1,

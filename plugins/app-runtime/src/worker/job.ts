@@ -47,6 +47,8 @@ export interface TestWork {
 
 /** What the thread says. */
 export type Report =
+  /** The limit of time counts from here. */
+  | { readonly kind: 'begun' }
   | { readonly kind: 'print'; readonly line: string }
   | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
   | { readonly kind: 'test'; readonly result: TestResult }

@@ -16,6 +16,8 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
   const { program, limits, work } = job
   const host = hostOf(job, report)
   const interpreter = new Interpreter(program, host)
+  const begin = (): void => report({ kind: 'begun' })
+  begin()
   try {
     if (work.kind === 'test') {
       runTests(interpreter, program, { ...work, limits, database: host.database }, result =>
@@ -23,7 +25,7 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
       )
       return { refused: null, exit: null }
     }
-    if (work.kind === 'workflow') return performWorkflow(interpreter, program, work, limits)
+    if (work.kind === 'workflow') return performWorkflow(interpreter, program, work, limits, begin)
     const result = interpreter.call('main', mainArguments(program, job.args), limits)
     const isRefusal = result instanceof Tagged && result.tag === 'Error'
     return { refused: isRefusal ? display(result.fields[0] ?? null) : null, exit: null }

@@ -17,6 +17,9 @@ const SCRIPT = new URL(
 /** Milliseconds after its limit at which a program is stopped that does not look at the clock. */
 const GRACE_MS = 500
 
+/** Milliseconds that a thread may take until its program begins. */
+const START_MS = 30_000
+
 const STACK_MB = 64
 
 export interface Listener {
@@ -66,7 +69,7 @@ export async function runInThread(
   }
   const cancel = (): void => stop(failed('RUN_CANCELLED', `${path}: the program was stopped`))
   const { milliseconds } = job.limits
-  const alarm = setTimeout(() => {
+  const late = (): void => {
     stop(
       failed(
         'RUN_TIME_LIMIT',
@@ -74,12 +77,16 @@ export async function runInThread(
         'raise the setting time_limit_ms'
       )
     )
-  }, milliseconds + GRACE_MS)
+  }
+  let alarm = setTimeout(late, milliseconds + START_MS)
   signal.addEventListener('abort', cancel, { once: true })
   worker.on('message', (message: Report) => {
     if (message.kind === 'done') ending ??= { ok: true, outcome: message.outcome }
     else if (message.kind === 'failed') ending ??= { ok: false, failure: message.failure }
-    else if (message.kind !== 'print') listener.report(message)
+    else if (message.kind === 'begun') {
+      clearTimeout(alarm)
+      alarm = setTimeout(late, milliseconds + GRACE_MS)
+    } else if (message.kind !== 'print') listener.report(message)
     else {
       written = written
         .then(() => listener.print(message.line))

@@ -1,11 +1,17 @@
 import { relative, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { DatabaseStore, KernelAdmin, Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import { type Endpoint, isDurable } from '../serving/endpoints.ts'
 import type { ProgramPool } from '../serving/program-pool.ts'
 import type { Settings } from '../settings.ts'
 import type { DurableOptions } from './database-durable.ts'
+import { type Keeping, pruneRuns } from './prune.ts'
 import { DurableScheduler } from './scheduler.ts'
+
+/** Milliseconds until the first look for runs that need not be kept, and between two of them. */
+const FIRST_PRUNE_MS = 10_000
+const PRUNE_MS = 600_000
 
 /** What the threads of a program keep its runs and actors by; null for a program that has neither. */
 export function durableOptions(
@@ -20,6 +26,11 @@ export function durableOptions(
     program: programKey(path, projectRoot),
     metricSession: config.workflow_journal_off ? null : `workflow:${repository}`
   }
+}
+
+/** Which runs the settings keep. */
+export function keepingOf({ workflow_keep_runs: runs, workflow_keep_days: days }: Settings): Keeping {
+  return { runs, days }
 }
 
 /** How runs and actors name their program: the same from wherever it is run. */
@@ -47,6 +58,15 @@ export async function lookAfterDue(
     perform: work => pool.ask(due, JSON.stringify(work))
   })
   ctx.effect(`runs and messages of ${program}`, () => scheduler.close())
+  ctx.background(`old runs of ${program}`, async signal => {
+    for (let wait = FIRST_PRUNE_MS; !signal.aborted; wait = PRUNE_MS) {
+      await sleep(wait, undefined, { signal, ref: false }).catch(() => undefined)
+      if (signal.aborted) return
+      await pruneRuns(store, program, keepingOf(ctx.config)).catch((error: unknown) => {
+        ctx.log.warn(`old runs of ${program} were not deleted`, { error })
+      })
+    }
+  })
   return scheduler
 }
 

@@ -1,6 +1,7 @@
 import type { DatabaseStore, SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { countExpendable, type Keeping, pruneRuns } from './prune.ts'
 import { prepareStore } from './scheduler.ts'
 import { ENDED } from './workflow-store.ts'
 
@@ -97,6 +98,29 @@ export const workflowCancel = defineOperation({
   }
 })
 
+export const workflowPrune = defineOperation({
+  id: 'workflow.prune',
+  summary: 'Delete runs of workflows that have ended, with their journals, save for the newest ones',
+  input: t.object({
+    keep_runs: t.optional(
+      t.integer({ minimum: 0, description: 'Of each program; default: the setting workflow_keep_runs.' })
+    ),
+    keep_days: t.optional(
+      t.integer({ minimum: 0, description: 'Since they ended; default: the setting workflow_keep_days.' })
+    ),
+    program: t.optional(t.string({ description: 'Only those of this program, as workflow list names it.' })),
+    dry_run: t.boolean({ default: false, description: 'Only count them.' })
+  }),
+  output: t.object({ runs: t.integer({ description: 'That were deleted, or would be.' }), text: t.string() }),
+  effect: 'destructive',
+  expose: {
+    http: { method: 'POST', path: '/api/workflows/prune' },
+    mcp: { name: 'svc_workflow_prune' },
+    rpc: true,
+    cli: { command: 'workflow prune', view: { text: 'text' } }
+  }
+})
+
 /** The database of the program, with the tables of runs in it. */
 export type OpenRuns = () => Promise<DatabaseStore>
 
@@ -187,6 +211,17 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
     )
     const { status } = shown(await found(store, run_id))
     return { run_id, status, text: `${run_id} is ${status}` }
+  }
+}
+
+export function pruneHandler(open: OpenRuns, keeping: () => Keeping): Handler<typeof workflowPrune> {
+  return async ({ keep_runs, keep_days, program = null, dry_run }) => {
+    const store = await open()
+    const kept = keeping()
+    const bounds = { runs: keep_runs ?? kept.runs, days: keep_days ?? kept.days }
+    const runs = await (dry_run ? countExpendable : pruneRuns)(store, program, bounds)
+    const what = runs === 1 ? '1 run that has ended' : `${runs} runs that have ended`
+    return { runs, text: `${dry_run ? 'would delete' : 'deleted'} ${what}` }
   }
 }
 

@@ -10,14 +10,15 @@ import { WireTypes } from '../wire/wire-types.ts'
 import type { Outcome, WorkflowWork } from '../worker/job.ts'
 
 /**
- * Runs a workflow and waits for its end: a new run, or the one that has the id, which goes on where it was. Throws what ended
- * it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
+ * Runs a workflow and waits for its end: a new run, or the one that has the id, which goes on where it was. `begin` is called
+ * when its limits count anew. Throws what ended it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
  */
 export function performWorkflow(
   interpreter: Interpreter,
   { module, defaults, path }: Program,
   { name, args, runId }: WorkflowWork,
-  limits: Limits
+  limits: Limits,
+  begin: () => void
 ): Outcome {
   const workflow = module.workflows.find(each => each.name === name)
   if (workflow === undefined) {
@@ -27,6 +28,7 @@ export function performWorkflow(
   }
   // One that failed is taken up again because its id is given.
   interpreter.turn(runId, limits, { again: true })
+  begin()
   return interpreter.within(limits, program => {
     const types = new WireTypes(module, { defaults, evaluate: expression => program.evaluate(expression) })
     const result = program.workflow(name, argumentsOf(workflow, args, types), runId)

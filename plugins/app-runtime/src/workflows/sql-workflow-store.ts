@@ -211,6 +211,7 @@ export class SqlWorkflowStore implements WorkflowStore {
   }
 
   #end(runId: string, turn: NonNullable<RunChange['turn']>, now: number): void {
+    this.#workflows.delete(runId)
     const { status } = turn
     const endedAt = status === 'completed' || status === 'failed' ? now : null
     this.#connection.execute(

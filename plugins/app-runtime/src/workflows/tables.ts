@@ -14,6 +14,7 @@ export const DURABLE_TABLES: readonly string[] = [
   waiting_for TEXT
 )`,
   'CREATE INDEX IF NOT EXISTS workflow_run_state_program ON workflow_run_state (program, wake_at_ms)',
+  'CREATE INDEX IF NOT EXISTS workflow_run_state_parent ON workflow_run_state (parent_run_id)',
   `CREATE TABLE IF NOT EXISTS workflow_journal (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   run_id TEXT NOT NULL,

@@ -41,6 +41,10 @@ t.test('runs are begun, signalled, shown and cancelled from the command line', a
   const shown = svc(['workflow', 'inspect', 'o1'])
   t.match(shown.stdout, /o1: order of order.vox is completed[\s\S]*ActivityReplayed order-0[\s\S]*WorkflowCompleted/)
   t.match(svc(['workflow', 'signal', 'o1', 'paid']), { stderr: /takes no signal: it is completed/ })
+  t.match(svc(['workflow', 'prune', '--keep-runs', '0', '--dry-run']), { status: 0, stdout: /would delete 1 run that/ })
+  t.match(svc(['workflow', 'prune']), { status: 0, stdout: /deleted 0 runs/ }, 'it is new')
+  t.match(svc(['workflow', 'prune', '--keep-days', '0', '--json']), { status: 0, stdout: /"runs":1/ })
+  t.match(svc(['workflow', 'inspect', 'o1']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   t.match(svc(['workflow', 'inspect', 'nobody']), { status: 4, stderr: /RUN_WORKFLOW_UNKNOWN/ })
   t.match(svc(['workflow', 'run', 'order.vox', 'order', '--args', '{"thing":1}']), {
     status: 1,
