@@ -1,4 +1,5 @@
 import t from 'tap'
+import { fakeGateway, sendJson } from '../../plugins/openclaw/test/fake-gateway.ts'
 import { runSvc } from './run-svc.ts'
 import { makeProject, serve } from './served-project.ts'
 
@@ -8,6 +9,13 @@ const SCRIPT = `fn main() {
     for tool in ["svc_oratio_status", "speech.download", "svc_of_nobody"] {
         print(std.agentos.mutation_kind_for_tool(tool))
     }
+}
+`
+
+const GATEWAY = `fn main() {
+    print(OpenClaw.list_skills().unwrap())
+    print(OpenClaw.call("weather", { day: 1 }).unwrap())
+    print(OpenClaw.notify("builds", "green"))
 }
 `
 
@@ -21,6 +29,28 @@ t.test('a program that runs by itself has what plugins have that the command did
   const { code, stdout, stderr } = await runSvc(folder, ['run', 'script.vox'])
   t.equal(code, 0, stderr)
   t.equal(stdout, 'written, not spoken\ntrue\nread_only\nwrite\nunknown\n')
+})
+
+t.test('a program speaks with the gateway that the environment names, whose token nobody sees', async t => {
+  const fake = await fakeGateway(t, {
+    reply: frame =>
+      frame.method === 'subscriptions.notify' ? { error: `not with ${frame.method}` } : { payload: frame },
+    http: { '/v1/skills': sendJson([{ name: 'weather' }]) }
+  })
+  const token = 'token-that-nobody-may-see'
+  const env = { SVC_EXTGW_URL: fake.url, SVC_EXTGW_WS_URL: fake.wsUrl, SVC_EXTGW_TOKEN: token }
+  const folder = makeProject(t, { 'script.vox': GATEWAY })
+  const ran = await runSvc(folder, ['run', 'script.vox'], { env })
+  t.equal(ran.code, 0, ran.stderr)
+  const [skills = '', answer = '', refusal] = ran.stdout.split('\n')
+  t.match(JSON.parse(skills), [{ name: 'weather' }])
+  t.match(JSON.parse(answer), { method: 'execute.skill', params: { skill_id: 'weather', command: '{"day":1}' } })
+  t.equal(refusal, `Error(${fake.wsUrl}/ refused: not with subscriptions.notify)`)
+  t.ok(fake.seen.some(({ url, authorization }) => url === '/v1/skills' && authorization === `Bearer ${token}`))
+  t.same(fake.frames[0]?.params.auth, { token })
+  const told = await runSvc(folder, ['openclaw', 'config', '--json'], { env })
+  t.match(JSON.parse(told.stdout), { http_gateway_url: fake.url, ws_gateway_url: fake.wsUrl, token_configured: true })
+  for (const { stdout, stderr } of [ran, told]) t.notMatch(stdout + stderr, token)
 })
 
 t.test('a plugin that is switched off stays off, and is named', async t => {
