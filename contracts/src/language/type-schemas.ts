@@ -21,11 +21,9 @@ export class TypeSchemas {
     this.#base = base
   }
 
-  /** A schema by itself, with what it refers to. */
-  whole(type: HirType | null): JsonSchema {
-    const own = new TypeSchemas(this.#names, this.#defaults, this.#base)
-    const schema = own.of(type)
-    return own.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(own.definitions) }
+  /** A schema with all {@link definitions}, for whoever keeps them nowhere else. */
+  whole(schema: JsonSchema): JsonSchema {
+    return this.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(this.definitions) }
   }
 
   /** A schema that refers to {@link definitions}. */

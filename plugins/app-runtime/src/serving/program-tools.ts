@@ -24,8 +24,7 @@ export function contributeTools(ctx: Pick<PluginContext, 'contribute'>, program:
 function toolOf({ module, defaults }: Program, name: string, index: number, pool: ProgramPool): McpTool {
   const { description, func } = module.mcp_tools.find(each => each.func.name === name) as (typeof module.mcp_tools)[0]
   const schemas = new TypeSchemas(new TypeNames(module), defaults)
-  const schema = schemas.ofParams(func.params)
-  const input = schemas.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(schemas.definitions) }
+  const input = schemas.whole(schemas.ofParams(func.params))
   return {
     name,
     description: describe(description, name),

@@ -1,12 +1,4 @@
-import {
-  type HirExpression,
-  type HirModule,
-  type HirNamedField,
-  type HirType,
-  TypeNames,
-  TypeSchemas
-} from '@svc/contracts'
-import type { JsonSchema } from '@svc/plugin-sdk'
+import { type HirExpression, type HirModule, type HirNamedField, type HirType, TypeNames } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import type { Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
@@ -33,7 +25,6 @@ export class WireTypes {
   readonly #options: WireOptions
   readonly #codecs = new Map<string, Codec>()
   readonly #untyped: Codec
-  #schemas: TypeSchemas | null = null
 
   constructor(module: HirModule, options: WireOptions = {}) {
     this.#names = new TypeNames(module)
@@ -62,12 +53,6 @@ export class WireTypes {
       if (json === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
       return codec.decode(json)
     })
-  }
-
-  /** JSON Schema 2020-12 of what `decode` takes, with the types that it refers to in `$defs`. */
-  schemaOf(type: HirType | null): JsonSchema {
-    this.#schemas ??= new TypeSchemas(this.#names, this.#options.defaults ?? [])
-    return this.#schemas.whole(type)
   }
 
   /** For whoever reads or writes many values of one type; it throws a {@link Mismatch} that has no code. */

@@ -1,4 +1,4 @@
-import type { HirType } from '@svc/contracts'
+import { type HirType, TypeNames, TypeSchemas } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import { Decimal } from '../../src/interpreter/decimal.ts'
@@ -200,8 +200,12 @@ t.test('JSON that is nested without end is refused', t => {
 })
 
 t.test('a schema describes what is taken', t => {
+  const schemaOf = (type: HirType): object => {
+    const schemas = new TypeSchemas(new TypeNames(program.module), program.defaults)
+    return schemas.whole(schemas.of(type))
+  }
   const int = { type: 'integer', format: 'int64', minimum: -(2 ** 63), exclusiveMaximum: 2 ** 63 }
-  t.same(types.schemaOf(named('Options')), {
+  t.same(schemaOf(named('Options')), {
     $ref: '#/$defs/Options',
     $defs: {
       Options: {
@@ -216,10 +220,10 @@ t.test('a schema describes what is taken', t => {
       }
     }
   })
-  t.match(types.schemaOf(named('Tree')), {
+  t.match(schemaOf(named('Tree')), {
     $defs: { Tree: { oneOf: [{ required: ['_tag', 'value'] }, { properties: { left: { $ref: '#/$defs/Tree' } } }] } }
   })
-  t.match(types.schemaOf(generic('Pair', named('int'), named('str'))), {
+  t.match(schemaOf(generic('Pair', named('int'), named('str'))), {
     $ref: '#/$defs/Pair_int_str',
     $defs: { Pair_int_str: { properties: { first: { type: 'integer' }, second: { type: 'string' } } } }
   })

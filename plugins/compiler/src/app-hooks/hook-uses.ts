@@ -1,4 +1,4 @@
-import { pathParameters } from '../check/names/path-parameters.ts'
+import { pathParameters } from '@svc/contracts'
 import { bare, entryKey, entryValue } from '../hir/db/predicate.ts'
 import type { Module } from '../syntax/ast.ts'
 import { type HookName, hookEntry } from './hook-entries.ts'

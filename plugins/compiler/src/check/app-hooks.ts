@@ -1,3 +1,4 @@
+import { pathParameters } from '@svc/contracts'
 import {
   HOOK_ENTRIES,
   type HookEntry,
@@ -16,7 +17,6 @@ import type { AppHook, Declaration, FunctionDeclaration, Module } from '../synta
 import type { Expression, ObjectEntry, ObjectLiteral } from '../syntax/ast-expressions.ts'
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
-import { pathParameters } from './names/path-parameters.ts'
 
 /** What is wrong with `@back_button`, `@deep_link` and `@push`. */
 export function checkAppHooks({ items }: Module): Diagnostic[] {

@@ -1,4 +1,4 @@
-import { pathParameters } from '../check/names/path-parameters.ts'
+import { pathParameters } from '@svc/contracts'
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { HirParam } from '../hir/hir.ts'
 import type { Name, RouteEntry } from '../syntax/ast.ts'

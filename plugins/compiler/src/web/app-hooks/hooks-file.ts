@@ -1,5 +1,5 @@
+import { pathParameters } from '@svc/contracts'
 import { handlerArguments, hookEntry, isOptional } from '../../app-hooks/hook-entries.ts'
-import { pathParameters } from '../../check/names/path-parameters.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import { lowerType } from '../../hir/lower-types.ts'
 import type { AppHook, Param } from '../../syntax/ast.ts'

@@ -1,4 +1,4 @@
-import { pathParameters } from '../../check/names/path-parameters.ts'
+import { pathParameters } from '@svc/contracts'
 import type { HirParam, HirType } from '../../hir/hir.ts'
 import type { ClientRoutes } from '../client-routes.ts'
 import type { EmittedFile } from '../emitted-file.ts'
