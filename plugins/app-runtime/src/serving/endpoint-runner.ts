@@ -9,6 +9,7 @@ import { codedMismatch, type WireTypes } from '../wire/wire-types.ts'
 import { type Arguments, argumentsOf } from './endpoint-input.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { SentFailure } from './messages.ts'
+import { refusalStatus } from './refusal-status.ts'
 
 /**
  * Runs work as one transaction of the database: it is undone when the work throws, or when `keeps` says so of its result. `of`
@@ -129,7 +130,7 @@ export class EndpointRunner {
     } catch {
       // Then its text has to do.
     }
-    return { status: 500, body: printJson({ error, code: 'RUN_REFUSED', details }), failure: null }
+    return { status: refusalStatus(reason), body: printJson({ error, code: 'RUN_REFUSED', details }), failure: null }
   }
 }
 
