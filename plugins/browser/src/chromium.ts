@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import type { Browser, BrowserContext } from 'playwright-core'
 import { closed, isGone, startFailure } from './failures.ts'
 
@@ -75,7 +76,7 @@ export class Chromium {
     const { headless, sandbox } = this.#options
     const executablePath = await this.#options.executable()
     // Some megabytes that most processes never need.
-    const { chromium } = await import('playwright-core')
+    const { chromium } = createRequire(import.meta.url)('playwright-core') as typeof import('playwright-core')
     try {
       return await chromium.launch({
         executablePath,

@@ -98,6 +98,32 @@ export const settings = t.object({
     'SVC_RUNTIME_PROJECTION_INCLUDE_HOST_PROBE',
     'Whether a runtime projection tells about the machine that it was made on: its cores, processor and name.'
   ),
+  gui_playwright: t.boolean({
+    default: true,
+    'x-env': 'SVC_GUI_PLAYWRIGHT',
+    'x-env-type': 'truthy',
+    'x-reload': 'live',
+    description: 'For tests alone: whether they open pages in a browser, where there is one.'
+  }),
+  playwright_app_dir: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_PLAYWRIGHT_APP_DIR',
+      'x-reload': 'live',
+      description:
+        'For tests alone: folder that svc build has written, or its project with app.vox, whose pages they open in place of those of an application of their own.'
+    })
+  ),
+  playwright_out_dir: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_PLAYWRIGHT_OUT_DIR',
+      'x-reload': 'live',
+      description:
+        'For tests alone: folder for pictures of the pages that they open, and for traces of what they did there.'
+    })
+  ),
+  web_vite_smoke: flag('SVC_WEB_VITE_SMOKE', 'For tests alone: whether they build every example with Vite.'),
   log_file: t.optional(
     t.string({
       minLength: 1,

@@ -6,7 +6,7 @@ import { memberPath } from './member-path.ts'
 
 /** What gives something else each time, or reaches outside: names of functions, or beginnings of their paths. */
 const UNSTEADY =
-  /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|secrets|sleep)(\.|$)/
+  /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|Browser|OpenClaw|Speech|secrets|sleep)(\.|$)/
 
 /** Calls in workflows that give something else when the workflow is run again from its journal. */
 export function checkWorkflows({ items }: Module): Diagnostic[] {

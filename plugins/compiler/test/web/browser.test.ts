@@ -1,27 +1,19 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Browser, chromium, type Page } from 'playwright-core'
 import t from 'tap'
 import { runNew } from '../../src/new-command.ts'
+import { addressesOf, givenApp, launched, noBrowser, opened, photograph } from './browsing.ts'
 import { build, install, ROOT, run } from './building.ts'
 import { serve, unbuilt } from './serving.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
-const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
 const exec = promisify(execFile)
-
-/** Why there is nothing to open pages with; false where there is. */
-function missing(): string | false {
-  if (['0', 'false', 'no', 'off'].includes(process.env.SVC_GUI_PLAYWRIGHT ?? '')) return 'SVC_GUI_PLAYWRIGHT is off'
-  if (!existsSync(CHROMIUM)) return `there is no ${CHROMIUM}`
-  return unbuilt()
-}
+const app = givenApp()
 
 t.test(
   'what a new project has for a browser is built, served and used',
-  { skip: missing(), timeout: 240_000 },
+  { skip: noBrowser() || unbuilt() || (app !== null && 'SVC_PLAYWRIGHT_APP_DIR names another one'), timeout: 240_000 },
   async t => {
     const folder = join(t.testdir({}), 'tasks')
     await run(runNew(), { name: folder, template: 'web' })
@@ -32,9 +24,8 @@ t.test(
     t.ok(existsSync(join(folder, 'public/index.html')), 'Vite builds into the folder that is served')
 
     const url = await serve(t, folder, '/api/query/tasks')
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
-    t.teardown(() => browser.close())
-    const { page, problems } = await open(browser)
+    const browser = await launched(t)
+    const { page, problems } = await opened(t, browser, 'new-project')
 
     await t.test('a counter counts', async t => {
       await page.goto(`${url}/counter`)
@@ -77,21 +68,27 @@ t.test(
   }
 )
 
-async function open(browser: Browser): Promise<{ page: Page; problems: string[] }> {
-  const problems: string[] = []
-  const page = await browser.newPage()
-  page.setDefaultTimeout(20_000)
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    if (message.type() === 'error') problems.push(message.text())
-  })
-  return { page, problems }
-}
-
-/** Keeps a picture where one is asked for. */
-async function photograph(page: Page, name: string): Promise<void> {
-  const folder = process.env.SVC_PLAYWRIGHT_OUT_DIR ?? ''
-  if (folder === '') return
-  mkdirSync(folder, { recursive: true })
-  await page.screenshot({ path: join(folder, `${name}.png`) })
-}
+t.test(
+  'the pages of an application that is there already open without complaints',
+  {
+    skip: noBrowser() || unbuilt() || (app === null && 'SVC_PLAYWRIGHT_APP_DIR names none'),
+    timeout: 240_000
+  },
+  async t => {
+    if (app === null) return
+    if (!existsSync(join(app.project, 'public/index.html'))) {
+      if (!existsSync(join(app.web, 'node_modules'))) install(app.web)
+      await exec(process.execPath, [join(ROOT, 'node_modules/vite/bin/vite.js'), 'build'], { cwd: app.web })
+    }
+    const url = await serve(t, app.project, '/openapi.json')
+    const { page, problems } = await opened(t, await launched(t), 'application')
+    const addresses = addressesOf(app)
+    t.not(addresses.length, 0)
+    for (const address of addresses) {
+      await page.goto(url + address)
+      await page.waitForFunction('document.body.innerText.trim() !== ""')
+      await photograph(page, `page${address.replaceAll('/', '-')}`)
+    }
+    t.same(problems, [])
+  }
+)

@@ -57,6 +57,15 @@ math.e | () to float | 2.71828…
 
 /** Functions of namespaces beside the standard library, by their whole paths. */
 export const NAMESPACE_WORDS = words(`
+Browser.open | (url: str, headless: bool) to Result[str] | Opens a page of the web; its name is what the others take.
+Browser.goto | (page: str, url: str) to Result[Unit] | Loads another address into a page.
+Browser.click | (page: str, target: str) to Result[Unit] | Clicks on what a CSS selector, \`text=…\` or \`xpath=…\` means.
+Browser.fill | (page: str, target: str, text: str) to Result[Unit] | Puts a text into a field.
+Browser.wait_for | (page: str, target: str, milliseconds: int) to Result[Unit] | Waits until something can be seen.
+Browser.text | (page: str, target: str) to Result[str] | What a person reads there; without a target, on the whole page.
+Browser.html | (page: str, target: str) to Result[str] | The markup there; without a target, of the whole page.
+Browser.screenshot | (page: str, path: str) to Result[str] | Writes a picture of the page, as PNG, and gives its path.
+Browser.close | (page: str) to Result[Unit] | Closes a page.
 HTTP.get_text | (url: str) to Result[str] | The same as \`std.http.get_text\`.
 HTTP.post_json | (url: str, body: str) to Result[str] | The same as \`std.http.post_json\`.
 OpenClaw.list_skills | () to Result[str] | Skills of the gateway, as JSON.

@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { HARNESS } from './harness.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const ROUTES = 'routes.manifest.ts'
+const ARGUMENTS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
+
+/** Why there is nothing to open pages with; false where there is. */
+export function noBrowser(): string | false {
+  if (!HARNESS.opensPages) return 'SVC_GUI_PLAYWRIGHT is off'
+  return existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`
+}
+
+export async function launched(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+export interface BuiltApp {
+  /** With app.vox. */
+  readonly project: string
+  /** What svc build has written. */
+  readonly web: string
+}
+
+/** The application that SVC_PLAYWRIGHT_APP_DIR names; null where it names none. */
+export function givenApp(): BuiltApp | null {
+  if (HARNESS.application === '') return null
+  const folder = resolve(HARNESS.application)
+  const web = existsSync(join(folder, ROUTES)) ? folder : join(folder, 'web')
+  const project = dirname(web)
+  for (const file of [join(web, ROUTES), join(project, 'app.vox')]) {
+    if (!existsSync(file)) throw new Error(`SVC_PLAYWRIGHT_APP_DIR has no application: there is no ${file}`)
+  }
+  return { project, web }
+}
+
+/** Addresses of pages that need nothing to be known. */
+export function addressesOf({ web }: BuiltApp): string[] {
+  const routes = readFileSync(join(web, ROUTES), 'utf8')
+  const paths = [...routes.matchAll(/^ {4}path: '(\/[^':*]*)'/gm)].map(([, path = '']) => path)
+  return [...new Set(paths)]
+}
+
+/** Keeps a picture where SVC_PLAYWRIGHT_OUT_DIR asks for one. */
+export async function photograph(page: Page, name: string): Promise<void> {
+  if (HARNESS.pictures === '') return
+  mkdirSync(HARNESS.pictures, { recursive: true })
+  await page.screenshot({ path: join(HARNESS.pictures, `${name}.png`) })
+}
+
+/** A page, and what the browser complains about in it. What is done there is kept where SVC_PLAYWRIGHT_OUT_DIR asks for it. */
+export async function opened(t: Test, browser: Browser, name: string): Promise<{ page: Page; problems: string[] }> {
+  const problems: string[] = []
+  const context = await browser.newContext()
+  if (HARNESS.pictures !== '') {
+    await context.tracing.start({ screenshots: true, snapshots: true })
+    t.teardown(() => context.tracing.stop({ path: join(HARNESS.pictures, `${name}.zip`) }))
+  }
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (message.type() === 'error') problems.push(message.text())
+  })
+  return { page, problems }
+}

@@ -1,0 +1,31 @@
+import { settings } from '../../src/settings.ts'
+
+interface Declared {
+  readonly 'x-env'?: string
+  readonly default?: unknown
+}
+
+const declared = (settings as unknown as { readonly properties: Readonly<Record<string, Declared>> }).properties
+
+/** What the variable of a setting holds; empty where it is not set. */
+function given(setting: string): string {
+  const variable = declared[setting]?.['x-env']
+  if (variable === undefined) throw new Error(`${setting} has no variable`)
+  return (process.env[variable] ?? '').trim()
+}
+
+function flag(setting: string): boolean {
+  const text = given(setting).toLowerCase()
+  if (['1', 'true', 'yes', 'y', 'on'].includes(text)) return true
+  if (['0', 'false', 'no', 'n', 'off'].includes(text)) return false
+  return declared[setting]?.default === true
+}
+
+/** What those that run the tests want of them, by settings of the compiler. */
+export const HARNESS = {
+  opensPages: flag('gui_playwright'),
+  buildsExamples: flag('web_vite_smoke'),
+  /** Folders; empty where none is named. */
+  application: given('playwright_app_dir'),
+  pictures: given('playwright_out_dir')
+}
