@@ -44,7 +44,9 @@ export default definePlugin({
   provides: [languageCompiler],
   operations: [checkOperation, formatOperation, irOperation, projectionOperation],
   hooks: [rewardEvents],
-  optional: { project: webProject, mesh: meshStatus },
+  // A command has nothing of other plugins but what its own requires.
+  requires: { project: webProject },
+  optional: { mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
   activate(ctx, { project, mesh }) {
     const read = (paths: readonly string[]): Promise<SourceFile[]> =>
@@ -78,7 +80,7 @@ export default definePlugin({
           scaffold: ctx.config.emit_scaffold,
           express: ctx.config.emit_express_server,
           tanstackStart: ctx.config.tanstack_start,
-          projectTanstackStart: project?.tanstackStart(),
+          projectTanstackStart: project.tanstackStart(),
           v0ApiUrl: ctx.config.v0_api_url,
           webTsOut: ctx.config.web_ts_out === undefined ? undefined : resolve(ctx.projectRoot, ctx.config.web_ts_out)
         }),

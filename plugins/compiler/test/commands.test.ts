@@ -3,16 +3,15 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { CommandHandler, CommandIo } from '@svc/plugin-sdk'
-import { testPlugin } from '@svc/plugin-sdk/testing'
 import t, { type Test } from 'tap'
 import { runCheck } from '../src/check-command.ts'
 import { checkFile, formatFile } from '../src/compile.ts'
 import { runFormat } from '../src/format-command.ts'
 import { lower } from '../src/hir/lower.ts'
-import compiler from '../src/plugin.ts'
 import { runtimeProjection } from '../src/projection/runtime-projection.ts'
 import type { SourceFile } from '../src/source-file.ts'
 import { readSources } from '../src/source-files.ts'
+import { compilerPlugin } from './compiler-plugin.ts'
 
 const options = { allowComponentFunctions: false, suppressHookLints: false }
 const check = runCheck({
@@ -130,7 +129,7 @@ t.test('a link stays a link: what it leads to is formatted', async t => {
 })
 
 t.test('operations take a text or a file of the project, and write nothing', async t => {
-  const kernel = await testPlugin(compiler)
+  const kernel = await compilerPlugin()
   t.teardown(() => kernel.close())
   const call = (id: string, input: object) => kernel.callById(`compiler.${id}`, input)
   t.match(await call('check', { source: BAD }), {
@@ -153,8 +152,8 @@ t.test('settings decide what is allowed and where it is written down', async t =
   const log = join(t.testdir(), 'compiler.log')
   const legacy = '@component fn A() to Element { use_state(1) }'
   const settings = { allow_legacy_component_fn: true, suppress_legacy_hook_lints: true, log_file: log }
-  const strict = await testPlugin(compiler)
-  const lenient = await testPlugin(compiler, { settings })
+  const strict = await compilerPlugin()
+  const lenient = await compilerPlugin(settings)
   t.teardown(() => Promise.all([strict.close(), lenient.close()]))
   t.match(await strict.callById('compiler.check', { source: legacy }), { ok: false })
   const { diagnostics } = (await lenient.callById('compiler.check', { source: legacy })) as {
@@ -168,7 +167,7 @@ t.test('settings decide what is allowed and where it is written down', async t =
 
 t.test('the HIR of a right program is written down where that is asked for', async t => {
   const log = join(t.testdir(), 'compiler.log')
-  const kernel = await testPlugin(compiler, { settings: { log_file: log, hir_dump: true } })
+  const kernel = await compilerPlugin({ log_file: log, hir_dump: true })
   t.teardown(() => kernel.close())
   await kernel.callById('compiler.check', { source: GOOD })
   await kernel.callById('compiler.check', { source: BAD })
@@ -183,7 +182,7 @@ t.test('the HIR of a right program is written down where that is asked for', asy
 t.test('a log file that cannot be written is told, and keeps nobody from working', async t => {
   const folder = t.testdir({ file: '' })
   writeFileSync(join(folder, 'file'), '')
-  const kernel = await testPlugin(compiler, { settings: { log_file: join(folder, 'file', 'inside') } })
+  const kernel = await compilerPlugin({ log_file: join(folder, 'file', 'inside') })
   t.teardown(() => kernel.close())
   t.match(await kernel.callById('compiler.check', { source: GOOD }), { ok: true })
 })

@@ -4,17 +4,16 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { runtimeProjectionSchema } from '@svc/contracts'
-import { testPlugin } from '@svc/plugin-sdk/testing'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { runCheck } from '../src/check-command.ts'
 import { checkFile } from '../src/compile.ts'
 import { lower } from '../src/hir/lower.ts'
-import compiler from '../src/plugin.ts'
 import { hostProbe } from '../src/projection/host-probe.ts'
 import { runtimeProjection } from '../src/projection/runtime-projection.ts'
 import { readSources } from '../src/source-files.ts'
 import { parse } from '../src/syntax/parse.ts'
+import { compilerPlugin } from './compiler-plugin.ts'
 
 const TABLES = '@table type Note { text: str } @table type Ad { text: str }\n'
 
@@ -111,7 +110,7 @@ t.test('svc check prints it, or writes it to a file', async t => {
 t.test('the operation tells about the machine where that is switched on', async t => {
   const source = `${TABLES}fn f() { db.Note.all().sync() }`
   for (const on of [false, true]) {
-    const plugin = await testPlugin(compiler, { settings: { projection_include_host_probe: on } })
+    const plugin = await compilerPlugin({ projection_include_host_probe: on })
     t.teardown(() => plugin.close())
     const projection = (await plugin.callById('compiler.projection', { source })) as object
     t.equal('host_capability_probe' in projection, on)

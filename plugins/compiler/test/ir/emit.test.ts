@@ -2,14 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { testPlugin } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { runCheck } from '../../src/check-command.ts'
 import { checkFile } from '../../src/compile.ts'
 import { lower } from '../../src/hir/lower.ts'
-import compiler from '../../src/plugin.ts'
 import { runtimeProjection } from '../../src/projection/runtime-projection.ts'
 import { readSources } from '../../src/source-files.ts'
+import { compilerPlugin } from '../compiler-plugin.ts'
 
 const options = { script: false, allowComponentFunctions: false, suppressHookLints: false }
 const check = runCheck({
@@ -70,7 +69,7 @@ t.test('bytes that are no UTF-8 are refused', async t => {
 })
 
 t.test('the operation answers with the document, or says what is wrong', async t => {
-  const kernel = await testPlugin(compiler)
+  const kernel = await compilerPlugin()
   t.teardown(() => kernel.close())
   t.match(await kernel.callById('compiler.ir', { source: GOOD }), {
     version: '2.0.0',

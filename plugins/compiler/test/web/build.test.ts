@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runBuild } from '../../src/build-command.ts'
 import { build, builder, filesIn, run } from './building.ts'
+import { SVC, unbuilt } from './serving.ts'
 
 const SMALL = `type Point { x: int y: int }
 
@@ -187,6 +189,19 @@ t.test('the environment and the project must agree on the layout', async t => {
     }
   }
   await build(file, out, {}, { tanstackStart: false, projectTanstackStart: false })
+})
+
+t.test('the command knows the layout of its project', { skip: unbuilt(), timeout: 120_000 }, async t => {
+  const folder = t.testdir({ 'app.vox': SMALL, 'svc.toml': '[web]\ntanstack_start = true\n' })
+  const argv = [SVC, 'build', 'app.vox', '-o', 'web', '--scaffold']
+  const built = (env: Record<string, string>) =>
+    spawnSync(process.execPath, argv, { cwd: folder, encoding: 'utf8', env: { ...process.env, ...env } })
+  const refused = built({ SVC_WEB_TANSTACK_START: '0' })
+  t.equal(refused.status, 1)
+  t.match(refused.stderr, 'SVC_WEB_TANSTACK_START is false, and tanstack_start of [web] is true')
+  t.notOk(existsSync(join(folder, 'web')))
+  t.equal(built({}).status, 0)
+  t.ok(existsSync(join(folder, 'web/src/router.tsx')))
 })
 
 t.test('a library is a package, and no application', async t => {
