@@ -5,11 +5,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { launched, noBrowser } from './browsing.ts'
 import { build, filesIn, install, ROOT, typeCheck } from './building.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
 const exec = promisify(execFile)
 
 const PAGES = `
@@ -160,12 +160,8 @@ t.test('what a page cannot call is no handler', async t => {
   t.match(err, 'error[web.not_in_browser]: a hook of an app cannot call `back`')
 })
 
-t.test('in a browser', { skip: !existsSync(CHROMIUM) && `there is no ${CHROMIUM}`, timeout: 240_000 }, async t => {
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-background-networking']
-  })
-  t.teardown(() => browser.close())
+t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
+  const browser = await launched(t)
   const url = await served(t, APP)
 
   await t.test('a link that a page begins with leads where its route says', async t => {
