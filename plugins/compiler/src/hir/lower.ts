@@ -1,17 +1,11 @@
 import type {
   Activity,
-  Actor,
-  Agent,
   Declaration,
-  Decorator,
   Field,
   FunctionDeclaration,
-  Handler,
   HttpRoute,
-  ImportItem,
   Module,
   ScriptStatement,
-  StateField,
   Table,
   TypeDeclaration,
   Workflow
@@ -23,24 +17,20 @@ import { tablesOf } from './db/db-tables.ts'
 import { DecoratorValues } from './decorator-values.ts'
 import type {
   HirActivity,
-  HirActor,
-  HirAgent,
   HirEndpoint,
   HirFunction,
-  HirHandler,
-  HirImport,
   HirModule,
   HirNamedField,
   HirProcess,
   HirRoute,
-  HirRustImport,
   HirSpan,
-  HirStateField,
   HirTable,
   HirType,
   HirTypeDeclaration
 } from './hir.ts'
 import { ExpressionLowering, type RecordTypes } from './lower-expressions.ts'
+import { lowerCrate, lowerImport } from './lower-imports.ts'
+import { isDeprecated, StatefulLowering } from './lower-stateful.ts'
 import { lowerType } from './lower-types.ts'
 
 const METHODS = { get: 'Get', post: 'Post', put: 'Put', delete: 'Delete' } as const
@@ -65,6 +55,7 @@ type Arrays = { readonly [Key in keyof HirModule]: HirModule[Key][number][] }
 class ModuleLowering {
   readonly #module: Module
   readonly #bodies: ExpressionLowering
+  readonly #stateful: StatefulLowering
   readonly #results: KnownTypes['results']
   readonly #loose: ScriptStatement[] = []
   readonly #arrays: Arrays = {
@@ -89,6 +80,7 @@ class ModuleLowering {
     this.#module = module
     this.#results = results
     this.#bodies = new ExpressionLowering(new ByteOffsets(source), tablesOf(module), records)
+    this.#stateful = new StatefulLowering(this.#bodies)
   }
 
   run(): HirModule {
@@ -102,7 +94,11 @@ class ModuleLowering {
     const arrays = this.#arrays
     switch (item.kind) {
       case 'Import':
-        for (const each of item.items) this.#import(each)
+        for (const each of item.items) {
+          const span = this.#bodies.span(each)
+          if (each.kind === 'RustImport') arrays.rust_imports.push(lowerCrate(each, span))
+          else arrays.imports.push(...lowerImport(each, span))
+        }
         return
       case 'Type':
         arrays.types.push(this.#type(item))
@@ -117,7 +113,7 @@ class ModuleLowering {
         arrays.routes.push(this.#route(item))
         return
       case 'Actor':
-        arrays.actors.push(this.#actor(item))
+        arrays.actors.push(this.#stateful.actor(item))
         return
       case 'Workflow':
         arrays.workflows.push(this.#process(item))
@@ -126,41 +122,10 @@ class ModuleLowering {
         arrays.activities.push(this.#activity(item))
         return
       case 'Agent':
-        arrays.agents.push(this.#agent(item))
+        arrays.agents.push(this.#stateful.agent(item))
         return
       case 'ScriptStatement':
         this.#loose.push(item)
-    }
-  }
-
-  #import(item: ImportItem): void {
-    const span = this.#bodies.span(item)
-    const { imports } = this.#arrays
-    if (item.kind === 'RustImport') {
-      const value = (key: string) => item.metadata.find(entry => entry.key.text === key)?.value.value
-      const crate_name = item.crate.text
-      const branch = value('branch')
-      const pinned = { version: value('version') ?? null, path: value('path') ?? null, git: value('git') ?? null }
-      const rust: HirRustImport = {
-        crate_name,
-        alias: item.alias?.text ?? crate_name,
-        ...pinned,
-        rev: value('rev') ?? null,
-        ...(branch === undefined ? {} : { branch }),
-        span
-      }
-      this.#arrays.rust_imports.push(rust)
-    } else if (item.kind === 'ReactImport') {
-      imports.push({ module_path: [item.source.value], item: item.name.text, span })
-    } else {
-      const path = item.path.map(({ text }) => text)
-      if (item.members === null) {
-        imports.push({ module_path: path.slice(0, -1), item: item.alias?.text ?? path.at(-1) ?? '', span })
-      }
-      for (const { name, alias } of item.members ?? []) {
-        const member: HirImport = { module_path: path, item: (alias ?? name).text, span }
-        imports.push(member)
-      }
     }
   }
 
@@ -297,73 +262,6 @@ class ModuleLowering {
     }
   }
 
-  #actor(actor: Actor): HirActor {
-    const id = this.#bodies.define()
-    const { params, members } = actor
-    const fields = members.filter(member => member.kind === 'StateField')
-    return {
-      id,
-      name: actor.name.text,
-      ...(params === null || params.length === 0 ? {} : { params: this.#bodies.params(params) }),
-      ...(fields.length === 0 ? {} : { state_fields: fields.map(field => this.#stateField(field)) }),
-      handlers: members.flatMap(member => (member.kind === 'Handler' ? [this.#handler(member)] : [])),
-      span: this.#bodies.span(actor)
-    }
-  }
-
-  #handler(handler: Handler): HirHandler {
-    return {
-      event_name: handler.event.text,
-      params: this.#bodies.params(handler.params),
-      return_type: handler.result === null ? null : lowerType(handler.result),
-      body: this.#bodies.block(handler.body),
-      span: this.#bodies.span(handler)
-    }
-  }
-
-  #stateField(field: StateField): HirStateField {
-    return {
-      name: field.name.text,
-      type_ann: field.type === null ? null : lowerType(field.type),
-      ...(field.value === null ? {} : { default: this.#bodies.expression(field.value) }),
-      span: this.#bodies.span(field)
-    }
-  }
-
-  #agent(agent: Agent): HirAgent {
-    const id = this.#bodies.define()
-    const { members } = agent
-    const version = members.find(member => member.kind === 'AgentVersion')?.version.value ?? null
-    const properties = members.filter(member => member.kind === 'AgentProperty')
-    return {
-      id,
-      name: agent.name.text,
-      version,
-      state_fields: members.flatMap(member => (member.kind === 'StateField' ? [this.#stateField(member)] : [])),
-      handlers: members.flatMap(member => {
-        if (member.kind !== 'Handler') return []
-        const { span, ...handler } = this.#handler(member)
-        // No decorator of the language asks for traces of one handler.
-        return [{ ...handler, is_traced: false, span }]
-      }),
-      migrations: members.flatMap(member => {
-        if (member.kind !== 'Migration') return []
-        const { from, body } = member
-        return [{ from_version: from.value, body: this.#bodies.block(body), span: this.#bodies.span(member) }]
-      }),
-      ...(properties.length === 0
-        ? {}
-        : {
-            properties: properties.map(({ name, value }) => ({
-              name: name.text,
-              value: this.#bodies.expression(value)
-            }))
-          }),
-      is_deprecated: isDeprecated(agent.decorators),
-      span: this.#bodies.span(agent)
-    }
-  }
-
   /** The loose statements of a script, as the function that they are. */
   #script(): HirFunction {
     const id = this.#bodies.define()
@@ -396,8 +294,4 @@ function fieldOf({ name, type }: Field): HirNamedField {
 
 function textsOf({ roleDecorator }: FunctionDeclaration): string[] {
   return roleDecorator === null ? [] : roleTexts(roleDecorator).map(({ value }) => value)
-}
-
-function isDeprecated(decorators: readonly Decorator[]): boolean {
-  return decorators.some(({ name }) => name.text === 'deprecated')
 }

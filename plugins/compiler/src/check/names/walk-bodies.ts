@@ -1,5 +1,4 @@
 import { pathParameters } from '@svc/contracts'
-import { entryValue } from '../../hir/db/predicate.ts'
 import type {
   Component,
   Declaration,
@@ -7,17 +6,12 @@ import type {
   FunctionDeclaration,
   HttpRoute,
   Module,
-  Param,
   ScriptStatement
 } from '../../syntax/ast.ts'
-import type { Call, Expression, MatchArm } from '../../syntax/ast-expressions.ts'
-import type { Pattern, Statement } from '../../syntax/ast-statements.ts'
-import { isStatement } from '../../syntax/is-statement.ts'
-import type { Name } from '../../syntax/node.ts'
-import type { BodyRule, Meaning, Place } from './body-rule.ts'
-import { BUILTINS } from './builtins.ts'
-import { boundNames, type ModuleNames, moduleNames } from './module-names.ts'
-import { type LocalName, Scopes } from './scopes.ts'
+import type { BodyRule } from './body-rule.ts'
+import { ExpressionWalker } from './expression-walker.ts'
+import { type ModuleNames, moduleNames } from './module-names.ts'
+import type { LocalName } from './scopes.ts'
 
 /** Decorators whose arguments are expressions over the parameters. */
 const CONDITIONS: ReadonlySet<string> = new Set(['require', 'ensure', 'invariant'])
@@ -34,38 +28,10 @@ export function walkBodies(module: Module, rules: readonly BodyRule[]): ModuleNa
   return names
 }
 
-class BodyWalker implements Place {
-  readonly names: ModuleNames
-  readonly item: Declaration
-  readonly #rules: readonly BodyRule[]
-  readonly #scopes = new Scopes()
-  readonly #ignored = new Set<Expression>()
-
-  constructor(names: ModuleNames, rules: readonly BodyRule[], item: Declaration) {
-    this.names = names
-    this.item = item
-    this.#rules = rules
-  }
-
-  ignore(expression: Expression): void {
-    this.#ignored.add(expression)
-  }
-
-  meaning(name: string): Meaning {
-    const local = this.#scopes.lookup(name)
-    if (local !== undefined) return { kind: 'local', local }
-    const entry = this.names.get(name)
-    if (entry !== undefined) return { kind: 'module', entry }
-    return BUILTINS.has(name) ? { kind: 'builtin' } : null
-  }
-
-  known(): string[] {
-    return [...this.#scopes.names(), ...this.names.keys(), ...BUILTINS]
-  }
-
+class BodyWalker extends ExpressionWalker {
   /** Loose statements see each other's variables. */
   script(statements: readonly ScriptStatement[]): void {
-    for (const { statement } of statements) this.#statement(statement)
+    for (const { statement } of statements) this.statement(statement)
   }
 
   declaration(): void {
@@ -78,13 +44,13 @@ class BodyWalker implements Place {
         this.#route(item)
         return
       case 'Workflow':
-        this.#params(item.params)
-        this.#expression(item.body)
+        this.params(item.params)
+        this.expression(item.body)
         return
       case 'Activity':
-        this.#params(item.params)
-        if (item.options !== null) this.#options(item.options, null)
-        this.#expression(item.body)
+        this.params(item.params)
+        if (item.options !== null) this.options(item.options, null)
+        this.expression(item.body)
         return
       case 'Actor':
       case 'Agent':
@@ -94,263 +60,87 @@ class BodyWalker implements Place {
         this.#component(item)
         return
       case 'Fragment':
-        this.#params(item.params)
-        this.#expression(item.body)
+        this.params(item.params)
+        this.expression(item.body)
         return
       case 'Const':
-        if (item.statement.kind === 'Let') this.#expression(item.statement.value)
+        if (item.statement.kind === 'Let') this.expression(item.statement.value)
         return
       case 'Type':
-        if (item.definition.form === 'struct') for (const field of item.definition.fields) this.#optional(field.value)
+        if (item.definition.form === 'struct') for (const field of item.definition.fields) this.optional(field.value)
         return
       case 'Table':
-        for (const field of item.fields) this.#optional(field.value)
+        for (const field of item.fields) this.optional(field.value)
     }
   }
 
   #function({ decorators, params, body }: FunctionDeclaration): void {
-    this.#params(params)
+    this.params(params)
     this.#conditions(decorators)
-    if (body !== null) this.#expression(body)
+    if (body !== null) this.expression(body)
   }
 
   #conditions(decorators: readonly Decorator[]): void {
     for (const { name, args } of decorators) {
       if (!CONDITIONS.has(name.text)) continue
-      this.#scopes.within(() => {
-        if (name.text !== 'require') this.#bind(implicit('result'))
-        for (const { value } of args ?? []) this.#expression(value)
+      this.scopes.within(() => {
+        if (name.text !== 'require') this.bind(implicit('result'))
+        for (const { value } of args ?? []) this.expression(value)
       })
     }
   }
 
   /** `request` and the parameters of the path are known without being declared. */
   #route({ path, params, body }: HttpRoute): void {
-    this.#bind(implicit('request'))
-    for (const name of pathParameters(path.value)) this.#bind(implicit(name))
-    this.#params(params ?? [])
-    this.#expression(body)
+    this.bind(implicit('request'))
+    for (const name of pathParameters(path.value)) this.bind(implicit(name))
+    this.params(params ?? [])
+    this.expression(body)
   }
 
   #stateful(item: Extract<Declaration, { kind: 'Actor' | 'Agent' }>): void {
-    if (item.kind === 'Actor') this.#params(item.params ?? [])
+    if (item.kind === 'Actor') this.params(item.params ?? [])
     for (const member of item.members) {
       if (member.kind !== 'StateField') continue
-      this.#optional(member.value)
+      this.optional(member.value)
       const isMutable = member.form !== 'let' || member.isMutable
-      this.#bind({ kind: 'state', name: member.name, isMutable, canBeMutable: !isMutable })
+      this.bind({ kind: 'state', name: member.name, isMutable, canBeMutable: !isMutable })
     }
     for (const member of item.members) {
-      if (member.kind === 'Migration') this.#expression(member.body)
+      if (member.kind === 'Migration') this.expression(member.body)
       if (member.kind !== 'Handler') continue
-      this.#scopes.within(() => {
-        this.#params(member.params)
-        this.#expression(member.body)
+      this.scopes.within(() => {
+        this.params(member.params)
+        this.expression(member.body)
       })
     }
   }
 
   #component({ params, members }: Component): void {
-    this.#params(params)
+    this.params(params)
     for (const member of members) {
       const isState = member.kind === 'State'
       if (!isState && member.kind !== 'Derived') continue
-      this.#bind({ kind: 'state', name: member.name, isMutable: isState, canBeMutable: false })
+      this.bind({ kind: 'state', name: member.name, isMutable: isState, canBeMutable: false })
     }
     for (const member of members) {
       switch (member.kind) {
         case 'State':
         case 'Derived':
-          this.#expression(member.value)
+          this.expression(member.value)
           break
         case 'Effect':
         case 'Lifecycle':
-          this.#expression(member.body)
+          this.expression(member.body)
           break
         case 'View':
-          this.#expression(member.root)
+          this.expression(member.root)
           break
         default:
-          this.#statement(member)
+          this.statement(member)
       }
     }
   }
-
-  #params(params: readonly Param[]): void {
-    for (const { name, value } of params) {
-      this.#optional(value)
-      this.#bind({ kind: 'parameter', name, isMutable: false, canBeMutable: false })
-    }
-  }
-
-  #bind(local: LocalName): void {
-    this.#scopes.bind(local)
-    for (const rule of this.#rules) rule.bind?.(local, this)
-  }
-
-  #pattern(pattern: Pattern, isMutable = false, canBeMutable = false): void {
-    this.#constructors(pattern)
-    for (const name of boundNames(pattern)) this.#bind({ kind: 'variable', name, isMutable, canBeMutable })
-  }
-
-  #constructors(pattern: Pattern): void {
-    if (pattern.kind === 'TuplePattern') for (const item of pattern.items) this.#constructors(item)
-    if (pattern.kind !== 'ConstructorPattern') return
-    for (const rule of this.#rules) rule.constructorPattern?.(pattern, this)
-    for (const arg of pattern.args ?? []) this.#constructors(arg)
-  }
-
-  #statement(statement: Statement): void {
-    switch (statement.kind) {
-      case 'Let':
-        this.#expression(statement.value)
-        this.#pattern(statement.pattern, statement.isMutable, statement.pattern.kind === 'BindingPattern')
-        return
-      case 'Assign':
-        for (const rule of this.#rules) rule.assign?.(statement, this)
-        this.#expression(statement.value)
-        this.#expression(statement.target)
-        return
-      case 'ExpressionStatement':
-        this.#expression(statement.expression)
-        return
-      case 'Return':
-        this.#optional(statement.value)
-        return
-      case 'While':
-        this.#expression(statement.condition)
-        this.#expression(statement.body)
-        return
-      case 'Loop':
-        this.#expression(statement.body)
-    }
-  }
-
-  #optional(expression: Expression | null): void {
-    if (expression !== null) this.#expression(expression)
-  }
-
-  #all(expressions: readonly Expression[]): void {
-    for (const expression of expressions) this.#expression(expression)
-  }
-
-  #expression(expression: Expression): void {
-    if (this.#ignored.has(expression)) return
-    switch (expression.kind) {
-      case 'Identifier':
-        for (const rule of this.#rules) rule.identifier?.(expression, this.meaning(expression.name), this)
-        return
-      case 'Paren':
-        this.#expression(expression.inner)
-        return
-      case 'Tuple':
-      case 'List':
-        this.#all(expression.items)
-        return
-      case 'Object':
-      case 'Struct':
-        for (const entry of expression.entries) this.#expression(entryValue(entry))
-        return
-      case 'Block':
-        this.#scopes.within(() => {
-          for (const statement of expression.statements) this.#statement(statement)
-        })
-        return
-      case 'If':
-        this.#expression(expression.condition)
-        this.#expression(expression.then)
-        this.#optional(expression.else)
-        return
-      case 'Match':
-        for (const rule of this.#rules) rule.match?.(expression, this)
-        this.#expression(expression.subject)
-        for (const arm of expression.arms) this.#scopes.within(() => this.#arm(arm))
-        return
-      case 'For':
-        this.#expression(expression.iterable)
-        this.#scopes.within(() => {
-          this.#pattern(expression.binding)
-          if (expression.index !== null) this.#bind(variable(expression.index))
-          this.#optional(expression.key)
-          this.#expression(expression.body)
-        })
-        return
-      case 'Lambda':
-        this.#scopes.within(() => {
-          this.#params(expression.params)
-          this.#expression(expression.body)
-        })
-        return
-      case 'Spawn':
-        for (const rule of this.#rules) rule.spawn?.(expression, this)
-        if (expression.target.kind === 'Call') for (const arg of expression.target.args) this.#expression(arg.value)
-        else if (expression.target.kind !== 'Identifier') this.#expression(expression.target)
-        return
-      case 'SideEffect':
-        this.#expression(expression.body)
-        return
-      case 'Unary':
-      case 'Try':
-        this.#expression(expression.operand)
-        return
-      case 'Binary': {
-        this.#expression(expression.left)
-        const { right } = expression
-        if (expression.operator === '|>' && right.kind === 'Call') this.#call(right, 1)
-        else this.#expression(right)
-        return
-      }
-      case 'With':
-        this.#options(expression.options, expression.operand)
-        this.#expression(expression.operand)
-        return
-      case 'Call':
-        this.#call(expression, 0)
-        return
-      case 'Member': {
-        const { object } = expression
-        for (const rule of this.#rules) rule.member?.(expression, this)
-        if (object.kind !== 'Identifier' || object.name !== 'db') this.#expression(object)
-        return
-      }
-      case 'TupleIndex':
-        this.#expression(expression.object)
-        return
-      case 'IndexAccess':
-        this.#expression(expression.object)
-        this.#expression(expression.index)
-        return
-      case 'Element':
-        for (const { value } of expression.attributes) this.#optional(value)
-        this.#all(expression.children ?? [])
-        return
-      case 'ElementFragment':
-        this.#all(expression.children)
-    }
-  }
-
-  #call(call: Call, piped: 0 | 1): void {
-    for (const rule of this.#rules) rule.call?.(call, piped, this)
-    this.#expression(call.callee)
-    for (const { value } of call.args) this.#expression(value)
-  }
-
-  #options(options: Expression, operand: Expression | null): void {
-    for (const rule of this.#rules) rule.options?.(options, operand, this)
-    this.#expression(options)
-  }
-
-  #arm({ patterns, guard, body }: MatchArm): void {
-    // Each of several patterns binds the same names.
-    for (const pattern of patterns) this.#pattern(pattern)
-    this.#optional(guard)
-    if (isStatement(body)) this.#statement(body)
-    else this.#expression(body)
-  }
-}
-
-function variable(name: Name): LocalName {
-  return { kind: 'variable', name, isMutable: false, canBeMutable: false }
 }
 
 /** A name that the author did not write. */
