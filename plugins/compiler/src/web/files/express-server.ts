@@ -19,7 +19,8 @@ export function createApp(handlers: Partial<Handlers> = {}): Express {
   for (const route of routes) {
     app[route.method](route.path, (request, response) => {
       answer(route, handlers, request, response).catch((error: unknown) => {
-        response.status(500).json({ error: error instanceof Error ? error.message : String(error) })
+        const message = error instanceof Error ? error.message : String(error)
+        response.status(500).json({ error: message, code: 'RUN_REFUSED' })
       })
     })
   }
@@ -51,13 +52,13 @@ async function answer(
     try {
       given[name] = route.isQuery ? JSON.parse(text) : text
     } catch {
-      response.status(400).json({ error: \`\${name} holds no JSON\` })
+      response.status(400).json({ error: \`\${name} holds no JSON\`, code: 'RUN_ARGUMENTS' })
       return
     }
   }
   const missing = route.required.find(name => given[name] === undefined)
   if (missing !== undefined) {
-    response.status(400).json({ error: \`\${missing} is missing\` })
+    response.status(400).json({ error: \`\${missing} is missing\`, code: 'RUN_ARGUMENTS' })
     return
   }
   response.json((await handler(given)) ?? null)
