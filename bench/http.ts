@@ -183,7 +183,7 @@ async function compile(): Promise<string> {
   return outfile
 }
 
-const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk']
+const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk', '@svc/plugin-sdk/folders']
 
 /** Starts every server in a process of its own, measures in interleaved rounds, and notes the least of each. */
 async function measureLife(compiled: string, rounds: number, requests: number, least: Least): Promise<void> {
