@@ -24,11 +24,12 @@ export function databaseAnswer(
   }
   for (const { name, value } of args) {
     const found = infer(value)
+    const isStored = op === 'Insert' || op === 'Update'
     // A list that is only known when the program runs belongs to `in`.
-    const isList = found.kind === 'generic' && found.name === 'List'
-    if (name !== null && !isList) compare(name, found, value)
+    const isOneOf = !isStored && found.kind === 'generic' && found.name === 'List'
+    if (name !== null && !isOneOf) compare(name, found, value)
     const record = bare(value)
-    if ((op !== 'Insert' && op !== 'Update') || record.kind !== 'Object' || found.kind !== 'record') continue
+    if (!isStored || record.kind !== 'Object' || found.kind !== 'record') continue
     for (const entry of record.entries) compare(entryKey(entry), found.fields.get(entryKey(entry)), entryValue(entry))
     if (op === 'Insert' && row.kind === 'row') checkMissing(found.fields, row.table.fields, table, value, signatures)
   }
