@@ -15,7 +15,7 @@ const PAGE = `<!doctype html><title>Greeting</title>
 <button onclick="document.querySelector('#answer').textContent = 'Hello, ' + document.querySelector('input').value">Greet</button>
 <p id="answer"></p>`
 
-const SETTINGS = `[plugins.browser]\nsandbox = ${SANDBOX}\ntimeout_ms = 60000\n`
+const SETTINGS = `[plugins.browser]\nsandbox = ${SANDBOX}\ntimeout_ms = 60000\n[plugins.app-runtime]\ntime_limit_ms = 120000\n`
 
 /** Address of a server that knows one page. */
 async function servePage(t: Test): Promise<string> {
@@ -78,7 +78,7 @@ fn left_open(url: str) to Result[str] {
 }
 `
   const folder = makeProject(t, { 'svc.toml': SETTINGS, 'app.vox': source })
-  const app = await serveApp(t, source, { 'app-runtime.time_limit_ms': 120_000 }, folder)
+  const app = await serveApp(t, source, {}, folder)
   const [first, second] = await Promise.all(['Ada', 'Grace'].map(name => app.post('/api/greeting', { url, name })))
   t.same(first, { status: 200, body: 'Hello, Ada' })
   t.same(second, { status: 200, body: 'Hello, Grace' })

@@ -14,7 +14,8 @@ class FakeBrowser implements BrowserAutomation {
 
   async open(url: string, { headless = true, signal }: { headless?: boolean; signal?: AbortSignal } = {}) {
     this.asked.push(`open ${url} ${headless}`)
-    if (url.endsWith('/never')) await new Promise((_, reject) => signal?.addEventListener('abort', reject))
+    if (url.endsWith('/never'))
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     if (url.startsWith('file:')) throw browserErrors.create('BRW_ADDRESS', 'no files', { hint: 'open another one' })
     const page = `page-${++this.#count}`
     this.open_.add(page)
@@ -149,6 +150,7 @@ t.test('pages that a program leaves open are closed behind it, however it ends',
   t.same([...browser.open_], [])
   const late = await execute('    Browser.open("http://a/never")', servicesOf(browser), { milliseconds: 500 })
   t.match(late.ending, { ok: false, failure: { code: 'RUN_TIME_LIMIT' } })
+  t.same(late.lines, [], 'the host has nothing to report')
   t.same([...browser.open_], [])
 })
 

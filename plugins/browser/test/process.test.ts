@@ -3,11 +3,7 @@ import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Chromium } from '../src/chromium.ts'
-import { findExecutable } from '../src/executable.ts'
-import { Pages } from '../src/pages.ts'
-import type { Settings } from '../src/settings.ts'
-import { descendants, isAlive, missing, openWorld, SANDBOX, until } from './world.ts'
+import { descendants, isAlive, missing, openPages, openWorld, until } from './world.ts'
 
 const isLinux = process.platform === 'linux'
 const skip = missing || (!isLinux && 'it looks at /proc')
@@ -77,25 +73,7 @@ t.test('a browser that dies takes its pages along, and the next page has another
 })
 
 t.test('a page that nobody uses is closed, and then the browser', { skip }, async t => {
-  const settings = {
-    file_urls: false,
-    max_pages: 2,
-    timeout_ms: 60_000,
-    idle_ms: 1_000,
-    context_chars: 100
-  } as Settings
-  const chromium = new Chromium({
-    headless: true,
-    sandbox: SANDBOX,
-    executable: () => findExecutable(undefined, '/'),
-    startLimit: () => 60_000,
-    idle: () => 500
-  })
-  t.teardown(() => chromium.close())
-  const pages = new Pages(
-    () => settings,
-    () => chromium
-  )
+  const { pages } = openPages(t, { idle_ms: 1_000 })
   const before = new Set(descendants(process.pid))
   const page = await pages.open('about:blank')
   const pids = descendants(process.pid).filter(pid => !before.has(pid))

@@ -7,7 +7,11 @@ import { type BrowserAutomation, browserAutomation } from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
 import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import type { Test } from 'tap'
+import { Chromium } from '../src/chromium.ts'
+import { findExecutable } from '../src/executable.ts'
+import { Pages } from '../src/pages.ts'
 import browser from '../src/plugin.ts'
+import type { Settings } from '../src/settings.ts'
 
 /** Why nothing can be opened here; false where it can. */
 export { missing } from './missing.ts'
@@ -32,7 +36,7 @@ export async function openWorld(t: Test, settings: object = {}): Promise<World> 
     }
   })
   const kernel = await testKernel([browser as Plugin, probe as Plugin], {
-    settings: { browser: { sandbox: SANDBOX, ...settings } }
+    settings: { browser: { sandbox: SANDBOX, timeout_ms: 60_000, ...settings } }
   })
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => (closed ??= kernel.close())
@@ -44,6 +48,32 @@ export async function openWorld(t: Test, settings: object = {}): Promise<World> 
     },
     close
   }
+}
+
+/** Pages of a browser of their own, whose settings may change. */
+export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Pages; settings: Settings } {
+  const settings: Settings = {
+    sandbox: SANDBOX,
+    file_urls: false,
+    max_pages: 8,
+    timeout_ms: 60_000,
+    idle_ms: 600_000,
+    context_chars: 24_000,
+    ...given
+  }
+  const chromium = new Chromium({
+    headless: true,
+    sandbox: SANDBOX,
+    executable: () => findExecutable(undefined, '/'),
+    startLimit: () => 60_000,
+    idle: () => settings.idle_ms
+  })
+  t.teardown(() => chromium.close())
+  const pages = new Pages(
+    () => settings,
+    () => chromium
+  )
+  return { pages, settings }
 }
 
 /** Address of a server of this test, with a slash. */

@@ -1,4 +1,5 @@
 import { type BrowserAutomation, type BrowserPageId, browserErrors } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
@@ -20,30 +21,22 @@ export class BrowserPages {
 
   /** Questions of the threads of the program, by kind. */
   readonly answers: BridgeAnswers = {
-    'browser.open': async ({ url, headless }: { url: string; headless: boolean }, { signal }: BridgeCall) => {
-      const browser = await this.#browser()
-      const page = await browser.open(url, { headless, signal })
-      // The program ended while it was opened.
-      if (this.#isClosed) await browser.close(page)
-      else this.#opened.set(page, browser)
-      return page
-    },
-    'browser.goto': ({ page, url }: BrowserQuestion & { url: string }, { signal }: BridgeCall) =>
-      this.#of(page).goto(page, url, { signal }),
-    'browser.click': ({ page, target }: BrowserQuestion, { signal }: BridgeCall) =>
-      this.#of(page).click(page, target, { signal }),
-    'browser.fill': ({ page, target, text }: BrowserQuestion & { text: string }, { signal }: BridgeCall) =>
-      this.#of(page).fill(page, target, text, { signal }),
-    'browser.wait_for': (
-      { page, target, milliseconds }: BrowserQuestion & { milliseconds: number },
-      { signal }: BridgeCall
-    ) => this.#of(page).waitFor(page, target, milliseconds, { signal }),
-    'browser.text': async ({ page, target }: BrowserQuestion, { signal }: BridgeCall) =>
-      (await this.#of(page).text(page, target === '' ? undefined : target, { signal })).content,
-    'browser.html': async ({ page, target }: BrowserQuestion, { signal }: BridgeCall) =>
-      (await this.#of(page).html(page, target === '' ? undefined : target, { signal })).content,
-    'browser.screenshot': ({ page }: BrowserQuestion, { signal }: BridgeCall) =>
-      this.#of(page).screenshot(page, { signal }),
+    'browser.open': (asked: { url: string; headless: boolean }, call: BridgeCall) =>
+      wanted(call, () => this.#open(asked, call)),
+    'browser.goto': ({ page, url }: BrowserQuestion & { url: string }, call: BridgeCall) =>
+      wanted(call, () => this.#of(page).goto(page, url, call)),
+    'browser.click': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
+      wanted(call, () => this.#of(page).click(page, target, call)),
+    'browser.fill': ({ page, target, text }: BrowserQuestion & { text: string }, call: BridgeCall) =>
+      wanted(call, () => this.#of(page).fill(page, target, text, call)),
+    'browser.wait_for': (asked: BrowserQuestion & { milliseconds: number }, call: BridgeCall) =>
+      wanted(call, () => this.#of(asked.page).waitFor(asked.page, asked.target, asked.milliseconds, call)),
+    'browser.text': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
+      wanted(call, async () => (await this.#of(page).text(page, target || undefined, call)).content),
+    'browser.html': ({ page, target }: BrowserQuestion, call: BridgeCall) =>
+      wanted(call, async () => (await this.#of(page).html(page, target || undefined, call)).content),
+    'browser.screenshot': ({ page }: BrowserQuestion, call: BridgeCall) =>
+      wanted(call, () => this.#of(page).screenshot(page, call)),
     'browser.close': async ({ page }: BrowserQuestion) => {
       const browser = this.#of(page)
       this.#opened.delete(page)
@@ -59,9 +52,28 @@ export class BrowserPages {
     await Promise.allSettled(opened.map(([page, browser]) => browser.close(page)))
   }
 
+  async #open({ url, headless }: { url: string; headless: boolean }, { signal }: BridgeCall): Promise<BrowserPageId> {
+    const browser = await this.#browser()
+    const page = await browser.open(url, { headless, signal })
+    // The program ended while it was opened.
+    if (this.#isClosed) await browser.close(page)
+    else this.#opened.set(page, browser)
+    return page
+  }
+
   #of(page: BrowserPageId): BrowserAutomation {
     const browser = this.#opened.get(page)
     if (browser !== undefined) return browser
     throw browserErrors.create('BRW_PAGE_UNKNOWN', `the program has no page ${JSON.stringify(page).slice(0, 60)}`)
+  }
+}
+
+/** What comes of a question. That nobody waits for it any more is no failure of this process. */
+async function wanted<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!signal.aborted || isSvcError(error)) throw error
+    throw browserErrors.create('BRW_CLOSED', 'the program no longer waits for the browser')
   }
 }
