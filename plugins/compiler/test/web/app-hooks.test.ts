@@ -44,6 +44,18 @@ fn chosen(action: str, data: Option[str]) to str { if data.is_some() { "/tasks/"
 }
 ${PAGES}`
 
+/** Pushes without a hook, by a name of its own. */
+const PUSHED = `import std.mobile as phone
+component P() {
+    state last: str = ""
+    on mount: phone.push.on_message(fn(message: str) { last = message })
+    view: <p on_click={match phone.push.register() {
+        Ok(token) => { last = token }
+        Error(why) => { last = why }
+    }}>{last}</p>
+}
+`
+
 /** Shapes of the packages that an application for telephones installs. */
 const CAPACITOR = {
   app: `interface Handle { remove(): Promise<void> }
@@ -83,7 +95,7 @@ function installCapacitor(folder: string): void {
 t.test('hooks are right for a strict TypeScript, in browsers and telephones', { timeout: 240_000 }, async t => {
   const folder = t.testdir({
     'app.vox': APP,
-    'push.vox': 'import std.mobile\ncomponent P() { view: <p on_click={fn() { mobile.push.register() }}>"a"</p> }\n',
+    'push.vox': PUSHED,
     'link.vox':
       '@deep_link { routes: { "/a": "/" } }\n@push { on_register: kept }\nfn kept(token: str) { print(token) }\n'
   })

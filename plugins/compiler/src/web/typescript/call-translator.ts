@@ -121,7 +121,7 @@ export abstract class CallTranslator extends MatchTranslator {
     const entry = this.program.names.get(node.name)
     if (entry?.kind === 'import' && entry.declaration.kind === 'Import') {
       const item = entry.declaration.items.find(
-        each => each.kind === 'PathImport' && each.path.at(-1)?.text === node.name
+        each => each.kind === 'PathImport' && (each.alias ?? each.path.at(-1))?.text === node.name
       )
       return item?.kind === 'PathImport' ? item.path.map(({ text }) => text) : [node.name]
     }

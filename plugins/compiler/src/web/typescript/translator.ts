@@ -7,6 +7,7 @@ import { bare } from '../../hir/db/predicate.ts'
 import type { Argument, Call, Expression } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import type { AnyNode } from '../../syntax/walk.ts'
+import { isMobileImport } from '../app-hooks/used-hooks.ts'
 import { arrow, block, type Code, code, Level, operand } from './code.ts'
 import type { EmittedModule } from './emitted-module.ts'
 import { contains } from './needs-statements.ts'
@@ -222,7 +223,10 @@ export abstract class Translator {
   /** Whether an expression is the namespace of what a telephone can do. */
   protected isMobile(object: Expression): boolean {
     if (object.kind === 'Member') return object.property.text === 'mobile' || this.isMobile(object.object)
-    return object.kind === 'Identifier' && object.name === 'mobile' && this.scope.lookup('mobile') === undefined
+    if (object.kind !== 'Identifier' || this.scope.lookup(object.name) !== undefined) return false
+    const declaration = this.program.names.get(object.name)?.declaration
+    if (declaration?.kind !== 'Import') return object.name === 'mobile'
+    return declaration.items.some(item => isMobileImport(item) && (item.alias?.text ?? 'mobile') === object.name)
   }
 
   protected awaited({ doc, level }: Code): Code {
