@@ -98,7 +98,8 @@ const METHODS: Readonly<Record<string, string>> = {
   'std.time.now_ms()': '1700000000000',
   'std.random.int(0, 10)': '5',
   'std.path.extension("a/b.txt")': 'txt',
-  'OpenClaw.list_skills()': 'RUN_UNSUPPORTED',
+  'OpenClaw.list_skills()': 'Error(other plugins cannot be asked from here)',
+  'Browser.open("http://a/")': 'Error(there is no browser here)',
   'std.nothing.here()': 'RUN_UNSUPPORTED'
 }
 
