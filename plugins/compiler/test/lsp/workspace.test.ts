@@ -101,8 +101,11 @@ async function renamed(in_: Project, file: OpenFile, mark: string, newName: stri
   )
 }
 
+/** Whose files nobody changes. */
+const shared = await project(t)
+
 t.test('a definition is found in the file that has it, through whatever imports', async t => {
-  const in_ = await project(t)
+  const in_ = shared
   const app = await in_.open('app.vox')
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:2:area')
   t.equal(await definitionOf(in_, app, 'Circle, ar|ea'), 'shapes.vox:2:area')
@@ -123,7 +126,7 @@ t.test('a definition is found in the file that has it, through whatever imports'
 })
 
 t.test('references are those of all files, from whichever one they are asked for', async t => {
-  const in_ = await project(t)
+  const in_ = shared
   const everywhere = [
     'app.vox:0:area',
     'app.vox:3:area',
@@ -158,7 +161,7 @@ t.test('references are those of all files, from whichever one they are asked for
 })
 
 t.test('a rename changes all files, and leaves aliases and keys what they are', async t => {
-  const in_ = await project(t)
+  const in_ = shared
   const app = await in_.open('app.vox')
   t.same(await renamed(in_, app, 'ar|ea(s)', 'surface'), {
     'shapes.vox': SHAPES.replaceAll('area', 'surface'),
@@ -186,7 +189,7 @@ t.test('a rename changes all files, and leaves aliases and keys what they are', 
 })
 
 t.test('a rename is refused where another file would mean something else', async t => {
-  const in_ = await project(t)
+  const in_ = shared
   const shapes = await in_.open('shapes.vox')
   for (const [mark, newName, message] of [
     ['fn ar|ea', 'total', /`total` already means something/],
@@ -218,7 +221,11 @@ t.test('what is open counts before what is on the disk, and what changes there i
 
 t.test('without a folder the files beside one are its neighbours', async t => {
   const folder = t.testdir(FILES)
-  const in_ = { editor: await Editor.start(t, { cwd: folder }), folder, open: async () => await Promise.reject(new Error('none')) }
+  const in_ = {
+    editor: await Editor.start(t, { cwd: folder }),
+    folder,
+    open: async () => await Promise.reject(new Error('none'))
+  }
   const file = await in_.editor.open(join(folder, 'app.vox'), FILES['app.vox'])
   t.same(await referencesOf(in_, file, 'ar|ea(s)'), [
     'app.vox:0:area',
