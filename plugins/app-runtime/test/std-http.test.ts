@@ -93,7 +93,7 @@ t.test('a program does not wait for an answer longer than it may run, and hangs 
     gone = resolve
   })
   const url = await served(t, request => void request.on('close', () => gone()))
-  const { ending } = await execute(`    print(std.http.get_text("${url}/"))`, { milliseconds: 200 })
+  const { ending } = await execute(`    print(std.http.get_text("${url}/"))`, { milliseconds: 3000 })
   t.match(ending, { ok: false, failure: { code: 'RUN_TIME_LIMIT' } })
   await hungUp
 })
