@@ -10,14 +10,24 @@ export function makeFolder(path: string): void {
     mkdirSync(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (isFolder(path)) return
+    if (isFolder(path) === true) return
     const parent = dirname(path)
-    if (code !== 'ENOENT' || parent === path || isFolder(parent)) throw error
+    if (code !== 'ENOENT' || parent === path || isFolder(parent) === true) throw error
+    if (isFolder(parent) === 'hidden') {
+      // A process that may use this folder alone is not told of those above; Node makes them in its stead.
+      mkdirSync(path, { recursive: true })
+      return
+    }
     makeFolder(parent)
     makeFolder(path)
   }
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+function isFolder(path: string): boolean | 'hidden' {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') return 'hidden'
+    throw error
+  }
 }
