@@ -22,8 +22,10 @@ export interface ActorDefinition {
 export interface HandlerDefinition {
   /** Whether it is declared to return a Result: an Error then leaves the state as it was. */
   readonly isResult: boolean
-  /** Its body takes the fields from `turn`, and gives them back. */
-  readonly run: (args: readonly Value[]) => Value
+  /** Names of what it takes. */
+  readonly params: readonly string[]
+  /** Its body takes the fields from `turn`, and gives them back. undefined stands for what is left to its default. */
+  readonly run: (args: readonly (Value | undefined)[]) => Value
 }
 
 /** What a handler works on. */
@@ -82,8 +84,8 @@ export class ActorRuntime {
     return this.#handleOf(actor, id, args)
   }
 
-  /** Runs a handler and gives what it returns. What was sent to the instance before is handled first. */
-  ask(address: ActorAddress, event: string, args: readonly Value[]): Value {
+  /** Runs a handler and gives what it returns; undefined stands for what is left to its default. What was sent to the instance before is handled first. */
+  ask(address: ActorAddress, event: string, args: readonly (Value | undefined)[]): Value {
     const { actor, id } = address
     this.#machine.workflow?.refuse(`${actor}.${event}`)
     const key = `${actor}/${id}`
@@ -194,7 +196,11 @@ export class ActorRuntime {
     }
   }
 
-  #perform({ actor, id, args: spawned }: ActorAddress, event: string, args: readonly Value[]): Value | Refusal {
+  #perform(
+    { actor, id, args: spawned }: ActorAddress,
+    event: string,
+    args: readonly (Value | undefined)[]
+  ): Value | Refusal {
     const definition = this.#definition(actor)
     const handler = this.#handler(actor, event)
     const { actors } = this.#durable
@@ -267,14 +273,15 @@ export class ActorRuntime {
 
   #handleOf(actor: string, id: string, args: readonly Value[]): ActorHandle {
     const address = { actor, id, args }
-    const events = [...(this.#definitions.get(actor)?.handlers.keys() ?? [])]
-    const asked = events.map(event => [event, (given: Value[]) => this.ask(address, event, given)] as const)
+    const handlers = [...(this.#definitions.get(actor)?.handlers ?? [])]
+    const asked = handlers.map(([event]) => [event, (given: Value[]) => this.ask(address, event, given)] as const)
     const send = (given: Value[]): Value => {
       const [event, ...rest] = given
       if (typeof event === 'string') return this.send(address, event, rest)
       return fail('RUN_TYPE', `send takes the name of a handler of ${actor} and its arguments`)
     }
-    return new ActorHandle(address, { send, ...Object.fromEntries(asked) })
+    const params = new Map(handlers.map(([event, handler]) => [event, handler.params]))
+    return new ActorHandle(address, { send, ...Object.fromEntries(asked) }, params)
   }
 }
 

@@ -12,9 +12,12 @@ export interface ActorAddress {
 /** What `spawn` gives: its methods are the handlers of the actor, and `send`. */
 export class ActorHandle extends Opaque {
   readonly address: ActorAddress
+  /** Names of what its handlers take, by theirs. */
+  readonly params: ReadonlyMap<string, readonly string[]>
 
-  constructor(address: ActorAddress, methods: Opaque['methods']) {
+  constructor(address: ActorAddress, methods: Opaque['methods'], params: ActorHandle['params']) {
     super(address.actor, methods)
     this.address = address
+    this.params = params
   }
 }

@@ -45,6 +45,32 @@ actor Counter(start: int, step: int = 1) {
 }
 `
 
+t.test('handlers take arguments by name, and fill what is left out', t => {
+  const adder = `
+actor Adder {
+    state sum: int = 0
+
+    on add(x: int = 10, y: int = 20) to int {
+        sum += x * 2 + y
+        sum
+    }
+}`
+  const { lines } = run(`${adder}
+fn main() {
+    let a = spawn(Adder)
+    print(a.add(1, 2), a.add(y = 3, x = 4), a.add(y = 4), a.add())
+    a ! add(y = 1, x = 0)
+    print(a.add(0, 0))
+}
+`)
+  t.same(lines, ['4 15 39 79', '80'])
+  const { error } = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(z = 1) }`)
+  t.match(error, { code: 'RUN_ARGUMENTS', message: /Adder.add has no parameter z/ })
+  const twice = run(`${adder}\nfn main() { let a = spawn(Adder)\n a.add(1, x = 1) }`)
+  t.match(twice.error, { code: 'RUN_ARGUMENTS', message: /Adder.add is given x twice/ })
+  t.end()
+})
+
 t.test('each instance has a state of its own, which its handlers read and change', async t => {
   const { lines } = run(`${COUNTER}
 fn main() {

@@ -8,7 +8,7 @@ import { BodyCompiler, bindLocal, readLocal } from './body-compiler.ts'
 import { sequence } from './control.ts'
 import { isResultType } from './durable.ts'
 import { FORMS } from './expressions.ts'
-import { callableOf, compileFunction, type FunctionUnit } from './functions.ts'
+import { callableOf, compileFunction, enter, type FunctionUnit } from './functions.ts'
 import type { ProgramNames } from './program-names.ts'
 import type { Local } from './scope.ts'
 
@@ -31,7 +31,15 @@ export function compileActor(machine: Machine, names: ProgramNames, actor: HirAc
     })
     return unit
   }
-  const call = (unit: FunctionUnit, args: readonly Value[]): Value => callableOf(machine, unit).call([...args], unit.at)
+  const call = (unit: FunctionUnit, args: readonly (Value | undefined)[]): Value => {
+    const [takes, got] = [unit.params.length, args.length]
+    if (got <= takes) return enter(machine, unit, args)
+    return fail(
+      'RUN_ARGUMENTS',
+      `${unit.name} takes ${takes} ${takes === 1 ? 'argument' : 'arguments'}, got ${got}`,
+      unit.at
+    )
+  }
   return {
     name,
     version: 'version' in actor ? actor.version : null,
@@ -40,7 +48,7 @@ export function compileActor(machine: Machine, names: ProgramNames, actor: HirAc
       handlers.map(({ event_name, params: given, body, span, return_type }) => {
         const unit = handler(event_name, given, body, span.start)
         const isResult = return_type !== null && isResultType(return_type)
-        return [event_name, { isResult, run: args => call(unit, args) }]
+        return [event_name, { isResult, params: unit.params, run: args => call(unit, args) }]
       })
     ),
     migrations: new Map(

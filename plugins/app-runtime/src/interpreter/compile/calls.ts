@@ -1,4 +1,5 @@
 import type { HirArgument, HirExpression, HirSpan } from '@svc/contracts'
+import { ActorHandle } from '../actor-handle.ts'
 import { Failure, fail } from '../failure.ts'
 import type { Eval, Frame } from '../machine.ts'
 import { callMethod } from '../methods/call-method.ts'
@@ -46,21 +47,31 @@ export function compileCall(
   }
 }
 
+type Called = Pick<Callable, 'name' | 'params'>
+
 /** Arguments with names, in the order of the parameters of a value that is called. */
-function inOrder(
-  { name, params }: Callable,
+function inOrder(called: Called, args: readonly HirArgument[], values: readonly Value[], at: number): Value[] {
+  const ordered = placedByName(called, args, values, at)
+  for (let index = 0; index < ordered.length; index++) {
+    const missing = called.params?.[index] ?? index
+    if (ordered[index] === undefined) fail('RUN_ARGUMENTS', `${called.name} needs an argument ${missing}`, at)
+  }
+  return ordered as Value[]
+}
+
+/** The same, with undefined for what is left out before the last one. */
+function placedByName(
+  { name, params }: Called,
   args: readonly HirArgument[],
   values: readonly Value[],
   at: number
-): Value[] {
-  const ordered: Value[] = []
+): (Value | undefined)[] {
+  const ordered: (Value | undefined)[] = []
   for (const [index, argument] of args.entries()) {
     const position = argument.name === null ? index : (params?.indexOf(argument.name) ?? -1)
     if (position < 0) fail('RUN_ARGUMENTS', `${name} has no parameter ${argument.name}`, at)
+    if (ordered[position] !== undefined) fail('RUN_ARGUMENTS', `${name} is given ${params?.[position]} twice`, at)
     ordered[position] = values[index] as Value
-  }
-  for (let index = 0; index < ordered.length; index++) {
-    if (ordered[index] === undefined) fail('RUN_ARGUMENTS', `${name} needs an argument ${params?.[index] ?? index}`, at)
   }
   return ordered
 }
@@ -172,13 +183,32 @@ export function compileMethodCall(
   const receiver = body.value(object)
   const values = args.map(({ value }) => body.value(value))
   const named = args.find(({ name }) => name !== null)
-  if (named !== undefined) return () => fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
   const { machine } = body
   return frame => {
     const self = receiver(frame)
     const given = values.map(value => value(frame))
-    return placed(at, () => callMethod(machine, self, method, given, at))
+    if (named === undefined) return placed(at, () => callMethod(machine, self, method, given, at))
+    if (!(self instanceof ActorHandle)) fail('RUN_ARGUMENTS', `${method} has no parameter ${named.name}`, at)
+    return placed(at, () => callMethod(machine, self, method, ofHandler(self, method, args, given, at), at))
   }
+}
+
+/** Arguments with names, in the order of the handler's parameters. The first of `send` is the name of the handler. */
+function ofHandler(
+  { type, params }: ActorHandle,
+  method: string,
+  args: readonly HirArgument[],
+  given: readonly Value[],
+  at: number
+): Value[] {
+  const [first = null, ...rest] = given
+  const takes = (event: Value): Called => ({
+    name: `${type}.${event}`,
+    params: params.get(typeof event === 'string' ? event : '') ?? []
+  })
+  // A message is written down, which takes all that is before the last argument; a handler that is asked fills what is left out.
+  if (method === 'send') return [first, ...inOrder(takes(first), args.slice(1), rest, at)]
+  return placedByName(takes(method), args, given, at) as Value[]
 }
 
 /** `a |> f(b)` is `f(a, b)`. */
