@@ -70,7 +70,7 @@ function isAddress(text: string, scheme: 'http' | 'ws', isSecure: boolean): bool
 }
 
 function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname)
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)
 }
 
 function numberOf(tables: readonly JsonTable[], names: readonly string[]): number | undefined {

@@ -7,6 +7,8 @@ t.test('a document that came with TLS sends nobody to where there is none', t =>
   t.same(readWellKnown(JSON.stringify({ gateway }), 'http://gateway.test/d'), gateway)
   const here = { httpUrl: 'http://127.0.0.1:1', wsUrl: 'ws://localhost:2' }
   t.same(readWellKnown(JSON.stringify({ gateway: here }), 'https://gateway.test/d'), here)
+  const named = { httpUrl: 'http://127.elsewhere.test', wsUrl: 'ws://127.0.0.1.elsewhere.test' }
+  t.same(readWellKnown(JSON.stringify({ gateway: named }), 'https://gateway.test/d'), {}, 'a name is no address')
   t.end()
 })
 

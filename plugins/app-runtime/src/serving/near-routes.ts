@@ -6,11 +6,15 @@ interface Address {
 /** Letters that may be wrong in a name that somebody meant. */
 const MOST_WRONG = 2
 
+/** Characters of an address that somebody may have meant another one by: to compare takes the square of that. */
+const MOST_CHARACTERS = 100
+
 /**
  * The address that somebody meant who asked for another one: its path differs by a letter or two, or its last name does, wherever
  * that stands. null where there is none.
  */
 export function nearRoute(asked: string, routes: readonly Address[]): Address | null {
+  if (asked.length > MOST_CHARACTERS) return null
   let best: { readonly route: Address; readonly wrong: number; readonly away: number } | null = null
   for (const route of routes) {
     const path = filled(route.path, asked)

@@ -89,3 +89,12 @@ t.test('a mutation whose SQL does not end has written nothing, and others write 
   )
   t.same(await app.get('/api/query/entries'), { status: 200, body: 3 })
 })
+
+t.test('a mutation whose rows take too much memory has written nothing, and others write after it', async t => {
+  const app = await serveApp(t, SOURCE, LIMITS)
+  const large = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 5000)'
+  const sql = `${large} SELECT hex(randomblob(1000)) FROM n`
+  t.match(await app.post('/api/mutation/change', { sql }), { status: 500, body: { code: 'RUN_MEMORY_LIMIT' } })
+  t.match(await app.post('/api/mutation/enter', { n: 1 }), { status: 200 })
+  t.same(await app.post('/api/mutation/change', { sql: 'SELECT 1' }), { status: 200, body: 3 })
+})
