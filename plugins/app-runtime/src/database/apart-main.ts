@@ -63,6 +63,8 @@ function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   let bytes = 0
   for (const row of rows) for (const value of row) bytes += sizeOf(value)
   if (bytes <= mostBytes) return result
+  // The thread takes its transaction for undone, as it is where this process ends for want of memory.
+  if (connection?.inTransaction) connection.rollback()
   throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes, and may take ${mostBytes}`)
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { databaseErrors, type ThreadAccess } from '@svc/contracts'
-import { isSvcError, SvcError } from '@svc/plugin-sdk'
+import { SvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
 import type { BridgeAnswers, BridgeCall } from '../threads/bridge.ts'
 import { APART_QUESTION, type ApartQuestion } from './apart-connection.ts'
@@ -54,13 +54,7 @@ export function apartAnswers(access: ThreadAccess, bytes: number, signal: AbortS
         apart = new ApartProcess(bytes)
         await apart.ask({ op: 'open', access, mostBytes: Math.floor(bytes / SHARE) })
       }
-      try {
-        return await apart.ask(question)
-      } catch (error) {
-        // The thread takes its transaction for undone, which it is when its process has ended.
-        if (isSvcError(error, 'RUN_MEMORY_LIMIT')) stop()
-        throw error
-      }
+      return apart.ask(question)
     }
   }
 }
