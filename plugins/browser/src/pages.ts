@@ -13,6 +13,9 @@ import type { Chromium } from './chromium.ts'
 import { type Attempt, closed, failureOf } from './failures.ts'
 import type { Settings } from './settings.ts'
 
+/** Milliseconds that a timer can hold. */
+const MOST_MS = 2 ** 31 - 1
+
 interface OpenPage {
   readonly context: BrowserContext
   readonly page: Page
@@ -82,8 +85,8 @@ export class Pages implements BrowserAutomation {
   }
 
   async waitFor(id: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void> {
-    // For the driver 0 is without end.
-    const timeout = Math.max(1, milliseconds)
+    // For the driver 0 is without end, and what no timer can hold is nothing.
+    const timeout = Math.min(Math.max(1, milliseconds), MOST_MS)
     await this.#use(id, { kind: 'use', target, milliseconds: timeout }, options, page =>
       page.locator(target).first().waitFor({ state: 'visible', timeout })
     )

@@ -58,6 +58,13 @@ t.test('pages', { skip: missing }, async t => {
     await browser.close(page)
   })
 
+  t.test('something is waited for however long that may take', async t => {
+    const late = "<script>setTimeout(() => { document.body.innerHTML = '<p>late</p>' }, 100)</script>"
+    const page = await browser.open(await servePages(t, { '/': `<body>${late}` }))
+    await browser.waitFor(page, 'p', 2 ** 40)
+    await browser.close(page)
+  })
+
   t.test('what cannot be done is told with what it was about', async t => {
     const { pages, settings } = openPages(t)
     const url = await serve(t, (request, response) => {

@@ -71,6 +71,7 @@ export class ControlConnection {
    */
   static async open(options: ControlOptions): Promise<ControlConnection> {
     const { WebSocket } = await import('ws')
+    if (options.closing.aborted) throw new ConnectionLost('nobody waits for it any more')
     const { url, requestTimeoutMs: handshakeTimeout, version, closing } = options
     const headers = { 'user-agent': `svc/${version}` }
     const socket = new WebSocket(url, { handshakeTimeout, maxPayload: MOST_BYTES, headers, perMessageDeflate: false })

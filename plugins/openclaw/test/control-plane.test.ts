@@ -213,3 +213,19 @@ t.test('nothing is left when it is closed, also in the middle of a greeting or o
   await mute.idle()
   await t.rejects(early.subscribe('x'), { code: 'SKG_UNREACHABLE' })
 })
+
+t.test('one that is closed before its connection has begun makes none', async t => {
+  const fake = await fakeGateway(t, { hello: 'silence' })
+  const controller = new AbortController()
+  const opening = ControlConnection.open({
+    url: fake.wsUrl,
+    token: undefined,
+    requestTimeoutMs: 30_000,
+    challengeTimeoutMs: 30_000,
+    version: '1.2.3',
+    closing: controller.signal
+  })
+  controller.abort()
+  await t.rejects(opening, { message: /nobody waits/ })
+  t.equal(fake.connections, 0)
+})

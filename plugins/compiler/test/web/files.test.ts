@@ -80,6 +80,7 @@ http put "/raw" to str { request.text() }
 http post "/raw" (a: int, b: Option[str]) to str { "" }
 http delete "/items/:id"(id: int, now: bool) to Unit { Unit }
 http get "/items_id" to int { 1 }
+http get "/all/*/of" to int { 1 }
 `
   const { folder } = await built(t, source)
   const seen: unknown[] = []
@@ -103,6 +104,7 @@ http get "/items_id" to int { 1 }
   await client.post_raw(1, null)
   await client.delete_items_id(3, true)
   await client.get_items_id_2()
+  await client.get_all_of()
   const json = 'application/json'
   t.same(seen, [
     ['GET', '/items/7?q=a%26b', '', undefined],
@@ -111,7 +113,8 @@ http get "/items_id" to int { 1 }
     ['PUT', '/raw', '', undefined],
     ['POST', '/raw', '{"a":1,"b":null}', json],
     ['DELETE', '/items/3?now=true', '', undefined],
-    ['GET', '/items_id', '', undefined]
+    ['GET', '/items_id', '', undefined],
+    ['GET', '/all/*/of', '', undefined]
   ])
   t.equal(sent.length, seen.length, 'the client uses the fetch that it was given')
 })

@@ -65,7 +65,7 @@ function memberText(web: WebModule, endpoint: HttpEndpoint, name: string, types:
   const kind = endpoint.kind === 'query' ? '$json' : '$text'
   const target = query.length === 0 ? address : `${address} + ${kind}(${argumentObject(query)})`
   const sent = sentText(body, params)
-  return `    /** \`${method} ${shown}\` */
+  return `    /** \`${method} ${shown.replaceAll('*/', '*\\/')}\` */
     ${propertyKey(name)}: (${taken.filter(each => each !== '').join(', ')}): Promise<${answer}> =>
       $call($to, '${method}', ${target}${sent === null ? '' : `, ${sent}`})`
 }
