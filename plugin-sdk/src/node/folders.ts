@@ -7,27 +7,27 @@ import { dirname } from 'node:path'
  */
 export function makeFolder(path: string): void {
   try {
-    mkdirSync(path)
+    makeAbove(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (isFolder(path) === true) return
-    const parent = dirname(path)
-    if (code !== 'ENOENT' || parent === path || isFolder(parent) === true) throw error
-    if (isFolder(parent) === 'hidden') {
-      // A process that may use this folder alone is not told of those above; Node makes them in its stead.
-      mkdirSync(path, { recursive: true })
-      return
-    }
-    makeFolder(parent)
-    makeFolder(path)
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
+    // A process that may use this folder alone can neither see nor make those above it; Node does, in its stead.
+    mkdirSync(path, { recursive: true })
   }
 }
 
-function isFolder(path: string): boolean | 'hidden' {
+function makeAbove(path: string): void {
   try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+    mkdirSync(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_ACCESS_DENIED') return 'hidden'
-    throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (isFolder(path)) return
+    const parent = dirname(path)
+    if (code !== 'ENOENT' || parent === path || isFolder(parent)) throw error
+    makeAbove(parent)
+    makeAbove(path)
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
