@@ -4,7 +4,7 @@ import type { Value } from '../interpreter/value.ts'
 import type { Codec } from './codec.ts'
 import { listCodec, mapCodec, optionCodec, resultCodec, tupleCodec } from './compound-codecs.ts'
 import { choiceCodec, type Member, recordCodec } from './declared-codecs.ts'
-import { Mismatch, mismatch } from './mismatch.ts'
+import { inPart, Mismatch, mismatch } from './mismatch.ts'
 import { BOOL, CHAR, DEC, FLOAT, INT, JSON_VALUE, STR, UNIT } from './plain-codecs.ts'
 import { untypedCodec } from './untyped-codec.ts'
 
@@ -45,13 +45,17 @@ export class WireTypes {
 
   /**
    * The value that JSON stands for. Throws `RUN_ARGUMENTS` with the path, and what was expected and found, which are its data
-   * as well. undefined is what was not given.
+   * as well. undefined is what was not given; `name` is that of the parameter whose value it is, and begins the path.
    */
-  decode(json: unknown, type: HirType | null): Value {
+  decode(json: unknown, type: HirType | null, name: string | null = null): Value {
     return told('RUN_ARGUMENTS', () => {
       const codec = this.codec(type)
-      if (json === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
-      return codec.decode(json)
+      try {
+        if (json === undefined && !codec.isOptional) mismatch(codec.name, 'nothing')
+        return codec.decode(json)
+      } catch (thrown) {
+        throw name === null ? thrown : inPart(thrown, name)
+      }
     })
   }
 

@@ -27,11 +27,12 @@ export function performWorkflow(
     throw runErrors.create('RUN_WORKFLOW_UNKNOWN', `${path} has no workflow ${name}: ${has}`)
   }
   // One that failed is taken up again because its id is given.
-  interpreter.turn(runId, limits, { again: true })
+  const end = interpreter.turn(runId, limits, { again: true })
+  const isKnown = end.kind !== 'taken' || end.run !== null
   begin()
   return interpreter.within(limits, program => {
     const types = new WireTypes(module, { defaults, evaluate: expression => program.evaluate(expression) })
-    const result = program.workflow(name, argumentsOf(workflow, args, types), runId)
+    const result = program.workflow(name, argumentsOf(workflow, args, types, isKnown), runId)
     const isRefusal = result instanceof Tagged && result.tag === 'Error'
     return {
       refused: isRefusal ? display(result.fields[0] ?? null) : null,
@@ -41,7 +42,13 @@ export function performWorkflow(
   })
 }
 
-function argumentsOf({ name, params }: HirProcess, text: string, types: WireTypes): (Value | undefined)[] {
+/** A run that is known has its arguments, so they may be left out; those that are given are read all the same. */
+function argumentsOf(
+  { name, params }: HirProcess,
+  text: string,
+  types: WireTypes,
+  isKnown: boolean
+): (Value | undefined)[] {
   const given = read(text)
   const named: Record<string, unknown> = Array.isArray(given)
     ? Object.fromEntries(given.map((value, index) => [params[index]?.name ?? `argument ${index + 1}`, value]))
@@ -52,7 +59,8 @@ function argumentsOf({ name, params }: HirProcess, text: string, types: WireType
   }
   return params.map(({ name: key, type_ann, default: otherwise }) => {
     const json = named[key]
-    return json === undefined && otherwise !== null ? undefined : types.decode(json, type_ann)
+    if (json === undefined && otherwise !== null) return undefined
+    return json === undefined && isKnown ? null : types.decode(json, type_ann, key)
   })
 }
 

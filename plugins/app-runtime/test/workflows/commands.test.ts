@@ -35,7 +35,7 @@ t.test('runs are begun, signalled, shown and cancelled from the command line', a
   const { stdout: list } = svc(['workflow', 'list', '--json'])
   t.match(JSON.parse(list), { runs: [{ run_id: 'o1', workflow: 'order', status: 'waiting', waits_for: 'paid' }] })
   t.match(svc(['workflow', 'signal', 'o1', 'paid', '--payload', '{"who":"me"}']), { status: 0 })
-  const done = svc([...order, '--json'])
+  const done = svc(['workflow', 'run', 'order.vox', 'order', '--run-id', 'o1', '--json'])
   t.same(JSON.parse(done.stdout), { run_id: 'o1', result: { _tag: 'Ok', value: 'r-cup 1 by me' } })
   t.notMatch(done.stderr, 'reserving', 'what was done is not done again')
   const shown = svc(['workflow', 'inspect', 'o1'])
@@ -50,6 +50,12 @@ t.test('runs are begun, signalled, shown and cancelled from the command line', a
     status: 1,
     stderr: /RUN_ARGUMENTS/
   })
+  for (const [args, reason] of [
+    ['{}', 'item: expected str, found nothing'],
+    ['["cup", "two"]', 'count: expected int, found "two"']
+  ] as const) {
+    t.match(svc(['workflow', 'run', 'order.vox', 'order', '--args', args]), { status: 1, stderr: reason })
+  }
   t.match(svc(['workflow', 'run', 'order.vox', 'nothing']), { status: 1, stderr: /it has order, fails/ })
   const ordered = (args: string) => svc(['run', 'order.vox'], { SVC_RUN_WORKFLOW: 'fails', SVC_WORKFLOW_ARGS: args })
   t.match(ordered('["1.25"]'), { status: 0, stdout: '{"_tag":"Ok","value":"1.25"}\n' })
