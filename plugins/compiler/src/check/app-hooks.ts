@@ -106,9 +106,12 @@ class HookChecker {
   #text(name: string, value: Expression): void {
     if (value.kind !== 'String') this.#wrong(value, `\`${name}\` is a text that is written out`)
     else if (name === 'scheme' && !isOwnScheme(value.value)) {
-      this.#wrong(value, 'a scheme has small letters, digits, `+`, `-` and `.`, and is not one of the web: `"myapp"`')
+      this.#wrong(
+        value,
+        'a scheme has small letters, digits, `+`, `-` and `.`, and is not one of the web, such as `"myapp"`'
+      )
     } else if (name === 'universal_link' && !isOrigin(value.value)) {
-      this.#wrong(value, 'a universal link is an address without a path: `"https://example.org"`')
+      this.#wrong(value, 'a universal link is an address without a path, such as `"https://example.org"`')
     } else if (name === 'public_key' && !/^[\w-]{87}=?$/.test(value.value)) {
       this.#wrong(value, 'a public key for pushing is a point of P-256 as 87 characters of base64url')
     }
@@ -127,7 +130,8 @@ class HookChecker {
 
   #link(entry: ObjectEntry, how: HookEntry): void {
     const pattern = entryKey(entry)
-    if (!isLinkPattern(pattern)) this.#wrong(entry.key, 'a link is a path with words and parameters: `"/tasks/:id"`')
+    if (!isLinkPattern(pattern))
+      this.#wrong(entry.key, 'a link is a path with words and parameters, such as `"/tasks/:id"`')
     else this.#action(bare(entryValue(entry)), how, pathParameters(pattern))
   }
 
@@ -154,13 +158,14 @@ class HookChecker {
     }
     const { name, params, result } = declared
     const all = [...inPath, ...offers]
-    for (const param of handlerArguments(params, all).missing) {
+    const { missing } = handlerArguments(params, all)
+    for (const param of missing) {
       const suggestions = [`it is given ${all.length === 0 ? 'nothing' : all.map(each => `\`${each}\``).join(', ')}`]
       const message = `nothing gives the \`${param.name.text}\` that \`${name.text}\` needs`
       this.note('typecheck.hook.parameter', message, value, { suggestions })
     }
     for (const param of params) {
-      if (param.type === null) continue
+      if (param.type === null || missing.includes(param)) continue
       const type = plainTypeName(param.type)
       const isFromPath = inPath.includes(param.name.text) || (params.length === 1 && inPath.length > 0)
       if (isFromPath ? IN_PATHS.has(type) : ['str', 'any', '_'].includes(type)) continue

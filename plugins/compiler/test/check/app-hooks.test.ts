@@ -54,6 +54,18 @@ t.test('a handler is a function that a page can call, with what it is given', t 
   t.end()
 })
 
+t.test('a parameter that nothing gives is told of once', t => {
+  const { diagnostics } = checkFile(
+    new SourceFile('a.vox', 'fn registered(token: str, count: int) { }\n@push { on_register: registered }'),
+    options
+  )
+  t.same(
+    diagnostics.map(({ message }) => message),
+    ['nothing gives the `count` that `registered` needs']
+  )
+  t.end()
+})
+
 t.test('texts are schemes, addresses, keys and paths, each where it stands', t => {
   const link = (entries: string): string[] => told(`@deep_link { on_link: asked ${entries} }`)
   for (const scheme of ['"My"', '"a b"', '"https"', '"javascript"', '1', 'asked']) {
