@@ -34,7 +34,10 @@ export async function restore(copy: string, file: string, now: Date): Promise<Re
 /** Looks at a copy of the copy, so that nothing is written to the one that is asked for. */
 async function stage(copy: string, staged: string): Promise<void> {
   const invalid = (why: string, cause?: unknown): Error =>
-    pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, { cause })
+    pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, {
+      hint: 'name a file that svc db backup has written; nothing was changed',
+      cause
+    })
   if ((await stat(copy).catch(() => null))?.isFile() !== true) throw invalid('there is no such file')
   await copyFile(copy, staged)
   try {
@@ -47,10 +50,15 @@ async function stage(copy: string, staged: string): Promise<void> {
     await leaveWal(staged)
   } catch (error) {
     if (isSvcError(error, 'DBP_BACKUP_INVALID') || isSvcError(error, 'DBS_NO_BINDING')) throw error
-    throw invalid(error instanceof Error ? error.message : String(error), error)
+    throw invalid(reasonOf(error, staged), error)
   }
   const handle = await open(staged, 'r+')
   await handle.sync().finally(() => handle.close())
+}
+
+/** Without the name of the copy of the copy, which nobody has asked for and which is gone by then. */
+function reasonOf(error: unknown, staged: string): string {
+  return (error instanceof Error ? error.message : String(error)).replace(`${staged}: `, '')
 }
 
 async function check(store: DatabaseStore, invalid: (why: string) => Error): Promise<void> {

@@ -83,7 +83,11 @@ t.test('what is no copy is refused before anything is touched', async t => {
   await kernel.call(count, { name: 'a' })
   writeFileSync(join(kernel.root, 'letter.txt'), 'dear database,'.repeat(100))
   for (const file of ['letter.txt', 'missing.db', '.'])
-    await t.rejects(kernel.call(databaseRestore, { file }), { code: 'DBP_BACKUP_INVALID' }, file)
+    await t.rejects(
+      kernel.call(databaseRestore, { file }),
+      { code: 'DBP_BACKUP_INVALID', hint: /svc db backup/, message: /cannot be restored: (?!.*restoring-)/ },
+      file
+    )
   t.equal((await kernel.call(count, { name: 'b' })).users, 2)
   const { location } = await kernel.call(databaseStatus, {})
   t.same(
