@@ -115,7 +115,11 @@ export class DbRule implements BodyRule {
     this.found.push(
       diagnostic('lint.db_unsafe_query', 'SQL that is written by hand is neither checked nor portable', call, {
         severity,
-        suggestions: ['write `filter`, `where`, `all` or `get`']
+        suggestions: [
+          severity === 'error'
+            ? 'write `filter`, `where`, `all` or `get`, or, where it has to be SQL, `db.query(sql, [parameters])`'
+            : 'write `filter`, `where`, `all` or `get`'
+        ]
       })
     )
   }
