@@ -253,5 +253,7 @@ function tellWritten(folder: string, { written, unchanged, removed, kept }: Writ
   for (const path of removed) io.stdout.write(`removed ${join(folder, path)}\n`)
   for (const path of kept) io.stdout.write(`kept ${join(folder, path)}, which was changed since it was built\n`)
   const total = written.length + unchanged.length
-  io.stderr.write(`built ${folder}: ${total} files, ${written.length} of them new or changed\n`)
+  io.stderr.write(
+    `built ${folder}: ${total} ${total === 1 ? 'file' : 'files'}, ${written.length} of them new or changed\n`
+  )
 }

@@ -1,5 +1,5 @@
 import { lstat, rm, writeFile } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join, normalize, resolve } from 'node:path'
 import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import { readOrTell } from './check-command.ts'
@@ -41,7 +41,7 @@ export function runNew(): CommandHandler {
     if (io.json) io.stdout.write(`${JSON.stringify({ folder: name, template, written: paths }, null, 2)}\n`)
     else {
       for (const path of paths) io.stdout.write(`wrote ${join(name, path)}\n`)
-      io.stderr.write(`next: cd ${name} && svc run app.vox\n`)
+      io.stderr.write(`next: cd ${shellWord(normalize(name))} && svc run app.vox\n`)
     }
     return 0
   }
@@ -75,6 +75,11 @@ async function writeNew(folder: string, files: readonly EmittedFile[]): Promise<
     })
   }
   return true
+}
+
+/** A path as a shell takes it for one word. */
+function shellWord(path: string): string {
+  return /^[\w./@:,+%=-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function exists(path: string): Error {

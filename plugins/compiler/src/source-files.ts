@@ -6,6 +6,8 @@ import { SourceFile } from './source-file.ts'
 
 const SUFFIX = '.vox'
 
+const NO_UTF8 = 'no UTF-8'
+
 /** A line that keeps a file out of what is done with whole folders. */
 const SKIP = /^[ \t]*\/\/[ \t]*vox:skip\b/m
 
@@ -34,7 +36,7 @@ export async function readSource(path: string, shown: string): Promise<SourceFil
     throw unreadable(shown, cause)
   })
   // Whatever stood in place of bytes that are no text would have spans and a hash of its own.
-  if (!isUtf8(bytes)) throw unreadable(shown, { code: 'no UTF-8' })
+  if (!isUtf8(bytes)) throw unreadable(shown, { code: NO_UTF8 })
   return new SourceFile(shown, bytes.toString('utf8'))
 }
 
@@ -62,7 +64,7 @@ function unreadable(path: string, cause: unknown): Error {
   const { code } = cause as { readonly code?: string }
   const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code ?? String(cause)})`
   return compilerErrors.create('CMP_FILE_UNREADABLE', `${path} ${why}`, {
-    hint: `name a file that ends with ${SUFFIX}, or a folder`,
+    hint: code === NO_UTF8 ? 'save it as UTF-8' : `name a file that ends with ${SUFFIX}, or a folder`,
     at: { file: path },
     cause
   })

@@ -30,6 +30,12 @@ for (const template of Object.keys(templates)) {
   })
 }
 
+t.test('what to type next is what a shell takes', async t => {
+  const folder = t.testdir({})
+  const { err } = await run(runNew(), { name: `${folder}/none/../Ada's tasks` })
+  t.equal(err, `next: cd '${folder}/Ada'\\''s tasks' && svc run app.vox\n`)
+})
+
 t.test('nothing is overwritten', async t => {
   const name = t.testdir({ 'README.md': 'mine' })
   const { code, err } = await run(runNew(), { name })
