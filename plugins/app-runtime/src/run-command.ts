@@ -67,7 +67,7 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
     if (program === null) return 1
     if (mode === 'app' || (mode === 'auto' && isApp(program))) {
       tellServing(file, io)
-      return servedProgram(file, input, admin)
+      return servedProgram(file, input, admin, endsUnserved(admin))
     }
     const job = { work: { kind: 'run' as const }, args, seed }
     const place = database === undefined ? undefined : placeOf(database)
@@ -78,6 +78,16 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
     io.stderr.write(io.json ? `${JSON.stringify({ error: { message: refused } })}\n` : `error: ${refused}\n`)
     return 1
   }
+}
+
+/**
+ * Whoever asked for a program to be served learns at once that it is not: nothing but the program would make the process worth
+ * its while. A choice in the settings stands, and `svc dev` waits for the save that makes things right.
+ */
+function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
+  const key = 'plugins.app-runtime.on_boot_failure'
+  const chosen = admin?.settings('plugins.app-runtime').find(each => each.key === key)?.value
+  return chosen === undefined || chosen === null ? { [key]: 'abort' } : {}
 }
 
 /** null where several were asked for. */
