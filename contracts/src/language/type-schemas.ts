@@ -10,6 +10,8 @@ type Defaults = readonly { readonly type: string; readonly field: string }[]
 export class TypeSchemas {
   /** Descriptions of the types that were referred to so far, by the last part of their reference. */
   readonly definitions = new Map<string, JsonSchema>()
+  /** The last parts of references by what they refer to, as people write it. */
+  readonly #keys = new Map<string, string>()
   readonly #names: TypeNames
   readonly #defaults: Defaults
   readonly #base: string
@@ -55,13 +57,23 @@ export class TypeSchemas {
     const declared = this.#names.resolve(name, args)
     if (declared === undefined) return undefined
     if (declared.kind === 'alias') return this.of(declared.type)
-    const key = args.length === 0 ? name : `${name}_${args.map(typeText).join('_')}`.replace(/\W+/g, '_')
+    const key = this.#keyOf(name, args)
     if (!this.definitions.has(key)) {
       // Before its members are described, which may refer to it.
       this.definitions.set(key, {})
       this.definitions.set(key, this.#described(name, declared))
     }
     return { $ref: `${this.#base}${key}` }
+  }
+
+  /** `Box_int` of `Box[int]`, with a number where something else is called so. */
+  #keyOf(name: string, args: readonly HirType[]): string {
+    const text = typeText({ Generic: [name, args] })
+    const words = args.length === 0 ? name : `${name}_${args.map(typeText).join('_')}`.replace(/\W+/g, '_')
+    let key = this.#keys.get(text) ?? words
+    for (let number = 2; !this.#keys.has(text) && this.definitions.has(key); number++) key = `${words}_${number}`
+    this.#keys.set(text, key)
+    return key
   }
 
   #described(name: string, declared: NonNullable<ReturnType<TypeNames['resolve']>>): JsonSchema {

@@ -21,8 +21,8 @@ interface Declaration {
 /** What a declaration mentions counts as called, so that some are said to reach SQL that do not, and never the other way. */
 export function ownSqlOf(program: Program): OwnSql {
   if (!/\.\s*query\s*\(/.test(program.text)) return NONE
-  const { module, constants, conditions, defaults } = program
-  const declarations = Object.values(module).flatMap((list: readonly object[]) => list.map(declarationOf))
+  const { module, tests, constants, conditions, defaults } = program
+  const declarations = [...Object.values(module), tests].flatMap((list: readonly object[]) => list.map(declarationOf))
   const everywhere = textsOf([constants, conditions, defaults])
   const reaching = new Set<string>()
   const reaches = (texts: ReadonlySet<string>): boolean => hasSql(texts) || [...reaching].some(name => texts.has(name))

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
 import { apartAnswers } from '../database/apart-process.ts'
@@ -118,7 +117,8 @@ export async function runInThread(
     },
     listener.failed
   )
-  await once(worker, 'exit')
+  // Also of one that fails, which is an ending like others.
+  await new Promise(resolve => worker.once('exit', resolve))
   over.abort()
   clearTimeout(alarm)
   signal.removeEventListener('abort', cancel)

@@ -49,3 +49,9 @@ t.test('a program without SQL of its own has nothing that reaches any', async t 
   t.match(sql, { isUsed: false, isInActors: false })
   t.equal(sql.reaches('main'), false)
 })
+
+t.test('tests may have SQL of their own', t => {
+  const { isUsed } = ownSqlOf(programFrom('@test\nfn asks() { assert(len(db.query("SELECT 1")) is 1) }'))
+  t.equal(isUsed, true)
+  t.end()
+})
