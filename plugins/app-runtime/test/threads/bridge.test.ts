@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, Worker } from 'node:worker_threads'
@@ -122,14 +122,16 @@ t.test('a thread that ends, or is given up, aborts what it waited for', async t 
   const awake = setInterval(() => undefined, 1000)
   t.teardown(() => clearInterval(awake))
   for (const end of ['it ended', 'it was given up'] as const) {
+    // Not the thread: what has ended tells nobody anything any more.
+    const told = new EventEmitter()
     const { worker, abort }: World = open(t, {
       wait: (_: null, { signal }) => {
-        signal.addEventListener('abort', () => worker.emit('aborted'))
-        worker.emit('asked')
+        signal.addEventListener('abort', () => told.emit('aborted'))
+        told.emit('asked')
         return new Promise(() => undefined)
       }
     })
-    const [asked, aborted] = [once(worker, 'asked'), once(worker, 'aborted')]
+    const [asked, aborted] = [once(told, 'asked'), once(told, 'aborted')]
     worker.postMessage([['wait', null]])
     await asked
     if (end === 'it ended') await worker.terminate()
