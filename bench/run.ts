@@ -1,10 +1,10 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only programs]
+ *   npm run bench [-- --rounds N] [--only kernel|programs]
  *
- * N is that of `bench/model-server.ts`, which takes the most time. `--only programs` measures programs of the language alone,
- * and leaves the other sections of the document as they are.
+ * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures the kernel with its HTTP server, or programs
+ * of the language, alone, and leaves the other sections of the document as they are.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -21,7 +21,8 @@ interface HttpCase {
   readonly toFastify: number
   readonly toBare: number
 }
-/** The last section of the document. */
+/** Where the sections of the document begin that are measured by themselves. */
+const MODELS = '## Tokens per second'
 const PROGRAMS = '## Programs of the language'
 
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
@@ -33,124 +34,139 @@ interface Row {
 }
 
 const { values } = parseArgs({ options: { rounds: { type: 'string' }, only: { type: 'string' } } })
+const { only } = values
+if (only !== undefined && only !== 'kernel' && only !== 'programs')
+  throw new Error(`--only ${only}: kernel or programs`)
 const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
-const programs = await measurePrograms()
-if (values.only === 'programs') {
-  const others = readFileSync(target, 'utf8').split(PROGRAMS, 1)[0]
-  write([others?.trimEnd() ?? '', '', PROGRAMS, ...programs])
-  process.exit()
+const [before = '', programsBefore = ''] = readFileSync(target, 'utf8').split(`${PROGRAMS}\n`)
+const [kernelBefore = '', modelsBefore = ''] = before.split(`${MODELS}\n`)
+const text = [
+  only === 'programs' ? kernelBefore : section(await measureKernel()),
+  `${MODELS}\n`,
+  only === undefined ? section(await measureModels()) : modelsBefore,
+  `${PROGRAMS}\n`,
+  only === 'kernel' ? programsBefore : `${(await measurePrograms()).join('\n')}\n`
+].join('')
+writeFileSync(target, text)
+process.stdout.write(text)
+
+function section(lines: readonly string[]): string {
+  return `${lines.join('\n')}\n\n`
 }
-const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
-const http = await runBenchmark<{ results: HttpCase[] }>('http')
-const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
-const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
-const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
-const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
-const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
 
-const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
-const rows: Row[] = [
-  {
-    what: 'HTTP JSON operation, server CPU a request, 100 routes: over plain Fastify',
-    value: worst(each => each.toFastify),
-    bound: 1,
-    unit: 'x'
-  },
-  { what: 'the same over bare node:http', value: worst(each => each.toBare), bound: 1.15, unit: 'x' },
-  { what: 'file save to new code serving, p50', value: reload.results.p50_ms, bound: 40, unit: 'ms' },
-  { what: 'the same, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
-  {
-    what: `heap growth a reload, ${soak.results.reloads} reloads`,
-    value: soak.results.bytes_per_reload / 1024,
-    bound: 2,
-    unit: 'KB'
-  },
-  {
-    what: '`svc --help` over `node -e 0`',
-    value: startup.results.help_over_node_ms ?? Number.NaN,
-    bound: 60,
-    unit: 'ms'
-  },
-  {
-    what: '100 trivial plugins, cold start, over an empty kernel',
-    value: startup.results.hundred_plugins_over_empty_ms ?? Number.NaN,
-    bound: 250,
-    unit: 'ms'
-  }
-]
+/** What stands before the models: the budgets and the requests a second. */
+async function measureKernel(): Promise<string[]> {
+  const http = await runBenchmark<{ results: HttpCase[] }>('http')
+  const reload = await runBenchmark<{ results: { p50_ms: number; p95_ms: number; reloads: number } }>('reload')
+  const soak = await runBenchmark<{ results: { bytes_per_reload: number; reloads: number } }>('heap')
+  const startup = await runBenchmark<{ results: Record<string, number> }>('startup')
+  const worst = (pick: (each: HttpCase) => number): number => Math.max(...http.results.map(pick))
+  const rows: Row[] = [
+    {
+      what: 'HTTP JSON operation, server CPU a request, 100 routes: over plain Fastify',
+      value: worst(each => each.toFastify),
+      bound: 1,
+      unit: 'x'
+    },
+    { what: 'the same over bare node:http', value: worst(each => each.toBare), bound: 1.15, unit: 'x' },
+    { what: 'file save to new code serving, p50', value: reload.results.p50_ms, bound: 40, unit: 'ms' },
+    { what: 'the same, p95', value: reload.results.p95_ms, bound: null, unit: 'ms' },
+    {
+      what: `heap growth a reload, ${soak.results.reloads} reloads`,
+      value: soak.results.bytes_per_reload / 1024,
+      bound: 2,
+      unit: 'KB'
+    },
+    {
+      what: '`svc --help` over `node -e 0`',
+      value: startup.results.help_over_node_ms ?? Number.NaN,
+      bound: 60,
+      unit: 'ms'
+    },
+    {
+      what: '100 trivial plugins, cold start, over an empty kernel',
+      value: startup.results.hundred_plugins_over_empty_ms ?? Number.NaN,
+      bound: 250,
+      unit: 'ms'
+    }
+  ]
+  return [
+    '# Performance',
+    '',
+    'Made by `npm run bench`. Ratios are between programs that were measured in turn in one run; absolute times belong to',
+    'the machine of that run and are here only because the budget is one.',
+    '',
+    `Machine: ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version.slice(1)}.`,
+    '',
+    '| what | measured | budget | |',
+    '|---|---|---|---|',
+    ...rows.map(
+      row =>
+        `| ${row.what} | ${format(row.value)} ${row.unit} | ${row.bound === null ? '–' : `≤ ${row.bound} ${row.unit}`} | ${verdict(row)} |`
+    ),
+    '',
+    'That no request fails while plugins reload under load is a test: `test/e2e/swap.test.ts` counts 0 failures in at least',
+    '10,000 requests during 40 reloads, with open streams that finish on the code that they began with.',
+    '',
+    '## HTTP',
+    '',
+    'Least server CPU of interleaved rounds, 32 connections, each server in a process of its own (`bench/http.ts`).',
+    '',
+    '| request | over plain Fastify | over bare node:http |',
+    '|---|---|---|',
+    ...http.results.map(each => `| ${each.case} | ${each.toFastify.toFixed(2)}x | ${each.toBare.toFixed(2)}x |`)
+  ]
+}
 
-const format = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(1))
-const verdict = ({ value, bound }: Row): string => (bound === null ? '' : value <= bound ? 'within' : 'over')
-const lines = [
-  '# Performance',
-  '',
-  'Made by `npm run bench`. Ratios are between programs that were measured in turn in one run; absolute times belong to',
-  'the machine of that run and are here only because the budget is one.',
-  '',
-  `Machine: ${cpus()[0]?.model.trim()}, ${cpus().length} cores; Node ${process.version.slice(1)}.`,
-  '',
-  '| what | measured | budget | |',
-  '|---|---|---|---|',
-  ...rows.map(
-    row =>
-      `| ${row.what} | ${format(row.value)} ${row.unit} | ${row.bound === null ? '–' : `≤ ${row.bound} ${row.unit}`} | ${verdict(row)} |`
-  ),
-  '',
-  'That no request fails while plugins reload under load is a test: `test/e2e/swap.test.ts` counts 0 failures in at least',
-  '10,000 requests during 40 reloads, with open streams that finish on the code that they began with.',
-  '',
-  '## HTTP',
-  '',
-  'Least server CPU of interleaved rounds, 32 connections, each server in a process of its own (`bench/http.ts`).',
-  '',
-  '| request | over plain Fastify | over bare node:http |',
-  '|---|---|---|',
-  ...http.results.map(each => `| ${each.case} | ${each.toFastify.toFixed(2)}x | ${each.toBare.toFixed(2)}x |`),
-  '',
-  '## Tokens per second',
-  '',
-  `Against ${inference.peer} on the same weights in fp32, in turn, ${inference.threads} threads (\`bench/inference.ts\`); higher is faster.`,
-  '',
-  '| model | prompt tokens | reading the prompt | writing the answer | same tokens |',
-  '|---|---|---|---|---|',
-  ...inference.results.map(each => {
-    const cell = (rates: Readonly<Record<string, number>>, ratio: number): string =>
-      `${Object.entries(rates)
-        .map(([name, rate]) => `${name} ${Math.round(rate)}`)
-        .join(', ')}: ${ratio.toFixed(2)}x`
-    const same = each.sameTokens ? 'yes' : 'no'
-    return `| ${each.model} | ${each.promptTokens} | ${cell(each.promptPerSecond, each.promptRatio)} | ${cell(each.decodePerSecond, each.decodeRatio)} | ${same} |`
-  }),
-  '',
-  '## Model server',
-  '',
-  `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, nothing guessed ahead, against`,
-  `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
-  'Tokens per second where no unit is told: the best of rounds in which all engines took their turns, and in parentheses the',
-  'median. Ratios are ours over theirs.',
-  '',
-  ...modelServer.table,
-  '',
-  '- Q4_0 is the file that `llama-quantize` makes of this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
-  '  Decoding is behind a prompt of 512 tokens.',
-  '- Clients send prompts of 64 tokens at once and get 128 back. llama.cpp computes eight sequences in one batch through',
-  '  node-llama-cpp, behind a bare node:http server; the same client asks both. Much of that time is spent around the batch, so',
-  '  it says less of llama.cpp itself.',
-  '- Streams and chats are measured in 8 bits. With the engine on two threads, client, server and engine share two cores; on',
-  '  one, the client has a core of its own.',
-  '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
-  '  llama.cpp maps its file unless it is told not to; the ratio is over the lesser of both.',
-  '- transformers.js runs exports of the graph that this engine builds, with its packed weights and the surface of exports for',
-  '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
-  '',
-  'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.',
-  '',
-  PROGRAMS,
-  ...programs
-]
-write(lines)
+function format(value: number): string {
+  return value < 10 ? value.toFixed(2) : value.toFixed(1)
+}
 
-function write(document: readonly string[]): void {
-  writeFileSync(target, `${document.join('\n')}\n`)
-  process.stdout.write(`${document.join('\n')}\n`)
+function verdict({ value, bound }: Row): string {
+  return bound === null ? '' : value <= bound ? 'within' : 'over'
+}
+
+/** Below their heading. */
+async function measureModels(): Promise<string[]> {
+  const rounds = values.rounds === undefined ? [] : ['--rounds', values.rounds]
+  const inference = await runBenchmark<{ peer: string; threads: number; results: InferenceResult[] }>('inference')
+  const modelServer = await runBenchmark<ModelServerResult>('model-server', ...rounds)
+  return [
+    '',
+    `Against ${inference.peer} on the same weights in fp32, in turn, ${inference.threads} threads (\`bench/inference.ts\`); higher is faster.`,
+    '',
+    '| model | prompt tokens | reading the prompt | writing the answer | same tokens |',
+    '|---|---|---|---|---|',
+    ...inference.results.map(each => {
+      const cell = (rates: Readonly<Record<string, number>>, ratio: number): string =>
+        `${Object.entries(rates)
+          .map(([name, rate]) => `${name} ${Math.round(rate)}`)
+          .join(', ')}: ${ratio.toFixed(2)}x`
+      const same = each.sameTokens ? 'yes' : 'no'
+      return `| ${each.model} | ${each.promptTokens} | ${cell(each.promptPerSecond, each.promptRatio)} | ${cell(each.decodePerSecond, each.decodeRatio)} | ${same} |`
+    }),
+    '',
+    '## Model server',
+    '',
+    `A model of the shape of Qwen2.5-0.5B (vocabulary 151,936) with random weights, ${modelServer.threads} threads, nothing guessed ahead, against`,
+    `llama.cpp (${peers.llama}) and ${peers.transformers} on the same weights (\`bench/model-server.ts\`).`,
+    'Tokens per second where no unit is told: the best of rounds in which all engines took their turns, and in parentheses the',
+    'median. Ratios are ours over theirs.',
+    '',
+    ...modelServer.table,
+    '',
+    '- Q4_0 is the file that `llama-quantize` makes of this model: its head, which is the embedding, is Q8_0, as ours has 8 bits.',
+    '  Decoding is behind a prompt of 512 tokens.',
+    '- Clients send prompts of 64 tokens at once and get 128 back. llama.cpp computes eight sequences in one batch through',
+    '  node-llama-cpp, behind a bare node:http server; the same client asks both. Much of that time is spent around the batch, so',
+    '  it says less of llama.cpp itself.',
+    '- Streams and chats are measured in 8 bits. With the engine on two threads, client, server and engine share two cores; on',
+    '  one, the client has a core of its own.',
+    '- Peak memory is the largest resident set of the process behind a prompt of 512 tokens; mapped pages of files count.',
+    '  llama.cpp maps its file unless it is told not to; the ratio is over the lesser of both.',
+    '- transformers.js runs exports of the graph that this engine builds, with its packed weights and the surface of exports for',
+    '  transformers.js. Of these, q4 is the 4-bit format of its usual exports; q8 is the scheme of this engine, which they have not.',
+    '',
+    'What quantisation costs in quality: `plugins/inference-onnx/README.md`, measured by `bench/quantisation-quality.ts`.'
+  ]
 }
