@@ -5,6 +5,7 @@ import { checkActivities } from './activities.ts'
 import { checkAppHooks } from './app-hooks.ts'
 import { checkDeclaredTwice, ParametersRule } from './declared-twice.ts'
 import { checkDeprecations } from './deprecations.ts'
+import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
 import { checkForms } from './forms.ts'
 import { checkHoles } from './holes.ts'
@@ -15,6 +16,7 @@ import { checkMesh } from './mesh.ts'
 import { checkNames } from './names/check-names.ts'
 import { checkNodes } from './node-rule.ts'
 import { checkPrompts } from './prompts.ts'
+import { checkRoutePaths } from './route-paths.ts'
 import { checkRoutes } from './routes.ts'
 import { checkStateMachines } from './state-machines.ts'
 import { strictly } from './strict.ts'
@@ -54,6 +56,8 @@ export function checkModule(
     ...checkTables(module),
     ...checkIndexes(module),
     ...checkRoutes(module),
+    ...checkRoutePaths(module),
+    ...checkSchedules(module),
     ...checkResources(module),
     ...checkActivities(module),
     ...checkAppHooks(module),

@@ -67,6 +67,7 @@ export const diagnosticCodes = {
   'typecheck.db.unknown_table': error('typecheck', 'There is no table of that name.'),
   'typecheck.deprecated_ident': warning('typecheck', 'A deprecated declaration is used.'),
   'typecheck.duplicate_name': error('typecheck', 'A name is given twice where it means one thing.'),
+  'typecheck.duration': error('typecheck', 'A duration is not a number with one of the units of time.'),
   'typecheck.hir.empty_name': error('hir_invariant', 'A name is empty.'),
   'typecheck.hir.empty_path': error('hir_invariant', 'The path of a route is empty.'),
   'typecheck.hook.duplicate': error('typecheck', 'A program has a hook of an app twice.'),
@@ -97,6 +98,8 @@ export const diagnosticCodes = {
   'typecheck.reserved_name': error('typecheck', 'Something is called `db`, which is the database.'),
   'typecheck.return_mismatch': error('typecheck', 'A function returns another type than it says.'),
   'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.'),
+  'typecheck.route.parameter': error('typecheck', 'A route does not take a part of its path that has a name.'),
+  'typecheck.route.path': error('typecheck', 'A path is none that requests can be told by.'),
   'typecheck.rust_import.deferred': warning('typecheck', 'A crate is imported that is not built in yet.'),
   'typecheck.rust_import.escape_hatch': warning(
     'typecheck',

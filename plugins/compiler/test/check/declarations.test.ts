@@ -194,3 +194,42 @@ fn f(row: Old) {
   t.same(told('@deprecated type Tree { parts: List[Tree] }'), ['W092 of @deprecated'], 'it may name itself')
   t.end()
 })
+
+t.test('durations that are written out are durations, with a fix where it is clear what is meant', t => {
+  const activity = 'activity a() to Result[int] { Ok(1) }\n'
+  t.match(diagnosticsOf('@scheduled("5 minutes") fn tick() { }'), [
+    {
+      message: 'the schedule of `tick` is "5 minutes", which is no duration',
+      suggestions: [/500ms/],
+      fixes: [{ replacement: '"5m"' }]
+    }
+  ])
+  t.match(diagnosticsOf('@scheduled fn tick() { }'), [
+    { code: 'typecheck.duration', message: /does not say how often/ }
+  ])
+  t.same(told('@scheduled(every = "soon") fn tick() { }'), ['typecheck.duration of "soon"'])
+  t.same(told('@scheduled(5) fn tick() { }'), ['typecheck.duration of 5'])
+  const options = `${activity}workflow w() { a() with { timeout: "1 hour", initial_backoff: "5m", max_backoff: "x" } }`
+  t.same(told(options), ['typecheck.duration of "1 hour"', 'typecheck.duration of "x"'])
+  t.same(told('workflow w() { workflow_wait("x")\n workflow_wait("2m")\n workflow_wait(5) }'), [
+    'typecheck.duration of "x"'
+  ])
+  t.same(told('fn sleep(for: str) { }\nfn f() { sleep("well") }'), [])
+  t.end()
+})
+
+t.test('paths that the router refuses are told, and parts of them that nothing takes', t => {
+  const route = (path: string, rest: string): string => `http get "${path}"${rest}`
+  const TEXT = ' to str { "" }'
+  for (const path of ['/files/*/x', 'files', '/a?b=c', '/a#b', '/:a/:a']) {
+    t.same(told(route(path, TEXT)), [`typecheck.route.path of "${path}"`], path)
+  }
+  for (const path of ['/', '/files/*', '/:a/{b}', '/:a-:b']) t.same(told(route(path, TEXT)), [], path)
+  t.match(diagnosticsOf(route('/x/:id', '(idd: int) to int { idd }')), [
+    { severity: 'error', fixes: [{ replacement: '"/x/:idd"' }] }
+  ])
+  t.match(diagnosticsOf(route('/{lang}/:id', '(id: int) to int { id }')), [{ severity: 'warning', fixes: [] }])
+  t.same(told(route('/{lang}/:id', '(id: int) to str { lang }')), [])
+  t.same(told(route('/x/:id', '() to str { id }')), [])
+  t.end()
+})

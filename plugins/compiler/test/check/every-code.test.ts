@@ -61,6 +61,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.db.unknown_table': ['fn f() { db.Task.all() }', 'Task'],
   'typecheck.deprecated_ident': ['@deprecated fn g() { }\nfn f() { g() }', 'g'],
   'typecheck.duplicate_name': ['fn f() { }\nfn f() { }', 'f'],
+  'typecheck.duration': ['@scheduled("nope") fn f() { }', '"nope"'],
   'typecheck.hir.empty_name': [`${TASK}fn f() { db.Task.all().live("") }`, '""'],
   'typecheck.hir.empty_path': ['http get "" to str { "a" }', '""'],
   'typecheck.hook.duplicate': [
@@ -91,6 +92,8 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'typecheck.reserved_name': ['fn f(db: int) { }', 'db'],
   'typecheck.return_mismatch': ['fn f() to int { "a" }', '"a"'],
   'typecheck.route.duplicate': ['http get "/a" to str { "" }\nhttp get "/a" to str { "" }', '"/a"'],
+  'typecheck.route.parameter': ['http get "/x/:id"(idd: int) to int { idd }', '"/x/:id"'],
+  'typecheck.route.path': ['http get "/files/*/x" to str { "" }', '"/files/*/x"'],
   'typecheck.rust_import.deferred': ['import rust:diesel(version: "2")', 'diesel'],
   'typecheck.rust_import.escape_hatch': ['import rust:rusqlite(version: "0.3")', 'rusqlite'],
   'typecheck.rust_import.internal': ['import rust:tokio(version: "1")', 'tokio'],

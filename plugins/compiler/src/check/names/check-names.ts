@@ -8,6 +8,7 @@ import { ModuleTypes } from '../types/module-types.ts'
 import { ActorsRule } from './actors-rule.ts'
 import { CallsRule } from './calls-rule.ts'
 import { DbRule } from './db-rule.ts'
+import { DurationsRule } from './durations-rule.ts'
 import { EffectsRule } from './effects-rule.ts'
 import { NamesRule } from './names-rule.ts'
 import { OptionsRule } from './options-rule.ts'
@@ -32,6 +33,7 @@ export function checkNames(module: Module, strict: boolean): CheckedNames {
     new DbRule(tables),
     new MatchesRule(),
     new OptionsRule(),
+    new DurationsRule(),
     new ActorsRule(),
     new RustRule(),
     new StdRule()

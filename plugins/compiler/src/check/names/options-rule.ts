@@ -2,6 +2,7 @@ import { type Diagnostic, diagnostic } from '../../diagnostics/diagnostic.ts'
 import { bare, entryKey, entryValue } from '../../hir/db/predicate.ts'
 import type { Expression, ObjectEntry } from '../../syntax/ast-expressions.ts'
 import { nearName } from '../../syntax/near-name.ts'
+import { durationProblems } from '../durations.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
 /** What an option is, and where it does something. */
@@ -42,6 +43,8 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   detach: option(['Bool'], ['workflow'])
 }
 
+const DURATIONS: ReadonlySet<string> = new Set(['timeout', 'initial_backoff', 'max_backoff'])
+
 const TAKERS: Readonly<Record<Called['kind'], string>> = {
   activity: 'activities',
   mesh: 'activities of the mesh, which are named `mesh_…`',
@@ -79,6 +82,7 @@ export class OptionsRule implements BodyRule {
     if (called !== null && !known.of.includes(called.kind)) this.#misplaced(entry, known, called)
     const value = bare(entryValue(entry))
     if (value.kind === 'String' && known.texts !== null) this.#text(key, value, known.texts)
+    if (DURATIONS.has(key)) this.found.push(...durationProblems(`the option \`${key}\``, value))
     const { kinds } = known
     if (!LITERALS.has(value.kind) || kinds.includes(value.kind)) return
     const expected = kinds.map(kind => TYPES[kind] ?? kind.toLowerCase()).join(' or ')

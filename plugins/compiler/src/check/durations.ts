@@ -1,0 +1,57 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Declaration, Module } from '../syntax/ast.ts'
+import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
+import type { Span } from '../syntax/node.ts'
+
+const DURATION = /^\d+(ms|s|m|h|d)$/
+
+/** How people write units elsewhere, by the unit of the language. */
+const UNITS: Readonly<Record<string, RegExp>> = {
+  ms: /^(ms|msecs?|millis|milliseconds?)$/i,
+  s: /^(s|secs?|seconds?)$/i,
+  m: /^(m|mins?|minutes?)$/i,
+  h: /^(h|hrs?|hours?)$/i,
+  d: /^(d|days?)$/i
+}
+
+const HELP = 'a duration is a number and one of `ms`, `s`, `m`, `h` and `d`, such as "500ms" or "5m"'
+
+/** Intervals of functions with `@scheduled`, which could not be served with one that is no duration. */
+export function checkSchedules({ items }: Module): Diagnostic[] {
+  return items.flatMap(scheduleOf)
+}
+
+function scheduleOf(item: Declaration): Diagnostic[] {
+  if (item.kind !== 'Function') return []
+  const decorator = item.decorators.find(({ name }) => name.text === 'scheduled')
+  if (decorator === undefined) return []
+  const args = decorator.args ?? []
+  const given = args.find(({ name }) => name?.text === 'every') ?? args.find(({ name }) => name === null)
+  const value = given?.value ?? decorator.strings[0]
+  const of = `of \`${item.name.text}\``
+  if (value === undefined) {
+    const suggestions = ['write `@scheduled("5m")`', HELP]
+    return [diagnostic('typecheck.duration', `the schedule ${of} does not say how often`, decorator, { suggestions })]
+  }
+  // Nothing is worked out before the program runs, and numbers do not say their unit.
+  if (value.kind !== 'String') return [wrong(`the schedule ${of} is no duration that is written out`, value)]
+  return durationProblems(`the schedule ${of}`, value)
+}
+
+/** What is wrong with `value` as a duration, as far as that is written out: `what` is what it is for. */
+export function durationProblems(what: string, value: Expression): Diagnostic[] {
+  if (value.kind !== 'String' || DURATION.test(value.value)) return []
+  return [wrong(`${what} is "${value.value}", which is no duration`, value, meant(value))]
+}
+
+function wrong(message: string, at: Span, replacement: string | null = null): Diagnostic {
+  const fixes = replacement === null ? [] : [{ label: `write ${replacement}`, span: at, replacement }]
+  return diagnostic('typecheck.duration', message, at, { suggestions: [HELP], fixes })
+}
+
+/** `"5m"` for `"5 minutes"`; null where it cannot be told. */
+function meant({ value }: StringLiteral): string | null {
+  const [, number = '', word = ''] = /^\s*(\d+)\s*([a-z]+)\s*$/i.exec(value) ?? []
+  const unit = Object.keys(UNITS).find(each => UNITS[each]?.test(word))
+  return unit === undefined ? null : `"${number}${unit}"`
+}

@@ -1,0 +1,71 @@
+import { pathParameters } from '@svc/contracts'
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { HttpRoute, Module } from '../syntax/ast.ts'
+import type { Identifier } from '../syntax/ast-expressions.ts'
+import { nearName } from '../syntax/near-name.ts'
+import { walk } from '../syntax/walk.ts'
+
+/** Paths of `http` routes that the router refuses, and parts of them that nothing takes. */
+export function checkRoutePaths({ items }: Module): Diagnostic[] {
+  return items.flatMap(item => (item.kind === 'HttpRoute' ? [...pathProblems(item), ...unusedParts(item)] : []))
+}
+
+function pathProblems({ path }: HttpRoute): Diagnostic[] {
+  const { value } = path
+  const say = (why: string, suggestion: string): Diagnostic[] => {
+    const suggestions = [suggestion]
+    return [diagnostic('typecheck.route.path', `the path "${value}" ${why}`, path, { suggestions })]
+  }
+  if (value === '') return []
+  if (!value.startsWith('/')) {
+    const fixes = [{ label: 'begin it with /', span: { start: path.start + 1, end: path.start + 1 }, replacement: '/' }]
+    const suggestions = ['a path begins with `/`']
+    return [
+      diagnostic('typecheck.route.path', `the path "${value}" has no / at its beginning`, path, { suggestions, fixes })
+    ]
+  }
+  // What stands in parentheses is a pattern of the router, where these signs mean something else.
+  const plain = value.replace(/\(.*\)/s, '')
+  if (/[?#]/.test(plain)) {
+    return say('goes on behind its end', 'a query is no part of a path; what is in it are parameters of the route')
+  }
+  if (/\*./s.test(plain)) return say('goes on behind `*`', 'let `*`, which takes all the rest, be its last character')
+  const names = pathParameters(value)
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a name of its own')
+}
+
+/** Parts of the path that the route neither declares, where it declares some, nor uses as they are. */
+function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
+  if (params === null) return []
+  const inPath = pathParameters(path.value)
+  const used = new Set<string>()
+  walk(body, node => {
+    if (node.kind === 'Identifier') used.add((node as Identifier).name)
+    return true
+  })
+  return inPath.flatMap(name => {
+    if (params.some(param => param.name.text === name) || used.has(name)) return []
+    const elsewhere = params.map(param => param.name.text).filter(each => !inPath.includes(each))
+    const near = nearName(name, elsewhere) ?? ''
+    const param = params.find(each => each.name.text === near)
+    const message = `no parameter takes \`${name}\` of the path`
+    if (param === undefined) {
+      const suggestions = [`declare the parameter \`${name}: str\``]
+      return [diagnostic('typecheck.route.parameter', message, path, { severity: 'warning', suggestions })]
+    }
+    return [
+      diagnostic('typecheck.route.parameter', message, path, {
+        suggestions: [`\`${near}\` is asked for in the query or in the body, since the path does not have it`],
+        fixes: [
+          { label: `write :${near} in the path`, span: path, replacement: `"${renamed(path.value, name, near)}"` }
+        ],
+        related: [{ span: param.name, message: `\`${near}\` is declared here` }]
+      })
+    ]
+  })
+}
+
+function renamed(path: string, from: string, to: string): string {
+  return path.replace(/:(\w+)|\{(\w+)\}/g, (part, colon, braces) => ((colon ?? braces) === from ? `:${to}` : part))
+}
