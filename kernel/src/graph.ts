@@ -16,27 +16,35 @@ export interface Blocked {
   readonly token?: string
 }
 
+/** Plugins that exist and cannot be activated. */
+export interface Absent {
+  /** Switched off. */
+  readonly off: readonly Node[]
+  /** Wanted, but failed or without valid settings or code. */
+  readonly broken: readonly Node[]
+}
+
 type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'after' | 'provides'>
 
 /**
  * Orders plugins so that each comes after the providers of what it requires.
  *
- * `builtin` are the tokens that the kernel provides itself. `candidates` are plugins that exist but are switched off;
- * they are named in the reason when one of them provides what is missing.
+ * `builtin` are the tokens that the kernel provides itself. Of `absent` the one is named in the reason that provides what
+ * is missing.
  */
 export function resolveGraph(
   nodes: readonly Node[],
   builtin: ReadonlySet<string>,
-  candidates: readonly Node[] = []
+  absent: Absent = { off: [], broken: [] }
 ): Graph {
   const blocked = new Map<string, Blocked>()
   const providers = findProviders(nodes, builtin, blocked)
   const present = new Set(nodes.map(node => node.name))
   const edges = nodes.flatMap(node => edgesOf(node, providers, builtin, present))
-  blockWaiting(nodes, edges, blocked, candidates)
+  blockWaiting(nodes, edges, blocked, absent)
   const free = nodes.filter(node => !blocked.has(node.name))
   const order = sort(free, edges, blocked)
-  blockWaiting(nodes, edges, blocked, candidates)
+  blockWaiting(nodes, edges, blocked, absent)
   return { order: order.filter(name => !blocked.has(name)), edges, blocked }
 }
 
@@ -87,28 +95,32 @@ function blockWaiting(
   nodes: readonly Node[],
   edges: readonly GraphEdge[],
   blocked: Map<string, Blocked>,
-  candidates: readonly Node[]
+  absent: Absent
 ): void {
   for (let changed = true; changed; ) {
     changed = false
     for (const edge of edges) {
       if (edge.kind !== 'requires' || blocked.has(edge.from)) continue
       if (edge.to !== null && !blocked.has(edge.to)) continue
-      const reason = edge.to === null ? missing(edge.token, nodes, candidates) : `${edge.to} is not active`
+      const reason = edge.to === null ? missing(edge.token, nodes, absent) : `${edge.to} is not active`
       blocked.set(edge.from, { code: 'KRN_WAITING', reason: `needs ${edge.token}: ${reason}`, token: edge.token })
       changed = true
     }
   }
 }
 
-function missing(token: string, nodes: readonly Node[], candidates: readonly Node[]): string {
-  const disabled = candidates.filter(node => (node.provides as readonly string[]).includes(token))
+function missing(token: string, nodes: readonly Node[], { off, broken }: Absent): string {
+  const gives = (node: Node): boolean => (node.provides as readonly string[]).includes(token)
+  const provider = broken.find(gives)
+  if (provider !== undefined)
+    return `${provider.name} provides it and does not run; run: svc plugins why ${provider.name}`
+  const disabled = off.filter(gives)
   if (disabled.length > 0) {
     const names = disabled.map(node => node.name)
     return `${names.join(' or ')} provides it and is disabled; run: svc plugins enable ${names[0]}`
   }
   const base = token.slice(0, token.lastIndexOf('@') + 1)
-  for (const node of [...nodes, ...candidates]) {
+  for (const node of [...nodes, ...broken, ...off]) {
     const other = node.provides.find(provided => provided.startsWith(base))
     if (other !== undefined) return `${node.name} provides another major version, ${other}`
   }

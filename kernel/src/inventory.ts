@@ -3,7 +3,7 @@ import type { PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import type { UnitPolicy } from './activate.ts'
 import { kernelErrors } from './errors.ts'
 import type { Generation } from './generation.ts'
-import { type Graph, resolveGraph } from './graph.ts'
+import { type Absent, type Graph, resolveGraph } from './graph.ts'
 import type { Fingerprinted, RunningUnit } from './plan.ts'
 import { PluginRecord } from './record.ts'
 import type { PluginSource } from './source.ts'
@@ -50,10 +50,15 @@ export interface Adoption {
   settle(): void
 }
 
-/** A graph, and what it follows from. */
-interface Resolved {
+/** Plugins by whether they can be activated. */
+interface Sorted extends Absent {
   readonly candidates: readonly PluginManifest[]
-  readonly others: readonly PluginManifest[]
+  readonly off: readonly PluginManifest[]
+  readonly broken: readonly PluginManifest[]
+}
+
+/** A graph, and what it follows from. */
+interface Resolved extends Sorted {
   readonly graph: Graph
 }
 
@@ -146,16 +151,17 @@ export class Inventory {
   /** `pardoned` are tried although they failed before. Of two that provide one service the one that runs keeps it. */
   desired(pardoned: ReadonlySet<string>): Desired {
     const candidates: PluginManifest[] = []
-    const others: PluginManifest[] = []
+    const off: PluginManifest[] = []
+    const broken: PluginManifest[] = []
     const runningFirst = [...this.records.values()].sort((a, b) => Number(b.unit !== null) - Number(a.unit !== null))
     for (const record of runningFirst) {
       const { manifest, name } = record
       if (manifest === null || record.source.problem !== null) continue
       const readable = record.code !== null || !this.#isChosen(name)
       if (readable && this.#mayRun(record, pardoned)) candidates.push(this.#withSecrets(manifest))
-      else others.push(manifest)
+      else (this.#isOn(record) ? broken : off).push(manifest)
     }
-    const graph = this.#graphOf(candidates, others)
+    const graph = this.#graphOf({ candidates, off, broken })
     const units = new Map<string, Fingerprinted>()
     for (const manifest of candidates) {
       const { name } = manifest
@@ -242,11 +248,12 @@ export class Inventory {
   }
 
   /** Follows from the manifests alone, and most changes leave them all as they are. */
-  #graphOf(candidates: readonly PluginManifest[], others: readonly PluginManifest[]): Graph {
+  #graphOf(sorted: Sorted): Graph {
     const known = this.#resolved
-    if (known !== undefined && isSame(known.candidates, candidates) && isSame(known.others, others)) return known.graph
-    const graph = resolveGraph(candidates, this.#builtin, others)
-    this.#resolved = { candidates, others, graph }
+    if (known !== undefined && isSameSorted(known, sorted)) return known.graph
+    const { candidates, off, broken } = sorted
+    const graph = resolveGraph(candidates, this.#builtin, { off, broken })
+    this.#resolved = { ...sorted, graph }
     return graph
   }
 
@@ -256,6 +263,10 @@ export class Inventory {
     this.#needing.set(manifest, known)
     return known
   }
+}
+
+function isSameSorted(a: Sorted, b: Sorted): boolean {
+  return isSame(a.candidates, b.candidates) && isSame(a.off, b.off) && isSame(a.broken, b.broken)
 }
 
 function isSame(a: readonly PluginManifest[], b: readonly PluginManifest[]): boolean {

@@ -47,6 +47,7 @@ export interface KernelOptions {
  */
 export class Kernel implements KernelPort {
   readonly projectRoot: string
+  readonly stateRoot: string
   readonly repositoryId: string
   readonly version: string
   readonly log: KernelLogger
@@ -64,6 +65,7 @@ export class Kernel implements KernelPort {
   constructor(options: KernelOptions) {
     this.log = options.log
     this.projectRoot = options.projectRoot
+    this.stateRoot = options.dataRoot
     this.repositoryId = options.repositoryId
     this.version = options.version
     this.#builtin = new Map([...(options.services ?? []), [kernelPort.id, this]])

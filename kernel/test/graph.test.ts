@@ -32,7 +32,7 @@ t.test('a missing service blocks its users and theirs, and says who could help',
   const { order, blocked } = resolveGraph(
     [node('web', { requires: ['db@1'], provides: ['web@1'] }), node('ui', { requires: ['web@1'] }), node('free')],
     new Set(),
-    [node('sqlite', { provides: ['db@1'] })]
+    { off: [node('sqlite', { provides: ['db@1'] })], broken: [] }
   )
   t.same(order, ['free'])
   t.match(blocked.get('web'), {
@@ -41,6 +41,14 @@ t.test('a missing service blocks its users and theirs, and says who could help',
     reason: /sqlite provides it and is disabled; run: svc plugins enable sqlite/
   })
   t.match(blocked.get('ui'), { reason: /web is not active/ })
+  t.end()
+})
+
+t.test('a provider that failed is not taken for one that is switched off', t => {
+  const web = node('web', { requires: ['db@1'] })
+  const [sqlite, remote] = [node('sqlite', { provides: ['db@1'] }), node('remote', { provides: ['db@1'] })]
+  const { blocked } = resolveGraph([web], new Set(), { off: [remote], broken: [sqlite] })
+  t.match(blocked.get('web')?.reason, /sqlite provides it and does not run; run: svc plugins why sqlite$/)
   t.end()
 })
 

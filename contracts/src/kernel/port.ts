@@ -10,6 +10,8 @@ export interface KernelPort {
   /** Identity of the project: `SVC_REPOSITORY_ID`, else a name derived from the project's root. */
   readonly repositoryId: string
   readonly projectRoot: string
+  /** Where the project's state lies, plugins' own in its folder `plugins`. It need not be there. */
+  readonly stateRoot: string
   readonly version: string
   /**
    * Validates, authorises, runs and validates again.

@@ -1,5 +1,4 @@
-import { dirname } from 'node:path'
-import { databaseStore, kernelAdmin, readiness } from '@svc/contracts'
+import { databaseStore, kernelAdmin, kernelPort, readiness } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
@@ -22,18 +21,18 @@ export default definePlugin({
   name: 'database',
   summary: 'The primary database: a local file, a remote one, or a copy of a remote one',
   config: settings,
+  requires: { kernel: kernelPort },
   optional: { admin: kernelAdmin },
   provides: [databaseStore],
   operations: [databaseStatus, databaseBackup, databaseRestore, journeySteps, ...codexOperations],
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
-  async activate(ctx, { admin }) {
+  async activate(ctx, { kernel, admin }) {
     const config: Settings = ctx.config
     const told = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
-    const own = await ctx.dataDirectory()
     const place = placeOf(config, {
       project: ctx.projectRoot,
-      // Every plugin's folder is in the state's folder `plugins`.
-      state: dirname(dirname(own)),
+      // A folder is made when something is put there: programs without a database run where nothing can be written.
+      state: kernel.stateRoot,
       data: dataDirectory(typeof told === 'string' ? told : undefined, process.env)
     })
     if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here has it, so that writers take turns')
@@ -60,7 +59,7 @@ export default definePlugin({
         }
       }
     })
-    const operations = { store, projectRoot: ctx.projectRoot, copies: async () => own }
+    const operations = { store, projectRoot: ctx.projectRoot, copies: () => ctx.dataDirectory() }
     ctx.implement(databaseStatus, statusHandler(operations))
     ctx.implement(databaseBackup, backupHandler(operations))
     ctx.implement(databaseRestore, restoreHandler(operations))

@@ -128,6 +128,20 @@ t.test('a reload loses nothing', async t => {
   await kernel.close()
 })
 
+t.test('where the state of a project cannot be written, a database is missed by those who use it', async t => {
+  const settings = { database: { journey_fallback_canonical: false } }
+  const kernel = await testKernel([database, user], { settings })
+  t.notOk(existsSync(join(kernel.root, '.vox')), 'nothing is made for who does not use it')
+  writeFileSync(join(kernel.root, '.vox'), 'no folder')
+  await t.rejects(kernel.call(count, { name: 'a' }), { code: 'DBS_OPEN_FAILED', hint: /SVC_DB_PATH/ })
+  await kernel.close()
+
+  const other = await testKernel([database, user], { settings: { database: { path: 'own/store.db' } } })
+  writeFileSync(join(other.root, '.vox'), 'no folder')
+  t.equal((await other.call(count, { name: 'a' })).users, 1)
+  await other.close()
+})
+
 t.test('half of a remote database keeps the plugin from starting, and names the setting', async t => {
   const failed = testKernel([database], { settings: { database: { url: 'https://db.example' } } })
   await t.rejects(failed, { message: /plugins\.database\.url/ })
