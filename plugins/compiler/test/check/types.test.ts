@@ -1,5 +1,6 @@
 import t from 'tap'
 import { check } from '../../src/check/check.ts'
+import { NAMESPACE_WORDS } from '../../src/lsp/vocabulary/std.ts'
 import { parse } from '../../src/syntax/parse.ts'
 
 const PRELUDE = `@table type Task { title: str done: bool due: Option[str] }
@@ -148,5 +149,44 @@ t.test('chains of functions without results are no danger, however long', t => {
   const count = 20_000
   const chain = Array.from({ length: count }, (_, index) => `fn f${index}() { f${(index + 1) % count}() }`).join('\n')
   t.same(said(chain), [])
+  t.end()
+})
+
+t.test('functions that other plugins answer for give Results, with a fix where one stands for its value', t => {
+  const fixed = (source: string) => {
+    const [found] = check(parse(source).module, { suppressHookLints: false })
+    const [fix] = found?.fixes ?? []
+    if (found === undefined || fix === undefined) return [found?.code, found?.foundType]
+    return [found.code, found.foundType, source.slice(0, fix.span.start) + fix.replacement + source.slice(fix.span.end)]
+  }
+  t.same(fixed('fn f(p: str) { let n: int = Browser.text(p, "h1") }'), [
+    'typecheck.let_mismatch',
+    'Result[str]',
+    'fn f(p: str) { let n: Result[str] = Browser.text(p, "h1") }'
+  ])
+  t.same(fixed('fn f() to str { Speech.transcribe("a.wav") }'), [
+    'typecheck.return_mismatch',
+    'Result[str]',
+    'fn f() to str { Speech.transcribe("a.wav").unwrap() }'
+  ])
+  t.same(fixed('fn g(skills: str) { }\nfn f() { g(OpenClaw.list_skills()) }'), [
+    'typecheck.arg_mismatch',
+    'Result[str]',
+    'fn g(skills: str) { }\nfn f() { g(OpenClaw.list_skills().unwrap()) }'
+  ])
+  t.same(fixed('fn f(p: str) to bool { Browser.close(p) }'), ['typecheck.return_mismatch', 'Result[Unit]'])
+  for (const [path, { signature }] of NAMESPACE_WORDS) {
+    const [, wanted] = signature.split(' to ')
+    t.same(fixed(`fn f() to bool { ${path}() }`), ['typecheck.return_mismatch', wanted], path)
+  }
+  for (const right of [
+    'fn f() to Result[str] { Browser.open("http://a/", true) }',
+    'fn f() to Result[str] { let p = Browser.open("http://a/")?\n Browser.goto(p, "http://b/")?\n Browser.text(p) }',
+    'fn f() to str { match HTTP.get_text("http://a/") { Ok(text) => text, Error(e) => str(e) } }',
+    'type Speech = | Loud(n: int)\nfn f() to Speech { Loud(1) }',
+    'fn f(Browser: any) to int { Browser.text("a") }'
+  ]) {
+    t.same(said(right), [], right)
+  }
   t.end()
 })

@@ -80,7 +80,7 @@ http put "/raw" to str { request.text() }
 http post "/raw" (a: int, b: Option[str]) to str { "" }
 http delete "/items/:id"(id: int, now: bool) to Unit { Unit }
 http get "/items_id" to int { 1 }
-http get "/all/*/of" to int { 1 }
+http get "/all/of/*" to int { 1 }
 `
   const { folder } = await built(t, source)
   const seen: unknown[] = []
@@ -114,7 +114,7 @@ http get "/all/*/of" to int { 1 }
     ['POST', '/raw', '{"a":1,"b":null}', json],
     ['DELETE', '/items/3?now=true', '', undefined],
     ['GET', '/items_id', '', undefined],
-    ['GET', '/all/*/of', '', undefined]
+    ['GET', '/all/of/*', '', undefined]
   ])
   t.equal(sent.length, seen.length, 'the client uses the fetch that it was given')
 })

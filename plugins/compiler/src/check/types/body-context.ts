@@ -1,5 +1,5 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
-import { type DiagnosticDetails, diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type DiagnosticDetails, diagnostic, type Fix } from '../../diagnostics/diagnostic.ts'
 import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Pattern } from '../../syntax/ast-statements.ts'
 import type { Span } from '../../syntax/node.ts'
@@ -8,6 +8,7 @@ import { LocalTypes } from './local-types.ts'
 import { patternTypes } from './pattern-types.ts'
 import type { Signatures } from './signatures.ts'
 import { show, type ValueType } from './type.ts'
+import { unwrapFix } from './unwrap-fix.ts'
 
 /** A function whose body is being read. */
 export interface Frame {
@@ -47,8 +48,18 @@ export abstract class BodyContext {
     expectRecords(value, wanted, this.signatures)
   }
 
-  protected mismatch(code: DiagnosticCode, message: string, at: Span, wanted: ValueType, found: ValueType): void {
-    this.say(code, message, at, { expectedType: show(wanted), foundType: show(found) })
+  /** `otherwise` are fixes for what does not hold the wanted value either. */
+  protected mismatch(
+    code: DiagnosticCode,
+    message: string,
+    at: Span | Expression,
+    wanted: ValueType,
+    found: ValueType,
+    otherwise: readonly Fix[] = []
+  ): void {
+    const unwrapped = unwrapFix(at, wanted, found)
+    const fixes = unwrapped.length > 0 ? unwrapped : otherwise
+    this.say(code, message, at, { expectedType: show(wanted), foundType: show(found), fixes })
   }
 
   protected say(code: DiagnosticCode, message: string, at: Span, details: DiagnosticDetails = {}): void {

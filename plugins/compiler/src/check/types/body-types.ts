@@ -1,10 +1,12 @@
 import type { DiagnosticCode } from '../../diagnostics/codes.ts'
+import type { Fix } from '../../diagnostics/diagnostic.ts'
 import type { Param } from '../../syntax/ast.ts'
 import type { Expression, MatchArm } from '../../syntax/ast-expressions.ts'
 import type { Assign, Statement } from '../../syntax/ast-statements.ts'
 import { isStatement } from '../../syntax/is-statement.ts'
+import type { Span } from '../../syntax/node.ts'
 import { PlainTypes } from './plain-types.ts'
-import { ANY, BOOL, fits, join, NEVER, UNIT, type ValueType } from './type.ts'
+import { ANY, BOOL, fits, join, NEVER, show, UNIT, type ValueType } from './type.ts'
 
 /** Types of what stands in one body. Nothing is said about what is not known for certain. */
 export class BodyTypes extends PlainTypes {
@@ -40,8 +42,10 @@ export class BodyTypes extends PlainTypes {
     if (type === null) return found
     const wanted = this.signatures.reader.read(type)
     this.expect(value, wanted)
-    if (!fits(found, wanted))
-      this.mismatch(code, `${what} is another type than its declaration says`, value, wanted, found)
+    if (!fits(found, wanted)) {
+      const message = `${what} is another type than its declaration says`
+      this.mismatch(code, message, value, wanted, found, resultFix(type, found))
+    }
     return wanted
   }
 
@@ -153,6 +157,14 @@ export class BodyTypes extends PlainTypes {
     if (guard !== null) this.#condition(guard)
     return isStatement(body) ? this.statement(body) : this.infer(body, tail)
   }
+}
+
+/** Has a declaration say that its value may have failed. */
+function resultFix(declared: Span, found: ValueType): Fix[] {
+  const [value] = found.kind === 'generic' && found.name === 'Result' ? found.args : []
+  if (value?.kind !== 'plain') return []
+  const replacement = show(found)
+  return [{ label: `declare it as ${replacement}`, span: declared, replacement }]
 }
 
 function isNumber(type: ValueType): boolean {

@@ -10,6 +10,7 @@ import { builtinResult, calledType, checkArguments } from './calls.ts'
 import { databaseAnswer } from './database-answer.ts'
 import { isList, itemOf } from './item-types.ts'
 import { methodResult, methodsOf } from './methods.ts'
+import { namespaceResult } from './namespace-results.ts'
 import { ANY, show, type ValueType } from './type.ts'
 
 /** Methods of lists that call a function with each element. */
@@ -33,7 +34,7 @@ export abstract class CallTypes extends AccessTypes {
       for (const { value } of call.args) this.items.set(value, itemOf(object))
     }
     const given = call.args.map(({ value }) => this.infer(value))
-    if (isMethod) return this.#method(callee, object, call.args)
+    if (isMethod) return this.#provided(callee) ?? this.#method(callee, object, call.args)
     if (callee.kind !== 'Identifier') {
       const found = this.infer(callee)
       return found.kind === 'function' ? found.result : ANY
@@ -53,6 +54,12 @@ export abstract class CallTypes extends AccessTypes {
       this.say('typecheck.not_a_function', `\`${name}\` is a ${show(found)} and no function`, callee)
     }
     return ANY
+  }
+
+  /** What a function of a namespace gives; undefined for other callees. */
+  #provided({ object, property }: Member): ValueType | undefined {
+    if (object.kind !== 'Identifier' || this.locals.lookup(object.name) !== undefined) return undefined
+    return this.signatures.names.has(object.name) ? undefined : namespaceResult(object.name, property.text)
   }
 
   #method({ property }: Member, object: ValueType, args: readonly Argument[]): ValueType {

@@ -5,6 +5,7 @@ import type { ModuleName } from '../names/module-names.ts'
 import { expectRecords } from './expected-records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, BOOL, FLOAT, fits, generic, INT, NEVER, STR, show, UNIT, type ValueType } from './type.ts'
+import { unwrapFix } from './unwrap-fix.ts'
 
 type Given = readonly (ValueType | undefined)[]
 
@@ -74,6 +75,7 @@ export function checkArguments(
         {
           expectedType: show(wanted),
           foundType: show(type),
+          fixes: unwrapFix(argument.value, wanted, type),
           related: [{ span: param, message: 'declared here' }]
         }
       )

@@ -1,0 +1,18 @@
+import { ANY, generic, STR, UNIT, type ValueType } from './type.ts'
+
+const results = (names: string, value: ValueType): (readonly [path: string, result: ValueType])[] =>
+  names.split(' ').map(path => [path, generic('Result', value, ANY)])
+
+/** What functions of the namespaces that other plugins answer for give, by their paths. All of them can fail. */
+const RESULTS: ReadonlyMap<string, ValueType> = new Map([
+  ...results('Browser.open Browser.text Browser.html Browser.screenshot', STR),
+  ...results('Browser.goto Browser.click Browser.fill Browser.wait_for Browser.close', UNIT),
+  ...results('HTTP.get_text HTTP.post_json', STR),
+  ...results('OpenClaw.list_skills OpenClaw.call OpenClaw.subscribe OpenClaw.unsubscribe OpenClaw.notify', STR),
+  ...results('Speech.transcribe', STR)
+])
+
+/** undefined for what is no such function. */
+export function namespaceResult(namespace: string, name: string): ValueType | undefined {
+  return RESULTS.get(`${namespace}.${name}`)
+}

@@ -1,0 +1,16 @@
+import type { Fix } from '../../diagnostics/diagnostic.ts'
+import type { Expression } from '../../syntax/ast-expressions.ts'
+import type { Span } from '../../syntax/node.ts'
+import { fits, type ValueType } from './type.ts'
+
+/** What a method can be called on without parentheses. */
+const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
+
+/** The fix for a value that stands where what it holds is wanted; none where that would not fit either. */
+export function unwrapFix(at: Span | Expression, wanted: ValueType, found: ValueType): Fix[] {
+  if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) return []
+  const [inner] = found.args
+  if (inner === undefined || inner.kind === 'any' || !fits(inner, wanted)) return []
+  if (!('kind' in at) || !BINDS_TIGHTLY.has(at.kind)) return []
+  return [{ label: 'unwrap it first', span: { start: at.end, end: at.end }, replacement: '.unwrap()' }]
+}
