@@ -80,10 +80,14 @@ t.test('new projects run, and their tests pass', { skip: unbuilt(), timeout: 120
   t.same(await (await fetch(`${api}/tasks/1`)).json(), { _id: 1, title: 'Water the plants', done: false })
   t.equal((await fetch(`${api}/api/mutation/finish_task`, post({ id: 1 }))).status, 200)
   t.same(await (await fetch(`${api}/api/query/open_tasks`)).json(), [])
-  t.equal((await fetch(`${api}/api/mutation/finish_task`, post({ id: 9 }))).status, 500)
+  t.equal((await fetch(`${api}/api/mutation/finish_task`, post({ id: 9 }))).status, 404)
+  t.equal((await fetch(`${api}/tasks/9`)).status, 404)
+  t.equal((await fetch(`${api}/api/mutation/add_task`, post({ title: ' ' }))).status, 400)
 
   const chat = await serve(t, await inside('chat'), '/api/query/messages')
   await fetch(`${chat}/api/mutation/post`, post({ room: 'lobby', author: 'Ada', text: 'hello' }))
+  const blank = await fetch(`${chat}/api/mutation/post`, post({ room: 'lobby', author: 'Ada', text: ' ' }))
+  t.equal(blank.status, 400)
   t.match(await (await fetch(`${chat}/api/query/messages`)).json(), [{ author: 'Ada', text: 'hello' }])
 })
 

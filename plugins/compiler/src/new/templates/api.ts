@@ -14,6 +14,11 @@ type Task {
 
 @index Task.by_done on (done)
 
+// Why something is not done. Alternatives with the name of a status of HTTP are answered with that: 400, 404.
+type Problem =
+    | BadRequest(reason: str)
+    | NotFound(id: int)
+
 // GET /api/query/open_tasks
 @query
 fn open_tasks() to List[Task] {
@@ -22,30 +27,30 @@ fn open_tasks() to List[Task] {
 
 // POST /api/mutation/add_task with {"title": "…"}
 @mutation
-fn add_task(title: str) to Result[int] {
+fn add_task(title: str) to Result[int, Problem] {
     if not is_title(title) {
-        return Error("a task needs a title")
+        return Error(BadRequest("a task needs a title"))
     }
     db.Task.insert({ title: title.trim(), done: false })
 }
 
 // POST /api/mutation/finish_task with {"id": 1}
 @mutation
-fn finish_task(id: int) to Result[Unit] {
+fn finish_task(id: int) to Result[Unit, Problem] {
     match db.Task.get(id) {
         Some(_) => {
             db.Task.update(id, { done: true })
             Ok(Unit)
         }
-        None => Error("there is no task " + str(id))
+        None => Error(NotFound(id))
     }
 }
 
 // A route with an address of its own.
-http get "/tasks/:id"(id: int) to Result[Task] {
+http get "/tasks/:id"(id: int) to Result[Task, Problem] {
     match db.Task.get(id) {
         Some(task) => Ok(task)
-        None => Error("there is no task " + str(id))
+        None => Error(NotFound(id))
     }
 }
 

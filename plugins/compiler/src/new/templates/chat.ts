@@ -17,21 +17,25 @@ type Message {
 
 @index Message.by_room on (room)
 
+// An alternative with the name of a status of HTTP is answered with that: 400.
+type Problem =
+    | BadRequest(reason: str)
+
 @query
 fn messages(room: str = "lobby") to List[Message] {
     db.Message.filter({ room: room }).order_by("_id").limit(200).live("messages")
 }
 
 @mutation
-fn post(room: str, author: str, text: str) to Result[int] {
+fn post(room: str, author: str, text: str) to Result[int, Problem] {
     if len(text.trim()) is 0 {
-        return Error("a message needs a text")
+        return Error(BadRequest("a message needs a text"))
     }
     db.Message.insert({ room: room, author: author, text: text.trim(), sent_ms: std.time.now_ms() })
 }
 
 @mcp.tool("say: posts a message to a room")
-fn say(room: str, text: str) to Result[int] {
+fn say(room: str, text: str) to Result[int, Problem] {
     post(room, "model", text)
 }
 

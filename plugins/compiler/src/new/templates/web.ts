@@ -13,15 +13,19 @@ type Task {
     done: bool
 }
 
+// An alternative with the name of a status of HTTP is answered with that: 400.
+type Problem =
+    | BadRequest(reason: str)
+
 @query
 fn tasks() to List[Task] {
     db.Task.all().order_by("_id")
 }
 
 @mutation
-fn add_task(title: str) to Result[int] {
+fn add_task(title: str) to Result[int, Problem] {
     if len(title.trim()) is 0 {
-        return Error("a task needs a title")
+        return Error(BadRequest("a task needs a title"))
     }
     db.Task.insert({ title: title.trim(), done: false })
 }
