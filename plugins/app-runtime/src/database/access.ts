@@ -51,14 +51,16 @@ export function openDatabase(
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
   const sql = ownSqlOf(program)
-  const apart = own === null || !sql.isUsed ? null : new ApartConnection(bridge, location)
+  // What the main thread has in place of a connection of this thread can do less.
+  const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
+  const setup = isFresh ? freshSchema(program, capabilities) : []
+  const apart = own === null || !sql.isUsed ? null : new ApartConnection(bridge, location, setup)
   // What is in memory is in one process alone.
   const isElsewhere = isFresh && apart !== null
   if (isElsewhere) own?.close()
   const connection = isElsewhere ? apart : (own ?? new BridgeConnection(bridge, location))
-  // What the main thread has in place of a connection of this thread can do less.
-  const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
-  if (isFresh) for (const statement of freshSchema(program, capabilities)) connection.execute(statement)
+  if (isElsewhere) apart.setUp()
+  else for (const statement of setup) connection.execute(statement)
   return new ProgramDatabase({
     connection,
     location,

@@ -30,14 +30,28 @@ export class ApartConnection implements ThreadConnection {
   timeLeft: () => number = () => END_MS
   readonly #bridge: Bridge
   readonly #location: string
+  readonly #setup: readonly string[]
+  /** Whether the database is another one than before, in which nothing is set up. */
+  #isBare = true
   #open: 'read' | 'write' | null = null
   /** Whether the process has ended in the transaction that is open. */
   #isLost = false
   #isUsed = false
 
-  constructor(bridge: Bridge, location: string) {
+  /** `setup`: what is run first in a database that is gone with its process, and so is empty in every one of them. */
+  constructor(bridge: Bridge, location: string, setup: readonly string[] = []) {
     this.#bridge = bridge
     this.#location = location
+    this.#setup = setup
+  }
+
+  /** Throws what the store throws. */
+  setUp(): void {
+    if (!this.#isBare || this.#setup.length === 0) return
+    // A process that is there may have something of a statement that failed.
+    if (this.#isUsed) this.#ask({ op: 'close' }, END_MS)
+    for (const sql of this.#setup) this.#ask({ op: 'execute', sql }, END_MS)
+    this.#isBare = false
   }
 
   get inTransaction(): boolean {
@@ -64,6 +78,7 @@ export class ApartConnection implements ThreadConnection {
     if (this.#open !== null) {
       throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
     }
+    this.setUp()
     this.#ask({ op: 'begin', kind }, this.timeLeft())
     this.#open = kind
   }
@@ -79,6 +94,8 @@ export class ApartConnection implements ThreadConnection {
     this.#open = null
     this.#isLost = false
     if (isThere) this.#ask({ op: 'rollback' }, END_MS)
+    // Now, since the next transaction has its time for itself.
+    this.setUp()
   }
 
   /** It is no copy. */
@@ -92,6 +109,7 @@ export class ApartConnection implements ThreadConnection {
 
   #statement(op: 'query' | 'rows' | 'row' | 'execute', sql: string, parameters: SqlParameters | undefined): unknown {
     this.#assertThere()
+    if (this.#open === null) this.setUp()
     return this.#ask({ op, sql, ...(parameters === undefined ? {} : { parameters }) }, this.timeLeft())
   }
 
@@ -101,8 +119,9 @@ export class ApartConnection implements ThreadConnection {
       return this.#bridge.ask(APART_QUESTION, question, milliseconds)
     } catch (error) {
       const isLate = isSvcError(error, 'RUN_TIME_LIMIT')
-      this.#isLost ||=
-        this.#open !== null && (isLate || isSvcError(error, 'DBS_LOST') || isSvcError(error, 'RUN_MEMORY_LIMIT'))
+      const hasEnded = isLate || isSvcError(error, 'DBS_LOST') || isSvcError(error, 'RUN_MEMORY_LIMIT')
+      this.#isLost ||= this.#open !== null && hasEnded
+      this.#isBare ||= hasEnded
       if (!isLate) throw error
       throw runErrors.create('RUN_TIME_LIMIT', 'a statement took all the time that was left, and was stopped')
     }

@@ -2,6 +2,7 @@ import type { Program, ProgramTest } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { chance } from '../chance.ts'
 import type { ProgramDatabase } from '../database/program-database.ts'
+import { Failure } from '../interpreter/failure.ts'
 import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import type { Value } from '../interpreter/value.ts'
@@ -36,6 +37,8 @@ export interface TestOptions {
   readonly limits: Limits
   /** What a run changes in it is undone. */
   readonly database: ProgramDatabase | null
+  /** Called where the time that the thread may take begins anew. */
+  readonly begin: () => void
 }
 
 /** Tries at simpler values after a failure. */
@@ -45,12 +48,13 @@ const MOST_SIMPLER = 200
 export function runTests(
   interpreter: Interpreter,
   program: Program,
-  { names, iterations, seed, limits, database }: TestOptions,
+  options: TestOptions,
   tell: (result: TestResult) => void
 ): void {
+  const { names, iterations, seed } = options
   for (const test of program.tests.filter(({ name }) => names.includes(name))) {
     const began = performance.now()
-    const attempt = (args: readonly Value[]): TestFailure | null => attempted(interpreter, test, args, limits, database)
+    const attempt = (args: readonly Value[]): TestFailure | null => attempted(interpreter, test, args, options)
     const { failure, runs } =
       test.kind === 'test' ? { failure: attempt([]), runs: 1 } : forAll(program, test, iterations, seed, attempt)
     const { name, title, kind } = test
@@ -63,19 +67,35 @@ function attempted(
   interpreter: Interpreter,
   { name }: ProgramTest,
   args: readonly Value[],
-  limits: Limits,
-  database: ProgramDatabase | null
+  { limits, database, begin }: Pick<TestOptions, 'limits' | 'database' | 'begin'>
 ): TestFailure | null {
+  let failure: TestFailure | null = null
+  // Within the transaction, which takes what it is thrown for a failure of the database.
+  const run = (): void => {
+    begin()
+    try {
+      interpreter.test(name, args, limits)
+    } catch (error) {
+      failure = failureOf(error)
+    } finally {
+      // What undoes its changes takes none of its time.
+      begin()
+    }
+  }
   try {
-    const run = (): Value => interpreter.test(name, args, limits)
     if (database === null) run()
     else database.transaction('write', run, () => false)
-    return null
   } catch (error) {
-    if (!isSvcError(error)) throw error
-    const { calls = [] } = (error.data ?? {}) as { readonly calls?: readonly string[] }
-    return { code: error.code, message: error.message, calls, inputs: [] }
+    failure ??= failureOf(error)
   }
+  return failure
+}
+
+/** Throws what is no failure of a program. */
+function failureOf(error: unknown): TestFailure {
+  if (!isSvcError(error) && !(error instanceof Failure)) throw error
+  const { calls = [] } = (isSvcError(error) ? (error.data ?? {}) : {}) as { readonly calls?: readonly string[] }
+  return { code: error.code, message: error.message, calls, inputs: [] }
 }
 
 function forAll(

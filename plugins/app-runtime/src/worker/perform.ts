@@ -20,7 +20,7 @@ export function perform(job: Job, report: (message: Report) => void): Outcome {
   begin()
   try {
     if (work.kind === 'test') {
-      runTests(interpreter, program, { ...work, limits, database: host.database }, result =>
+      runTests(interpreter, program, { ...work, limits, database: host.database, begin }, result =>
         report({ kind: 'test', result })
       )
       return { refused: null, exit: null }

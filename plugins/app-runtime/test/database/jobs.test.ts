@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { PrimaryStore } from '../../../database/src/primary-store.ts'
 import { openJobDatabase } from '../../src/database/job-database.ts'
 import type { TestResult } from '../../src/testing/run-tests.ts'
+import type { Limits } from '../../src/interpreter/machine.ts'
 import type { RunWork, TestWork } from '../../src/worker/job.ts'
 import { runInThread } from '../../src/worker/run-in-thread.ts'
 import { LIMITS, programFrom } from '../run-program.ts'
@@ -41,7 +42,13 @@ function primaryStore(t: Test): PrimaryStore {
   return store
 }
 
-async function execute(store: PrimaryStore, text: string, work: RunWork | TestWork = { kind: 'run' }, place?: string) {
+async function execute(
+  store: PrimaryStore,
+  text: string,
+  work: RunWork | TestWork = { kind: 'run' },
+  place?: string,
+  limits: Partial<Limits> = {}
+) {
   const program = programFrom(text)
   const lines: string[] = []
   const tests: TestResult[] = []
@@ -51,7 +58,7 @@ async function execute(store: PrimaryStore, text: string, work: RunWork | TestWo
     close
   } = await openJobDatabase(program, work.kind, store, import.meta.dirname, place)
   const ending = await runInThread(
-    { program, limits: LIMITS, capabilities: [], seed: null, args: [], work, database: access },
+    { program, limits: { ...LIMITS, ...limits }, capabilities: [], seed: null, args: [], work, database: access },
     {
       print: line => void lines.push(line),
       report: message => void (message.kind === 'test' && tests.push(message.result)),
@@ -91,6 +98,29 @@ t.test('tests begin with empty tables, each of them and each turn, and leave tho
     ]
   )
   t.same((await store.query('SELECT count(*) FROM hit')).rows, [[1]])
+})
+
+t.test('a test whose SQL does not end is one that failed, and those behind it find empty tables', async t => {
+  const sql = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
+  const source = `${COUNTER}
+@test
+fn endless() {
+    db.Hit.insert({ at: 1 })
+    assert(len(db.query("${sql}")) is 1)
+}
+@test
+fn spins() { while true { } }
+@test
+fn last() { main() }`
+  const work = { kind: 'test', names: ['endless', 'spins', 'last', 'counts'], iterations: 1, seed: 1 } as const
+  const { ending, tests } = await execute(primaryStore(t), source, work, undefined, { milliseconds: 4000, steps: 1e12 })
+  t.match(ending, { ok: true })
+  t.same(tests.map(({ name, failure }) => [name, failure?.code ?? null]).sort(), [
+    ['counts', null],
+    ['endless', 'RUN_TIME_LIMIT'],
+    ['last', null],
+    ['spins', 'RUN_TIME_LIMIT']
+  ])
 })
 
 t.test('what the database says against a change reaches the thread of the program', async t => {
