@@ -1,12 +1,12 @@
 /**
- * Words that TypeScript does not take as the name of a value in a module, two that a module may not assign, and names that the
- * client has for itself.
+ * Words that TypeScript does not take as the name of a value in a module, two that a module may not assign, two that it may not
+ * declare, and names that the client has for itself.
  */
 const RESERVED = new Set(
   (
     'arguments await break case catch class const continue debugger default delete do else enum eval export extends ' +
     'false finally for function if implements import in instanceof interface let new null package private protected ' +
-    'public return static super switch this throw true try typeof var void while with yield createClient voxClient'
+    'public return static super switch this throw true try typeof var void while with yield createClient voxClient globalThis undefined'
   ).split(' ')
 )
 

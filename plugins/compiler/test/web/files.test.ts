@@ -119,6 +119,28 @@ http get "/all/of/*" to int { 1 }
   t.equal(sent.length, seen.length, 'the client uses the fetch that it was given')
 })
 
+t.test('functions may have the names of what the client itself uses', async t => {
+  const names = ['Object', 'Set', 'String', 'JSON', 'Promise', 'fetch', 'URL', 'Error', 'Array', 'encodeURIComponent']
+  const reserved = ['undefined', 'globalThis', 'voxClient']
+  const functions = [...names, ...reserved].map(name => `@mutation\nfn ${name}(a: str) to str { a }\n`)
+  const { folder } = await built(
+    t,
+    `${functions.join('')}http get "/:String/x"(String: str, JSON: int) to str { String }`
+  )
+  const seen: string[] = []
+  const url = await listen(t, (request, body) => {
+    seen.push(`${request.url} ${body}`)
+    return [200, '"b"']
+  })
+  const client = await import(join(folder, 'vox-client.ts'))
+  client.voxClient.baseUrl = url
+  for (const name of names) t.equal(await client[name]('a'), 'b', name)
+  for (const name of reserved) t.equal(await client[`${name}_`]('a'), 'b', name)
+  t.equal(await client.createClient({ baseUrl: url }).get_String_x('a b', 5), 'b')
+  const called = [...names, ...reserved].map(name => `/api/mutation/${name} {"a":"a"}`)
+  t.same(seen, [...called, '/a%20b/x?JSON=5 '])
+})
+
 t.test('what is not answered with a value is an ApiError with its status and code', async t => {
   const { folder } = await built(t, '@query\nfn a() to int { 1 }\n@mutation\nfn b() to int { 1 }\n')
   const answers: [number, string][] = [
@@ -128,7 +150,7 @@ t.test('what is not answered with a value is an ApiError with its status and cod
     [404, '']
   ]
   const url = await listen(t, () => answers.shift() as [number, string])
-  const { a, ApiError, b, voxClient } = await import(join(folder, 'vox-client.ts'))
+  const { a, ApiError, b, createClient, voxClient } = await import(join(folder, 'vox-client.ts'))
   voxClient.baseUrl = url
   let changes = 0
   voxClient.onChange.add(() => changes++)
@@ -140,7 +162,18 @@ t.test('what is not answered with a value is an ApiError with its status and cod
   voxClient.baseUrl = 'http://127.0.0.1:1'
   const failed = await a().catch((error: unknown) => error)
   t.ok(failed instanceof ApiError)
-  t.match(failed, { status: 0, message: /cannot be reached/ })
+  t.match(failed, { status: 0, message: '/api/query/a at http://127.0.0.1:1 cannot be reached: bad port' })
+  const refused = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })
+  const because = (cause?: Error) => ({
+    baseUrl: 'http://b',
+    fetch: () => Promise.reject(new TypeError('fetch failed', { cause }))
+  })
+  const told = '/api/query/a at http://b cannot be reached: '
+  await t.rejects(createClient(because(new Error('connect ECONNREFUSED ::1:3000'))).a(), {
+    message: `${told}connect ECONNREFUSED ::1:3000`
+  })
+  await t.rejects(createClient(because(refused)).a(), { message: `${told}ECONNREFUSED` })
+  await t.rejects(createClient(because()).a(), { message: `${told}TypeError: fetch failed` })
 })
 
 t.test('machines move where they may, and know where they end', async t => {

@@ -1,4 +1,7 @@
-/** Parts of `vox-client.ts` that are the same for all programs. */
+/**
+ * Parts of `vox-client.ts` that are the same for all programs. Functions of a program may be called `Object`, `JSON` or `Set`, so
+ * that what is meant of the platform says so.
+ */
 
 export const CONNECTION = `/** Where and how a program is called. */
 export interface Connection {
@@ -16,7 +19,7 @@ export interface Connection {
 export const voxClient: Connection = {
   baseUrl: (import.meta as { readonly env?: { readonly VITE_API_URL?: string } }).env?.VITE_API_URL ?? '',
   headers: {},
-  onChange: new Set()
+  onChange: new globalThis.Set()
 }
 
 /** A call that was not answered with a value. \`status\` is 0 where no server answered. */
@@ -34,7 +37,7 @@ export class ApiError extends globalThis.Error {
     super(message)
     this.status = status
     this.code = code
-    this.details = (Object(body) as { readonly details?: unknown }).details
+    this.details = (globalThis.Object(body) as { readonly details?: unknown }).details
     this.body = body
   }
 }
@@ -46,7 +49,7 @@ export const HELPERS: readonly { readonly name: string; readonly text: string }[
     name: '$part',
     text: `/** A value as a part of a path. */
 function $part(value: string | number | boolean): string {
-  return encodeURIComponent(String(value))
+  return globalThis.encodeURIComponent(globalThis.String(value))
 }
 `
   },
@@ -54,7 +57,7 @@ function $part(value: string | number | boolean): string {
     name: '$json',
     text: `/** A query with JSON for each value, sorted by their names. */
 function $json(args: Readonly<Record<string, unknown>>): string {
-  return $query(args, value => JSON.stringify(value))
+  return $query(args, value => globalThis.JSON.stringify(value))
 }
 `
   },
@@ -62,18 +65,19 @@ function $json(args: Readonly<Record<string, unknown>>): string {
     name: '$text',
     text: `/** A query with texts and numbers as they are. */
 function $text(args: Readonly<Record<string, unknown>>): string {
-  return $query(args, value => (value === null ? undefined : typeof value === 'object' ? JSON.stringify(value) : String(value)))
+  return $query(args, value => (value === null ? undefined : typeof value === 'object' ? globalThis.JSON.stringify(value) : globalThis.String(value)))
 }
 `
   },
   {
     name: '$query',
     text: `function $query(args: Readonly<Record<string, unknown>>, print: (value: unknown) => string | undefined): string {
-  const pairs = Object.entries(args)
+  const encode = globalThis.encodeURIComponent
+  const pairs = globalThis.Object.entries(args)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([key, value]) => {
       const text = print(value)
-      return value === undefined || text === undefined ? [] : [\`\${encodeURIComponent(key)}=\${encodeURIComponent(text)}\`]
+      return value === undefined || text === undefined ? [] : [\`\${encode(key)}=\${encode(text)}\`]
     })
   return pairs.length === 0 ? '' : \`?\${pairs.join('&')}\`
 }
@@ -82,7 +86,7 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   {
     name: '$call',
     text: `async function $call<T>(to: Partial<Connection>, method: string, path: string, content?: unknown): Promise<T> {
-  const sent = content === undefined ? undefined : JSON.stringify(content)
+  const sent = content === undefined ? undefined : globalThis.JSON.stringify(content)
   const type = sent === undefined ? undefined : { 'content-type': 'application/json' }
   let response: Response
   let text: string
@@ -94,11 +98,12 @@ function $text(args: Readonly<Record<string, unknown>>): string {
     })
     text = await response.text()
   } catch (error) {
-    throw new ApiError(\`\${path} cannot be reached: \${String(error)}\`, 0, null, null)
+    const at = to.baseUrl === undefined || to.baseUrl === '' ? '' : \` at \${to.baseUrl}\`
+    throw new ApiError(\`\${path}\${at} cannot be reached: \${$reason(error)}\`, 0, null, null)
   }
   const body = $parsed(text)
   if (!response.ok || body === undefined) {
-    const { error, code } = Object(body) as { readonly error?: unknown; readonly code?: unknown }
+    const { error, code } = globalThis.Object(body) as { readonly error?: unknown; readonly code?: unknown }
     const message = typeof error === 'string' ? error : \`\${path} answered with \${response.status}\`
     throw new ApiError(message, response.status, typeof code === 'string' ? code : null, body ?? text)
   }
@@ -106,11 +111,19 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   return body as T
 }
 
+/** What Node says of a failed connection stands in what caused the error; browsers keep it to themselves. */
+function $reason(error: unknown): string {
+  const { cause } = globalThis.Object(error) as { readonly cause?: unknown }
+  const { code, message } = globalThis.Object(cause) as { readonly code?: unknown; readonly message?: unknown }
+  if (typeof message === 'string' && message !== '') return message
+  return typeof code === 'string' ? code : globalThis.String(error)
+}
+
 /** undefined for a text that is no JSON. */
 function $parsed(text: string): unknown {
   if (text === '') return null
   try {
-    return JSON.parse(text)
+    return globalThis.JSON.parse(text)
   } catch {
     return undefined
   }
