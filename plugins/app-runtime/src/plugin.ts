@@ -76,10 +76,11 @@ export default definePlugin({
     workflowCheckCommand
   ],
   async activate(ctx, { compiler, store, admin, port, browser, skills, speech }) {
+    let isLoading = false
     const services: ProgramServices = {
-      browser: provided('Browser', browserAutomation, browser, admin),
-      skills: provided('OpenClaw', skillsGateway, skills, admin),
-      speech: provided('Speech', speechRecogniser, speech, admin),
+      browser: provided('Browser', browserAutomation, browser, admin, () => isLoading),
+      skills: provided('OpenClaw', skillsGateway, skills, admin, () => isLoading),
+      speech: provided('Speech', speechRecogniser, speech, admin, () => isLoading),
       mutationKind: tool => mutationKindOf(tool, { port, admin })
     }
     const runner: Runner = {
@@ -142,7 +143,9 @@ export default definePlugin({
     )
     const { program } = ctx.config
     // A command has its own business with the program, which may have errors, and with its tables.
-    if (program !== undefined && admin?.serves !== false)
-      await serveProgram({ ctx, compiler, store, admin, services }, program)
+    if (program === undefined || admin?.serves === false) return
+    isLoading = true
+    await serveProgram({ ctx, compiler, store, admin, services }, program)
+    isLoading = false
   }
 })

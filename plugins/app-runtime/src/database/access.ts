@@ -66,8 +66,8 @@ export function openDatabase(
     location,
     capabilities,
     apart: apart === null || isElsewhere ? null : { connection: apart, sql },
-    bound: timeLeft => {
-      if (apart !== null) apart.timeLeft = timeLeft
+    bound: time => {
+      if (apart !== null) apart.time = time
     }
   })
 }

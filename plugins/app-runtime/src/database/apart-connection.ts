@@ -7,7 +7,9 @@ import {
 } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { durationText } from '../interpreter/time-limit.ts'
 import type { Bridge } from '../threads/bridge.ts'
+import type { RunningTime } from './program-database.ts'
 
 /** What a thread asks of its connection in another process. */
 export type ApartQuestion =
@@ -26,8 +28,8 @@ const END_MS = 30_000
  * and what it has not committed is undone by that.
  */
 export class ApartConnection implements ThreadConnection {
-  /** Milliseconds that a statement may take. */
-  timeLeft: () => number = () => END_MS
+  /** What statements may take. */
+  time: RunningTime = { left: () => END_MS, limit: () => durationText(END_MS) }
   readonly #bridge: Bridge
   readonly #location: string
   readonly #setup: readonly string[]
@@ -79,7 +81,7 @@ export class ApartConnection implements ThreadConnection {
       throw databaseErrors.create('DBS_NESTED', `${this.#location}: a transaction of this thread is open already`)
     }
     this.setUp()
-    this.#ask({ op: 'begin', kind }, this.timeLeft())
+    this.#ask({ op: 'begin', kind }, this.time.left())
     this.#open = kind
   }
 
@@ -110,7 +112,7 @@ export class ApartConnection implements ThreadConnection {
   #statement(op: 'query' | 'rows' | 'row' | 'execute', sql: string, parameters: SqlParameters | undefined): unknown {
     this.#assertThere()
     if (this.#open === null) this.setUp()
-    return this.#ask({ op, sql, ...(parameters === undefined ? {} : { parameters }) }, this.timeLeft())
+    return this.#ask({ op, sql, ...(parameters === undefined ? {} : { parameters }) }, this.time.left())
   }
 
   #ask(question: ApartQuestion, milliseconds: number): unknown {
@@ -123,7 +125,8 @@ export class ApartConnection implements ThreadConnection {
       this.#isLost ||= this.#open !== null && hasEnded
       this.#isBare ||= hasEnded
       if (!isLate) throw error
-      throw runErrors.create('RUN_TIME_LIMIT', 'a statement took all the time that was left, and was stopped')
+      const message = `a statement took all that was left of ${this.time.limit()}, and was stopped`
+      throw runErrors.create('RUN_TIME_LIMIT', message)
     }
   }
 

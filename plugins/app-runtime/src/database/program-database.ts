@@ -6,6 +6,14 @@ import { LazyConnection } from './lazy-connection.ts'
 import type { OwnSql } from './own-sql.ts'
 import type { SearchNeed } from './search-sql.ts'
 
+/** What the running program may take, for what it waits for. */
+export interface RunningTime {
+  /** Milliseconds that it has left. */
+  left(): number
+  /** For messages: all of it, and where that is set. */
+  limit(): string
+}
+
 export interface ProgramDatabaseOptions {
   readonly connection: ThreadConnection
   /** Path or URL: it is left out of what programs are told. */
@@ -14,7 +22,7 @@ export interface ProgramDatabaseOptions {
   /** For SQL of the program's own, which may have no end; default: the same connection. */
   readonly apart?: { readonly connection: ThreadConnection; readonly sql: OwnSql } | null
   /** Is told how much time statements have. */
-  readonly bound?: (timeLeft: () => number) => void
+  readonly bound?: (time: RunningTime) => void
 }
 
 /**
@@ -60,9 +68,9 @@ export class ProgramDatabase {
     return this.#sql?.reaches(name) ?? false
   }
 
-  /** Says how many milliseconds the running program has left. */
-  bound(timeLeft: () => number): void {
-    this.#bound?.(timeLeft)
+  /** Says how much time the running program has. */
+  bound(time: RunningTime): void {
+    this.#bound?.(time)
   }
 
   get isInTransaction(): boolean {

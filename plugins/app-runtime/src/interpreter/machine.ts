@@ -4,6 +4,7 @@ import type { WorkflowExecution } from '../workflows/execution.ts'
 import type { WorkflowRuntime } from '../workflows/workflow-runtime.ts'
 import { fail } from './failure.ts'
 import type { Host } from './host.ts'
+import { durationText, timeLimitText } from './time-limit.ts'
 import type { Value } from './value.ts'
 
 export interface Limits {
@@ -50,17 +51,20 @@ export class Machine {
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
   #stepsLeft = 0
   #deadline = 0
+  /** Whether it is one that the program has set itself. */
+  #isOwnDeadline = false
   #allocated = 0
 
   constructor(host: Host) {
     this.host = host
-    host.database?.bound(() => this.millisecondsLeft())
+    host.database?.bound({ left: () => this.millisecondsLeft(), limit: () => this.timeLimit })
   }
 
   begin(limits: Limits): void {
     this.#limits = limits
     this.#stepsLeft = limits.steps
     this.#deadline = performance.now() + limits.milliseconds
+    this.#isOwnDeadline = false
     this.#allocated = 0
     this.depth = 0
     this.mostDepth = limits.depth
@@ -74,12 +78,19 @@ export class Machine {
     return this.#deadline - performance.now()
   }
 
+  /** For messages: the time that the program may take, and where that is set. */
+  get timeLimit(): string {
+    const { milliseconds } = this.#limits
+    return this.#isOwnDeadline ? durationText(milliseconds) : timeLimitText(milliseconds)
+  }
+
   /** Runs with less time, where that is less: what takes longer ends with `RUN_TIME_LIMIT`. */
   within<A>(milliseconds: number, run: () => A): A {
-    const before = [this.#deadline, this.#limits] as const
+    const before = [this.#deadline, this.#limits, this.#isOwnDeadline] as const
     const deadline = performance.now() + milliseconds
     if (deadline < this.#deadline) {
       this.#deadline = deadline
+      this.#isOwnDeadline = true
       this.#limits = { ...this.#limits, milliseconds }
       // The clock is looked at before much else is done.
       this.#stepsLeft += this.fuel
@@ -87,10 +98,10 @@ export class Machine {
     }
     try {
       const result = run()
-      if (performance.now() > this.#deadline) fail('RUN_TIME_LIMIT', `it ran longer than ${milliseconds} ms`)
+      if (performance.now() > this.#deadline) fail('RUN_TIME_LIMIT', `it ran longer than ${durationText(milliseconds)}`)
       return result
     } finally {
-      ;[this.#deadline, this.#limits] = before
+      ;[this.#deadline, this.#limits, this.#isOwnDeadline] = before
     }
   }
 
@@ -99,7 +110,7 @@ export class Machine {
     const needed = -this.fuel
     if (needed > this.#stepsLeft) fail('RUN_STEP_LIMIT', `the program took more than ${this.#limits.steps} steps`, at)
     if (performance.now() > this.#deadline) {
-      fail('RUN_TIME_LIMIT', `the program ran longer than ${this.#limits.milliseconds} ms`, at)
+      fail('RUN_TIME_LIMIT', `the program ran longer than ${this.timeLimit}`, at)
     }
     const given = Math.min(needed + STRETCH, this.#stepsLeft)
     this.#stepsLeft -= given

@@ -75,7 +75,8 @@ const FUNCTIONS: Readonly<Record<string, Native>> = {
     const duration = durationOf(args[0] ?? null)
     const left = Math.max(0, machine.timeLeft())
     machine.host.sleep(Math.min(duration, left))
-    return duration < left ? null : fail('RUN_TIME_LIMIT', 'the program would sleep longer than it may run')
+    if (duration < left) return null
+    return fail('RUN_TIME_LIMIT', `the program would sleep longer than it may run: ${machine.timeLimit}`)
   }),
   workflow_wait: native(1, 1, (args, { workflow, host }) => {
     const duration = durationOf(args[0] ?? null)

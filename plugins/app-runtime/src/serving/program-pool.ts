@@ -1,5 +1,6 @@
 import type { Logger } from '@svc/plugin-sdk'
 import { runErrors } from '../errors.ts'
+import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
@@ -49,6 +50,9 @@ export type Answered = (status: number, body: string) => void
 export class ProgramPool {
   readonly #options: PoolOptions
   readonly #threads: ProgramThread[] = []
+  /** They load the program, and have no calls yet. */
+  readonly #loading = new Set<ProgramThread>()
+  readonly #adding = new Set<Promise<void>>()
   /** Not given to a thread yet. */
   #waiting: PendingCall[] = []
   #isFlushing = false
@@ -96,9 +100,12 @@ export class ProgramPool {
   async grow(): Promise<void> {
     if (this.#isClosed || this.#threads.length + this.#starting >= this.#options.threads) return
     this.#starting++
+    const adding = this.#add()
+    this.#adding.add(adding)
     try {
-      await this.#add()
+      await adding
     } finally {
+      this.#adding.delete(adding)
       this.#starting--
     }
     this.#flush()
@@ -114,7 +121,8 @@ export class ProgramPool {
     }
     this.#isClosed = true
     if (this.#watch !== null) clearInterval(this.#watch)
-    await Promise.all(this.#threads.map(thread => thread.end()))
+    await Promise.all([...this.#threads, ...this.#loading].map(thread => thread.end()))
+    await Promise.allSettled(this.#adding)
   }
 
   async #add(): Promise<void> {
@@ -131,11 +139,16 @@ export class ProgramPool {
       log: (level, text) => this.#options.log[level](text),
       due: () => this.#options.onDue?.()
     })
+    this.#loading.add(thread)
     try {
-      await thread.loaded
+      if (!this.#isClosed) await thread.loaded
     } catch (error) {
       await thread.end()
+      // Nobody waits for it any more.
+      if (this.#isClosed) return
       throw error
+    } finally {
+      this.#loading.delete(thread)
     }
     if (this.#isClosed) await thread.end()
     else this.#threads.push(thread)
@@ -184,7 +197,7 @@ export class ProgramPool {
       isBusy = true
       const stuckFor = thread.stuckFor()
       if (stuckFor > timeLimit + GRACE_MS) {
-        const message = `${path}: a function ran longer than ${timeLimit} ms`
+        const message = `${path}: a function ran longer than ${timeLimitText(timeLimit)}`
         thread.kill(runErrors.create('RUN_TIME_LIMIT', message, { hint: 'raise the setting time_limit_ms' }))
         continue
       }

@@ -9,10 +9,10 @@ const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Calls functions with `@scheduled` at their interval, counted from the beginning of one call to that of the next. One that
- * still runs is not called again meanwhile. Errors are in the log, where the pool puts them.
+ * still runs is not called again meanwhile, and none is called by who is about to end. Errors are in the log, where the pool puts them.
  */
 export function runSchedule(
-  ctx: Pick<PluginContext, 'effect' | 'log'>,
+  ctx: Pick<PluginContext, 'background' | 'log'>,
   { module }: Program,
   pool: Pick<ProgramPool, 'call'>
 ): void {
@@ -32,6 +32,15 @@ export function runSchedule(
         if (status !== 200) ctx.log.error(`${name}, which runs every ${schedule_interval}, failed: ${body}`)
       })
     }, interval)
-    ctx.effect(`${name} every ${schedule_interval}`, () => clearInterval(timer))
+    ctx.background(`${name} every ${schedule_interval}`, signal => {
+      return new Promise<void>(resolve => {
+        const stop = (): void => {
+          clearInterval(timer)
+          resolve()
+        }
+        if (signal.aborted) stop()
+        else signal.addEventListener('abort', stop, { once: true })
+      })
+    })
   }
 }

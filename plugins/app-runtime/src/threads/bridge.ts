@@ -55,7 +55,7 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
         if (received === undefined) {
           if (Atomics.wait(count, 0, seen, until - performance.now()) !== 'timed-out') continue
           port.postMessage({ over: id } satisfies Question)
-          throw runErrors.create('RUN_TIME_LIMIT', `${kind} did not answer within ${milliseconds} ms`)
+          throw runErrors.create('RUN_TIME_LIMIT', `${kind} did not answer within ${Math.round(milliseconds ?? 0)} ms`)
         }
         const { message } = received
         // An answer that nobody waits for any more may still come.

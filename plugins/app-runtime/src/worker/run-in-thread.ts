@@ -2,6 +2,7 @@ import { MessageChannel } from 'node:worker_threads'
 import type { DatabaseStore } from '@svc/contracts'
 import { apartAnswers } from '../database/apart-process.ts'
 import { storeAnswers } from '../database/store-answers.ts'
+import { timeLimitText } from '../interpreter/time-limit.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
@@ -72,7 +73,7 @@ export async function runInThread(
     stop(
       failed(
         'RUN_TIME_LIMIT',
-        `${path}: the program ran longer than ${milliseconds} ms`,
+        `${path}: the program ran longer than ${timeLimitText(milliseconds)}`,
         'raise the setting time_limit_ms'
       )
     )

@@ -1,0 +1,8 @@
+/** How messages name the time that a program may take, and where that is set. */
+export function timeLimitText(milliseconds: number): string {
+  return `${durationText(milliseconds)} (app-runtime.time_limit_ms)`
+}
+
+export function durationText(milliseconds: number): string {
+  return milliseconds % 1000 === 0 ? `${milliseconds / 1000} s` : `${milliseconds} ms`
+}
