@@ -12,7 +12,7 @@ export interface LanguageCompiler {
   compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
   /**
    * Reads files, and all source files of folders but those with a line `// vox:skip`. Paths are absolute or relative to
-   * the current folder. Throws `CMP_FILE_UNREADABLE`.
+   * the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` where there is none.
    */
   read(paths: readonly string[]): Promise<readonly ProgramText[]>
   /** What a program answers over HTTP, for those who call it: to the byte what `svc build` writes. */

@@ -33,7 +33,7 @@ import { hostProbe } from './projection/host-probe.ts'
 import { runtimeProjection } from './projection/runtime-projection.ts'
 import { type Settings, settings } from './settings.ts'
 import type { SourceFile } from './source-file.ts'
-import { readSources } from './source-files.ts'
+import { readSome, readSources } from './source-files.ts'
 import { webGeneration } from './web/components/web-generation.ts'
 import { v0Health } from './web/v0-health.ts'
 
@@ -49,8 +49,7 @@ export default definePlugin({
   optional: { mesh: meshStatus },
   commands: [buildCommand, checkCommand, formatCommand, lspCommand, newCommand],
   activate(ctx, { project, mesh }) {
-    const read = (paths: readonly string[]): Promise<SourceFile[]> =>
-      readSources(paths, ctx.config.examples_strict_parse)
+    const read = (paths: readonly string[]): Promise<SourceFile[]> => readSome(paths, ctx.config.examples_strict_parse)
     const check = checker(ctx)
     const format = formatter(ctx)
     ctx.implement(checkOperation, checkHandler(ctx.projectRoot, check))
@@ -69,7 +68,7 @@ export default definePlugin({
     ctx.health('v0 components', async () => {
       const { web_ts_out } = ctx.config
       if (web_ts_out === undefined) return { status: 'ok', detail: 'web_ts_out names no folder to look into' }
-      return await v0Health(ctx.projectRoot, web_ts_out, read)
+      return await v0Health(ctx.projectRoot, web_ts_out, paths => readSources(paths, ctx.config.examples_strict_parse))
     })
     ctx.command(
       buildCommand.command,

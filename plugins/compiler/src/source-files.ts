@@ -30,6 +30,16 @@ export async function readSources(paths: readonly string[], strict: boolean): Pr
   return files
 }
 
+/** The same, for who has asked for something to be done with them. Throws `CMP_SOURCES_MISSING` where there are none, too. */
+export async function readSome(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
+  const files = await readSources(paths, strict)
+  if (files.length > 0) return files
+  const hold = paths.length === 1 ? 'holds' : 'hold'
+  throw compilerErrors.create('CMP_SOURCES_MISSING', `${paths.join(', ')} ${hold} no source file`, {
+    hint: `name a folder with files that end with ${SUFFIX}; those with a line // vox:skip are left out`
+  })
+}
+
 /** The file at `path`, called `shown`. */
 export async function readSource(path: string, shown: string): Promise<SourceFile> {
   const bytes = await readFile(path).catch((cause: unknown) => {

@@ -10,17 +10,17 @@ import { runFormat } from '../src/format-command.ts'
 import { lower } from '../src/hir/lower.ts'
 import { runtimeProjection } from '../src/projection/runtime-projection.ts'
 import type { SourceFile } from '../src/source-file.ts'
-import { readSources } from '../src/source-files.ts'
+import { readSome, readSources } from '../src/source-files.ts'
 import { compilerPlugin } from './compiler-plugin.ts'
 
 const options = { allowComponentFunctions: false, suppressHookLints: false }
 const check = runCheck({
-  read: paths => readSources(paths, false),
+  read: paths => readSome(paths, false),
   check: async (file: SourceFile, script: boolean) => checkFile(file, { ...options, script }),
   project: ({ parsed, file }) => runtimeProjection(lower(parsed.module, file.text), null)
 })
 const fmt = runFormat({
-  read: paths => readSources(paths, false),
+  read: paths => readSome(paths, false),
   format: async file => formatFile(file),
   retries: () => 3
 })
@@ -73,6 +73,19 @@ t.test('as JSON the findings alone are on the standard output', async t => {
   }
   const good = await run(check, { files: [join(project(t), 'good.vox')] }, true)
   t.same(JSON.parse(good.out), [])
+})
+
+t.test('folders without a source file are told by every command, with 1', async t => {
+  const folder = t.testdir({ none: {}, more: { 'skip.vox': `// vox:skip\n${GOOD}`, 'x.txt': '' } })
+  const files = [join(folder, 'none'), join(folder, 'more')]
+  for (const command of [check, fmt]) {
+    const { code, out, err } = await run(command, { files })
+    t.same([code, out], [1, ''])
+    t.match(err, `error: ${files.join(', ')} hold no source file\n  hint: name a folder`)
+  }
+  const json = await run(check, { files: [folder] }, true)
+  t.match([json.code, JSON.parse(json.err)], [1, { error: { code: 'CMP_SOURCES_MISSING' } }])
+  t.equal((await readSome([folder], true)).length, 1)
 })
 
 t.test('a folder is all its source files but those that are marked', async t => {
