@@ -76,11 +76,10 @@ export default definePlugin({
     workflowCheckCommand
   ],
   async activate(ctx, { compiler, store, admin, port, browser, skills, speech }) {
-    let isLoading = false
     const services: ProgramServices = {
-      browser: provided('Browser', browserAutomation, browser, admin, () => isLoading),
-      skills: provided('OpenClaw', skillsGateway, skills, admin, () => isLoading),
-      speech: provided('Speech', speechRecogniser, speech, admin, () => isLoading),
+      browser: provided('Browser', browserAutomation, browser, admin),
+      skills: provided('OpenClaw', skillsGateway, skills, admin),
+      speech: provided('Speech', speechRecogniser, speech, admin),
       mutationKind: tool => mutationKindOf(tool, { port, admin })
     }
     const runner: Runner = {
@@ -143,9 +142,7 @@ export default definePlugin({
     )
     const { program } = ctx.config
     // A command has its own business with the program, which may have errors, and with its tables.
-    if (program === undefined || admin?.serves === false) return
-    isLoading = true
-    await serveProgram({ ctx, compiler, store, admin, services }, program)
-    isLoading = false
+    if (program !== undefined && admin?.serves !== false)
+      await serveProgram({ ctx, compiler, store, admin, services }, program)
   }
 })

@@ -7,15 +7,13 @@ export type Provided<A> = () => Promise<A>
 
 /**
  * A service that programs have by a name of their standard library. A process that was started with few plugins, such as for one
- * command, activates the one that has it; not while `isLoading`, since that is a part of a change itself, and this one would
- * wait for it for ever.
+ * command, activates the one that has it.
  */
 export function provided<A>(
   name: string,
   token: Service<A>,
   reference: Ref<A> | undefined,
-  admin: KernelAdmin | undefined,
-  isLoading: () => boolean = () => false
+  admin: KernelAdmin | undefined
 ): Provided<A> {
   return async () => {
     const there = heldBy(reference)
@@ -25,15 +23,6 @@ export function provided<A>(
     if (plugin === undefined) {
       const package_ = `@svc/plugin-${name.toLowerCase()}`
       throw runErrors.create('RUN_UNSUPPORTED', `${name} needs a plugin that gives ${token.id}; ${package_} does`)
-    }
-    if (isLoading()) {
-      throw runErrors.create(
-        'RUN_UNSUPPORTED',
-        `${name} is not there yet while a program is loaded that is to be served`,
-        {
-          hint: `use ${name} in a function, not in a constant`
-        }
-      )
     }
     await admin?.apply({ activate: [plugin] })
     const now = heldBy(reference)

@@ -45,23 +45,6 @@ t.test('one that is not there is brought by the plugin that has it, when it is a
   t.same(activated, ['chrome'])
 })
 
-t.test(
-  'one that is not there is not waited for by a program that is loaded, for which its plugin would wait',
-  async t => {
-    const reference = new Later()
-    let isLoading = true
-    const admin = adminOf({ chrome: ['browser.automation@1'] }, () => {
-      reference.value = browser
-    })
-    const find = provided('Browser', browserAutomation, reference, admin, () => isLoading)
-    await t.rejects(find(), { code: 'RUN_UNSUPPORTED', hint: 'use Browser in a function, not in a constant' })
-    isLoading = false
-    t.equal(await find(), browser)
-    isLoading = true
-    t.equal(await find(), browser, 'one that is there is had at any time')
-  }
-)
-
 t.test('one that cannot be had is told with what to do', async t => {
   const off = adminOf({ chrome: ['browser.automation@1'] }, () => undefined)
   await t.rejects(provided('Browser', browserAutomation, new Later(), off)(), {
