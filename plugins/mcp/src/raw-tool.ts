@@ -4,6 +4,7 @@ import type { Contribution, McpTool, UnitView } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
 import { isInputRequired } from './input-required.ts'
+import { nameUnknown } from './name-unknown.ts'
 import type { RequestCall } from './request-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
 
@@ -61,7 +62,8 @@ async function runRawTool(
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
     const wrong = check.input(args)
-    if (wrong !== null) return errorResult(new Error(`Invalid arguments for ${item.name}: ${wrong}`))
+    if (wrong !== null)
+      return errorResult(new Error(`Invalid arguments for ${item.name}: ${nameUnknown(wrong, item.input, args)}`))
     const outcome = await item.call(args, call)
     if (isInputRequired(outcome)) return await call.seal(outcome)
     const problem = check.output === null || outcome.isError ? null : check.output(outcome.structuredContent)

@@ -59,6 +59,13 @@ for (const era of ERAS) {
       const raw = await client.callTool({ name: 'raw_guarded', arguments: { size: -1 } })
       t.equal(textOf(raw), 'EXAMPLE_NEGATIVE: size is negative\nHint: use a positive size')
       t.match(textOf(await client.callTool({ name: 'raw_guarded', arguments: { size: 'x' } })), /Invalid arguments/)
+      const unknown = await client.callTool({ name: 'raw_guarded', arguments: { sise: 1, size: 'x', more: 2 } })
+      t.equal(
+        textOf(unknown),
+        'Invalid arguments for raw_guarded: data/size must be integer; unknown "sise", "more"; known: size'
+      )
+      const other = await client.callTool({ name: 'example_greet', arguments: { name: 'Ada', loudly: true } })
+      t.match(textOf(other), /loudly unknown key; known keys: name, loud/)
       t.match(textOf(await client.callTool({ name: 'raw_guarded', arguments: { size: 0 } })), /invalid result/)
       await t.rejects(client.callTool({ name: 'nope' }), { code: -32602, message: /Unknown tool: nope/ })
       await t.rejects(client.callTool({ name: 'example_internal' }), { code: -32602 })

@@ -1,0 +1,15 @@
+import type { JsonSchema } from '@svc/plugin-sdk'
+
+/** What the validator says of every argument that the schema has not. */
+const NAMELESS = 'data must NOT have additional properties'
+
+/** The problem that a validator found with arguments, with the names of those that are unknown and of those that are known. */
+export function nameUnknown(problem: string, schema: JsonSchema, args: Readonly<Record<string, unknown>>): string {
+  const { properties = {} } = schema as { readonly properties?: Readonly<Record<string, unknown>> }
+  const unknown = Object.keys(args).filter(name => !Object.hasOwn(properties, name))
+  if (!problem.includes(NAMELESS) || unknown.length === 0) return problem
+  const known = Object.keys(properties).join(', ')
+  const named = `unknown ${unknown.map(name => JSON.stringify(name)).join(', ')}; known: ${known || 'none'}`
+  const others = problem.split(', ').filter(each => each !== NAMELESS)
+  return [...others, named].join('; ')
+}
