@@ -24,8 +24,8 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
       diagnostic('typecheck.route.path', `the path "${value}" has no / at its beginning`, path, { suggestions, fixes })
     ]
   }
-  // What stands in parentheses is a pattern of the router, where these signs mean something else.
-  const plain = value.replace(/\(.*\)/s, '')
+  // In a pattern of the router these signs mean something else, and a last parameter may be left out.
+  const plain = value.replace(/\(.*\)/s, '').replace(/(:\w+)\?$/, '$1')
   if (/[?#]/.test(plain)) {
     return say('goes on behind its end', 'a query is no part of a path; what is in it are parameters of the route')
   }
