@@ -21,6 +21,11 @@ export class NativeGuard {
     this.#state = new Int32Array(shared)
   }
 
+  /** Whether the thread is within native code. */
+  get isInside(): boolean {
+    return Atomics.load(this.#state, INSIDE) === 1
+  }
+
   /** Of the thread. Does not return once it is stopped: whoever has done that is about to end it. */
   enter(): void {
     if (this.#depth++ > 0) return
@@ -35,11 +40,27 @@ export class NativeGuard {
     if (--this.#depth === 0) Atomics.store(this.#state, INSIDE, 0)
   }
 
-  /** Of whoever ends the thread. Resolves when it is out, and will not go in again, or when it is over by itself. */
-  async stop(isOver: () => boolean): Promise<void> {
+  /**
+   * Of whoever ends the thread. Resolves when it is out, and will not go in again, or when it is over by itself; with false
+   * when `milliseconds` have passed before that.
+   */
+  async stop(isOver: () => boolean, milliseconds = Number.POSITIVE_INFINITY): Promise<boolean> {
+    const until = performance.now() + milliseconds
     Atomics.store(this.#state, STOPPED, 1)
-    while (Atomics.load(this.#state, INSIDE) === 1 && !isOver()) {
+    while (this.isInside && !isOver()) {
+      if (performance.now() > until) return false
       await new Promise<void>(resolve => void setTimeout(resolve, LOOK_MS))
     }
+    return true
+  }
+
+  /**
+   * Of whoever could not end the thread: the process does not wait for it when it ends, as it does for its threads, but is
+   * killed. The function that is returned takes that back.
+   */
+  abandon(): () => void {
+    const kill = (): void => void process.kill(process.pid, 'SIGKILL')
+    process.once('exit', kill)
+    return () => void process.off('exit', kill)
   }
 }

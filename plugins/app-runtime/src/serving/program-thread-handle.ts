@@ -82,6 +82,11 @@ export class ProgramThread {
       this.#cause ??= runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`)
       this.#over(this.#cause)
     })
+    worker.once('left', () => {
+      const message = `${load.program.path}: a call of the database does not end, so that its thread was left behind`
+      listener.log('error', message)
+      this.#over(this.#cause ?? runErrors.create('RUN_CRASHED', message))
+    })
     this.loaded = loading.loaded.catch((error: unknown) => {
       throw this.#cause ?? error
     })

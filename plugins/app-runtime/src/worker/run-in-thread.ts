@@ -118,8 +118,15 @@ export async function runInThread(
     },
     listener.failed
   )
-  // Also of one that fails, which is an ending like others.
-  await new Promise(resolve => worker.once('exit', resolve))
+  await new Promise<void>(resolve => {
+    // Also of one that fails, which is an ending like others.
+    worker.once('exit', resolve)
+    worker.once('left', () => {
+      const text = `${path}: a call of the database does not end, so that its thread was left behind`
+      listener.report({ kind: 'log', level: 'error', text })
+      resolve()
+    })
+  })
   over.abort()
   clearTimeout(alarm)
   signal.removeEventListener('abort', cancel)

@@ -52,6 +52,37 @@ t.test('a thread is ended at any point of what it does with a database, and noth
   t.same({ code, signal, output }, { code: 0, signal: null, output: 'all were ended\n' })
 })
 
+/** A thread within native code that ends in some hours, and a process that ends it twice and then is over. */
+const ENDLESS = `
+const { workerData, parentPort } = require('node:worker_threads')
+Atomics.store(new Int32Array(workerData.nativeGuard), 0, 1)
+parentPort.postMessage('begun')
+require('node:crypto').pbkdf2Sync('a', 'b', 2 ** 31 - 1, 4096, 'sha512')
+`
+const LEAVING = `
+import { once } from 'node:events'
+import { ProgramWorker } from './src/threads/program-worker.ts'
+const worker = new ProgramWorker(${JSON.stringify(ENDLESS)}, { eval: true, execArgv: [] })
+await once(worker, 'message')
+worker.on('left', () => console.log('left behind'))
+await worker.end(100)
+await worker.end(100)
+console.log('over')
+`
+
+t.test('a thread whose call of a database does not end holds up nobody, nor the end of the process', async t => {
+  const folder = fileURLToPath(new URL('../..', import.meta.url))
+  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', LEAVING]
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+  })
+  const [, signal] = await once(child, 'close')
+  t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
+})
+
 t.test('a thread that has ended by itself within a call is over at once', async t => {
   const { ProgramWorker } = await import('../../src/threads/program-worker.ts')
   const script = `
