@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module'
 import type {
-  ConnectThread,
   DatabaseCapabilities,
   DatabaseStore,
   PrimaryDatabase,
@@ -11,9 +9,9 @@ import type {
 import { isSvcError } from '@svc/plugin-sdk'
 import { freshSchema } from '../schema/migrate.ts'
 import type { Bridge } from '../threads/bridge.ts'
-import { ownGuard } from '../threads/own-guard.ts'
 import { ApartConnection } from './apart-connection.ts'
 import { BridgeConnection } from './bridge-connection.ts'
+import { connectThread } from './connect-thread.ts'
 import { ownSqlOf } from './own-sql.ts'
 import { ProgramDatabase } from './program-database.ts'
 
@@ -70,15 +68,6 @@ export function openDatabase(
       if (apart !== null) apart.time = time
     }
   })
-}
-
-/**
- * A connection of the thread that asks. `waitMs`: milliseconds that it waits for a lock; default: as the store does. Throws
- * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
- */
-export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
-  const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
-  return connect(options, waitMs, ownGuard)
 }
 
 /** null where an empty database can be had in the main thread alone. */

@@ -24,13 +24,6 @@ import { error, Float, isInt, isList, isRecord, NONE, ok, some, type Value } fro
 
 const ANY = Number.POSITIVE_INFINITY
 
-/** Values that every program has. */
-export const BUILTINS: ReadonlyMap<string, Value> = new Map<string, Value>([
-  ['None', NONE],
-  ['Unit', null],
-  ['null', null]
-])
-
 /** Where paths to functions of the host begin. */
 export const HOST_NAMESPACES: ReadonlySet<string> = new Set(
   'std fs process env path json secrets regex csv toml yaml io http mobile workflow OpenClaw Browser Speech HTTP'.split(

@@ -1,13 +1,22 @@
 import { stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import type { SqlParameters, SqlResult, SqlValue, ThreadAccess, ThreadConnection } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
-import { connectThread, type DatabaseAccess } from '../database/access.ts'
+import type { DatabaseAccess } from '../database/access.ts'
+import { connectThread } from '../database/connect-thread.ts'
+
+/** The script lies beside the compiled plugin. */
+const RUNNER = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/lookup-runner.cjs' : './lookup-runner.cjs', import.meta.url)
+)
 
 /** A connection of the main thread: it only reads, waits for nobody, and remembers whether something has failed. */
 export class LookupConnection implements ThreadConnection {
   hasFailed = false
   readonly #access: ThreadAccess
   #opened: ThreadConnection | null = null
+  #runner: typeof import('./lookup-runner.ts') | null = null
 
   constructor(access: ThreadAccess) {
     this.#access = access
@@ -16,6 +25,17 @@ export class LookupConnection implements ThreadConnection {
   /** Throws what opening the database throws. */
   open(): void {
     this.#opened ??= connectThread(this.#access, 0)
+  }
+
+  /** What runs queries on it. It is loaded at the first need, and once for all reloads. */
+  get runner(): typeof import('./lookup-runner.ts') {
+    if (this.#runner === null) {
+      const require = createRequire(import.meta.url)
+      // An earlier connection may have loaded one that has been built anew since.
+      delete require.cache[RUNNER]
+      this.#runner = require(RUNNER) as typeof import('./lookup-runner.ts')
+    }
+    return this.#runner
   }
 
   get inTransaction(): boolean {
@@ -83,8 +103,9 @@ export async function keepLookupConnection(
   // Another file may have taken the place of the one that was there.
   const file = await stat(location).catch(() => null)
   if (file === null) return null
+  const { mtimeMs } = await stat(RUNNER)
   return ctx.keep(
-    `lookups in ${location}, ${file.dev} ${file.ino}`,
+    `lookups in ${location}, ${file.dev} ${file.ino}, by ${mtimeMs}`,
     () => new LookupConnection(thread),
     connection => connection.close()
   )

@@ -1,20 +1,9 @@
-import type { Program } from '@svc/contracts'
 import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
-import { ProgramDatabase } from '../database/program-database.ts'
-import type { Host } from '../interpreter/host.ts'
-import { Interpreter } from '../interpreter/interpreter.ts'
-import type { Limits } from '../interpreter/machine.ts'
-import { WireTypes } from '../wire/wire-types.ts'
-import { type Answer, EndpointRunner, type InTransaction, type Turn } from './endpoint-runner.ts'
-import type { Endpoint } from './endpoints.ts'
-import { keepLookupConnection, type LookupConnection } from './lookup-connection.ts'
+import type { Answer } from './endpoint-runner.ts'
+import { keepLookupConnection } from './lookup-connection.ts'
+import type { LookupsOptions, RunLookup } from './lookup-runner.ts'
 import { type PlainLookups, plainLookups } from './plain-lookups.ts'
-
-/** What one of them may take; whatever takes more is asked of the pool, which has the limits of the program. */
-const STEPS = 2_000
-const BYTES = 2 ** 20
-const DEPTH = 32
 
 /**
  * Milliseconds that a call may take. What it takes beyond is remembered, less what other calls left; of one call only so much,
@@ -29,16 +18,6 @@ const ELSEWHERE_MS = 60_000
 /** Milliseconds after the first query, and after a failure, at which the database is opened. */
 const OPEN_MS = 50
 const REOPEN_MS = 10_000
-
-export interface LookupsOptions {
-  readonly program: Program
-  readonly endpoints: readonly Endpoint[]
-  readonly access: DatabaseAccess
-  /** To that database. */
-  readonly connection: LookupConnection
-  /** Of the program. */
-  readonly limits: Limits
-}
 
 /** null where the program has no lookups, or its database no connections for threads. */
 export async function openLookups(
@@ -68,7 +47,7 @@ export class Lookups {
   readonly #options: LookupsOptions
   readonly #lookups: PlainLookups
   readonly #queries: ReadonlyMap<number, LookupQuery>
-  #loaded: LoadedLookups | null = null
+  #run: RunLookup | null = null
   #opening: NodeJS.Timeout | null = null
   #isClosed = false
 
@@ -86,27 +65,28 @@ export class Lookups {
   answer(endpoint: number, input: string): Answer | null {
     const query = this.#queries.get(endpoint)
     if (query === undefined) return null
-    if (this.#loaded === null) {
+    if (this.#run === null) {
       this.#prepare(OPEN_MS)
       return null
     }
     const started = performance.now()
     if (started < query.elsewhereUntil) return null
-    const answer = this.#loaded.run(endpoint, input)
+    const answer = this.#run(endpoint, input)
     query.took(started, performance.now() - started)
     return answer
   }
 
   /** Loads what it needs, where that has not happened. Throws what opening the database throws. */
   open(): void {
-    if (this.#isClosed || this.#loaded !== null) return
-    this.#loaded = new LoadedLookups(this.#options, this.#lookups)
+    if (this.#isClosed || this.#run !== null) return
+    this.#options.connection.open()
+    this.#run = this.#options.connection.runner.lookupRunner(this.#options, this.#lookups)
   }
 
   close(): void {
     this.#isClosed = true
     if (this.#opening !== null) clearTimeout(this.#opening)
-    this.#loaded = null
+    this.#run = null
   }
 
   #prepare(milliseconds: number): void {
@@ -134,68 +114,4 @@ class LookupQuery {
     this.#excess = 0
     this.elsewhereUntil = started + ELSEWHERE_MS
   }
-}
-
-/** The queries, compiled. */
-class LoadedLookups {
-  readonly #connection: LookupConnection
-  readonly #runners: ReadonlyMap<number, EndpointRunner>
-  readonly #turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
-
-  constructor(options: LookupsOptions, lookups: PlainLookups) {
-    this.#connection = options.connection
-    this.#connection.open()
-    this.#runners = runnersOf(options, lookups)
-  }
-
-  run(endpoint: number, input: string): Answer | null {
-    this.#connection.hasFailed = false
-    const answer = this.#runners.get(endpoint)?.run(input, this.#turn) ?? null
-    // A program may take what the database refuses for a value, and answer with that.
-    return answer?.failure === null && !this.#connection.hasFailed ? answer : null
-  }
-}
-
-function runnersOf(
-  { endpoints, access, connection, limits }: LookupsOptions,
-  { queries, program }: PlainLookups
-): Map<number, EndpointRunner> {
-  const { location, capabilities } = access
-  const database = new ProgramDatabase({ connection, location, capabilities })
-  const interpreter = new Interpreter(program, { ...NOWHERE, database })
-  const types = new WireTypes(program.module, { defaults: program.defaults, evaluate: withoutExpressions })
-  const least: Limits = {
-    steps: Math.min(STEPS, limits.steps),
-    milliseconds: limits.milliseconds,
-    bytes: Math.min(BYTES, limits.bytes),
-    depth: Math.min(DEPTH, limits.depth)
-  }
-  // One statement sees one state of the database by itself.
-  const alone: InTransaction = (_, work) => work()
-  const together: InTransaction = (kind, work, keeps) => database.transaction(kind, work, keeps)
-  const runners = new Map<number, EndpointRunner>()
-  for (const [index, endpoint] of endpoints.entries()) {
-    const statements = endpoint.kind === 'query' ? queries.get(endpoint.name) : undefined
-    if (statements === undefined) continue
-    const inTransaction = statements === 1 ? alone : together
-    runners.set(index, new EndpointRunner(endpoint, interpreter, types, least, inTransaction))
-  }
-  return runners
-}
-
-/** Lookups reach nothing but the database. */
-const NOWHERE: Omit<Host, 'database'> = {
-  print: () => undefined,
-  log: () => undefined,
-  now: Date.now,
-  random: Math.random,
-  args: [],
-  capabilities: new Set(),
-  sleep: () => undefined,
-  bridge: null,
-  ending: null
-}
-
-function withoutExpressions(): never {
-  throw new Error('a lookup evaluates nothing outside of functions')
 }

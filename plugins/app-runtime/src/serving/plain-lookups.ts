@@ -11,7 +11,7 @@ import type {
   HirType,
   Program
 } from '@svc/contracts'
-import { BUILTINS } from '../interpreter/natives.ts'
+import { BUILTINS } from '../interpreter/builtins.ts'
 
 /** The queries of a program that do little else than to fetch rows by their ids. */
 export interface PlainLookups {

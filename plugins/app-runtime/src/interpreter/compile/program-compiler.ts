@@ -10,10 +10,11 @@ import {
   routeParameters
 } from '@svc/contracts'
 import { ProgramTables } from '../../database/program-tables.ts'
+import { BUILTINS } from '../builtins.ts'
 import { fail } from '../failure.ts'
 import type { Eval, Frame, Machine } from '../machine.ts'
 import { callNative, type Native } from '../native.ts'
-import { BUILTINS, HOST_NAMESPACES, NATIVES } from '../natives.ts'
+import { HOST_NAMESPACES, NATIVES } from '../natives.ts'
 import { Callable, NONE, Tagged, type Value } from '../value.ts'
 import { compileActor } from './actors.ts'
 import { BodyCompiler, constant, readLocal, unsupported } from './body-compiler.ts'

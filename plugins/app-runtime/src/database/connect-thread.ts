@@ -1,0 +1,12 @@
+import { createRequire } from 'node:module'
+import type { ConnectThread, ThreadAccess, ThreadConnection } from '@svc/contracts'
+import { ownGuard } from '../threads/own-guard.ts'
+
+/**
+ * A connection of the thread that asks. `waitMs`: milliseconds that it waits for a lock; default: as the store does. Throws
+ * `DBS_OPEN_FAILED`, `DBS_CORRUPT`, `DBS_BUSY` and `DBS_NO_BINDING`.
+ */
+export function connectThread({ module, options }: ThreadAccess, waitMs?: number): ThreadConnection {
+  const { connect } = createRequire(import.meta.url)(module) as { readonly connect: ConnectThread }
+  return connect(options, waitMs, ownGuard)
+}

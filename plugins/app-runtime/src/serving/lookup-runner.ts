@@ -1,0 +1,87 @@
+/** What answers lookups, with the interpreter. It is a script of its own: a reload of the plugin evaluates what that holds. */
+import type { Program } from '@svc/contracts'
+import type { DatabaseAccess } from '../database/access.ts'
+import { ProgramDatabase } from '../database/program-database.ts'
+import type { Host } from '../interpreter/host.ts'
+import { Interpreter } from '../interpreter/interpreter.ts'
+import type { Limits } from '../interpreter/machine.ts'
+import { WireTypes } from '../wire/wire-types.ts'
+import { type Answer, EndpointRunner, type InTransaction, type Turn } from './endpoint-runner.ts'
+import type { Endpoint } from './endpoints.ts'
+import type { LookupConnection } from './lookup-connection.ts'
+import type { PlainLookups } from './plain-lookups.ts'
+
+/** What one of them may take; whatever takes more is asked of the pool, which has the limits of the program. */
+const STEPS = 2_000
+const BYTES = 2 ** 20
+const DEPTH = 32
+
+export interface LookupsOptions {
+  readonly program: Program
+  readonly endpoints: readonly Endpoint[]
+  readonly access: DatabaseAccess
+  /** To that database. */
+  readonly connection: LookupConnection
+  /** Of the program. */
+  readonly limits: Limits
+}
+
+/** The answer to a query, by its place in the list of endpoints; null where it could not be had here. */
+export type RunLookup = (endpoint: number, input: string) => Answer | null
+
+/** Compiles the queries. */
+export function lookupRunner(options: LookupsOptions, lookups: PlainLookups): RunLookup {
+  const { connection } = options
+  const runners = runnersOf(options, lookups)
+  const turn: Turn = { running: () => undefined, committing: () => undefined, committed: () => undefined }
+  return (endpoint, input) => {
+    connection.hasFailed = false
+    const answer = runners.get(endpoint)?.run(input, turn) ?? null
+    // A program may take what the database refuses for a value, and answer with that.
+    return answer?.failure === null && !connection.hasFailed ? answer : null
+  }
+}
+
+function runnersOf(
+  { endpoints, access, connection, limits }: LookupsOptions,
+  { queries, program }: PlainLookups
+): Map<number, EndpointRunner> {
+  const { location, capabilities } = access
+  const database = new ProgramDatabase({ connection, location, capabilities })
+  const interpreter = new Interpreter(program, { ...NOWHERE, database })
+  const types = new WireTypes(program.module, { defaults: program.defaults, evaluate: withoutExpressions })
+  const least: Limits = {
+    steps: Math.min(STEPS, limits.steps),
+    milliseconds: limits.milliseconds,
+    bytes: Math.min(BYTES, limits.bytes),
+    depth: Math.min(DEPTH, limits.depth)
+  }
+  // One statement sees one state of the database by itself.
+  const alone: InTransaction = (_, work) => work()
+  const together: InTransaction = (kind, work, keeps) => database.transaction(kind, work, keeps)
+  const runners = new Map<number, EndpointRunner>()
+  for (const [index, endpoint] of endpoints.entries()) {
+    const statements = endpoint.kind === 'query' ? queries.get(endpoint.name) : undefined
+    if (statements === undefined) continue
+    const inTransaction = statements === 1 ? alone : together
+    runners.set(index, new EndpointRunner(endpoint, interpreter, types, least, inTransaction))
+  }
+  return runners
+}
+
+/** Lookups reach nothing but the database. */
+const NOWHERE: Omit<Host, 'database'> = {
+  print: () => undefined,
+  log: () => undefined,
+  now: Date.now,
+  random: Math.random,
+  args: [],
+  capabilities: new Set(),
+  sleep: () => undefined,
+  bridge: null,
+  ending: null
+}
+
+function withoutExpressions(): never {
+  throw new Error('a lookup evaluates nothing outside of functions')
+}
