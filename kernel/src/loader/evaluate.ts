@@ -109,19 +109,20 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
   return loaded
 }
 
-const functions = new WeakMap<Code, { readonly url: string; readonly run: ReturnType<typeof compile> }>()
+/** By the names that the code has run under. */
+const functions = new WeakMap<Code, Map<string, ReturnType<typeof compile>>>()
 
-/** Code that was run for its manifest, under a name that is free again, is compiled already. */
+/** Code that is run again under a name that has become free, for its manifest or with other settings, is compiled already. */
 function compiled(
   code: Code,
   parameters: readonly string[],
   url: string,
   compilationCache: boolean
 ): ReturnType<typeof compile> {
-  const known = functions.get(code)
-  if (known?.url === url) return known.run
-  const run = compile(code.text, parameters, url, compilationCache)
-  functions.set(code, { url, run })
+  const known = functions.get(code) ?? new Map<string, ReturnType<typeof compile>>()
+  functions.set(code, known)
+  const run = known.get(url) ?? compile(code.text, parameters, url, compilationCache)
+  known.set(url, run)
   return run
 }
 
