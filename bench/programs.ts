@@ -72,8 +72,8 @@ export async function measurePrograms(): Promise<string[]> {
     '',
     `Warm, ${Math.round((compiler.parse_lines_per_second ?? 0) / 1000)} thousand lines a second are lexed and parsed.`,
     'Mutations that arrive together are made durable together (`synchronous = full`), which bare transactions one at a time are',
-    'not; PocketBase commits with `synchronous = normal`. 50 connections; server and client share the cores: a program is answered',
-    'by two threads, whose time together is more than that of the route by hand, and the main one takes about as much as it.'
+    'not; PocketBase commits with `synchronous = normal`. 50 connections; server and client share the cores. The point',
+    'query is answered in the main thread, as plain lookups are; other functions have threads of their own.'
   ]
 }
 
