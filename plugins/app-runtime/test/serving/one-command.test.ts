@@ -39,5 +39,5 @@ t.test('a folder is no program', async t => {
     code: 1,
     stderr: /a is a folder with 2 source files\n {2}hint: name one file/
   })
-  t.match(await runSvc(cwd, ['run', 'b']), { code: 1, stderr: /with 0 source files/ })
+  t.match(await runSvc(cwd, ['run', 'b']), { code: 1, stderr: /CMP_SOURCES_MISSING.*b holds no source file/ })
 })

@@ -5,7 +5,7 @@ import { walkBodies } from '../check/names/walk-bodies.ts'
 import type { ValueType } from '../check/types/type.ts'
 import { isDbMember } from '../hir/db/chain.ts'
 import { bare, entryValue } from '../hir/db/predicate.ts'
-import type { Component, Declaration, Module, Type } from '../syntax/ast.ts'
+import type { Component, Declaration, HttpRoute, Module, Type } from '../syntax/ast.ts'
 import type {
   Call,
   Element,
@@ -156,6 +156,9 @@ class Indexer implements BodyRule {
           value(target)
           break
         }
+        case 'HttpRoute':
+          this.#pathParts(node as HttpRoute)
+          break
         case 'Member':
           this.#member(node as Member)
           break
@@ -244,6 +247,18 @@ class Indexer implements BodyRule {
     if (declaration !== null) this.#field(member.property, member.property.text, declaration)
   }
 
+  /** Parts of a path are parameters by their names: one is not another without the other. */
+  #pathParts({ path: { start, end, value }, params }: HttpRoute): void {
+    // With an escape in it, the text is not as long as what stands there.
+    if (end - start !== value.length + 2) return
+    for (const { index, 0: part } of value.matchAll(PATH_PART)) {
+      const name = part.replace(/\W/g, '')
+      const from = start + 1 + index + part.indexOf(name)
+      const param = params?.find(each => each.name.text === name)
+      this.#name({ start: from, end: from + name.length }, param?.name)
+    }
+  }
+
   /** The handler that `h.send("event")` or `h ! event()` names. */
   #message({ callee, args: [event] }: Call): void {
     if (callee.kind !== 'Member' || callee.property.text !== 'send' || event?.value.kind !== 'String') return
@@ -297,6 +312,8 @@ class Indexer implements BodyRule {
     this.occurrences.push({ start: at.start, end: at.end, symbol, isDefinition, form })
   }
 }
+
+const PATH_PART = /:[a-z_]\w*|\{[a-z_]\w*\}/gi
 
 /** The declaration that says which fields or handlers a value has. */
 function declarationOf(type: ValueType): Declaration | null {
