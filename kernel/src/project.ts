@@ -41,43 +41,7 @@ export interface ProjectOptions extends ChoiceOptions {
   readonly ownsProcess?: boolean
 }
 
-/**
- * A kernel over the files of a project: discovers plugins, understands the configuration, watches both.
- * Throws `CFG_…` for a configuration that cannot be used, and what a plugin threw whose policy is to abort.
- */
-export async function openProject(options: ProjectOptions): Promise<Project> {
-  const { catalog } = options
-  const config = configOf(catalog)
-  // A server does not start with less than it was told to run; one command needs its own plugin alone. What a broken
-  // plugin declared may be out of date, and it does not run anyway.
-  const broken = new Set(catalog.lapsed.map(({ name }) => name))
-  const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
-  const relevant = [
-    ...config.generalProblems,
-    ...(options.activate === undefined ? sound.flatMap(({ problems }) => problems) : [])
-  ]
-  const fatal = relevant.filter(problem => problem.severity === 'error')
-  if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
-  const log = options.log ?? (await serverLog(options, config))
-  const project = new Project(options, config, log)
-  try {
-    await project.start()
-    return project
-  } catch (error) {
-    await project.close()
-    throw error
-  }
-}
-
-async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {
-  // A single command has a log of its own and does not pay for this one.
-  const { createLogger } = await import('./log.ts')
-  return createLogger({
-    level: options.logLevel ?? kernel.log_level,
-    format: options.logFormat ?? kernel.log_format ?? (process.stderr.isTTY ? 'pretty' : 'json')
-  })
-}
-
+/** A kernel over the files of a project: discovers plugins, understands the configuration, watches both. */
 export class Project {
   readonly kernel: Kernel
   readonly admin: KernelAdmin
@@ -279,8 +243,9 @@ export class Project {
     const { found, sources } = this.#seen
     // Most saves change nothing about what is watched.
     if (this.#watched?.found === found.files && this.#watched.sources === sources) return
-    this.#watched = { found: found.files, sources }
     await this.#watcher?.update({ files: [...found.files, ...sources.files], directories: found.directories })
+    // What could not be watched is tried again.
+    this.#watched = { found: found.files, sources }
   }
 
   async #changed(files: readonly string[]): Promise<void> {
@@ -351,7 +316,7 @@ export class Project {
 }
 
 /** The settings of a broken plugin are those that it declared last: it is installed all the same. */
-function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
+export function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfig {
   return resolveConfig(sources, [...manifests, ...lapsed])
 }
 

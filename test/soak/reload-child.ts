@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readCatalog } from '../../kernel/src/catalog.ts'
-import { openProject } from '../../kernel/src/project.ts'
+import { openProject } from '../../kernel/src/open-project.ts'
 
 const [folder = '', source = '', count = '1000'] = process.argv.slice(2)
 const reloads = Number(count)

@@ -17,7 +17,7 @@ export async function withProject<A>(
   { activate, lasting = false }: OneShotOptions,
   use: (project: Project) => Promise<A>
 ): Promise<A> {
-  const { openProject } = await import('../project.ts')
+  const { openProject } = await import('../open-project.ts')
   const logLevel = flags.logLevel ?? 'warn'
   const brief = (): Partial<ProjectOptions> => ({
     log: consoleLog(logLevel, flags.json, line => process.stderr.write(line)),

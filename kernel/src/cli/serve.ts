@@ -1,6 +1,6 @@
 import { adminErrors, reservedStdout } from '@svc/contracts'
 import { readCatalog } from '../catalog.ts'
-import { openProject } from '../project.ts'
+import { openProject } from '../open-project.ts'
 import type { PluginSource } from '../source.ts'
 import { closest } from '../suggest.ts'
 import { EXIT } from './exit-codes.ts'

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { type BrowserAutomation, browserErrors } from '@svc/contracts'
 import t from 'tap'
-import { CAPABILITIES, type Capability } from '../src/interpreter/host.ts'
+import { CAPABILITIES } from '../src/interpreter/host.ts'
 import { type OpenServices, openServices } from '../src/threads/program-services.ts'
-import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
-import { LIMITS, programFrom } from './run-program.ts'
+import type { Ending } from '../src/worker/run-in-thread.ts'
+import { type BodyOptions, runBody } from './run-body.ts'
 
 /** A browser that remembers what it was asked, and knows one heading. */
 class FakeBrowser implements BrowserAutomation {
@@ -54,32 +54,10 @@ interface Executed {
   readonly lines: readonly string[]
 }
 
-async function execute(
-  body: string,
-  services: OpenServices,
-  {
-    milliseconds = 20_000,
-    capabilities = CAPABILITIES
-  }: { milliseconds?: number; capabilities?: readonly Capability[] } = {}
-): Promise<Executed> {
-  const lines: string[] = []
-  const ending = await runInThread(
-    {
-      program: programFrom(`fn main() {\n${body}\n}\n`),
-      limits: { ...LIMITS, milliseconds },
-      capabilities,
-      seed: null,
-      args: [],
-      work: { kind: 'run' },
-      database: null
-    },
-    { print: line => void lines.push(line), report: () => undefined, failed: error => lines.push(String(error)) },
-    new AbortController().signal,
-    null,
-    services.answers
-  )
+async function execute(body: string, services: OpenServices, options: Partial<BodyOptions> = {}): Promise<Executed> {
+  const ran = await runBody(body, { capabilities: CAPABILITIES, ...options, services: services.answers })
   await services.close()
-  return { ending, lines }
+  return { ending: ran.ending, lines: [...ran.lines, ...ran.failures.map(String)] }
 }
 
 const absent = async (): Promise<never> => {

@@ -3,9 +3,7 @@ import { existsSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import type { Capability } from '../src/interpreter/host.ts'
-import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
-import { LIMITS, programFrom } from './run-program.ts'
+import { type BodyOptions, type RanBody, runBody } from './run-body.ts'
 
 async function served(t: Test, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
@@ -17,26 +15,11 @@ async function served(t: Test, listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-async function execute(
+function execute(
   body: string,
-  { milliseconds = 20_000, capabilities = ['net', 'process'] as readonly Capability[] } = {}
-): Promise<{ readonly ending: Ending; readonly lines: readonly string[]; readonly failures: readonly unknown[] }> {
-  const lines: string[] = []
-  const failures: unknown[] = []
-  const ending = await runInThread(
-    {
-      program: programFrom(`fn main() {\n${body}\n}\n`),
-      limits: { ...LIMITS, milliseconds },
-      capabilities,
-      seed: null,
-      args: [],
-      work: { kind: 'run' },
-      database: null
-    },
-    { print: line => void lines.push(line), report: () => undefined, failed: error => failures.push(error) },
-    new AbortController().signal
-  )
-  return { ending, lines, failures }
+  { capabilities = ['net', 'process'], ...options }: Partial<BodyOptions> = {}
+): Promise<RanBody> {
+  return runBody(body, { capabilities, ...options })
 }
 
 t.test('programs ask other servers, and get the text of what these answer', async t => {

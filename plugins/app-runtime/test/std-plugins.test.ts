@@ -5,8 +5,7 @@ import { openGateway } from '../../openclaw/test/open-gateway.ts'
 import { runErrors } from '../src/errors.ts'
 import type { Capability } from '../src/interpreter/host.ts'
 import { type AnsweringPlugins, pluginAnswers } from '../src/threads/plugin-answers.ts'
-import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
-import { LIMITS, programFrom } from './run-program.ts'
+import { type RanBody, runBody } from './run-body.ts'
 
 const absent = (name: string) => async () => {
   throw runErrors.create('RUN_UNSUPPORTED', `${name} needs the plugin ${name.toLowerCase()}`)
@@ -17,24 +16,11 @@ async function execute(
   body: string,
   plugins: Partial<AnsweringPlugins> | null,
   capabilities: readonly Capability[] = ['fs', 'net']
-): Promise<{ readonly ending: Ending; readonly lines: readonly string[] }> {
-  const lines: string[] = []
-  const ending = await runInThread(
-    {
-      program: programFrom(`fn main() {\n${body}\n}\n`),
-      limits: { ...LIMITS, milliseconds: 60_000 },
-      capabilities,
-      seed: null,
-      args: [],
-      work: { kind: 'run' },
-      database: null
-    },
-    { print: line => void lines.push(line), report: () => undefined, failed: error => t.comment(String(error)) },
-    new AbortController().signal,
-    null,
-    plugins === null ? {} : pluginAnswers({ ...NONE, ...plugins })
-  )
-  return { ending, lines }
+): Promise<RanBody> {
+  const services = plugins === null ? {} : pluginAnswers({ ...NONE, ...plugins })
+  const ran = await runBody(body, { capabilities, milliseconds: 60_000, services })
+  for (const error of ran.failures) t.comment(String(error))
+  return ran
 }
 
 const recogniser = {

@@ -37,9 +37,10 @@ rmSync(folder, { recursive: true })
 console.log('all were ended')
 `
 
-t.test('a thread is ended at any point of what it does with a database, and nothing else with it', async t => {
+/** Runs a module in a process of its own, within the folder of the plugin. `output` is all that it writes. */
+async function runProcess(module: string): Promise<{ code: number | null; signal: string | null; output: string }> {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
-  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', PROCESS]
+  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', module]
   const { NODE_OPTIONS: _, ...env } = process.env
   const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -49,7 +50,11 @@ t.test('a thread is ended at any point of what it does with a database, and noth
     })
   }
   const [code, signal] = await once(child, 'close')
-  t.same({ code, signal, output }, { code: 0, signal: null, output: 'all were ended\n' })
+  return { code, signal, output }
+}
+
+t.test('a thread is ended at any point of what it does with a database, and nothing else with it', async t => {
+  t.same(await runProcess(PROCESS), { code: 0, signal: null, output: 'all were ended\n' })
 })
 
 /** A thread within native code that ends in some hours, and a process that ends it twice and then is over. */
@@ -71,15 +76,7 @@ console.log('over')
 `
 
 t.test('a thread whose call of a database does not end holds up nobody, nor the end of the process', async t => {
-  const folder = fileURLToPath(new URL('../..', import.meta.url))
-  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', LEAVING]
-  const { NODE_OPTIONS: _, ...env } = process.env
-  const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
-  const [, signal] = await once(child, 'close')
+  const { signal, output } = await runProcess(LEAVING)
   t.same({ signal, output }, { signal: 'SIGKILL', output: 'left behind\nover\n' })
 })
 

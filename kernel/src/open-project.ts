@@ -1,0 +1,41 @@
+import { problemsError } from './config/problem.ts'
+import type { ResolvedConfig } from './config/resolve.ts'
+import type { KernelLogger } from './log.ts'
+import { configOf, Project, type ProjectOptions } from './project.ts'
+
+/**
+ * Opens a project: its plugins run, and its files are watched.
+ * Throws `CFG_…` for a configuration that cannot be used, and what a plugin threw whose policy is to abort.
+ */
+export async function openProject(options: ProjectOptions): Promise<Project> {
+  const { catalog } = options
+  const config = configOf(catalog)
+  // A server does not start with less than it was told to run; one command needs its own plugin alone. What a broken
+  // plugin declared may be out of date, and it does not run anyway.
+  const broken = new Set(catalog.lapsed.map(({ name }) => name))
+  const sound = [...config.plugins.values()].filter(({ name }) => !broken.has(name))
+  const relevant = [
+    ...config.generalProblems,
+    ...(options.activate === undefined ? sound.flatMap(({ problems }) => problems) : [])
+  ]
+  const fatal = relevant.filter(problem => problem.severity === 'error')
+  if (fatal.length > 0 && options.tolerant !== true) throw problemsError(fatal)
+  const log = options.log ?? (await serverLog(options, config))
+  const project = new Project(options, config, log)
+  try {
+    await project.start()
+    return project
+  } catch (error) {
+    await project.close()
+    throw error
+  }
+}
+
+async function serverLog(options: ProjectOptions, { kernel }: ResolvedConfig): Promise<KernelLogger> {
+  // A single command has a log of its own and does not pay for this one.
+  const { createLogger } = await import('./log.ts')
+  return createLogger({
+    level: options.logLevel ?? kernel.log_level,
+    format: options.logFormat ?? kernel.log_format ?? (process.stderr.isTTY ? 'pretty' : 'json')
+  })
+}

@@ -1,0 +1,43 @@
+import type { Capability } from '../src/interpreter/host.ts'
+import type { BridgeAnswers } from '../src/threads/bridge.ts'
+import { type Ending, runInThread } from '../src/worker/run-in-thread.ts'
+import { LIMITS, programFrom } from './run-program.ts'
+
+export interface BodyOptions {
+  readonly capabilities: readonly Capability[]
+  readonly milliseconds?: number
+  /** What it may ask of other plugins. */
+  readonly services?: BridgeAnswers
+}
+
+export interface RanBody {
+  readonly ending: Ending
+  readonly lines: readonly string[]
+  /** What failed in the host. */
+  readonly failures: readonly unknown[]
+}
+
+/** Runs the body of a `main` in a thread of its own, as `svc run` does. */
+export async function runBody(
+  body: string,
+  { capabilities, milliseconds = 20_000, services }: BodyOptions
+): Promise<RanBody> {
+  const lines: string[] = []
+  const failures: unknown[] = []
+  const ending = await runInThread(
+    {
+      program: programFrom(`fn main() {\n${body}\n}\n`),
+      limits: { ...LIMITS, milliseconds },
+      capabilities,
+      seed: null,
+      args: [],
+      work: { kind: 'run' },
+      database: null
+    },
+    { print: line => void lines.push(line), report: () => undefined, failed: error => failures.push(error) },
+    new AbortController().signal,
+    null,
+    services
+  )
+  return { ending, lines, failures }
+}
