@@ -44,11 +44,30 @@ export interface CliView {
   readonly note?: string
 }
 
+export interface McpExposure {
+  readonly name?: string
+  readonly title?: string
+  /** Further names that are answered but not listed. */
+  readonly aliases?: readonly string[]
+  /**
+   * `plain` (the default): the output is the result, and an error is told in words. `tool-result`: both come in the envelope
+   * `{ success, data?, error?, remediation?, meta? }`, with the error's hint as remediation.
+   */
+  readonly result?: 'plain' | 'tool-result'
+  /** Field of the output that becomes `meta` of the envelope, in place of a part of `data`. */
+  readonly meta?: string
+  /** Part of the product that the registry files the tool under, for example `ai`; and its tier, default `core`. */
+  readonly lane?: 'ai' | 'data' | 'interop' | 'app' | 'platform' | 'workflow'
+  readonly tier?: string
+  /** Whether a caller with the gateway's read role may have it. Default false. */
+  readonly readRole?: boolean
+}
+
 /** Where an operation appears. Absent surfaces do not show it. */
 export interface Exposure {
   readonly http?: HttpExposure
   /** `true` names the tool after the id, dots as underscores. */
-  readonly mcp?: boolean | { readonly name?: string; readonly title?: string }
+  readonly mcp?: boolean | McpExposure
   /** `true` names the method after the id. */
   readonly rpc?: boolean | string
   readonly cli?: CliExposure

@@ -1,0 +1,70 @@
+import { service } from '@svc/plugin-sdk'
+
+/** Messages between agents, over the planes of contracts/communication/protocol-catalog.yaml. */
+export const a2aBus = service<A2aBus>('a2a.bus@1')
+
+export type DeliveryPlane = 'local_ephemeral' | 'local_durable' | 'remote_mesh' | 'broadcast' | 'stream'
+export type RouteToken = 'local' | 'db' | 'mesh'
+
+export interface A2aBus {
+  send(message: A2aSend): Promise<A2aSent>
+  /** To everybody but the sender; tells how many inboxes took it. */
+  broadcast(message: Omit<A2aSend, 'receiver' | 'route'>): Promise<number>
+  inbox(
+    agent: number,
+    options?: {
+      readonly source?: 'merged' | 'local' | 'db' | 'mesh'
+      readonly limit?: number
+      readonly before?: number
+    }
+  ): Promise<A2aInbox>
+  ack(agent: number, message: number | string): Promise<boolean>
+  /** Called for each message to anybody, in the order of the bus. Ends with the function returned. */
+  subscribe(listener: (message: A2aMessage) => void): () => void
+}
+
+export interface A2aSend {
+  readonly sender: number
+  readonly receiver: number
+  readonly msg_type: string
+  readonly payload: string
+  readonly route?: RouteToken
+  readonly correlation_id?: string
+  readonly idempotency_key?: string
+  readonly tenant_id?: string
+  readonly thread_id?: string
+  readonly priority?: 'low' | 'normal' | 'high' | 'critical'
+  /** Default 300,000. */
+  readonly ttl_ms?: number
+}
+
+export interface A2aSent {
+  readonly message_id: number
+  readonly db_message_uuid: string | null
+  readonly delivery_plane: DeliveryPlane
+  readonly route: RouteToken
+  readonly idempotency_key: string
+  /** Messages that the receiver's full inbox lost for this one. */
+  readonly dropped: number
+}
+
+export interface A2aMessage {
+  readonly id: number
+  readonly sender: number
+  readonly receiver: number | null
+  readonly msg_type: string
+  readonly payload: string
+  readonly plane: DeliveryPlane
+  readonly correlation_id?: string
+  readonly thread_id?: string
+  readonly priority: 'low' | 'normal' | 'high' | 'critical'
+  readonly timestamp_ms: number
+  readonly acknowledged: boolean
+}
+
+export interface A2aInbox {
+  readonly messages: readonly A2aMessage[]
+  readonly unread: number
+  readonly dropped: number
+  readonly suppressed: number
+}

@@ -1,0 +1,92 @@
+/**
+ * How much of a person's attention may be spent, and whether this moment is worth an interruption. One policy for questions,
+ * submitted tasks, messages between agents and plans.
+ */
+export interface Attention {
+  readonly enabled: boolean
+  state(): AttentionState
+  /** First match of the policy's nine rules, in their order; notes the outcome as an attention event. */
+  decide(signals: InterruptionSignals): InterruptionDecision
+  /** Takes milliseconds from the budget. `frequency: false` leaves the count of interruptions an hour as it is. */
+  debit(milliseconds: number, why: AttentionEventKind, options?: { readonly frequency?: boolean }): void
+  /** The newest last; at most 100 are kept. */
+  events(limit?: number): readonly AttentionEvent[]
+  reset(maxMs: number | null, reason: string): Promise<void>
+}
+
+export type InterruptionChannel = 'task_submit' | 'inline_assist' | 'a2a' | 'plan'
+
+/** Bits and ratios as the policy's formulas take them. */
+export interface InterruptionSignals {
+  readonly channel: InterruptionChannel
+  /** Name of the tool or operation, for the record. */
+  readonly surface: string
+  readonly gain_bits: number
+  readonly user_cost: number
+  /** [0, 1]; default 0.5. */
+  readonly trust?: number
+  readonly confidence?: number
+  readonly contradiction_ratio?: number
+  readonly high_risk?: boolean
+  readonly open_session?: boolean
+  /** Clarifications that wait for an answer. */
+  readonly backlog?: number
+  readonly turn?: number
+  readonly max_turns?: number
+}
+
+export type InterruptionOutcome =
+  | 'InterruptNow'
+  | 'RequireHuman'
+  | 'ProceedAutonomously'
+  | 'BatchWithExisting'
+  | 'DeferUntilCheckpoint'
+
+export interface InterruptionDecision {
+  readonly surface: string
+  readonly channel: InterruptionChannel
+  readonly decision: InterruptionOutcome
+  /** Which of the rules, 1 to 9. */
+  readonly rule: number
+  readonly reason: string
+  readonly scaled_cost_ms: number
+  /** The signals after calibration. */
+  readonly signals: Readonly<Record<string, number | boolean>>
+  readonly timestamp_ms: number
+}
+
+export type FocusDepth = 'Ambient' | 'Focused' | 'Deep'
+
+export interface AttentionState {
+  readonly max_attention_ms: number
+  readonly spent_ms: number
+  /** spent / max. */
+  readonly ratio: number
+  readonly total_requests: number
+  readonly auto_approved: number
+  readonly rejected: number
+  readonly interrupt_freq_per_hour: number
+  readonly last_interrupt_ms: number | null
+  readonly inbox_suppressed_count: number
+  readonly focus_depth: FocusDepth
+  readonly fatigued: boolean
+  readonly signal: 'Normal' | 'AttentionHigh' | 'AttentionCritical'
+}
+
+export type AttentionEventKind =
+  | 'Interrupted'
+  | 'AutoApproved'
+  | 'Rejected'
+  | 'PolicyDeferred'
+  | 'PolicyProceedAuto'
+  | 'ClarificationAsked'
+  | 'ClarificationAnswered'
+  | 'InboxSuppressed'
+
+export interface AttentionEvent {
+  readonly kind: AttentionEventKind
+  readonly cost_ms: number
+  readonly channel: InterruptionChannel | null
+  readonly detail: string
+  readonly timestamp_ms: number
+}

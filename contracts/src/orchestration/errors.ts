@@ -1,0 +1,64 @@
+import { errorTable } from '@svc/plugin-sdk'
+
+/** What the orchestrator says, wherever it is asked. Messages begin with the words in quotes. */
+export const orchestrationErrors = errorTable({
+  ORC_DISABLED: { message: '"Orchestrator is disabled": the setting `enabled` is off.', status: 503 },
+  ORC_STOPPED: {
+    message: '"Orchestrator is stopped": an emergency stop holds until somebody starts it again.',
+    status: 503
+  },
+  ORC_MAX_AGENTS: { message: '"Maximum agents (N) reached".', status: 409 },
+  ORC_AGENT_NOT_FOUND: { message: '"Agent A-NN not found".', status: 404 },
+  ORC_PARENT_NOT_FOUND: { message: '"Delegation parent agent A-NN not found".', status: 404 },
+  ORC_TASK_NOT_FOUND: { message: '"Task T-NNNN not found": no such task, or one that ended long ago.', status: 404 },
+  ORC_TRANSITION: { message: '"Task T-NNNN is S": it cannot become what was asked.', status: 409 },
+  ORC_DEPENDENCY: { message: '"Dependency …": a task depends on itself, or on one that is not there.', status: 422 },
+  ORC_LOCK_CONFLICT: { message: '"Lock conflict": another agent holds a file.', status: 409 },
+  ORC_SCOPE_DENIED: { message: '"Scope denied": a file, a policy or evidence does not allow it.', status: 403 },
+  ORC_APPROVAL_BLOCKED: {
+    message: '"Approval blocked": a person has to allow this before it is submitted.',
+    status: 403
+  },
+  ORC_ATTESTATION_REQUIRED: {
+    message: '"Approval attestation required": a check by a person is missing.',
+    status: 422
+  },
+  ORC_VALIDATION_FAILED: { message: '"Task validation failed": a gate refused what was handed in.', status: 422 },
+  ORC_BUDGET_EXCEEDED: { message: '"Budget exceeded".', status: 429 },
+  ORC_DOOM_LOOP: { message: '"Doom loop detected": an agent spends without completing anything.', status: 429 },
+  ORC_ATTENTION_EXHAUSTED: { message: '"Attention budget exhausted".', status: 429 },
+  ORC_HUMAN_REQUIRED: { message: '"Human approval required": the policy wants a person to decide.', status: 403 },
+  ORC_INJECTION: {
+    message: '"Prompt injection detected": a text gives orders that are not its own to give.',
+    status: 422
+  },
+  ORC_ENVELOPE_INVALID: {
+    message: '"Context envelope": it does not parse, or breaks a rule that is enforced.',
+    status: 422
+  },
+  ORC_HARNESS_INVALID: { message: '"Harness specification": it does not parse.', status: 422 },
+  ORC_HANDOFF_STALE: { message: '"Stale handoff": it was made too long ago.', status: 409 },
+  ORC_HANDOFF_INVALID: { message: '"Handoff invariant": something that a handoff must have is missing.', status: 422 },
+  ORC_SESSION_MISMATCH: { message: '"Session mismatch": the agent is bound to another session.', status: 403 },
+  ORC_QUEUE_FULL: {
+    message: '"Queue full": too many tasks wait, or too many changes wait for the database.',
+    status: 429
+  },
+  ORC_NOT_DURABLE: {
+    message: '"Database error": a change could not be made durable in time; it is kept and tried again.',
+    status: 503
+  },
+  ORC_NO_DATABASE: { message: '"Database not attached".', status: 503 },
+  ORC_CLOSED: { message: '"Orchestrator is closed".', status: 503 },
+  ORC_CONFIG_INVALID: { message: 'Two settings of the orchestrator contradict each other.', status: 500 }
+})
+
+/** `T-0042`. */
+export function taskLabel(task: number): string {
+  return `T-${String(task).padStart(4, '0')}`
+}
+
+/** `A-03`. */
+export function agentLabel(agent: number): string {
+  return `A-${String(agent).padStart(2, '0')}`
+}

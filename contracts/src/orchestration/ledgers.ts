@@ -1,0 +1,95 @@
+import type { TrustTier } from './agent.ts'
+
+export type BudgetSignal =
+  | 'CostExceeded'
+  | 'Critical'
+  | 'HighLoad'
+  | 'HaltAgent'
+  | 'DoomLoopSuspect'
+  | 'ToolLatencyHigh'
+  | 'ToolLatencyUnknown'
+  | 'Normal'
+
+export interface CostRecord {
+  readonly agent_id: number
+  readonly task_id?: number
+  readonly session_id?: string
+  readonly tenant_id?: string
+  readonly provider: string
+  readonly model: string
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost_usd: number
+}
+
+export interface AgentBudget {
+  readonly agent_id: number
+  readonly max_tokens: number
+  readonly max_cost_usd: number
+  readonly tokens_used: number
+  readonly cost_usd: number
+  /** Ratios of the maximum from which on the signal is `HighLoad`. */
+  readonly token_alert: number
+  readonly cost_alert: number
+  readonly signal: BudgetSignal
+}
+
+/** What agents, sessions and tenants spend. */
+export interface Budgets {
+  of(agent: number): AgentBudget
+  all(): readonly AgentBudget[]
+  set(agent: number, limits: { readonly max_tokens?: number; readonly max_cost_usd?: number }): Promise<AgentBudget>
+  /** Adds to what was spent, writes a row where a database is attached, and tells `cost_incurred`. */
+  record(cost: CostRecord): Promise<BudgetSignal>
+  /** Tells of a tool call, for signs of a loop: many calls in a row, the same output again and again. */
+  toolCalled(agent: number, output: string): BudgetSignal
+  history(filter?: {
+    readonly agent_id?: number
+    readonly limit?: number
+  }): Promise<readonly (CostRecord & { readonly timestamp_ms: number })[]>
+}
+
+export interface TrustView {
+  readonly agent_id: number
+  /** [0, 1], exponentially weighted. */
+  readonly score: number
+  readonly tier: TrustTier
+  readonly outcomes: number
+  readonly overridden: boolean
+  /** (successes + 1) / (total + 2). */
+  readonly reliability: number
+}
+
+export interface Trust {
+  of(agent: number): TrustView
+  override(agent: number, tier: TrustTier | null, score: number | null, reason: string): Promise<TrustView>
+}
+
+export interface ExecutionTimeProfile {
+  readonly tool_key: string
+  readonly sample_count: number
+  readonly avg_ms: number
+  readonly p90_ms: number
+  readonly max_ms: number
+  readonly timeout_rate: number
+  readonly recommended_budget_ms: number
+  readonly signal: 'ToolLatencyHigh' | 'ToolLatencyUnknown' | 'Normal'
+}
+
+/** How long tools take, and how long they should be given. */
+export interface ExecutionTimes {
+  record(sample: {
+    readonly tool_key: string
+    readonly duration_ms: number
+    readonly timeout_budget_ms?: number
+    readonly outcome: 'success' | 'timeout' | 'error'
+    readonly repository_id?: string
+  }): Promise<void>
+  /** Null without samples in the window. */
+  query(
+    toolKey: string,
+    options?: { readonly repository_id?: string; readonly window_days?: number }
+  ): Promise<ExecutionTimeProfile | null>
+  /** Milliseconds that a tool should be given: its profile's, or the default where it has none. */
+  budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }>
+}

@@ -1,0 +1,154 @@
+import { service } from '@svc/plugin-sdk'
+import type { AgentActivity, AgentView, Handoff, HandoffOutcome, LockView, SpawnRequest } from './agent.ts'
+import type { Attention } from './attention.ts'
+import type { AgentEvent, AgentEventKind } from './events.ts'
+import type { Budgets, ExecutionTimes, Trust } from './ledgers.ts'
+import type { OrchestratorPolicy } from './policy.ts'
+import type { Completion, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
+import type { Attestation, Priority, TaskPhase, TaskStatusKind, TaskView } from './task.ts'
+
+/** The orchestrator of this process. */
+export const orchestrator = service<Orchestrator>('orchestrator@1')
+
+/**
+ * Every method that changes something resolves when the change is durable, where a database is attached
+ * (`durability.kind` is `database`), and at once where none is (`memory`). What was acknowledged is there after the process was
+ * killed. Changes of one process are durable in the order in which they were made.
+ *
+ * Errors are `ORC_*`; their messages begin with the stable prefixes of the protocol, for example `Task T-0042 not found`.
+ */
+export interface Orchestrator {
+  readonly repositoryId: string
+  readonly durability: Durability
+  /** Settings that other plugins obey too; replaced where they change while running. */
+  readonly policy: OrchestratorPolicy
+  readonly attention: Attention
+  readonly budgets: Budgets
+  readonly trust: Trust
+  readonly executionTimes: ExecutionTimes
+
+  submit(request: SubmitRequest): Promise<Submitted>
+  /**
+   * Ends the work on a task, if its gates let it; otherwise it is queued again, with what is missing in its description. A queued
+   * task that could run is started by this, so that whoever works without a fleet need not start it.
+   */
+  complete(task: number, attestation?: Attestation): Promise<Completion>
+  fail(task: number, reason: string): Promise<void>
+  cancel(task: number): Promise<void>
+  /** Queues a failed task again. */
+  retry(task: number): Promise<void>
+  doubt(task: number, reason: string | null): Promise<void>
+  /** `validated`: it goes on; `overruled`: it is complete, with the report. */
+  resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void>
+  /** Lets a task that waits for a person be worked on. */
+  approve(task: number, by: string): Promise<void>
+  reorder(task: number, priority: Priority): Promise<void>
+  task(task: number): TaskView | null
+  /** In the order of their ids. At most 1,000 ended ones are kept. */
+  tasks(filter?: TaskFilter): readonly TaskView[]
+  explain(task: number): TaskExplanation | null
+
+  spawnAgent(request: SpawnRequest): Promise<AgentView>
+  /** Its tasks, which nobody has now: the caller submits them again. */
+  retireAgent(agent: number): Promise<readonly TaskView[]>
+  pauseAgent(agent: number): Promise<void>
+  resumeAgent(agent: number): Promise<void>
+  /** Takes away what is queued, and tells how many tasks that were. */
+  drainAgent(agent: number): Promise<number>
+  heartbeat(agent: number, activity: AgentActivity): void
+  bindSession(agent: number, session: string): Promise<void>
+  agents(): readonly AgentView[]
+  agent(agent: number): AgentView | null
+  handoff(handoff: Handoff): Promise<HandoffOutcome>
+  rebalance(): Promise<number>
+  /** Submits are refused from now on, and nothing is taken up, until {@link Orchestrator.start}. */
+  emergencyStop(reason: string | null): Promise<void>
+  start(): Promise<void>
+
+  claimFile(agent: number, path: string): Promise<void>
+  transferFile(from: number, to: number, path: string): Promise<void>
+  /** Null where nobody owns it. */
+  fileOwner(path: string): number | null
+  filesOf(agent: number): readonly string[]
+  locks(): readonly LockView[]
+
+  /** For whoever works for an agent: its next task, in progress from now on; null where nothing can run. */
+  next(agent: number): Promise<TaskView | null>
+  /** Resolves when the agent may have something to run that it had not at the last look; rejects when `signal` is aborted. */
+  wake(agent: number, signal: AbortSignal): Promise<void>
+  /** Aborted when the task is no longer in progress here: cancelled, doubted, moved away. */
+  taskSignal(task: number): AbortSignal
+  phase(task: number, phase: TaskPhase): void
+  turn(task: number, message: string): void
+  observe(task: number, note: string): void
+
+  status(): OrchestratorStatus
+  /** Called for every event from now on, after what it tells of is durable. It must not throw. Ends with the function returned. */
+  subscribe(listener: (event: AgentEvent) => void): () => void
+  /** The last events, at most 1,024, oldest first. */
+  recentEvents(limit?: number): readonly AgentEvent[]
+  /** Tells of something that changes nothing here. */
+  emit(kind: AgentEventKind): void
+  /** A row of lineage, with what is durable next; nothing where lineage is off. */
+  lineage(row: LineageRow): Promise<void>
+}
+
+export type Durability =
+  | { readonly kind: 'database'; readonly location: string }
+  | { readonly kind: 'memory'; readonly because: string }
+
+export interface TaskFilter {
+  readonly agent?: number
+  readonly status?: TaskStatusKind
+  readonly session?: string
+  readonly limit?: number
+}
+
+export interface LineageRow {
+  readonly kind:
+    | 'task_submitted'
+    | 'task_completed'
+    | 'task_failed'
+    | 'task_delegated'
+    | 'plan_session_created'
+    | 'plan_replan_triggered'
+    | 'workflow_handoff_started'
+    | 'workflow_handoff_completed'
+    | 'reconstruction_campaign_started'
+    | 'reconstruction_campaign_scored'
+  readonly task_id?: number
+  readonly agent_id?: number
+  readonly session_id?: string
+  readonly workflow_id?: string
+  readonly plan_session_id?: string
+  readonly plan_node_id?: string
+  readonly payload?: Readonly<Record<string, unknown>>
+}
+
+export interface OrchestratorStatus {
+  readonly enabled: boolean
+  readonly stopped: boolean
+  readonly durability: Durability
+  readonly agent_count: number
+  readonly total_queued: number
+  readonly total_in_progress: number
+  readonly total_completed: number
+  readonly total_failed: number
+  readonly total_cancelled: number
+  readonly total_doubted: number
+  readonly total_blocked: number
+  readonly total_blocked_on_approval: number
+  readonly locked_files: number
+  readonly total_contention: number
+  readonly total_weighted_load: number
+  readonly predicted_load: number
+  /** Dynamic agents that may still be spawned. */
+  readonly reserved_agents: number
+  readonly dynamic_agents: number
+  readonly max_handoff_count: number
+  readonly scaling_profile: 'conservative' | 'balanced' | 'aggressive'
+  readonly effective_scale_up_threshold: number
+  /** Changes that wait to be durable. */
+  readonly outbox: { readonly pending: number; readonly oldest_ms: number | null; readonly failing: string | null }
+  readonly agents: readonly AgentView[]
+}

@@ -1,0 +1,32 @@
+/** Settings of the section `[orchestrator]` that plugins beside the orchestrator obey. */
+export interface OrchestratorPolicy {
+  readonly planning: {
+    readonly enabled: boolean
+    readonly router_enabled: boolean
+    readonly replan_enabled: boolean
+    readonly llm_synthesis_enabled: boolean
+    readonly workflow_handoff_enabled: boolean
+    readonly shadow_mode: boolean
+    readonly auto_mode_enabled: boolean
+    /** 0 to 100. */
+    readonly rollout_percent: number
+    readonly adequacy_shadow: boolean
+    readonly adequacy_enforce: boolean
+    readonly depth: 'minimal' | 'standard' | 'deep'
+  }
+  readonly context_lifecycle: { readonly shadow: boolean; readonly enforce: boolean }
+  readonly chatml_strict: boolean
+  readonly research_model_enabled: boolean
+  readonly cost_preference: 'performance' | 'economy'
+  /** Base URL of the model server that tasks are worked on with; null where the project's own is. */
+  readonly inference_base_url: string | null
+  /** Whether `cost_incurred` is told for calls of models. */
+  readonly llm_cost_events: boolean
+  readonly migration: { readonly v2_enabled: boolean; readonly legacy_fallback: boolean }
+  /** Put into payloads of lineage. */
+  readonly campaign_id: string | null
+  /** Default of `tenant_id`. */
+  readonly account_id: string | null
+  readonly unified_routing: boolean
+  readonly max_agents: number
+}

@@ -1,0 +1,27 @@
+import { point } from '@svc/plugin-sdk'
+import type { CostRecord } from './ledgers.ts'
+import type { Attestation, TaskPhase, TaskView } from './task.ts'
+
+/** Who does the work of tasks. The one with the highest `rank` that takes a task has it. */
+export const taskProcessors = point<TaskProcessor>('orchestrator.task-processors', { keys: item => [item.name] })
+
+export interface TaskProcessor {
+  readonly name: string
+  readonly rank: number
+  takes(task: TaskView): boolean
+  /**
+   * Null where the task stays in progress until somebody else completes it. Throws what went wrong; `signal` is aborted where
+   * the task is cancelled, doubted, handed over or out of time.
+   */
+  run(task: TaskView, work: TaskWork): Promise<Attestation | null>
+}
+
+export interface TaskWork {
+  readonly signal: AbortSignal
+  phase(phase: TaskPhase): void
+  token(text: string): void
+  /** Charges the agent's budget. Throws `ORC_BUDGET_EXCEEDED` where that is spent. */
+  cost(cost: Omit<CostRecord, 'agent_id' | 'task_id'>): Promise<void>
+  observe(note: string): void
+  turn(message: string): void
+}

@@ -1,0 +1,127 @@
+import type {
+  BenchmarkTier,
+  CapabilityHints,
+  ExecutionRole,
+  FileAffinity,
+  Priority,
+  QgateContext,
+  TaskBudget,
+  TaskCategory
+} from './task.ts'
+
+/** What a task needs and says about itself besides its description. Everything may be left out. */
+export interface EnqueueHints {
+  readonly task_category?: TaskCategory
+  /** 1 to 10; default 5. */
+  readonly complexity?: number
+  readonly trace_id?: string
+  readonly correlation_id?: string
+  readonly budget?: TaskBudget
+  readonly model_preference?: string
+  readonly model_override?: string
+  readonly campaign_id?: string
+  readonly benchmark_tier?: BenchmarkTier
+  readonly execution_role?: ExecutionRole
+  readonly thread_id?: string
+  readonly harness_spec_json?: string
+  readonly tool_hints?: readonly string[]
+  readonly research_hints?: readonly string[]
+  readonly required_labels?: readonly string[]
+  readonly is_detached?: boolean
+  /** The task waits, parked, for {@link Orchestrator.approve}. */
+  readonly requires_approval?: boolean
+  readonly qgate?: QgateContext
+  readonly attachment_manifest?: unknown
+  readonly active_skill?: string
+  readonly tenant_id?: string
+}
+
+export interface SubmitRequest {
+  /** 1 to 131,072 bytes of UTF-8. */
+  readonly description: string
+  readonly files: readonly FileAffinity[]
+  readonly priority?: Priority
+  /** An agent of that name, made where there is none. */
+  readonly agent_name?: string
+  readonly depends_on?: readonly number[]
+  readonly capabilities?: CapabilityHints
+  readonly session_id?: string
+  readonly hints?: EnqueueHints
+  readonly plan?: { readonly session_id: string; readonly node_id: string; readonly version: number }
+  readonly execution_policy_json?: string
+  /** Names of checks that a person has already made, for example `human_review_approved`. */
+  readonly approvals?: readonly string[]
+}
+
+export interface Submitted {
+  readonly task_id: number
+  readonly agent_id: number
+  /** `BlockedOnApproval` where it waits for a person, `Blocked` where it waits for another task. */
+  readonly status: 'Queued' | 'BlockedOnApproval' | 'Blocked'
+  readonly warnings: readonly string[]
+}
+
+/** What became of an attempt to complete a task. */
+export interface Completion {
+  /** False where a gate sent the task back to its queue. */
+  readonly completed: boolean
+  /** The gate that did, and what it misses. */
+  readonly requeued?: { readonly gate: GateName; readonly reason: string; readonly iteration: number }
+}
+
+export type GateName =
+  | 'behavioral'
+  | 'research'
+  | 'approval'
+  | 'trust'
+  | 'harness'
+  | 'stubcheck'
+  | 'doc_links'
+  | 'qgate'
+  | 'grounding'
+
+export type GateVerdict = 'pass' | 'shadow' | 'requeue' | 'refuse' | 'pass_at_limit' | 'relaxed' | 'skipped'
+
+export interface GateRecord {
+  readonly gate: GateName
+  readonly verdict: GateVerdict
+  /** One sentence: what it found. */
+  readonly detail: string
+  readonly data?: Readonly<Record<string, unknown>>
+  readonly timestamp_ms: number
+}
+
+/** Why a task went where it went, and what happened to it since. */
+export interface TaskExplanation {
+  readonly task_id: number
+  readonly routing: RoutingExplanation
+  /** In the order in which they were asked; the last attempt to complete it. */
+  readonly gates: readonly GateRecord[]
+  /** `ingress`, `routed`, `mesh_remote_held`, `outcome` and what lies between; at most 32. */
+  readonly trace: readonly { readonly stage: string; readonly timestamp_ms: number; readonly detail: string }[]
+}
+
+export interface RoutingExplanation {
+  readonly agent_id: number
+  /** Which rule decided. */
+  readonly rule:
+    | 'target_agent'
+    | 'least_loaded'
+    | 'highest_score'
+    | 'exploration'
+    | 'spawn_for_group'
+    | 'fallback_single'
+    | 'spawn_general'
+    | 'spawn_default'
+    | 'handoff'
+    | 'rebalance'
+  /** Best first; the ten best. Recomputed where the task is still queued, else as it was decided. */
+  readonly candidates: readonly {
+    readonly agent_id: number
+    readonly agent_name: string
+    readonly score: number
+    /** Name of each term of the formula and what it adds. */
+    readonly terms: readonly { readonly term: string; readonly value: number; readonly because: string }[]
+  }[]
+  readonly placement_reason: string
+}

@@ -1,0 +1,197 @@
+/** Who is served first. On the wire as these words, in stored objects, and lower-case, in tools; read without regard to case. */
+export type Priority = 'Background' | 'Normal' | 'Urgent'
+
+export type FileAccess = 'read' | 'write'
+
+/** A file that a task reads or writes, relative to the repository, with forward slashes. */
+export interface FileAffinity {
+  readonly path: string
+  readonly access: FileAccess
+}
+
+/**
+ * Where a task stands. On the wire those with data are objects of one key: `{"Failed": "reason"}`, `{"Blocked": 7}`,
+ * `{"Doubted": "why"}`, see {@link taskStatusToWire}.
+ *
+ * | from | to |
+ * |---|---|
+ * | Queued | InProgress, Doubted, Cancelled, Failed (handed over too often) |
+ * | InProgress | Completed, Failed, Cancelled, Blocked, BlockedOnApproval, Doubted, Queued |
+ * | Blocked | Queued, Cancelled |
+ * | BlockedOnApproval | Queued, InProgress, Cancelled |
+ * | Failed | Queued, Cancelled |
+ * | Doubted | Queued, Completed (overruled), Cancelled |
+ */
+export type TaskStatus =
+  | { readonly kind: 'Queued' | 'InProgress' | 'Completed' | 'Cancelled' | 'BlockedOnApproval' }
+  | { readonly kind: 'Failed'; readonly reason: string }
+  | { readonly kind: 'Blocked'; readonly on: number }
+  | { readonly kind: 'Doubted'; readonly reason: string | null }
+
+export type TaskStatusKind = TaskStatus['kind']
+
+export type TaskStatusWire =
+  | TaskStatusKind
+  | { readonly Failed: string }
+  | { readonly Blocked: number }
+  | { readonly Doubted: string }
+
+export function taskStatusToWire(status: TaskStatus): TaskStatusWire {
+  if (status.kind === 'Failed') return { Failed: status.reason }
+  if (status.kind === 'Blocked') return { Blocked: status.on }
+  if (status.kind === 'Doubted' && status.reason !== null) return { Doubted: status.reason }
+  return status.kind
+}
+
+export type ExecutionRole = 'planner' | 'builder' | 'verifier' | 'reproducer' | 'researcher'
+export type BenchmarkTier = 'issue_repair' | 'subsystem_regen' | 'crate_regen' | 'repo_regen'
+export type TaskPhase = 'inspect' | 'localize' | 'hypothesize' | 'act' | 'verify' | 'decide'
+export type ApprovalTier = 'AutoApprove' | 'Confirm' | 'Review' | 'Blocked'
+export type TestDecision = 'Required' | 'Deferred' | 'Skip' | 'Optional' | 'Unknown'
+export type TaskCategory =
+  | 'General'
+  | 'CodeGen'
+  | 'Testing'
+  | 'Debugging'
+  | 'TypeChecking'
+  | 'Research'
+  | 'Parsing'
+  | 'Review'
+  | 'Ars'
+  | 'Planning'
+  | 'Visus'
+  | 'InterAgent'
+  | 'ToolOrchestration'
+
+/** What an agent's host has, or what a task asks of it. A boolean that is absent is false. */
+export interface CapabilityHints {
+  readonly gpu_cuda?: boolean
+  readonly gpu_metal?: boolean
+  readonly gpu_vulkan?: boolean
+  readonly gpu_webgpu?: boolean
+  readonly npu?: boolean
+  readonly visus_eligible?: boolean
+  readonly multi_modal?: boolean
+  readonly device_class?: string
+  /** Mebibytes. */
+  readonly min_vram_mb?: number
+  readonly cpu_cores?: number
+  readonly arch?: string
+  readonly hostname?: string
+  readonly labels?: readonly string[]
+  readonly min_cpu_cores?: number
+  readonly prefer_gpu_compute?: boolean
+  readonly routing_tier?: string
+  readonly is_low_confidence_bypass_blocked?: boolean
+  readonly force_qgate_research?: boolean
+}
+
+/** Evidence that the quality gate weighs; see the formulas in the orchestrator's README. Ratios are in [0, 1]. */
+export interface QgateContext {
+  readonly required_citations?: number
+  readonly evidence_count?: number
+  readonly citation_coverage?: number
+  /** How many pieces of evidence contradict each other. */
+  readonly contradiction_hints?: number
+  readonly source_diversity?: number
+  readonly evidence_quality?: number
+  readonly retrieval_tier?: string
+  readonly verification_performed?: boolean
+  readonly factual_mode?: boolean
+  readonly evidence_shape?: 'contradictory' | 'empty' | 'narrow' | 'broad'
+  readonly fatigued?: boolean
+  readonly fabricated_receipts?: boolean
+  readonly force_research?: boolean
+  readonly workflow?: string
+}
+
+/** What is claimed of a task that is done; the gates hold it against what they find. */
+export interface Attestation {
+  readonly completion_summary?: string
+  readonly checks_passed?: readonly string[]
+  readonly evidence_citations?: readonly string[]
+  readonly artifact_paths?: readonly string[]
+  readonly declared_non_placeholder?: boolean
+  readonly force_risky?: boolean
+  readonly force_risky_reason?: string
+  readonly observation_summary?: string
+}
+
+/** A task that somebody else's machine works on: it is in progress, and nobody here takes it up. */
+export interface RemoteDelegate {
+  readonly idempotency_key: string
+  readonly lease_id?: string
+  readonly claimer_node_id?: string
+}
+
+export type PlacementReason =
+  | 'local_queue_default'
+  | 'mesh_remote_lease_hold'
+  | 'local_queue_fallback_after_remote_relay_error'
+  | 'local_queue_fallback_insufficient_vram'
+
+export interface TaskBudget {
+  readonly max_cost_usd?: number
+  readonly max_latency_ms?: number
+}
+
+export interface TaskTurn {
+  readonly agent_id: number
+  readonly agent_name: string
+  readonly message: string
+  readonly timestamp_ms: number
+}
+
+/** A task as others see it. Times are Unix milliseconds. */
+export interface TaskView {
+  readonly id: number
+  readonly description: string
+  readonly status: TaskStatus
+  readonly priority: Priority
+  /** Whose queue it is in, or was when it ended. */
+  readonly agent_id: number
+  readonly files: readonly FileAffinity[]
+  readonly depends_on: readonly number[]
+  /** 1 to 10. */
+  readonly complexity: number
+  readonly category: TaskCategory
+  readonly role: ExecutionRole
+  readonly created_at_ms: number
+  readonly started_at_ms?: number
+  readonly ended_at_ms?: number
+  readonly trace_id: string
+  readonly session_id?: string
+  readonly thread_id?: string
+  readonly tenant_id?: string
+  readonly campaign_id?: string
+  readonly benchmark_tier?: BenchmarkTier
+  readonly model_preference?: string
+  readonly model_override?: string
+  readonly budget?: TaskBudget
+  readonly capabilities?: CapabilityHints
+  readonly qgate?: QgateContext
+  readonly tool_hints?: readonly string[]
+  readonly research_hints?: readonly string[]
+  readonly active_skill?: string
+  readonly harness_spec_json?: string
+  readonly approval_tier?: ApprovalTier
+  readonly attention_weight?: number
+  readonly test_decision?: TestDecision
+  readonly plan?: { readonly session_id: string; readonly node_id: string; readonly version: number }
+  readonly execution_policy_json?: string
+  readonly phase?: TaskPhase
+  readonly remote?: RemoteDelegate
+  readonly placement_reason: PlacementReason
+  readonly debug_iterations: number
+  readonly stubcheck_iterations: number
+  readonly qgate_iterations: number
+  readonly retry_count: number
+  readonly handoff_count: number
+  /** How often it was in progress when the process that worked on it ended. */
+  readonly recoveries: number
+  readonly audit_report?: string
+  /** The last 10 turns. */
+  readonly transcript?: readonly TaskTurn[]
+  /** The last 20. */
+  readonly observations?: readonly string[]
+}

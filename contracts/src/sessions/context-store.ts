@@ -1,0 +1,27 @@
+import { service } from '@svc/plugin-sdk'
+
+/** Keys and texts that agents and tools share for a while. Durable where a database is attached. */
+export const contextStore = service<ContextStore>('sessions.context-store@1')
+
+export interface ContextStore {
+  get(key: string): Promise<ContextEntry | null>
+  /** `ttlSeconds` null: until it is removed. */
+  set(
+    key: string,
+    value: string,
+    options?: { readonly agent_id?: number; readonly ttlSeconds?: number | null }
+  ): Promise<void>
+  remove(key: string): Promise<boolean>
+  /** Sorted by key. */
+  list(prefix?: string): Promise<readonly ContextEntry[]>
+  /** How many live entries there are, without asking the database. */
+  readonly size: number
+}
+
+export interface ContextEntry {
+  readonly key: string
+  readonly value: string
+  readonly agent_id: number | null
+  readonly updated_at_ms: number
+  readonly expires_at_ms: number | null
+}

@@ -1,0 +1,47 @@
+import { service } from '@svc/plugin-sdk'
+import type { JourneyEnvelope } from './journey.ts'
+
+/**
+ * What was said in a session. With a database a turn is written to `chat_transcripts` and to `conversation_messages`, in one
+ * transaction; without one it is kept in memory, and in the session's file in any case.
+ */
+export const transcripts = service<Transcripts>('sessions.transcripts@1')
+
+export interface Transcripts {
+  append(turn: TranscriptTurn): Promise<TranscriptEntry>
+  /** Oldest first; the last `limit` (default 100). */
+  history(session: string, limit?: number): Promise<readonly TranscriptEntry[]>
+  /** A row of `routing_decisions`; nothing without a database. */
+  routed(decision: {
+    readonly journey_id: string
+    readonly session_id: string
+    readonly surface: string
+    readonly model_id: string
+    readonly reason: Readonly<Record<string, unknown>>
+  }): Promise<void>
+  /** Forgets the turns of a session and tells how many there were. */
+  reset(session: string): Promise<number>
+}
+
+export interface TranscriptTurn {
+  readonly session_id: string
+  readonly role: 'user' | 'assistant' | 'system' | 'tool'
+  readonly content: string
+  readonly context_files?: readonly string[]
+  readonly model_used?: string
+  readonly tokens?: number
+  /** Validated; refused with `SES_JOURNEY_INVALID`. */
+  readonly journey?: JourneyEnvelope
+  readonly turn_id?: string
+}
+
+export interface TranscriptEntry {
+  readonly id: string
+  readonly role: 'user' | 'assistant' | 'system' | 'tool'
+  readonly content: string
+  /** Unix seconds. */
+  readonly timestamp: number
+  readonly context_files: readonly string[]
+  readonly model_used?: string
+  readonly tokens?: number
+}
