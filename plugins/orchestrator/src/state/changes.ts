@@ -1,0 +1,49 @@
+import type { AgentEventKind, LineageRow } from '@svc/contracts'
+
+/** What one record of the state is about. Records are kept under `kind/key`. */
+export type RecordKind =
+  | 'task'
+  | 'agent'
+  | 'lock'
+  | 'file_owner'
+  | 'group_agent'
+  | 'trust'
+  | 'budget'
+  | 'attention'
+  | 'meta'
+
+/** A row for a table of the baseline schema that belongs to a change, for example of `cost_records`. */
+export interface TableRow {
+  readonly table: string
+  readonly values: Readonly<Record<string, string | number | null>>
+}
+
+/**
+ * What one command has changed, noted while it runs. Records are marked, not copied: whoever makes them durable reads them from
+ * the state at a moment when no command runs, together with those of every other command that waits.
+ */
+export class Changes {
+  /** `kind/key` of records that were set or removed. */
+  readonly records = new Set<string>()
+  readonly events: AgentEventKind[] = []
+  readonly lineage: LineageRow[] = []
+  readonly rows: TableRow[] = []
+
+  touch(kind: RecordKind, key: string | number): void {
+    this.records.add(`${kind}/${key}`)
+  }
+
+  event(kind: AgentEventKind): void {
+    this.events.push(kind)
+  }
+
+  get isEmpty(): boolean {
+    return this.records.size === 0 && this.events.length === 0 && this.lineage.length === 0 && this.rows.length === 0
+  }
+}
+
+/** The state, for whoever makes it durable. */
+export interface RecordSource {
+  /** JSON of a record as it is now; null where it is no longer there. */
+  serialise(kind: RecordKind, key: string): string | null
+}
