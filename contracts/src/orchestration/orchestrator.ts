@@ -27,6 +27,12 @@ export interface Orchestrator {
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
 
+  /**
+   * What is asked of a request that comes from outside, before it is submitted: whether attention is left for it, what the policy of
+   * interruptions says, and whether its text is safe. The description comes back canonical. Throws `ORC_ATTENTION_EXHAUSTED`,
+   * `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
+   */
+  admit(request: SubmitRequest, surface: string): Admission
   submit(request: SubmitRequest): Promise<Submitted>
   /**
    * Ends the work on a task, if its gates let it; otherwise it is queued again, with what is missing in its description. A queued

@@ -6,7 +6,8 @@ import type {
   Priority,
   QgateContext,
   TaskBudget,
-  TaskCategory
+  TaskCategory,
+  TestDecision
 } from './task.ts'
 
 /** What a task needs and says about itself besides its description. Everything may be left out. */
@@ -61,6 +62,16 @@ export interface Submitted {
   readonly warnings: readonly string[]
 }
 
+export interface Admission {
+  /** With the canonical description. */
+  readonly request: SubmitRequest
+  readonly prompt_canonicalized: boolean
+  /** SHA-256 of the description as it came, in hex. */
+  readonly original_prompt_hash: string
+  /** Instructions of the text that contradict each other. */
+  readonly warnings: readonly string[]
+}
+
 /** What became of an attempt to complete a task. */
 export interface Completion {
   /** False where a gate sent the task back to its queue. */
@@ -95,6 +106,7 @@ export interface GateRecord {
 export interface TaskExplanation {
   readonly task_id: number
   readonly routing: RoutingExplanation
+  readonly test_decision: { readonly decision: TestDecision; readonly rationale: string }
   /** In the order in which they were asked; the last attempt to complete it. */
   readonly gates: readonly GateRecord[]
   /** `ingress`, `routed`, `mesh_remote_held`, `outcome` and what lies between; at most 32. */
