@@ -4,7 +4,7 @@ import type { Attention } from './attention.ts'
 import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { Budgets, ExecutionTimes, Trust } from './ledgers.ts'
 import type { OrchestratorPolicy } from './policy.ts'
-import type { Completion, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
+import type { Admission, Completion, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
 import type { Attestation, Priority, TaskPhase, TaskStatusKind, TaskView } from './task.ts'
 
 /** The orchestrator of this process. */
