@@ -1,0 +1,272 @@
+import type {
+  ApprovalTier,
+  Attestation,
+  BudgetSignal,
+  CapabilityHints,
+  CostRecord,
+  FileAffinity,
+  GateName,
+  GateRecord,
+  Priority,
+  RoutingExplanation,
+  TaskView,
+  TestDecision,
+  TrustTier,
+  TrustView
+} from '@svc/contracts'
+import type { Changes, RecordKind, RecordSource } from './changes.ts'
+
+/**
+ * What the state asks of the parts around it. Everything here is synchronous and does no I/O, but for what says otherwise. The
+ * parts are given to the state when it is made; in tests they are small fakes.
+ */
+
+/** Unix milliseconds. Never goes back: where the system's clock does, it stands still until that has caught up. */
+export type Clock = () => number
+
+/** [0, 1). */
+export type Random = () => number
+
+// Routing ------------------------------------------------------------------------------------------------------------
+
+export interface RoutableAgent {
+  readonly id: number
+  readonly name: string
+  readonly dynamic: boolean
+  readonly paused: boolean
+  readonly capabilities: CapabilityHints
+  readonly weighted_load: number
+}
+
+/** What the router looks up in the state. All in constant time. */
+export interface RoutingWorld {
+  fileOwner(path: string): number | null
+  /** Agent that a group has; set by the state with the first task that is routed by that group. */
+  groupAgent(group: string): number | null
+  trust(agent: number): TrustView
+  /** False where the most agents there may be are there. */
+  canSpawn(): boolean
+  now(): number
+}
+
+/** The parts of a task that say where it goes. */
+export interface TaskToRoute {
+  readonly description: string
+  readonly files: readonly FileAffinity[]
+  readonly capabilities: CapabilityHints | undefined
+  /** Name of the agent that was asked for. */
+  readonly agent_name: string | undefined
+  readonly required_labels: readonly string[] | undefined
+  readonly active_skill: string | undefined
+  readonly workflow: string | undefined
+}
+
+export type RoutingRule = RoutingExplanation['rule']
+
+export type RouteDecision =
+  | {
+      readonly kind: 'agent'
+      readonly agent: number
+      readonly rule: RoutingRule
+      /** Group that the task's files are of; the state makes the agent its default where it has none. */
+      readonly group: string | null
+    }
+  | {
+      /** An agent of that name is to be made, and has the task. */
+      readonly kind: 'spawn'
+      readonly name: string
+      readonly dynamic: boolean
+      readonly rule: RoutingRule
+      readonly group: string | null
+      readonly reason: string
+    }
+
+/** Keeps indexes of its own, so that a decision does not look at every agent. */
+export interface RouterPort {
+  agentAdded(agent: RoutableAgent): void
+  agentRemoved(agent: number): void
+  loadChanged(agent: number, weightedLoad: number): void
+  pausedChanged(agent: number, paused: boolean): void
+  /** A validation of a shard failed (`shard_validate`), or a reduce task met a conflict (`reduce_conflict`). */
+  shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void
+  route(task: TaskToRoute): RouteDecision
+  /** Best first. */
+  explain(task: TaskToRoute, limit: number): RoutingExplanation['candidates']
+}
+
+export interface AgentLoad {
+  readonly id: number
+  readonly dynamic: boolean
+  readonly paused: boolean
+  readonly weighted_load: number
+  readonly queued: number
+  readonly urgent: number
+  /** Since when it has had nothing to do; null while it has. */
+  readonly idle_since_ms: number | null
+  /** USD per 1,000 tokens of its model, where known. */
+  readonly model_cost?: number
+}
+
+/** A queued task that could be moved. */
+export interface MovableTask {
+  readonly id: number
+  readonly agent: number
+  readonly priority: Priority
+  /** What it adds to a load. */
+  readonly weight: number
+  readonly files: readonly FileAffinity[]
+  readonly capabilities: CapabilityHints | undefined
+}
+
+export interface RebalanceWorld {
+  readonly agents: readonly AgentLoad[]
+  /** Lowest priority first, and of those the newest first. */
+  queuedOf(agent: number): Iterable<MovableTask>
+  /** Who holds the lock for writing; null where nobody does. */
+  writer(path: string): number | null
+}
+
+export interface Move {
+  readonly task: number
+  readonly from: number
+  readonly to: number
+}
+
+export type PlanRebalance = (world: RebalanceWorld) => readonly Move[]
+
+export interface ScalingDecision {
+  /** Names of dynamic agents to make. */
+  readonly spawn: readonly string[]
+  /** Dynamic agents to retire. */
+  readonly retire: readonly number[]
+  readonly rebalanceUrgent: boolean
+}
+
+export interface ScalerPort {
+  /** Once a tick. `costCritical`: the budget of some agent is spent. */
+  tick(now: number, agents: readonly AgentLoad[], costCritical: boolean): ScalingDecision
+  readonly predictedLoad: number
+  readonly effectiveThreshold: number
+}
+
+// Policy -------------------------------------------------------------------------------------------------------------
+
+/** Parts of a policy that are records of the state: `serialise` and `restore` are inverse. */
+export interface Ledger {
+  serialise(key: string): string | null
+  restore(key: string, json: string): void
+}
+
+/** Keys are ids of agents. */
+export interface TrustPort extends Ledger {
+  of(agent: number): TrustView
+  /** True for a task that was completed, false for one that failed. */
+  observe(agent: number, success: boolean): TrustView
+  override(agent: number, tier: TrustTier | null, score: number | null): TrustView
+  /** Times that work of this agent was let through; how uncertain its outcomes are, in bits. */
+  approvals(agent: number): { readonly count: number; readonly entropy: number }
+  forget(agent: number): void
+}
+
+/** Keys are `agent:ID`, `tenant:NAME` and `session:NAME`. */
+export interface BudgetPort extends Ledger {
+  /**
+   * Asked before a task is submitted. Throws `ORC_BUDGET_EXCEEDED` (tenant, tokens of the estimate, spent) and `ORC_DOOM_LOOP`.
+   * The signal otherwise.
+   */
+  admit(agent: number, tenant: string | undefined, estimatedTokens: number): BudgetSignal
+  signal(agent: number): BudgetSignal
+  /** Keys of the records that changed. */
+  record(cost: CostRecord): { readonly signal: BudgetSignal; readonly keys: readonly string[] }
+  /** A task was completed: what was spent since the last counts from zero. Keys of the records that changed. */
+  completed(agent: number): readonly string[]
+  forget(agent: number): void
+}
+
+/** What is judged of a task before it is queued. */
+export interface TaskToJudge {
+  readonly description: string
+  readonly files: readonly FileAffinity[]
+  readonly priority: Priority
+  readonly complexity: number
+  readonly category: TaskView['category']
+  readonly approvals: readonly string[]
+  readonly qgate: TaskView['qgate']
+}
+
+export interface Judgement {
+  readonly tier: ApprovalTier
+  /** One sentence: which rule, and what it saw. */
+  readonly because: string
+  readonly attentionWeight: number
+  readonly test: TestDecision
+}
+
+export interface JudgePort {
+  judge(task: TaskToJudge, agent: number): Judgement
+  /** Throws `ORC_INJECTION`. Warnings, for whoever submits. Text comes back only where it had to be changed. */
+  screen(description: string): { readonly description: string; readonly warnings: readonly string[] }
+  /** Throws `ORC_SCOPE_DENIED` where the quality gate is enforced and the evidence is too thin to begin. */
+  admitEvidence(task: TaskToJudge): void
+}
+
+// Gates --------------------------------------------------------------------------------------------------------------
+
+/** What was looked up before the gates are asked: contents of files, envelopes. Opaque to the state. */
+export type GateEvidence = Readonly<Record<string, unknown>>
+
+export interface GateInput {
+  readonly task: TaskView
+  readonly attestation: Attestation | undefined
+  readonly evidence: GateEvidence | null
+  readonly trust: TrustView
+  readonly now: number
+}
+
+export type GateOutcome =
+  | { readonly kind: 'pass'; readonly records: readonly GateRecord[] }
+  | {
+      readonly kind: 'requeue'
+      readonly gate: GateName
+      readonly reason: string
+      /** Appended to the description. */
+      readonly note: string
+      readonly counter: 'debug_iterations' | 'stubcheck_iterations' | 'qgate_iterations'
+      readonly records: readonly GateRecord[]
+    }
+  | { readonly kind: 'refuse'; readonly gate: GateName; readonly error: Error; readonly records: readonly GateRecord[] }
+
+export interface GatePort {
+  /**
+   * Looks up what the gates will ask for. Null at once where they need nothing of the kind. Called by the service, outside of
+   * any command.
+   */
+  gather(task: TaskView, attestation: Attestation | undefined): Promise<GateEvidence> | null
+  run(input: GateInput): GateOutcome
+}
+
+// What outlives the process ------------------------------------------------------------------------------------------
+
+/** Ids that no other process of the repository takes. */
+export interface IdSource {
+  task(): number
+  agent(): number
+  /** Null where the next ids are there; else when they will be. */
+  ready(): Promise<void> | null
+}
+
+export interface CommitPort {
+  /** Resolves when the change is durable, and its events are out. */
+  commit(changes: Changes): Promise<void>
+}
+
+/** The aggregate, for whoever keeps its records. */
+export interface Restorable extends RecordSource {
+  /** In any order, before `recovered` and before any command. Throws what is wrong with a record that cannot be read. */
+  restore(kind: RecordKind, key: string, json: string): void
+  /**
+   * After the last record of a seat: tasks that were in progress are queued again, once each; locks of tasks that are gone are
+   * released. What that changed is in the result, to be committed.
+   */
+  recovered(): Changes
+}
