@@ -31,6 +31,7 @@ export interface GoalOutcome {
   readonly submitted: Submitted
   readonly plan_session_id?: string
   readonly strategy: string
+  readonly shadow_plan_adequacy?: Readonly<Record<string, unknown>>
 }
 
 /** Told after a task ended and that is durable. */

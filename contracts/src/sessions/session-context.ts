@@ -1,4 +1,5 @@
 import { service } from '@svc/plugin-sdk'
+import type { QgateContext } from '../orchestration/task.ts'
 
 /** The context envelope of each session: what comes in is checked and merged, by the policy of the context lifecycle. */
 export const sessionContext = service<SessionContext>('sessions.context@1')
@@ -11,6 +12,8 @@ export interface SessionContext {
   ingest(json: string, from: IngestSource): Promise<IngestOutcome>
   /** The merged envelope of a session, or null. */
   envelope(session: string): Promise<ContextEnvelope | null>
+  /** What the quality gate weighs of the payload of a retrieval envelope. */
+  evidence(payload: Readonly<Record<string, unknown>>): QgateContext
   /** Replaces what is stored, for whoever changed a field of it. */
   put(session: string, envelope: ContextEnvelope): Promise<void>
   /** Text for a prompt: at most `maxTokens` times 4 bytes, cut with a note. Empty where the session has none. */
