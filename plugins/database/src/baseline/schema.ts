@@ -5,6 +5,7 @@ import { coordinationTables } from './coordination.ts'
 import { journeyTables } from './journeys.ts'
 import { fullTextTables, knowledgeTables } from './knowledge.ts'
 import { metricTables } from './metrics.ts'
+import { orchestratorTables } from './orchestrator.ts'
 import { publicationTables } from './publication.ts'
 import { workflowTables } from './workflows.ts'
 
@@ -31,6 +32,7 @@ const FRAGMENTS: readonly string[] = [
   workflowTables,
   publicationTables,
   coordinationTables,
+  orchestratorTables,
   knowledgeTables
 ]
 

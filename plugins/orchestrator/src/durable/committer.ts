@@ -1,0 +1,28 @@
+import type { OrchestratorStatus } from '@svc/contracts'
+import type { Changes } from '../state/changes.ts'
+import type { CommitPort } from '../state/ports.ts'
+
+/**
+ * Makes changes of the state outlive the process, in the order in which they were made, and publishes their events after that.
+ *
+ * 1. Before a command that may be refused runs, {@link Committer.assertRoom} is asked: what a command has changed cannot be
+ *    taken back.
+ * 2. `commit` takes the change. It is never dropped: while the database is away it waits, and is tried again.
+ * 3. When it is durable its caller is told, after those of the changes before it, and its events go out.
+ * 4. A caller waits for a while at most, and is then told `ORC_NOT_DURABLE`; the change stays where it was, in its place.
+ */
+export interface Committer extends CommitPort {
+  /**
+   * Resolves when the change is durable, and its events are out. Rejects with `ORC_NOT_DURABLE`. A change without anything to
+   * keep has its events published at once.
+   */
+  commit(changes: Changes, options?: CommitOptions): Promise<void>
+  /** Throws `ORC_QUEUE_FULL` while too many changes wait. */
+  assertRoom(): void
+  status(): OrchestratorStatus['outbox']
+}
+
+export interface CommitOptions {
+  /** Milliseconds that the caller waits; default: as the settings say. */
+  readonly waitMs?: number
+}

@@ -1,0 +1,147 @@
+import { orchestrationErrors } from '@svc/contracts'
+import type { IdSource } from '../state/ports.ts'
+
+/** What is numbered. */
+export type Numbered = 'task' | 'agent'
+
+/** Ids from the first to before the second. */
+export type IdRange = readonly [next: number, end: number]
+export type IdRanges = Readonly<Record<Numbered, readonly IdRange[]>>
+
+/** Without a database nobody else numbers anything. */
+export class MemoryIds implements IdSource {
+  #task = 1
+  #agent = 1
+
+  task(): number {
+    return this.#task++
+  }
+
+  agent(): number {
+    return this.#agent++
+  }
+
+  ready(): null {
+    return null
+  }
+}
+
+/** Ids that are taken at once, and how many must be there for one command. */
+const BLOCKS: Readonly<Record<Numbered, { readonly size: number; readonly most: number; readonly enough: number }>> = {
+  task: { size: 1_000, most: 64_000, enough: 1 },
+  agent: { size: 16, most: 1_024, enough: 8 }
+}
+/** Blocks that last shorter than this are doubled. */
+const BRIEF_MS = 1_000
+
+interface Block {
+  ranges: [number, number][]
+  left: number
+  size: number
+  takenAt: number
+  taking: Promise<void> | null
+}
+
+/**
+ * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the last is
+ * gone, and the more at once the faster they go.
+ */
+export class IdBlocks implements IdSource {
+  /** Takes that many from the counter. Throws what the database throws. */
+  readonly #take: (what: Numbered, count: number) => Promise<IdRange>
+  readonly #now: () => number
+  readonly #blocks: Record<Numbered, Block>
+
+  /** `now` in milliseconds, going forward only. */
+  constructor(take: (what: Numbered, count: number) => Promise<IdRange>, now: () => number = () => performance.now()) {
+    this.#take = take
+    this.#now = now
+    const block = (what: Numbered): Block => ({
+      ranges: [],
+      left: 0,
+      size: BLOCKS[what].size,
+      takenAt: Number.NEGATIVE_INFINITY,
+      taking: null
+    })
+    this.#blocks = { task: block('task'), agent: block('agent') }
+  }
+
+  task(): number {
+    return this.#next('task')
+  }
+
+  agent(): number {
+    return this.#next('agent')
+  }
+
+  /** Rejects with `ORC_NOT_DURABLE` where there are none and the database gives none. */
+  ready(): Promise<void> | null {
+    const { task, agent } = this.#blocks
+    if (task.left * 2 < task.size && task.taking === null) this.#refill('task')
+    if (agent.left * 2 < agent.size && agent.taking === null) this.#refill('agent')
+    const missing: Promise<void>[] = []
+    if (task.left < BLOCKS.task.enough && task.taking !== null) missing.push(task.taking)
+    if (agent.left < BLOCKS.agent.enough && agent.taking !== null) missing.push(agent.taking)
+    return missing.length === 0 ? null : Promise.all(missing).then(() => undefined)
+  }
+
+  /** What a seat may still give out, as it stands in the database. Ranges that are not whole are left out. */
+  add(ranges: Partial<IdRanges>): void {
+    for (const what of ['task', 'agent'] as const)
+      for (const range of ranges[what] ?? []) this.#add(this.#blocks[what], range)
+  }
+
+  /** JSON of {@link IdRanges}: what is left. */
+  serialise(): string {
+    return JSON.stringify({ task: this.#blocks.task.ranges, agent: this.#blocks.agent.ranges })
+  }
+
+  #next(what: Numbered): number {
+    const block = this.#blocks[what]
+    const range = block.ranges[0]
+    if (range === undefined)
+      throw orchestrationErrors.create(
+        'ORC_NOT_DURABLE',
+        `Database error: there is no id for another ${what}; more are taken from the database`,
+        { hint: 'try again; svc db status says whether the database answers' }
+      )
+    const id = range[0]
+    range[0] += 1
+    block.left -= 1
+    if (range[0] === range[1]) block.ranges.shift()
+    return id
+  }
+
+  #refill(what: Numbered): void {
+    const block = this.#blocks[what]
+    const { size, most } = BLOCKS[what]
+    const brief = this.#now() - block.takenAt < BRIEF_MS
+    block.size = brief ? Math.min(block.size * 2, most) : size
+    const taking = this.#take(what, block.size).then(
+      range => {
+        block.takenAt = this.#now()
+        this.#add(block, range)
+      },
+      cause => {
+        throw orchestrationErrors.create(
+          'ORC_NOT_DURABLE',
+          `Database error: no ids for another ${what} could be taken: ${cause instanceof Error ? cause.message : cause}`,
+          { hint: 'svc db status says whether the database answers', cause }
+        )
+      }
+    )
+    block.taking = taking.finally(() => {
+      block.taking = null
+    })
+    // Whoever has to wait learns of a failure; while there are some left nobody has to.
+    block.taking.catch(() => {})
+  }
+
+  #add(block: Block, [next, end]: IdRange): void {
+    if (!Number.isSafeInteger(next) || !Number.isSafeInteger(end) || next < 1 || end <= next) return
+    // Lower ones first, so that numbers go up where they can.
+    block.ranges.push([next, end])
+    block.ranges.sort((a, b) => a[0] - b[0])
+    block.left += end - next
+  }
+}

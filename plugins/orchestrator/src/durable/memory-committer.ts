@@ -1,0 +1,27 @@
+import type { OrchestratorStatus } from '@svc/contracts'
+import type { EventBus } from '../events/bus.ts'
+import type { Changes } from '../state/changes.ts'
+import type { Committer } from './committer.ts'
+
+const DONE = Promise.resolve()
+const NOTHING_WAITS: OrchestratorStatus['outbox'] = { pending: 0, oldest_ms: null, failing: null }
+
+/** Without a database a change is done when it is made: events go out at once, and one promise serves every caller. */
+export class MemoryCommitter implements Committer {
+  readonly #bus: EventBus
+
+  constructor(bus: EventBus) {
+    this.#bus = bus
+  }
+
+  commit(changes: Changes): Promise<void> {
+    if (changes.events.length > 0) this.#bus.publish(changes.events)
+    return DONE
+  }
+
+  assertRoom(): void {}
+
+  status(): OrchestratorStatus['outbox'] {
+    return NOTHING_WAITS
+  }
+}

@@ -1,0 +1,133 @@
+import type { AgentEvent, AgentEventKind } from '@svc/contracts'
+
+/** Events that are kept for whoever asks for the last ones. */
+const KEPT = 1024
+/** Events that wait for a slow reader. */
+const BUFFERED = 1024
+
+export interface EventBusOptions {
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Told of what listeners throw, which disturbs neither the others nor whoever publishes. */
+  readonly report: (error: unknown) => void
+}
+
+/** An event as a reader gets it, with how many were lost between it and the one before, since the reader was slow. */
+export interface ReadEvent {
+  readonly event: AgentEvent
+  readonly dropped: number
+}
+
+interface Reader {
+  readonly waiting: AgentEvent[]
+  dropped: number
+  wake(): void
+}
+
+/** Numbers events, keeps the last 1,024, and tells everybody of each, in one order that all see alike. */
+export class EventBus {
+  readonly #options: EventBusOptions
+  readonly #ring: AgentEvent[] = []
+  readonly #listeners = new Set<(event: AgentEvent) => void>()
+  /** What listeners publish while they are told of something comes after it for every listener. */
+  readonly #later: AgentEventKind[] = []
+  #last = 0
+  #telling = false
+
+  constructor(options: EventBusOptions) {
+    this.#options = options
+  }
+
+  /** Id of the event that was published last, 0 before the first. */
+  get lastId(): number {
+    return this.#last
+  }
+
+  publish(kinds: readonly AgentEventKind[]): void {
+    for (const kind of kinds) this.emit(kind)
+  }
+
+  emit(kind: AgentEventKind): void {
+    if (this.#telling) {
+      this.#later.push(kind)
+      return
+    }
+    this.#tell(kind)
+    for (let next = this.#later.shift(); next !== undefined; next = this.#later.shift()) this.#tell(next)
+  }
+
+  /** Called for every event from now on, until the function that is returned is called. */
+  subscribe(listener: (event: AgentEvent) => void): () => void {
+    // Of its own, so that one function may listen twice.
+    const own = (event: AgentEvent): void => listener(event)
+    this.#listeners.add(own)
+    return () => void this.#listeners.delete(own)
+  }
+
+  /** The last ones, at most 1,024, oldest first. */
+  recent(limit = KEPT): readonly AgentEvent[] {
+    const count = Math.min(Math.max(Math.trunc(limit), 0), this.#ring.length)
+    return Array.from({ length: count }, (_, at) => this.#ring[(this.#last - count + at) % KEPT] as AgentEvent)
+  }
+
+  /**
+   * Events from now on, for a reader that takes its time: at most `buffer` wait for it, and then the oldest are dropped and
+   * counted. Ends with the reader's loop, and when `signal` is aborted, after what waits was read.
+   */
+  read(signal: AbortSignal, buffer = BUFFERED): AsyncGenerator<ReadEvent, void, undefined> {
+    const reader: Reader = { waiting: [], dropped: 0, wake: () => {} }
+    const stop = this.subscribe(event => {
+      reader.waiting.push(event)
+      if (reader.waiting.length > buffer) {
+        reader.waiting.shift()
+        reader.dropped += 1
+      }
+      reader.wake()
+    })
+    const aborted = (): void => {
+      stop()
+      reader.wake()
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', aborted, { once: true })
+    return readAll(reader, signal, () => {
+      stop()
+      signal.removeEventListener('abort', aborted)
+    })
+  }
+
+  #tell(kind: AgentEventKind): void {
+    const event: AgentEvent = { id: this.#last + 1, timestamp_ms: this.#options.now(), kind }
+    this.#ring[this.#last % KEPT] = event
+    this.#last += 1
+    if (this.#listeners.size === 0) return
+    this.#telling = true
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#options.report(error)
+      }
+    }
+    this.#telling = false
+  }
+}
+
+async function* readAll(reader: Reader, signal: AbortSignal, end: () => void): AsyncGenerator<ReadEvent> {
+  try {
+    for (;;) {
+      const event = reader.waiting.shift()
+      if (event !== undefined) {
+        const { dropped } = reader
+        reader.dropped = 0
+        yield { event, dropped }
+      } else if (signal.aborted) return
+      else
+        await new Promise<void>(resolve => {
+          reader.wake = resolve
+        })
+    }
+  } finally {
+    end()
+  }
+}

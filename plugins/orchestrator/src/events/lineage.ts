@@ -1,0 +1,68 @@
+import type { CostRecord, LineageRow } from '@svc/contracts'
+import type { TableRow } from '../state/changes.ts'
+
+/** Characters of a goal that lineage shows. */
+const GOAL_PREVIEW = 240
+
+export interface LineageOptions {
+  /** Off: rows are not written. */
+  readonly enabled: boolean
+  /** Put into every payload where it is set. */
+  readonly campaignId: string | null
+}
+
+/** A row of `orchestration_lineage_events`; `at` in Unix milliseconds. Null where lineage is off. */
+export function lineageRow(
+  row: LineageRow,
+  repositoryId: string,
+  { enabled, campaignId }: LineageOptions,
+  at: number
+): TableRow | null {
+  if (!enabled) return null
+  const { payload = {} } = row
+  const preview = payload.goal_preview
+  const told = {
+    ...payload,
+    ...(typeof preview === 'string' ? { goal_preview: firstCharacters(preview, GOAL_PREVIEW) } : {}),
+    ...(campaignId === null ? {} : { campaign_id: campaignId })
+  }
+  return {
+    table: 'orchestration_lineage_events',
+    values: {
+      repository_id: repositoryId,
+      kind: row.kind,
+      task_id: row.task_id ?? 0,
+      agent_id: row.agent_id === undefined ? null : String(row.agent_id),
+      session_id: row.session_id ?? null,
+      workflow_id: row.workflow_id ?? null,
+      plan_session_id: row.plan_session_id ?? null,
+      plan_node_id: row.plan_node_id ?? null,
+      payload_json: Object.keys(told).length === 0 ? null : JSON.stringify(told),
+      created_at_ms: at
+    }
+  }
+}
+
+/** A row of `cost_records`; `at` in Unix milliseconds. */
+export function costRow(cost: CostRecord, at: number): TableRow {
+  return {
+    table: 'cost_records',
+    values: {
+      agent_id: String(cost.agent_id),
+      session_id: cost.session_id ?? null,
+      tenant_id: cost.tenant_id ?? null,
+      provider: cost.provider,
+      model: cost.model,
+      input_tokens: cost.input_tokens,
+      output_tokens: cost.output_tokens,
+      cost_usd: cost.cost_usd,
+      // As SQLite writes times, so that those of other writers compare.
+      timestamp: new Date(at).toISOString().slice(0, 23).replace('T', ' ')
+    }
+  }
+}
+
+/** Whole characters: a pair of surrogates is one. */
+function firstCharacters(text: string, count: number): string {
+  return text.length <= count ? text : [...text.slice(0, count * 2)].slice(0, count).join('')
+}
