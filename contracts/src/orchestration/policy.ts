@@ -29,4 +29,16 @@ export interface OrchestratorPolicy {
   readonly account_id: string | null
   readonly unified_routing: boolean
   readonly max_agents: number
+  /** What tools ask of a running daemon of this repository in place of the orchestrator of their own process. */
+  readonly daemon_pilots: {
+    /** Whether a daemon of another repository is logged as an error in place of a warning. */
+    readonly repository_id_strict: boolean
+    readonly reads: boolean
+    readonly task_status: boolean
+    readonly start: boolean
+    readonly status_tool: boolean
+    readonly writes: boolean
+    readonly task_writes: boolean
+    readonly agent_writes: boolean
+  }
 }
