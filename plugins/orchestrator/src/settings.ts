@@ -1,0 +1,44 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { type Infer, t } from '@svc/plugin-sdk'
+import { gates } from './settings/gates.ts'
+import { neighbours } from './settings/neighbours.ts'
+import { policy } from './settings/policy.ts'
+import { recordKeeping } from './settings/record-keeping.ts'
+import { scaling } from './settings/scaling.ts'
+import { scheduling } from './settings/scheduling.ts'
+
+export const settings = t.object(
+  { ...scheduling, ...gates, ...policy, ...scaling, ...recordKeeping, ...neighbours },
+  { 'x-section': 'orchestrator' }
+)
+
+export type Settings = Infer<typeof settings>
+
+/** Throws `ORC_CONFIG_INVALID` for two settings that contradict each other, naming both. */
+export function checkSettings(config: Settings): void {
+  const contradict = (one: string, other: string, why: string): never => {
+    throw orchestrationErrors.create(
+      'ORC_CONFIG_INVALID',
+      `[orchestrator] ${one} and ${other} contradict each other: ${why}`
+    )
+  }
+  const { min_agents, max_agents, trust_provisional_threshold, trust_trusted_threshold } = config
+  if (min_agents > max_agents)
+    contradict('min_agents', 'max_agents', `${min_agents} is more than ${max_agents}; lower the one or raise the other`)
+  if (trust_provisional_threshold > trust_trusted_threshold) {
+    contradict(
+      'trust_provisional_threshold',
+      'trust_trusted_threshold',
+      `an agent is Provisional before it is Trusted, and ${trust_provisional_threshold} is more than ${trust_trusted_threshold}`
+    )
+  }
+  for (const key of [
+    'planning_router_enabled',
+    'planning_replan_enabled',
+    'planning_workflow_handoff_enabled'
+  ] as const) {
+    if (config[key] && !config.planning_enabled) {
+      contradict(key, 'planning_enabled', 'the first is on and needs the second, which is off')
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { t } from '@svc/plugin-sdk'
+
+const PREFIX = 'SVC_ORCHESTRATOR_'
+
+interface Where {
+  /** Variable without its prefix. */
+  readonly env?: string
+  /** Whether a change is obeyed without a restart of the plugin. */
+  readonly live?: boolean
+}
+
+const annotations = ({ env, live }: Where) => ({
+  ...(env === undefined ? {} : { 'x-env': `${PREFIX}${env}` }),
+  ...(live === true ? ({ 'x-reload': 'live' } as const) : {})
+})
+
+/** A boolean whose variable takes `true` and `false` alone. */
+export const flag = (value: boolean, description: string, where: Where = {}) =>
+  t.boolean({ default: value, description, 'x-env-type': 'strict', ...annotations(where) })
+
+export const integer = (
+  value: number,
+  range: readonly [minimum: number, maximum: number],
+  description: string,
+  where: Where = {}
+) => t.integer({ default: value, minimum: range[0], maximum: range[1], description, ...annotations(where) })
+
+export const real = (
+  value: number,
+  range: readonly [minimum: number, maximum: number],
+  description: string,
+  where: Where = {}
+) => t.number({ default: value, minimum: range[0], maximum: range[1], description, ...annotations(where) })
+
+/** [0, 1]. */
+export const ratio = (value: number, description: string, where: Where = {}) => real(value, [0, 1], description, where)
+
+/** The longest time that a setting may name: ten years. */
+const LONGEST_MS = 315_360_000_000
+
+export const milliseconds = (value: number, minimum: number, description: string, where: Where = {}) =>
+  integer(value, [minimum, LONGEST_MS], description, where)

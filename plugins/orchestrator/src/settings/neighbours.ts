@@ -1,0 +1,113 @@
+import { t } from '@svc/plugin-sdk'
+import { flag, integer } from './declare.ts'
+
+const truthy = (variable: string, description: string) =>
+  t.boolean({ default: false, description, 'x-env': variable, 'x-env-type': 'truthy', 'x-reload': 'live' })
+
+const pilot = (suffix: string, description: string) => truthy(`SVC_MCP_ORCHESTRATOR_${suffix}`, description)
+
+const planning = (value: boolean, env: string, description: string) => flag(value, description, { env, live: true })
+
+/** What plugins beside the orchestrator obey; they read it from `orchestrator.policy`. */
+export const neighbours = {
+  planning_enabled: planning(false, 'PLANNING_ENABLED', 'Whether goals may be planned.'),
+  planning_router_enabled: planning(
+    false,
+    'PLANNING_ROUTER_ENABLED',
+    'Whether each goal is asked how it is best reached.'
+  ),
+  planning_replan_enabled: planning(
+    false,
+    'PLANNING_REPLAN_ENABLED',
+    'Whether failures may make a new version of a plan.'
+  ),
+  planning_llm_synthesis_enabled: planning(false, 'PLAN_LLM_SYNTHESIS', 'Whether a model makes the steps of a plan.'),
+  planning_workflow_handoff_enabled: planning(
+    false,
+    'PLANNING_WORKFLOW_HANDOFF_ENABLED',
+    'Whether a goal may become a workflow.'
+  ),
+  planning_shadow_mode: planning(
+    false,
+    'PLANNING_SHADOW_MODE',
+    'Whether the answer is only told of, and the goal submitted.'
+  ),
+  planning_auto_mode_enabled: planning(
+    false,
+    'PLANNING_AUTO_MODE_ENABLED',
+    'Whether goals are planned unasked, and steps need no approval.'
+  ),
+  planning_rollout_percent: integer(0, [0, 100], 'Share of goals that take part, in percent.', {
+    env: 'PLANNING_ROLLOUT_PERCENT',
+    live: true
+  }),
+  plan_adequacy_shadow: planning(true, 'PLAN_ADEQUACY_SHADOW', 'Whether plans are scored, and the score only told of.'),
+  plan_adequacy_enforce: planning(false, 'PLAN_ADEQUACY_ENFORCE', 'Whether thin plans are refused.'),
+  planning_depth: t.enum(['minimal', 'standard', 'deep'], {
+    default: 'standard',
+    'x-reload': 'live',
+    description: 'How fine-grained plans are.'
+  }),
+  context_lifecycle_shadow: flag(false, 'Whether faults of context envelopes are logged.', {
+    env: 'CONTEXT_LIFECYCLE_SHADOW',
+    live: true
+  }),
+  context_lifecycle_enforce: flag(false, 'Whether faulty context envelopes are refused.', {
+    env: 'CONTEXT_LIFECYCLE_ENFORCE',
+    live: true
+  }),
+  chatml_strict: flag(false, 'Whether prompts are flattened to one ChatML text.', { env: 'CHATML_STRICT', live: true }),
+  research_model_enabled: flag(false, 'Whether research may use the model for it.', {
+    env: 'RESEARCH_MODEL_ENABLED',
+    live: true
+  }),
+  inference_base_url: t.optional(
+    t.string({
+      pattern: '^https?://[^\\s/?#]',
+      'x-env': 'SVC_ORCHESTRATOR_INFERENCE_BASE_URL',
+      'x-env-empty': 'clear',
+      'x-reload': 'live',
+      description: 'Base URL of the model server that tasks are worked on with. Default: the project’s own.'
+    })
+  ),
+  orchestration_migration: t.object({
+    orchestration_v2_enabled: flag(false, 'Whether answers to submits name version 2 of the contract.', {
+      env: 'MIGRATION_V2_ENABLED',
+      live: true
+    }),
+    legacy_orchestration_fallback: flag(true, 'Whether version 1 is answered too; reported to clients.', {
+      env: 'MIGRATION_LEGACY_FALLBACK',
+      live: true
+    })
+  }),
+  account_id: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_ACCOUNT_ID',
+      'x-reload': 'live',
+      description: 'Tenant of tasks that name none.'
+    })
+  ),
+  unified_routing: truthy('SVC_UNIFIED_ROUTING', 'Whether decisions about routing carry the label of the experiment.'),
+  llm_cost_events: t.optional(
+    t.boolean({
+      'x-env': 'SVC_MCP_LLM_COST_EVENTS',
+      'x-env-type': 'truthy',
+      'x-reload': 'live',
+      description: 'Whether costs of models are told as events. Default: where no database is attached.'
+    })
+  ),
+  daemon_pilots: t.object({
+    repository_id_strict: pilot(
+      'DAEMON_REPOSITORY_ID_STRICT',
+      'Whether a daemon of another repository is logged as an error in place of a warning.'
+    ),
+    reads: pilot('RPC_READS', 'Whether all reading tools ask the daemon.'),
+    task_status: pilot('TASK_STATUS_RPC', 'Whether the status of a task is asked of the daemon.'),
+    start: pilot('START_RPC', 'Whether the start tool tells of the daemon’s agents.'),
+    status_tool: pilot('STATUS_TOOL_RPC', 'Whether the status tool tells of the daemon.'),
+    writes: pilot('RPC_WRITES', 'Whether all writing tools go to the daemon.'),
+    task_writes: pilot('TASK_WRITES_RPC', 'Whether tools that change tasks go to the daemon.'),
+    agent_writes: pilot('AGENT_WRITES_RPC', 'Whether tools that change agents go to the daemon.')
+  })
+}

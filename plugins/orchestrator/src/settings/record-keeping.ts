@@ -1,0 +1,37 @@
+import { t } from '@svc/plugin-sdk'
+import { integer, milliseconds } from './declare.ts'
+
+/** Logs, events and what is written down. */
+export const recordKeeping = {
+  log_level: t.string({
+    default: 'info',
+    'x-env': 'SVC_ORCHESTRATOR_LOG_LEVEL',
+    'x-reload': 'live',
+    description: 'Least severe lines that the orchestrator logs: trace, debug, info, warn, error, silent.'
+  }),
+  event_log: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_ORCHESTRATOR_EVENT_LOG',
+      description: 'File that gets one JSON object a line for every event, relative to the project.'
+    })
+  ),
+  event_bus_capacity: integer(1_024, [16, 1_000_000], 'Events that are kept for those who come late.'),
+  lineage_off: t.boolean({
+    default: false,
+    'x-env': 'SVC_ORCH_LINEAGE_OFF',
+    'x-env-type': 'truthy',
+    description: 'Whether no rows of lineage are written.'
+  }),
+  campaign_id: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_ORCH_CAMPAIGN_ID',
+      'x-reload': 'live',
+      description: 'Campaign that lineage is grouped under.'
+    })
+  ),
+  commit_timeout_ms: milliseconds(10_000, 100, 'Milliseconds that a caller waits for the database to take a change.'),
+  commit_queue_limit: integer(100_000, [1, 10_000_000], 'Changes that may wait for the database.'),
+  seat_lease_ms: milliseconds(15_000, 1_000, 'Milliseconds after which the tasks of a silent process are taken over.')
+}
