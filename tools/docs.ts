@@ -1,11 +1,12 @@
-// Writes what documentation is generated: docs/config.md and .env.example. `npm run docs`
-import { readdirSync, readFileSync } from 'node:fs'
+// Writes what is generated: docs/config.md, .env.example and the registry of MCP tools. `npm run docs`
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sdk'
 import { register } from '../kernel/src/config/registry.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
+import { renderToolRegistry } from './tool-registry.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -14,12 +15,15 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
   const manifests = await ownManifests()
   return new Map([
     ['docs/config.md', configReference(manifests)],
-    ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`]
+    ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`],
+    ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)]
   ])
 }
 
 async function ownManifests(): Promise<PluginManifest[]> {
-  const folders = readdirSync(join(ROOT, 'plugins')).sort()
+  const folders = readdirSync(join(ROOT, 'plugins'))
+    .filter(name => existsSync(join(ROOT, 'plugins', name, 'src', 'plugin.ts')))
+    .sort()
   return Promise.all(
     folders.map(async folder => {
       const { version } = JSON.parse(readFileSync(join(ROOT, 'plugins', folder, 'package.json'), 'utf8'))

@@ -1,11 +1,12 @@
-import { type Principal, service } from '@svc/plugin-sdk'
+import { service } from '@svc/plugin-sdk'
+import type { McpPrincipal } from './caller.ts'
 
 /** Every tool that MCP clients see, for another surface that offers the same: the gateway. Provided by the plugin `mcp`. */
 export const mcpToolset = service<McpToolset>('mcp.toolset@1')
 
 export interface McpToolset {
   /** Of the generation that serves now, sorted by name. */
-  tools(principal: Principal): readonly McpToolListing[]
+  tools(principal: McpPrincipal): readonly McpToolListing[]
   /** The name under which a tool is listed, for a name or an alias of one; null where there is none. */
   canonical(name: string): string | null
   /**
@@ -34,7 +35,7 @@ export interface McpToolListing {
 }
 
 export interface McpToolsetCall {
-  readonly principal: Principal
+  readonly principal: McpPrincipal
   readonly signal?: AbortSignal
   readonly traceparent?: string
   readonly onProgress?: (done: number, total?: number, message?: string) => void

@@ -36,6 +36,8 @@ export interface PromptEntry extends Guarded {
 /** What one generation offers over MCP. Every list is sorted, so that equal generations list equally. */
 export interface Catalog {
   readonly tools: ReadonlyMap<string, ToolEntry>
+  /** By each of their further names. */
+  readonly aliases: ReadonlyMap<string, ToolEntry>
   readonly resources: ReadonlyMap<string, ResourceEntry>
   readonly templates: readonly TemplateEntry[]
   readonly prompts: ReadonlyMap<string, PromptEntry>
@@ -43,8 +45,10 @@ export interface Catalog {
 
 /** Throws `MCP_TOOL_CONFLICT`, `MCP_TOOL_NAME_INVALID`, `MCP_SCHEMA_INVALID` or `MCP_TEMPLATE_INVALID`. */
 export function buildCatalog(generation: GenerationView): Catalog {
+  const tools = collectTools(generation)
   return {
-    tools: collectTools(generation),
+    tools,
+    aliases: collectAliases(tools),
     resources: new Map(
       sorted(generation.items(mcpResources), item => item.uri).map(each => [each.item.uri, guarded(each)])
     ),
@@ -75,6 +79,11 @@ export function fingerprint(catalog: Catalog): CatalogFingerprint {
   }
 }
 
+/** The tool of a name or of an alias. */
+export function toolOf({ tools, aliases }: Pick<Catalog, 'tools' | 'aliases'>, name: string): ToolEntry | undefined {
+  return tools.get(name) ?? aliases.get(name)
+}
+
 const texts = new WeakMap<ToolEntry['listing'], string>()
 
 /** Kept: every generation lists nearly the same tools. */
@@ -90,30 +99,46 @@ function collectTools(generation: GenerationView): ReadonlyMap<string, ToolEntry
   const tools = new Map<string, ToolEntry>()
   const add = (tool: ToolEntry): void => {
     const other = tools.get(tool.name)
-    if (other !== undefined) {
-      throw mcpErrors.create(
-        'MCP_TOOL_CONFLICT',
-        `conflict on tool ${tool.name}: ${other.unit.name} and ${tool.unit.name} both offer it`,
-        {
-          data: { tool: tool.name, owners: [other.unit.name, tool.unit.name] },
-          hint: `rename one, or run: svc plugins disable ${tool.unit.name}`
-        }
-      )
-    }
-    if (!TOOL_NAME.test(tool.name)) {
-      throw mcpErrors.create(
-        'MCP_TOOL_NAME_INVALID',
-        `${tool.unit.name} offers a tool named "${tool.name}"; MCP allows 1 to 128 of A-Za-z0-9_.-`,
-        {
-          hint: 'set expose.mcp.name of the operation, or rename the tool'
-        }
-      )
-    }
+    if (other !== undefined) throw conflict(tool.name, other, tool)
+    assertName(tool.name, tool)
     tools.set(tool.name, tool)
   }
   for (const entry of generation.operations.values()) if (entry.descriptor.expose.mcp) add(operationTool(entry))
   for (const contribution of generation.items(mcpTools)) add(rawTool(contribution))
   return new Map([...tools].sort(([a], [b]) => compare(a, b)))
+}
+
+function collectAliases(tools: ReadonlyMap<string, ToolEntry>): ReadonlyMap<string, ToolEntry> {
+  const aliases = new Map<string, ToolEntry>()
+  for (const tool of tools.values()) {
+    for (const alias of tool.aliases) {
+      const other = tools.get(alias) ?? aliases.get(alias)
+      if (other !== undefined) throw conflict(alias, other, tool)
+      assertName(alias, tool)
+      aliases.set(alias, tool)
+    }
+  }
+  return aliases
+}
+
+function conflict(name: string, { unit: one }: ToolEntry, { unit: other }: ToolEntry): Error {
+  return mcpErrors.create(
+    'MCP_TOOL_CONFLICT',
+    `conflict on tool ${name}: ${one.name} and ${other.name} both offer it`,
+    {
+      data: { tool: name, owners: [one.name, other.name] },
+      hint: `rename one, or run: svc plugins disable ${other.name}`
+    }
+  )
+}
+
+function assertName(name: string, { unit }: ToolEntry): void {
+  if (TOOL_NAME.test(name)) return
+  throw mcpErrors.create(
+    'MCP_TOOL_NAME_INVALID',
+    `${unit.name} offers a tool named "${name}"; MCP allows 1 to 128 of A-Za-z0-9_.-`,
+    { hint: 'set expose.mcp.name of the operation, or rename the tool' }
+  )
 }
 
 function compileTemplate({ item, unit }: Contribution<McpResourceTemplate>): UriTemplate {

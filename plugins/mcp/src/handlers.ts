@@ -14,19 +14,20 @@ import {
   type Server,
   type ServerContext
 } from '@modelcontextprotocol/server'
-import type { McpCompleter, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
-import { isSvcError, type Principal } from '@svc/plugin-sdk'
-import type { Catalog, PromptEntry, ResourceEntry, TemplateEntry } from './catalog.ts'
+import type { McpCompleter, McpPrincipal, McpPromptOutcome, McpReadOutcome, UnitView } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { type Catalog, type PromptEntry, type ResourceEntry, type TemplateEntry, toolOf } from './catalog.ts'
 import { isInputRequired, type MintState } from './input-required.ts'
-import { type Guarded, maySee } from './principal.ts'
+import { type Guarded, maySee, maySeeTool } from './principal.ts'
 import { RequestCall } from './request-call.ts'
 import { errorFacts, type ToolEntry } from './tool.ts'
+import { unknownTool } from './unknown-tool.ts'
 
 /** What one server needs to know to answer. */
 export interface Serving {
   /** The generation's catalog at the time of asking. */
   catalog(): Catalog
-  readonly principal: Principal
+  readonly principal: McpPrincipal
   readonly subscriptions: Set<string>
   readonly mint: MintState
 }
@@ -39,12 +40,13 @@ export function bindHandlers(server: Server, serving: Serving): void {
     new RequestCall(server, context, serving.principal, subject, serving.mint)
 
   server.setRequestHandler('tools/list', () => ({
-    tools: seen(serving.catalog().tools.values())
-      .filter(tool => tool.available())
+    tools: [...serving.catalog().tools.values()]
+      .filter(tool => maySeeTool(serving.principal, tool) && tool.available())
       .map(tool => tool.listing)
   }))
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = findTool(serving, params.name)
+    if (tool === null) return unknownTool(params.name)
     const request = call(context, params.name)
     request.demand(tool.requires)
     const result = await tool.run(params.arguments ?? {}, request)
@@ -98,10 +100,10 @@ export function bindHandlers(server: Server, serving: Serving): void {
   })
 }
 
-function findTool({ catalog, principal }: Serving, name: string): ToolEntry {
-  const tool = catalog().tools.get(name)
-  if (tool !== undefined && maySee(principal, tool) && tool.available()) return tool
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
+/** Null where the principal sees no tool of that name. */
+function findTool({ catalog, principal }: Serving, name: string): ToolEntry | null {
+  const tool = toolOf(catalog(), name)
+  return tool !== undefined && maySeeTool(principal, tool) && tool.available() ? tool : null
 }
 
 function findPrompt({ catalog, principal }: Serving, name: string): PromptEntry {

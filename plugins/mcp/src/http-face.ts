@@ -7,7 +7,8 @@ import {
   legacyStatelessFallback,
   type McpHandlerRequestOptions
 } from '@modelcontextprotocol/server'
-import type { Logger, Principal } from '@svc/plugin-sdk'
+import type { McpPrincipal } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
 import type { McpHub } from './hub.ts'
 import { type JsonBody, readJsonBody } from './json-body.ts'
 import { authInfoOf } from './principal.ts'
@@ -28,24 +29,24 @@ export class HttpFace {
   readonly #sessions: HttpSessions
   readonly #calls: ReturnType<typeof createMcpHandler>
   /** Subscriptions alone, so that they can be ended while calls go on. */
-  readonly #listens: ReturnType<typeof createMcpHandler>
+  #listens: ReturnType<typeof createMcpHandler>
   readonly #stateless: ReturnType<typeof legacyStatelessFallback>
   readonly #serve: ReturnType<typeof toNodeHandler>
   readonly #maxBodyBytes: number
+  readonly #newListens: () => ReturnType<typeof createMcpHandler>
+  readonly #unit: ServingUnit
   readonly #log: Logger
 
   constructor(hub: McpHub, unit: ServingUnit, settings: HttpSettings, log: Logger) {
     const factory = unit.oneShot.bind(unit)
     const onerror = (error: Error): void => log.debug('MCP request refused', { error })
-    const options = {
-      legacy: 'reject',
-      onerror,
-      bus: new InMemoryServerEventBus(onerror),
-      maxSubscriptions: settings.max_subscriptions
-    } as const
+    const options = { legacy: 'reject', onerror, maxSubscriptions: settings.max_subscriptions } as const
+    const newHandler = () => createMcpHandler(factory, { ...options, bus: new InMemoryServerEventBus(onerror) })
     this.#sessions = new HttpSessions(hub, unit, settings)
-    this.#calls = createMcpHandler(factory, options)
-    this.#listens = createMcpHandler(factory, options)
+    this.#calls = newHandler()
+    this.#newListens = newHandler
+    this.#listens = newHandler()
+    this.#unit = unit
     this.#stateless = legacyStatelessFallback(factory, onerror)
     this.#serve = toNodeHandler({ fetch: (request, given) => this.#dispatch(request, given ?? {}) }, { onerror })
     this.#maxBodyBytes = settings.max_body_bytes
@@ -54,9 +55,15 @@ export class HttpFace {
   }
 
   /** Answers one request; never rejects. */
-  async handle(req: IncomingMessage, res: ServerResponse, principal: Principal): Promise<void> {
+  async handle(
+    req: IncomingMessage,
+    res: ServerResponse,
+    principal: McpPrincipal,
+    maxBodyBytes = this.#maxBodyBytes
+  ): Promise<void> {
     try {
-      await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res)
+      const limit = Math.min(maxBodyBytes, this.#maxBodyBytes)
+      await this.#answer(Object.assign(req, { auth: authInfoOf(principal) }), res, limit)
     } catch (error) {
       // The client went away before its request was complete.
       this.#log.debug('MCP request broken off', { error })
@@ -64,10 +71,10 @@ export class HttpFace {
     }
   }
 
-  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #answer(req: IncomingMessage, res: ServerResponse, maxBodyBytes: number): Promise<void> {
     let parsed: unknown
     if (req.method === 'POST') {
-      const body = await readJsonBody(req, this.#maxBodyBytes)
+      const body = await readJsonBody(req, maxBodyBytes)
       if (!body.ok) {
         answerRefusal(res, body)
         return
@@ -84,6 +91,15 @@ export class HttpFace {
   /** Ends the streams on which clients wait for notices: this unit will have none. They come back to its successor. */
   retire(): void {
     void this.#listens.close()
+    this.#sessions.endStreams()
+  }
+
+  /** As {@link HttpFace.retire}, while this unit goes on: clients come back to it. */
+  endStreams(): void {
+    const ended = this.#listens
+    this.#listens = this.#newListens()
+    this.#unit.notify(this.#listens.notify)
+    void ended.close()
     this.#sessions.endStreams()
   }
 

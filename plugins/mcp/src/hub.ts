@@ -7,15 +7,15 @@ import {
   type Server,
   type WebStandardStreamableHTTPServerTransport
 } from '@modelcontextprotocol/server'
-import type { McpChange } from '@svc/contracts'
-import type { Principal } from '@svc/plugin-sdk'
+import type { McpChange, McpPrincipal } from '@svc/contracts'
 import type { CatalogFingerprint } from './catalog.ts'
 import type { SealedState } from './input-required.ts'
 
 /** A server that stays with its client: a stdio connection or a session of the 2025 protocol over HTTP. */
 export interface LiveServer {
   readonly server: Server
-  readonly principal: Principal
+  /** Of its newest request: what a session may have can change while it lasts. */
+  principal: McpPrincipal
   readonly era: 'legacy' | 'modern'
   /** URIs that a client of the 2025 protocol subscribed to. */
   readonly subscriptions: Set<string>
@@ -45,6 +45,8 @@ export interface McpHub {
   readonly codec: RequestStateCodec<SealedState>
   readonly live: Set<LiveServer>
   readonly sessions: Map<string, HttpSession>
+  /** Those of other plugins who want to know when the list of tools may have changed. */
+  readonly toolListeners: Set<() => void>
   /** What clients were last told, or null before the first generation. */
   announced: CatalogFingerprint | null
   /** The unit that serves, or null before the first generation. */
@@ -53,7 +55,7 @@ export interface McpHub {
 
 export interface HubOwner {
   /** A server that stays with its client until either closes it. */
-  lasting(context: McpRequestContext, principal: Principal): McpServer
+  lasting(context: McpRequestContext, principal: McpPrincipal): McpServer
   /** Another unit takes over: let go of what would wait for notices. */
   retire(): void
 }
@@ -66,6 +68,7 @@ export function openHub(): McpHub {
     codec: createRequestStateCodec<SealedState>({ key: randomBytes(32), ttlSeconds: STATE_TTL_SECONDS }),
     live: new Set(),
     sessions: new Map(),
+    toolListeners: new Set(),
     announced: null,
     owner: null
   }

@@ -1,9 +1,14 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { mcpToolName, type OperationEntry } from '@svc/contracts'
-import type { OperationDescriptor } from '@svc/plugin-sdk'
+import type { McpExposure, OperationDescriptor } from '@svc/plugin-sdk'
 import { EventProgress } from './event-progress.ts'
-import type { RequestCall } from './request-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
+import type { ToolCall } from './tool-call.ts'
+import { failed, succeeded, toolResultSchema } from './tool-result.ts'
+
+/** What the registry of tools says where an operation says nothing. */
+export const DEFAULT_LANE = 'platform'
+export const DEFAULT_TIER = 'core'
 
 const tools = new WeakMap<OperationEntry, ToolEntry>()
 const listings = new WeakMap<OperationDescriptor, Tool>()
@@ -22,48 +27,65 @@ function newTool(entry: OperationEntry): ToolEntry {
   const { descriptor, unit } = entry
   const listing = listings.get(descriptor) ?? describe(descriptor)
   listings.set(descriptor, listing)
+  const exposure = exposureOf(descriptor)
+  const enveloped = exposure.result === 'tool-result'
   return {
     name: listing.name,
     unit,
     listing,
     scopes: descriptor.scopes,
     readOnly: descriptor.effect === 'read',
+    aliases: exposure.aliases ?? [],
+    lane: exposure.lane ?? DEFAULT_LANE,
+    tier: exposure.tier ?? DEFAULT_TIER,
+    readRole: exposure.readRole ?? false,
     requires: {},
     available: () => true,
-    run: (args, call) => runOperation(entry, args, call)
+    run: enveloped
+      ? (args, call) => invoke(entry, args, call).then(output => succeeded(output, exposure), failed)
+      : (args, call) => invoke(entry, args, call).then(plainResult, errorResult)
   }
 }
 
-async function runOperation(
-  entry: OperationEntry,
-  args: Record<string, unknown>,
-  call: RequestCall
-): Promise<CallToolResult> {
+function invoke(entry: OperationEntry, args: Record<string, unknown>, call: ToolCall): Promise<unknown> {
   const progress = new EventProgress(call)
-  try {
-    const output = await entry.invoke(args, {
-      surface: 'mcp',
-      principal: call.principal,
-      signal: call.signal,
-      ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
-      onEvent: event => progress.event(event),
-      onProgress: (done, total, message) => progress.report(done, total, message)
-    })
-    return { content: [{ type: 'text', text: JSON.stringify(output) }], structuredContent: output }
-  } catch (error) {
-    return errorResult(error)
+  return entry.invoke(args, {
+    surface: 'mcp',
+    principal: call.principal,
+    signal: call.signal,
+    ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
+    onEvent: event => progress.event(event),
+    onProgress: (done, total, message) => progress.report(done, total, message)
+  })
+}
+
+/** The text is made when it is asked for: not every surface shows it. */
+function plainResult(output: unknown): CallToolResult {
+  return {
+    get content() {
+      return [{ type: 'text' as const, text: JSON.stringify(output) }]
+    },
+    structuredContent: output as NonNullable<CallToolResult['structuredContent']>
   }
+}
+
+function exposureOf({ expose: { mcp } }: OperationDescriptor): McpExposure {
+  return typeof mcp === 'object' ? mcp : {}
 }
 
 function describe(descriptor: OperationDescriptor): Tool {
-  const { summary, description, input, output, effect, idempotent, expose } = descriptor
-  const { title } = typeof expose.mcp === 'object' ? expose.mcp : {}
+  const { summary, description, input, output, effect, idempotent } = descriptor
+  const exposure = exposureOf(descriptor)
+  const { title } = exposure
   return {
     name: mcpToolName(descriptor),
     ...(title === undefined ? {} : { title }),
     description: description === undefined ? summary : `${summary}\n\n${description}`,
     inputSchema: objectSchema(input),
-    outputSchema: output as NonNullable<Tool['outputSchema']>,
+    outputSchema:
+      exposure.result === 'tool-result'
+        ? toolResultSchema(output, exposure)
+        : (output as NonNullable<Tool['outputSchema']>),
     annotations: {
       ...(title === undefined ? {} : { title }),
       readOnlyHint: effect === 'read',

@@ -3,20 +3,24 @@ import {
   httpRoutes,
   kernelPort,
   mcpChanged,
+  mcpHttpEndpoint,
   mcpPrompts,
   mcpResources,
   mcpResourceTemplates,
   mcpTools,
+  mcpToolset,
   surfaces
 } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
 import { buildCatalog } from './catalog.ts'
+import { Endpoint } from './endpoint.ts'
 import { HttpFace } from './http-face.ts'
 import { closeHub, type HubOwner, openHub } from './hub.ts'
 import { OWNER, READER } from './principal.ts'
 import { mcpRoutes } from './routes.ts'
 import { ServingUnit } from './serving.ts'
 import { serveTerminal } from './stdio.ts'
+import { CatalogToolset } from './toolset.ts'
 
 const config = t.object({
   path: t.string({ default: '/mcp', pattern: '^/\\S+$', description: 'Path of Streamable HTTP on the main listener' }),
@@ -41,6 +45,7 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
+  provides: [mcpToolset, mcpHttpEndpoint],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
   commands: [
@@ -55,9 +60,10 @@ export default definePlugin({
   ],
   async activate(ctx, { port }) {
     const settings = ctx.config as Infer<typeof config>
-    const hub = await ctx.keep('hub', openHub, closeHub)
+    const hub = await ctx.keep('hub 2', openHub, closeHub)
     const unit = new ServingUnit(hub, port, ctx.log)
     const http = new HttpFace(hub, unit, settings, ctx.log)
+    const endpoint = new Endpoint(http)
     const owner: HubOwner = {
       lasting: (context, principal) => unit.lasting(context, principal).mcp,
       retire: () => http.retire()
@@ -66,10 +72,12 @@ export default definePlugin({
     ctx.contribute(surfaces, {
       prepare(next) {
         const catalog = buildCatalog(next)
+        const own = next.units.get(ctx.name)
         return {
           commit() {
             if (hub.owner !== owner) hub.owner?.retire()
             hub.owner = owner
+            endpoint.unit = own
             unit.adopt(catalog)
           },
           abort: () => undefined
@@ -82,6 +90,8 @@ export default definePlugin({
     ctx.on(mcpChanged, change => unit.announce(change))
     ctx.contribute(httpRoutes, mcpRoutes(settings.path, http))
 
+    ctx.provide(mcpToolset, new CatalogToolset(() => unit.catalog, hub))
+    ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)

@@ -1,4 +1,5 @@
 import type { AuthInfo } from '@modelcontextprotocol/server'
+import type { McpPrincipal } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 
 /** Whoever started the process and speaks to it over its standard streams. */
@@ -16,8 +17,17 @@ export interface Guarded {
   readonly readOnly: boolean
 }
 
-/** Whether a principal sees a tool, a resource or a prompt at all; what it does not see does not exist for it. */
-export function maySee(principal: Principal, { scopes, readOnly }: Guarded): boolean {
+/** Whether a principal sees a tool at all; what it does not see does not exist for it. */
+export function maySeeTool(principal: McpPrincipal, tool: Guarded & { readonly name: string }): boolean {
+  return (principal.tools?.has(tool.name) ?? true) && mayHave(principal, tool)
+}
+
+/** The same for a resource or a prompt. */
+export function maySee(principal: McpPrincipal, item: Guarded): boolean {
+  return principal.tools === undefined && mayHave(principal, item)
+}
+
+function mayHave(principal: Principal, { scopes, readOnly }: Guarded): boolean {
   if (!readOnly && READ_ONLY_ROLES.has(principal.role)) return false
   return principal.scopes.includes('*') || scopes.every(scope => principal.scopes.includes(scope))
 }
@@ -28,6 +38,6 @@ export function authInfoOf(principal: Principal): AuthInfo {
 }
 
 /** Without authentication there is only the owner: standard streams have no other caller. */
-export function principalOf(auth: AuthInfo | undefined): Principal {
-  return (auth?.extra?.principal as Principal | undefined) ?? OWNER
+export function principalOf(auth: AuthInfo | undefined): McpPrincipal {
+  return (auth?.extra?.principal as McpPrincipal | undefined) ?? OWNER
 }

@@ -5,8 +5,8 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import { mcpErrors } from './errors.ts'
 import { isInputRequired } from './input-required.ts'
 import { nameUnknown } from './name-unknown.ts'
-import type { RequestCall } from './request-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
+import type { ToolCall } from './tool-call.ts'
 
 /** What was compiled for the tools of one unit; it goes with the unit, since the compiler keeps every schema it has seen. */
 interface Compiled {
@@ -38,6 +38,10 @@ function compileTool(item: McpTool, unit: UnitView, validator: AjvJsonSchemaVali
     listing: describe(item),
     scopes: item.scopes ?? [],
     readOnly: item.hints?.readOnly ?? false,
+    aliases: [],
+    lane: null,
+    tier: 'core',
+    readRole: false,
     requires: item.requires ?? {},
     available: () => item.available?.() ?? true,
     async run(args, call) {
@@ -58,7 +62,7 @@ async function runRawTool(
   item: McpTool,
   check: { readonly input: Check; readonly output: Check | null },
   args: Record<string, unknown>,
-  call: RequestCall
+  call: ToolCall
 ): Promise<CallToolResult | InputRequiredResult> {
   try {
     const wrong = check.input(args)

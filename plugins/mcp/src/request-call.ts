@@ -8,13 +8,13 @@ import {
   type ServerContext,
   TRACEPARENT_META_KEY
 } from '@modelcontextprotocol/server'
-import type { McpCall, McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel } from '@svc/contracts'
-import type { Principal } from '@svc/plugin-sdk'
+import type { McpClientCapabilities, McpInputRequired, McpInputs, McpLogLevel, McpPrincipal } from '@svc/contracts'
 import { type MintState, openState, readInputs, type SealedState, sealInputRequired } from './input-required.ts'
+import type { ToolCall } from './tool-call.ts'
 
 /** One request of a client, in the terms of the contract, over whichever era and transport it came. */
-export class RequestCall implements McpCall {
-  readonly principal: Principal
+export class RequestCall implements ToolCall {
+  readonly principal: McpPrincipal
   readonly protocolVersion: string
   readonly clientCapabilities: McpClientCapabilities
   readonly inputs: McpInputs
@@ -26,7 +26,7 @@ export class RequestCall implements McpCall {
   #outgoing: Promise<void> = Promise.resolve()
 
   /** Throws the protocol's invalid-params error when the echoed state belongs to another request. */
-  constructor(server: Server, context: ServerContext, principal: Principal, subject: string, mint: MintState) {
+  constructor(server: Server, context: ServerContext, principal: McpPrincipal, subject: string, mint: MintState) {
     const { inputResponses, requestState, method } = context.mcpReq
     const envelope = (context.mcpReq.envelope ?? {}) as Readonly<Record<string, unknown>>
     this.#context = context

@@ -1,6 +1,6 @@
 import { type McpRequestContext, McpServer } from '@modelcontextprotocol/server'
-import type { KernelPort, McpChange } from '@svc/contracts'
-import type { Logger, Principal } from '@svc/plugin-sdk'
+import type { KernelPort, McpChange, McpPrincipal } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
 import { type Catalog, type CatalogFingerprint, fingerprint } from './catalog.ts'
 import { bindHandlers } from './handlers.ts'
 import type { LiveServer, McpHub } from './hub.ts'
@@ -83,10 +83,19 @@ export class ServingUnit {
 
   announce(change: McpChange): void {
     for (const live of this.#hub.live) this.#tell(live, change)
-    if (change.kind === 'tools') this.#notifier?.toolsChanged()
-    else if (change.kind === 'prompts') this.#notifier?.promptsChanged()
+    if (change.kind === 'tools') {
+      this.#notifier?.toolsChanged()
+      for (const listener of this.#hub.toolListeners) listener()
+    } else if (change.kind === 'prompts') this.#notifier?.promptsChanged()
     else if (change.kind === 'resources') this.#notifier?.resourcesChanged()
     else this.#notifier?.resourceUpdated(change.uri)
+  }
+
+  /** A session's client calls with what it may have now. */
+  identify(live: LiveServer, principal: McpPrincipal): void {
+    if (live.principal === principal) return
+    live.principal = principal
+    this.#bind(live)
   }
 
   /** A client listens from now on, and is told what it missed. */
@@ -114,6 +123,11 @@ export class ServingUnit {
     bindHandlers(server, { catalog: () => this.#current(), principal, subscriptions, mint })
   }
 
+  /** What serves now. */
+  get catalog(): Catalog {
+    return this.#current()
+  }
+
   #current(): Catalog {
     if (this.#catalog === null) throw new Error('asked before the first generation')
     return this.#catalog
@@ -125,7 +139,7 @@ export class ServingUnit {
   }
 }
 
-function newLive({ server }: McpServer, { era }: McpRequestContext, principal: Principal): LiveServer {
+function newLive({ server }: McpServer, { era }: McpRequestContext, principal: McpPrincipal): LiveServer {
   return { server, principal, era, subscriptions: new Set(), listening: true, missed: new Map() }
 }
 

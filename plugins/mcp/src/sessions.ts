@@ -42,6 +42,7 @@ export class HttpSessions {
     if (session === undefined || session.live.principal.id !== principalOf(options.authInfo).id) {
       return refuse(404, -32_001, 'Session not found')
     }
+    this.#unit.identify(session.live, principalOf(options.authInfo))
     return this.#exchange(session, request, options)
   }
 

@@ -2,7 +2,7 @@ import type { CallToolResult, InputRequiredResult, JSONObject, Tool } from '@mod
 import type { McpClientCapabilities, UnitView } from '@svc/contracts'
 import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 import type { Guarded } from './principal.ts'
-import type { RequestCall } from './request-call.ts'
+import type { ToolCall } from './tool-call.ts'
 
 /** A tool as the server deals with it, whatever stands behind it. */
 export interface ToolEntry extends Guarded {
@@ -10,10 +10,16 @@ export interface ToolEntry extends Guarded {
   readonly unit: UnitView
   /** As `tools/list` shows it. */
   readonly listing: Tool
+  /** Further names that are answered and not listed. */
+  readonly aliases: readonly string[]
+  readonly lane: string | null
+  readonly tier: string
+  /** Whether a caller with the gateway's read role may have it. */
+  readonly readRole: boolean
   readonly requires: McpClientCapabilities
   available(): boolean
   /** Never rejects for what the tool itself does: failures are results with `isError`. */
-  run(args: Record<string, unknown>, call: RequestCall): Promise<CallToolResult | InputRequiredResult>
+  run(args: Record<string, unknown>, call: ToolCall): Promise<CallToolResult | InputRequiredResult>
 }
 
 /** MCP wants an object schema at the root of a tool's input. */

@@ -1,0 +1,15 @@
+import type { OperationDescriptor } from '@svc/plugin-sdk'
+import { mcpToolName } from './tools.ts'
+
+/** Every name under which operations are answered as tools, aliases included, with the name under which each is listed. */
+export function mcpToolNames(operations: Iterable<Pick<OperationDescriptor, 'id' | 'expose'>>): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const descriptor of operations) {
+    const { mcp } = descriptor.expose
+    if (!mcp) continue
+    const name = mcpToolName(descriptor)
+    names.set(name, name)
+    for (const alias of typeof mcp === 'object' ? (mcp.aliases ?? []) : []) names.set(alias, name)
+  }
+  return names
+}

@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { McpHttpEndpoint, McpPrincipal, UnitView } from '@svc/contracts'
+import type { HttpFace } from './http-face.ts'
+
+/** Streamable HTTP for surfaces of other plugins, whose exchanges count as this plugin's work as well. */
+export class Endpoint implements McpHttpEndpoint {
+  readonly #face: HttpFace
+  /** This plugin's unit, once it serves. */
+  unit: Pick<UnitView, 'enter' | 'exit'> | undefined
+
+  constructor(face: HttpFace) {
+    this.#face = face
+  }
+
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    principal: McpPrincipal,
+    maxBodyBytes?: number
+  ): Promise<void> {
+    const { unit } = this
+    unit?.enter()
+    response.once('close', () => unit?.exit())
+    return this.#face.handle(request, response, principal, maxBodyBytes)
+  }
+
+  endStreams(): void {
+    this.#face.endStreams()
+  }
+}

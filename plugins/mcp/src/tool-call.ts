@@ -1,0 +1,8 @@
+import type { InputRequiredResult } from '@modelcontextprotocol/server'
+import type { McpCall, McpInputRequired } from '@svc/contracts'
+
+/** A call of a tool, from wherever it came. */
+export interface ToolCall extends McpCall {
+  /** The wire form of what a tool needs from its client. Rejects where there is no client that could be asked. */
+  seal(required: McpInputRequired): Promise<InputRequiredResult>
+}

@@ -1,0 +1,86 @@
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { isSvcError, type JsonSchema, type McpExposure } from '@svc/plugin-sdk'
+import { errorFacts } from './tool.ts'
+
+/** What tools answer whose `expose.mcp.result` is `tool-result`, failures included. */
+export interface ToolResult {
+  readonly success: boolean
+  readonly data?: unknown
+  readonly error?: string
+  readonly remediation?: string
+  readonly meta?: Readonly<Record<string, unknown>>
+}
+
+const FAILED_META = { type: 'object', description: 'Of a failure its code, status and data.' }
+
+/** Schema of {@link ToolResult} around an operation's output. */
+export function toolResultSchema(output: JsonSchema, { meta }: McpExposure): NonNullable<Tool['outputSchema']> {
+  const { $defs, ...data } = output as JsonSchema & { readonly $defs?: unknown }
+  return {
+    type: 'object',
+    properties: {
+      success: { type: 'boolean' },
+      data: meta === undefined ? data : without(data, meta),
+      error: { type: 'string' },
+      remediation: { type: 'string', description: 'What to do about the error.' },
+      meta: FAILED_META
+    },
+    required: ['success'],
+    additionalProperties: false,
+    // References within the output are written from the root of the schema.
+    ...($defs === undefined ? {} : { $defs })
+  } as NonNullable<Tool['outputSchema']>
+}
+
+/** An output in the envelope. */
+export function succeeded(output: unknown, { meta }: McpExposure): CallToolResult {
+  if (meta === undefined) return resultOf({ success: true, data: output })
+  const { [meta]: taken, ...data } = output as Readonly<Record<string, unknown>>
+  return resultOf({
+    success: true,
+    data,
+    ...(taken === undefined || taken === null ? {} : { meta: taken as Record<string, unknown> })
+  })
+}
+
+/** A failure in the envelope: the message, the hint as remediation, code, status and data in `meta`. */
+export function failed(error: unknown): CallToolResult {
+  const known = isSvcError(error) ? error : null
+  const message = error instanceof Error ? error.message : String(error)
+  if (known === null) return resultOf({ success: false, error: message })
+  const { code, status, hint, data } = known
+  return resultOf(
+    {
+      success: false,
+      error: message,
+      ...(hint === undefined ? {} : { remediation: hint }),
+      meta: { code, status, ...(data === undefined ? {} : { data }) }
+    },
+    { 'svc/error': errorFacts(known) }
+  )
+}
+
+/** The text is made when it is asked for: not every surface shows it. */
+function resultOf(envelope: ToolResult, facts?: Record<string, unknown>): CallToolResult {
+  return {
+    get content() {
+      return [{ type: 'text' as const, text: JSON.stringify(envelope, null, 2) }]
+    },
+    structuredContent: envelope as unknown as Record<string, unknown>,
+    ...(envelope.success ? {} : { isError: true }),
+    ...(facts === undefined ? {} : { _meta: facts })
+  }
+}
+
+function without(schema: JsonSchema, field: string): JsonSchema {
+  const {
+    properties = {},
+    required = [],
+    ...rest
+  } = schema as {
+    readonly properties?: Readonly<Record<string, unknown>>
+    readonly required?: readonly string[]
+  }
+  const { [field]: _taken, ...others } = properties
+  return { ...rest, properties: others, required: required.filter(name => name !== field) } as JsonSchema
+}

@@ -1,0 +1,45 @@
+import type { McpInputs, McpPrincipal, McpToolsetCall } from '@svc/contracts'
+import { mcpErrors } from './errors.ts'
+import type { ToolCall } from './tool-call.ts'
+
+const NO_INPUTS: McpInputs = { elicited: () => undefined, sampled: () => undefined, roots: () => undefined }
+const NEVER = new AbortController().signal
+
+/** A call by another surface, which has no client that could be asked or told of anything but progress. */
+export class DirectCall implements ToolCall {
+  readonly principal: McpPrincipal
+  readonly protocolVersion = '2026-07-28'
+  readonly clientCapabilities = {}
+  readonly inputs = NO_INPUTS
+  readonly state = undefined
+  readonly #given: McpToolsetCall
+
+  constructor(given: McpToolsetCall) {
+    this.principal = given.principal
+    this.#given = given
+  }
+
+  get signal(): AbortSignal {
+    return this.#given.signal ?? NEVER
+  }
+
+  get traceparent(): string | undefined {
+    return this.#given.traceparent
+  }
+
+  progress(done: number, total?: number, message?: string): void {
+    this.#given.onProgress?.(done, total, message)
+  }
+
+  log(): void {}
+
+  async seal(): Promise<never> {
+    throw mcpErrors.create(
+      'MCP_CLIENT_NEEDED',
+      'the tool asks its client something, and this surface has no such client',
+      {
+        hint: 'call it over MCP, with a client that answers'
+      }
+    )
+  }
+}

@@ -1,0 +1,80 @@
+import type { McpPrincipal, McpToolListing, McpToolset, McpToolsetCall, McpToolsetResult } from '@svc/contracts'
+import { type Catalog, toolOf } from './catalog.ts'
+import { mcpErrors } from './errors.ts'
+import type { McpHub } from './hub.ts'
+import { maySeeTool } from './principal.ts'
+import { errorResult, type ToolEntry } from './tool.ts'
+import { DirectCall } from './toolset-call.ts'
+
+/** The tools of the generation that serves, for another surface. */
+export class CatalogToolset implements McpToolset {
+  readonly #catalog: () => Catalog
+  readonly #listeners: McpHub['toolListeners']
+
+  constructor(catalog: () => Catalog, { toolListeners }: Pick<McpHub, 'toolListeners'>) {
+    this.#catalog = catalog
+    this.#listeners = toolListeners
+  }
+
+  tools(principal: McpPrincipal): readonly McpToolListing[] {
+    const listings: McpToolListing[] = []
+    for (const tool of this.#catalog().tools.values()) {
+      if (maySeeTool(principal, tool) && tool.available()) listings.push(listingOf(tool))
+    }
+    return listings
+  }
+
+  canonical(name: string): string | null {
+    return toolOf(this.#catalog(), name)?.name ?? null
+  }
+
+  async call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    call: McpToolsetCall
+  ): Promise<McpToolsetResult | null> {
+    const tool = toolOf(this.#catalog(), name)
+    if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return null
+    for (const capability in tool.requires) return errorResult(capabilityNeeded(tool, capability)) as McpToolsetResult
+    return (await tool.run(args, new DirectCall(call))) as McpToolsetResult
+  }
+
+  onChange(listener: () => void): () => void {
+    // Whoever registers one function twice ends each registration by itself.
+    const registered = (): void => listener()
+    this.#listeners.add(registered)
+    return () => this.#listeners.delete(registered)
+  }
+}
+
+function capabilityNeeded({ name }: ToolEntry, capability: string): Error {
+  return mcpErrors.create(
+    'MCP_CLIENT_NEEDED',
+    `the tool ${name} needs a client with the capability ${capability}, and this surface has no such client`,
+    { hint: 'call it over MCP, with a client that has it' }
+  )
+}
+
+const listings = new WeakMap<ToolEntry, McpToolListing>()
+
+/** Kept: every generation has nearly the same tools. */
+function listingOf(tool: ToolEntry): McpToolListing {
+  const known = listings.get(tool)
+  if (known !== undefined) return known
+  const { title, description, inputSchema, outputSchema } = tool.listing
+  const listing: McpToolListing = {
+    name: tool.name,
+    ...(title === undefined ? {} : { title }),
+    description: description ?? '',
+    inputSchema,
+    ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as Readonly<Record<string, unknown>> }),
+    readOnly: tool.readOnly,
+    aliases: tool.aliases,
+    lane: tool.lane,
+    tier: tool.tier,
+    readRole: tool.readRole,
+    plugin: tool.unit.name
+  }
+  listings.set(tool, listing)
+  return listing
+}

@@ -1,0 +1,19 @@
+import { type CallToolResult, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
+import { mcpErrors } from './errors.ts'
+import { failed } from './tool-result.ts'
+
+/** How this product's own tools are named. */
+const OWN = /^(?:svc_|task_status$)/
+
+/**
+ * What a call is answered that names no tool. Whoever calls by a name of this product gets the envelope in which its tools
+ * answer. Throws the protocol's error for any other name.
+ */
+export function unknownTool(name: string): CallToolResult {
+  if (!OWN.test(name)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`)
+  return failed(
+    mcpErrors.create('MCP_TOOL_UNKNOWN', `unknown tool: ${name}`, {
+      hint: 'tools/list names the tools that there are for you; svc plugins list shows which plugins are active'
+    })
+  )
+}
