@@ -74,16 +74,26 @@ export class Choices {
   selection(config: ResolvedConfig, catalog: Catalog): (name: string) => boolean {
     const { activate } = this.#options
     if (activate === undefined) return () => true
-    const chosen = closure([...activate, ...this.#needed], config, catalog)
+    const chosen = closure([...activate, ...this.#needed], config, catalog, 'optional')
     return name => chosen.has(name)
   }
 }
 
-/** The named plugins and the providers of everything that they require; what they merely can use is left to chance. */
-function closure(names: readonly string[], config: ResolvedConfig, { manifests }: Catalog): ReadonlySet<string> {
+/**
+ * The named plugins and the providers of everything that they require. What they merely can use is left to chance, unless it is
+ * asked for as `optional`: a single command does then what it does in a process that serves. What is looked up on use is not.
+ */
+function closure(
+  names: readonly string[],
+  config: ResolvedConfig,
+  { manifests }: Catalog,
+  also?: 'optional'
+): ReadonlySet<string> {
   const wanted = new Set(names)
   for (const name of wanted) {
-    const requires = [...(manifests.find(each => each.name === name)?.requires ?? [])]
+    const manifest = manifests.find(each => each.name === name)
+    const requires = [...(manifest?.requires ?? [])]
+    if (also === 'optional') requires.push(...(manifest?.optional ?? []).filter(id => !manifest?.refs.includes(id)))
     if (config.plugins.get(name)?.needsSecrets) requires.push(secretsResolver.id)
     for (const token of requires) {
       for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)

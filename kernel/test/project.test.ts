@@ -222,11 +222,13 @@ t.test('a switch that the kernel refuses is taken back in the file as well', asy
   t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '# mine\n')
 })
 
+/** A plugin that has to do with the service `clock`. */
+const clock = (name: string, says: string): string => `
+  import { definePlugin, service } from '@svc/plugin-sdk'
+  const clock = service('clock@1')
+  export default definePlugin({ name: '${name}', ${says} })`
+
 t.test('who is switched on by hand is there with what it requires, though others were chosen', async t => {
-  const clock = (name: string, says: string): string => `
-    import { definePlugin, service } from '@svc/plugin-sdk'
-    const clock = service('clock@1')
-    export default definePlugin({ name: '${name}', ${says} })`
   const { project } = await open(
     t,
     {
@@ -337,10 +339,6 @@ for (const left of ['activate', 'only'] as const) {
   t.test(
     `what ${left} left out is there with what it requires when it is needed, unless it is switched off`,
     async t => {
-      const clock = (name: string, says: string): string => `
-      import { definePlugin, service } from '@svc/plugin-sdk'
-      const clock = service('clock@1')
-      export default definePlugin({ name: '${name}', ${says} })`
       const { project } = await open(
         t,
         {
@@ -364,6 +362,22 @@ for (const left of ['activate', 'only'] as const) {
     }
   )
 }
+
+t.test('a plugin that is run alone has the services that it can use, but not what it looks up on use', async t => {
+  const { project } = await open(
+    t,
+    {
+      ...packaged('one', clock('one', 'optional: { clock }, activate() {}')),
+      ...packaged('two', clock('two', 'optional: { clock: { kind: "ref", id: clock.id } }, activate() {}')),
+      ...packaged('three', clock('three', 'provides: [clock], activate: ctx => ctx.provide(clock, 1)'))
+    },
+    { watch: false, activate: ['two'] }
+  )
+  const names = (): string[] => [...project.kernel.current.units.keys()].sort()
+  t.same(names(), ['two'])
+  await project.admin.apply({ activate: ['one'] })
+  t.same(names(), ['one', 'three', 'two'])
+})
 
 t.test('a plugin alone says which of its own variables counts for nothing, and of no other', async t => {
   const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
