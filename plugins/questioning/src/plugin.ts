@@ -1,7 +1,41 @@
+import { databaseStore, kernelPort, orchestrator, questioning, taskSubmitting } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { answerHandler, listHandler, pendingHandler, syncHandler } from './handlers.ts'
+import { operations, questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
+import { QuestioningService } from './service.ts'
+import { SessionAttention } from './session-attention.ts'
+import { settings } from './settings.ts'
+import { QuestionStore } from './store.ts'
+import { SubmitGate } from './submit-gate.ts'
 
 export default definePlugin({
   name: 'questioning',
   summary: 'Questions to people, asked where they are worth their price',
-  activate() {}
+  config: settings,
+  requires: { kernel: kernelPort },
+  optional: { database: databaseStore, orchestrator },
+  provides: [questioning],
+  operations,
+  async activate(ctx, { kernel, database, orchestrator }) {
+    const { config } = ctx
+    const store = database === undefined ? null : new QuestionStore(database, kernel.repositoryId)
+    const attention = orchestrator?.attention ?? null
+    const tally = await ctx.keep(
+      'attention of sessions',
+      () => new SessionAttention(),
+      () => undefined
+    )
+    ctx.provide(questioning, new QuestioningService({ store, attention, tally, settings: config }))
+    ctx.implement(questioningPending, pendingHandler(store))
+    ctx.implement(questioningAnswer, answerHandler(store, attention))
+    ctx.implement(questioningList, listHandler(store))
+    ctx.implement(questioningSync, syncHandler(database, ctx.projectRoot, config.policy_document))
+    if (store === null || orchestrator === undefined || config.bypass_submit_gate) return
+    const gate = new SubmitGate(store, ctx.log)
+    ctx.on(taskSubmitting, submission => gate.check(submission))
+    ctx.effect(
+      'events of the orchestrator',
+      orchestrator.subscribe(event => gate.observe(event))
+    )
+  }
 })

@@ -1,0 +1,95 @@
+import {
+  type AgentEvent,
+  type AgentEventKind,
+  type AgentView,
+  type AttentionEventKind,
+  type AttentionState,
+  type InterruptionOutcome,
+  type InterruptionSignals,
+  type Orchestrator,
+  orchestrator,
+  type TaskView,
+  taskSubmitting
+} from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+
+export interface Debit {
+  readonly milliseconds: number
+  readonly why: AttentionEventKind
+  readonly frequency: boolean
+}
+
+/** What of the orchestrator its neighbours use, as the contract says it, with what a test wants of attention. */
+export class FakeOrchestrator {
+  readonly decisions: InterruptionSignals[] = []
+  readonly debits: Debit[] = []
+  readonly emitted: AgentEventKind[] = []
+  readonly tasksNow: TaskView[] = []
+  outcome: InterruptionOutcome = 'InterruptNow'
+  focus: AttentionState['focus_depth'] = 'Ambient'
+  readonly #agents = new Map<number, AgentView>()
+  readonly #listeners = new Set<(event: AgentEvent) => void>()
+  #events = 0
+
+  constructor(agents = 0) {
+    for (let id = 1; id <= agents; id += 1) this.join(id)
+  }
+
+  join(id: number, session?: string): void {
+    const bound = session === undefined ? {} : { session_id: session }
+    this.#agents.set(id, { id, name: `agent-${id}`, ...bound } as AgentView)
+  }
+
+  retire(id: number): void {
+    this.#agents.delete(id)
+    this.tell({ type: 'agent_retired', agent_id: id })
+  }
+
+  tell(kind: AgentEventKind): void {
+    this.#events += 1
+    const event = { id: this.#events, timestamp_ms: Date.now(), kind }
+    for (const listener of this.#listeners) listener(event)
+  }
+
+  /** The part of the service that is here; everything else is missing, and a test that needs it fails. */
+  get service(): Orchestrator {
+    const part = {
+      repositoryId: 'repository',
+      policy: { account_id: 'account' },
+      attention: {
+        enabled: true,
+        state: () => ({ focus_depth: this.focus }),
+        decide: (signals: InterruptionSignals) => {
+          this.decisions.push(signals)
+          const { channel, surface } = signals
+          return { surface, channel, decision: this.outcome, rule: 9, reason: 'as the test says', scaled_cost_ms: 10 }
+        },
+        debit: (milliseconds: number, why: AttentionEventKind, { frequency = true } = {}) => {
+          this.debits.push({ milliseconds, why, frequency })
+        }
+      },
+      trust: { of: () => ({ score: 0.5 }) },
+      agents: () => [...this.#agents.values()],
+      agent: (id: number) => this.#agents.get(id) ?? null,
+      tasks: () => this.tasksNow,
+      emit: (kind: AgentEventKind) => {
+        this.emitted.push(kind)
+        this.tell(kind)
+      },
+      subscribe: (listener: (event: AgentEvent) => void) => {
+        this.#listeners.add(listener)
+        return () => this.#listeners.delete(listener)
+      }
+    }
+    return part as unknown as Orchestrator
+  }
+
+  plugin(): Plugin {
+    return definePlugin({
+      name: 'orchestrator',
+      provides: [orchestrator],
+      hooks: [taskSubmitting],
+      activate: ctx => ctx.provide(orchestrator, this.service)
+    }) as Plugin
+  }
+}

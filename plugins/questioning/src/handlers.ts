@@ -1,0 +1,66 @@
+import { type Attention, type DatabaseStore, orchestrationErrors } from '@svc/contracts'
+import type { Handler } from '@svc/plugin-sdk'
+import type { questioningAnswer, questioningList, questioningPending, questioningSync } from './operations.ts'
+import { syncDocument } from './policy-document.ts'
+import type { QuestionStore } from './store.ts'
+
+function attached<A>(value: A | null): A {
+  if (value !== null) return value
+  throw orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
+    hint: 'enable the plugin database: questions wait in it for their answers'
+  })
+}
+
+export function pendingHandler(store: QuestionStore | null): Handler<typeof questioningPending> {
+  return async ({ session_id }) => {
+    const open = await attached(store).open(session_id)
+    if (open === null) return { open: false, pending: [] }
+    const pending = await attached(store).pending(session_id)
+    return {
+      open: true,
+      question_session_id: open.question_session_id,
+      belief_state_json: open.belief_state_json,
+      pending: pending.map(({ session_id: _session, created_at_ms: _time, options, ...question }) => ({
+        ...question,
+        options: [...options]
+      }))
+    }
+  }
+}
+
+export function answerHandler(
+  store: QuestionStore | null,
+  attention: Attention | null
+): Handler<typeof questioningAnswer> {
+  return async input => {
+    const answered = await attached(store).answer(input)
+    attention?.debit(0, 'ClarificationAnswered', { frequency: false })
+    return answered
+  }
+}
+
+export function listHandler(store: QuestionStore | null): Handler<typeof questioningList> {
+  return async ({ session_id, limit }) => {
+    const pending = await attached(store).pending(session_id, limit)
+    return {
+      questions: pending.map(each => ({
+        session: each.session_id,
+        question: each.prompt,
+        options: each.options.map(({ option_id }) => option_id).join(', '),
+        id: each.question_id,
+        asked: new Date(each.created_at_ms).toISOString()
+      })),
+      note: pending.length === 0 ? 'no question waits' : 'answer with: svc questions answer SESSION TEXT'
+    }
+  }
+}
+
+export function syncHandler(
+  database: DatabaseStore | undefined,
+  root: string,
+  document: string
+): Handler<typeof questioningSync> {
+  return async ({ relative_path = document }) => ({
+    ...(await syncDocument(attached(database ?? null), root, relative_path))
+  })
+}

@@ -1,0 +1,135 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { questioningErrors } from './errors.ts'
+
+const { ORC_NO_DATABASE } = orchestrationErrors.specs
+const {
+  QST_ANSWERED,
+  QST_DOCUMENT_UNREADABLE,
+  QST_NOTHING_PENDING,
+  QST_OPTION_UNKNOWN,
+  QST_PATH_REFUSED,
+  QST_QUESTION_UNKNOWN,
+  QST_SESSION_NONE
+} = questioningErrors.specs
+
+const session = t.string({ minLength: 1, maxLength: 2_048, description: 'Session that is asked.' })
+
+const pendingQuestion = t.object({
+  question_event_id: t.integer(),
+  question_id: t.string(),
+  question_kind: t.string({ description: 'multiple_choice, open_ended, entry or assumption_confirm.' }),
+  prompt: t.string(),
+  expected_information_gain_bits: t.number(),
+  options: t.array(
+    t.object({
+      option_id: t.string(),
+      label: t.string(),
+      prior_probability: t.nullable(t.number()),
+      posterior_probability: t.nullable(t.number()),
+      is_other: t.boolean()
+    })
+  )
+})
+
+export const questioningPending = defineOperation({
+  id: 'questioning.pending',
+  summary: 'Tell which questions of a session wait for an answer',
+  input: t.object({ session_id: session }),
+  output: t.object({
+    open: t.boolean({ description: 'Whether a clarification session is open.' }),
+    question_session_id: t.optional(t.integer()),
+    belief_state_json: t.optional(t.nullable(t.string())),
+    pending: t.array(pendingQuestion)
+  }),
+  errors: { ORC_NO_DATABASE },
+  effect: 'read',
+  expose: { mcp: { name: 'svc_questioning_pending', result: 'tool-result', lane: 'ai' }, rpc: true }
+})
+
+export const questioningAnswer = defineOperation({
+  id: 'questioning.answer',
+  summary: 'Answer a question of a session, by default the newest one that waits',
+  input: t.object({
+    session_id: session,
+    answer_text: t.string({ minLength: 1, maxLength: 65_536 }),
+    answer_type: t.string({ default: 'free_text', minLength: 1, maxLength: 64 }),
+    question_id: t.optional(t.string({ minLength: 1, description: 'Default: the newest question that waits.' })),
+    selected_option_id: t.optional(t.string({ minLength: 1, description: 'Option of a multiple choice.' })),
+    information_contribution_bits: t.number({
+      default: 0.08,
+      minimum: 0,
+      maximum: 64,
+      description: 'How much the answer tells, in bits.'
+    })
+  }),
+  output: t.object({
+    question_session_id: t.integer(),
+    answered_at_ms: t.integer(),
+    still_pending_clarification: t.boolean({ description: 'Whether another question of the session waits.' })
+  }),
+  errors: {
+    ORC_NO_DATABASE,
+    QST_SESSION_NONE,
+    QST_NOTHING_PENDING,
+    QST_QUESTION_UNKNOWN,
+    QST_ANSWERED,
+    QST_OPTION_UNKNOWN
+  },
+  expose: {
+    mcp: { name: 'svc_questioning_submit_answer', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'questions answer', args: ['session_id', 'answer_text'] }
+  }
+})
+
+export const questioningSync = defineOperation({
+  id: 'questioning.sync_ssot',
+  summary: 'Index the document that says how questions are asked, so that searches find it',
+  input: t.object({
+    relative_path: t.optional(
+      t.string({ minLength: 1, maxLength: 4_096, description: 'Relative to the project. Default: the setting.' })
+    )
+  }),
+  output: t.object({
+    relative_path: t.string(),
+    content_sha3_256: t.string(),
+    search_document_id: t.integer()
+  }),
+  errors: { ORC_NO_DATABASE, QST_PATH_REFUSED, QST_DOCUMENT_UNREADABLE },
+  idempotent: true,
+  expose: { mcp: { name: 'svc_questioning_sync_ssot', result: 'tool-result', lane: 'ai' }, rpc: true }
+})
+
+export const questioningList = defineOperation({
+  id: 'questioning.list',
+  summary: 'List the questions that wait for an answer, oldest first',
+  input: t.object({
+    session_id: t.optional(session),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+  }),
+  output: t.object({
+    questions: t.array(
+      t.object({
+        session: t.string(),
+        question: t.string(),
+        options: t.string({ description: 'Ids of the options, with commas.' }),
+        id: t.string(),
+        asked: t.string({ description: 'ISO 8601.' })
+      })
+    ),
+    note: t.string({ description: 'What to do with them.' })
+  }),
+  errors: { ORC_NO_DATABASE },
+  effect: 'read',
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'questions list',
+      args: ['session_id'],
+      view: { rows: 'questions', columns: ['session', 'question', 'options', 'id', 'asked'], note: 'note' }
+    }
+  }
+})
+
+export const operations = [questioningPending, questioningAnswer, questioningSync, questioningList]

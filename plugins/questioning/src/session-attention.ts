@@ -1,0 +1,22 @@
+/** Sessions whose tally is kept; the one that was charged longest ago is forgotten first. */
+const KEPT = 10_000
+
+/** Milliseconds that clarifying took of each session, for as long as the process lives. */
+export class SessionAttention {
+  readonly #spent = new Map<string, number>()
+
+  spent(session: string): number {
+    return this.#spent.get(session) ?? 0
+  }
+
+  debit(session: string, milliseconds: number): void {
+    const total = this.spent(session) + milliseconds
+    this.#spent.delete(session)
+    this.#spent.set(session, total)
+    if (this.#spent.size <= KEPT) return
+    for (const oldest of this.#spent.keys()) {
+      this.#spent.delete(oldest)
+      return
+    }
+  }
+}

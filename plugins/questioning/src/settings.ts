@@ -1,0 +1,30 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+import { POLICY } from './policy.ts'
+
+export const settings = t.object({
+  max_attention_ms: t.integer({
+    default: POLICY.maxAttentionMs,
+    minimum: 0,
+    'x-env': 'SVC_QUESTIONING_MAX_ATTENTION_MS',
+    description: 'Milliseconds that clarifying may take of one session; no question is asked beyond that.'
+  }),
+  mirror_global_attention: t.boolean({
+    default: true,
+    'x-env': 'SVC_QUESTIONING_MIRROR_GLOBAL_ATTENTION',
+    'x-env-type': 'truthy',
+    description: 'Whether that time is taken from the attention of the whole orchestrator, too.'
+  }),
+  bypass_submit_gate: t.boolean({
+    default: false,
+    'x-env': 'SVC_SUBMIT_TASK_BYPASS_QUESTIONING_GATE',
+    'x-env-type': 'truthy',
+    description: 'Whether tasks of a session are taken though one of its questions waits for an answer.'
+  }),
+  policy_document: t.string({
+    default: 'docs/questioning.md',
+    minLength: 1,
+    description: 'What svc_questioning_sync_ssot indexes when no path is given, relative to the project.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

@@ -1,0 +1,358 @@
+import {
+  type DatabaseStore,
+  type DatabaseTransaction,
+  type QuestionCandidate,
+  rowsByName,
+  type SqlValue
+} from '@svc/contracts'
+import { normalisedPriors, posteriors, readBelief, withAnswer } from './belief.ts'
+import { questioningErrors, sessionNone } from './errors.ts'
+import { POLICY, type PolicyStop, utility } from './policy.ts'
+
+export interface PendingQuestion {
+  readonly question_event_id: number
+  readonly session_id: string
+  readonly question_id: string
+  readonly question_kind: string
+  readonly prompt: string
+  readonly expected_information_gain_bits: number
+  readonly created_at_ms: number
+  readonly options: readonly PendingOption[]
+}
+
+export interface PendingOption {
+  readonly option_id: string
+  readonly label: string
+  readonly prior_probability: number | null
+  readonly posterior_probability: number | null
+  readonly is_other: boolean
+}
+
+export interface OpenSession {
+  readonly question_session_id: number
+  readonly belief_state_json: string | null
+  /** Questions that it has asked. */
+  readonly turns: number
+  /** Those of them that wait for an answer. */
+  readonly waiting: number
+  /** The oldest one of them. */
+  readonly first: { readonly question_id: string; readonly prompt: string } | null
+}
+
+export interface Answer {
+  readonly session_id: string
+  readonly answer_text: string
+  readonly answer_type: string
+  readonly question_id?: string | undefined
+  readonly selected_option_id?: string | undefined
+  readonly information_contribution_bits: number
+}
+
+export interface Answered {
+  readonly question_session_id: number
+  readonly answered_at_ms: number
+  readonly still_pending_clarification: boolean
+}
+
+type Reader = Pick<DatabaseTransaction, 'query'>
+
+const WAITING = "actor = 'assistant' AND answer_text IS NULL"
+
+/**
+ * Questions of the repository's sessions, over the tables `question_*`. A session has at most one open session of questions,
+ * and the turns of that count up from 0 without a gap, whoever else asks at the same time: both are decided inside of one
+ * immediate transaction.
+ */
+export class QuestionStore {
+  readonly #store: DatabaseStore
+  readonly #repository: string
+  readonly #now: () => number
+
+  constructor(store: DatabaseStore, repository: string, now: () => number = Date.now) {
+    this.#store = store
+    this.#repository = repository
+    this.#now = now
+  }
+
+  /** The open session of questions of a session, or null. */
+  open(session: string): Promise<OpenSession | null> {
+    return this.#open(this.#store, session)
+  }
+
+  /** In the order in which they were asked; of all sessions where none is named. */
+  async pending(session?: string, limit = 1_000): Promise<readonly PendingQuestion[]> {
+    const { columns, rows } = await this.#store.query(
+      `SELECT e.id, s.session_id, e.question_id, e.question_kind, e.prompt, e.expected_information_gain_bits AS gain,
+         e.created_at_ms,
+         (SELECT json_group_array(json_array(o.option_id, o.label, o.prior_probability, o.posterior_probability, o.is_other))
+          FROM (SELECT * FROM question_options WHERE question_event_id = e.id ORDER BY id) AS o) AS options
+       FROM question_sessions AS s JOIN question_events AS e ON e.question_session_id = s.id
+       WHERE s.repository_id = ?1 AND s.ended_at_ms IS NULL AND (?2 IS NULL OR s.session_id = ?2) AND ${WAITING}
+       ORDER BY e.id LIMIT ?3`,
+      [this.#repository, session ?? null, limit]
+    )
+    return rowsByName({ columns, rows }).map(row => ({
+      question_event_id: Number(row.id),
+      session_id: String(row.session_id),
+      question_id: String(row.question_id),
+      question_kind: String(row.question_kind),
+      prompt: String(row.prompt),
+      expected_information_gain_bits: Number(row.gain ?? 0),
+      created_at_ms: Number(row.created_at_ms),
+      options: (JSON.parse(String(row.options)) as [string, string, number | null, number | null, number][]).map(
+        ([option_id, label, prior_probability, posterior_probability, other]) => ({
+          option_id,
+          label,
+          prior_probability,
+          posterior_probability,
+          is_other: other === 1
+        })
+      )
+    }))
+  }
+
+  /**
+   * Keeps a question and tells its id. One that waits already in the same words is not asked twice. Null where the session has
+   * had its turns meanwhile.
+   */
+  ask(question: QuestionCandidate): Promise<string | null> {
+    return this.#store.transaction(async tx => {
+      const { session_id, surface, prompt } = question
+      const open = await this.#open(tx, session_id)
+      const id = open?.question_session_id ?? (await this.#begin(tx, session_id))
+      const same = await first(
+        tx,
+        `SELECT question_id FROM question_events WHERE question_session_id = ? AND prompt = ? AND ${WAITING}`,
+        [id, prompt]
+      )
+      if (same !== null) return String(same.question_id)
+      const turn = open?.turns ?? 0
+      if (turn >= POLICY.maxTurns) return null
+      const now = this.#now()
+      const questionId = await this.#freeId(tx, id, `${surface}:${session_id}:`, now)
+      const { lastInsertId } = await tx.execute(
+        `INSERT INTO question_events (question_session_id, question_id, turn_index, actor, question_kind, prompt,
+           expected_information_gain_bits, expected_user_cost, utility_bits_per_cost, created_at_ms)
+         VALUES (?, ?, ?, 'assistant', ?, ?, ?, ?, ?, ?)`,
+        [
+          id,
+          questionId,
+          turn,
+          question.kind,
+          prompt,
+          question.expected_information_gain_bits,
+          question.expected_user_cost,
+          utility(question),
+          now
+        ]
+      )
+      for (const { id: option, label, prior, other } of question.options ?? [])
+        await tx.execute(
+          `INSERT INTO question_options (question_event_id, option_id, label, prior_probability, is_other)
+           VALUES (?, ?, ?, ?, ?)`,
+          [lastInsertId, option, label, prior ?? null, other === true]
+        )
+      return questionId
+    })
+  }
+
+  /** Notes why nothing was asked. `confidence_sufficient` ends a session of questions that waits for nothing. */
+  async stopped(question: QuestionCandidate, reason: PolicyStop | 'policy_deferred'): Promise<void> {
+    await this.#store.transaction(async tx => {
+      const open = await this.#open(tx, question.session_id)
+      if (open === null) return
+      const { question_session_id: id, turns, waiting } = open
+      const now = this.#now()
+      await tx.execute(
+        `INSERT INTO question_stop_events (question_session_id, stop_reason, confidence_at_stop, marginal_gain_bits,
+           expected_user_cost, turn_index, created_at_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+        [
+          id,
+          reason,
+          question.confidence,
+          question.expected_information_gain_bits,
+          question.expected_user_cost,
+          turns,
+          now
+        ]
+      )
+      if (reason === 'confidence_sufficient' && waiting === 0) await this.#end(tx, id, now)
+    })
+  }
+
+  /**
+   * Answers the question named, else the newest that waits. A text that is an option's id or label selects that option.
+   * Throws `QST_SESSION_NONE`, `QST_NOTHING_PENDING`, `QST_QUESTION_UNKNOWN`, `QST_ANSWERED` and `QST_OPTION_UNKNOWN`.
+   */
+  answer(answer: Answer): Promise<Answered> {
+    return this.#store.transaction(async tx => {
+      const open = await this.#open(tx, answer.session_id)
+      if (open === null) throw sessionNone(answer.session_id)
+      const { question_session_id: id } = open
+      const event = await this.#unanswered(tx, id, answer)
+      const now = this.#now()
+      await tx.execute('UPDATE question_events SET answer_text = ?, answer_type = ?, answered_at_ms = ? WHERE id = ?', [
+        answer.answer_text,
+        answer.answer_type,
+        now,
+        event.id
+      ])
+      const selected = await this.#select(tx, event, answer, now)
+      const state = withAnswer(
+        readBelief(open.belief_state_json),
+        {
+          question_id: event.question_id,
+          answer_text: answer.answer_text,
+          answered_at_ms: now,
+          ...(selected === null ? {} : { selected_option_id: selected.id })
+        },
+        selected?.mass ?? null
+      )
+      await tx.execute('UPDATE question_sessions SET belief_state_json = ? WHERE id = ?', [JSON.stringify(state), id])
+      return { question_session_id: id, answered_at_ms: now, still_pending_clarification: open.waiting > 1 }
+    })
+  }
+
+  /** Ends a session of questions that waits for nothing, so that the next question begins another. */
+  async resolve(id: number): Promise<void> {
+    await this.#store.execute(
+      `UPDATE question_sessions SET ended_at_ms = ?, resolution_status = 'resolved' WHERE id = ? AND ended_at_ms IS NULL
+       AND NOT EXISTS (SELECT 1 FROM question_events WHERE question_session_id = ? AND ${WAITING})`,
+      [this.#now(), id, id]
+    )
+  }
+
+  async #open(reader: Reader, session: string): Promise<OpenSession | null> {
+    const row = await first(
+      reader,
+      `SELECT s.id, s.belief_state_json,
+         (SELECT count(*) FROM question_events WHERE question_session_id = s.id) AS turns,
+         (SELECT count(*) FROM question_events WHERE question_session_id = s.id AND ${WAITING}) AS waiting,
+         (SELECT json_array(question_id, prompt) FROM question_events WHERE question_session_id = s.id AND ${WAITING}
+          ORDER BY id LIMIT 1) AS first
+       FROM question_sessions AS s
+       WHERE s.session_id = ? AND s.repository_id = ? AND s.ended_at_ms IS NULL ORDER BY s.id DESC LIMIT 1`,
+      [session, this.#repository]
+    )
+    if (row === null) return null
+    const oldest = row.first === null ? null : (JSON.parse(String(row.first)) as [string, string])
+    return {
+      question_session_id: Number(row.id),
+      belief_state_json: row.belief_state_json === null ? null : String(row.belief_state_json),
+      turns: Number(row.turns),
+      waiting: Number(row.waiting),
+      first: oldest === null ? null : { question_id: oldest[0], prompt: oldest[1] }
+    }
+  }
+
+  async #begin(tx: DatabaseTransaction, session: string): Promise<number> {
+    const { lastInsertId } = await tx.execute(
+      'INSERT INTO question_sessions (session_id, repository_id, policy_version, started_at_ms) VALUES (?, ?, ?, ?)',
+      [session, this.#repository, POLICY.version, this.#now()]
+    )
+    return Number(lastInsertId)
+  }
+
+  async #end(tx: DatabaseTransaction, id: number, now: number): Promise<void> {
+    await tx.execute("UPDATE question_sessions SET ended_at_ms = ?, resolution_status = 'resolved' WHERE id = ?", [
+      now,
+      id
+    ])
+  }
+
+  /** Ids end with a time, and two questions of one millisecond are two. */
+  async #freeId(tx: DatabaseTransaction, session: number, prefix: string, now: number): Promise<string> {
+    for (let at = now; ; at += 1) {
+      const id = `${prefix}${at}`
+      const taken = 'SELECT 1 FROM question_events WHERE question_session_id = ? AND question_id = ?'
+      if ((await first(tx, taken, [session, id])) === null) return id
+    }
+  }
+
+  async #unanswered(tx: DatabaseTransaction, session: number, { question_id, session_id }: Answer) {
+    const columns = 'SELECT id, question_id, answer_text FROM question_events WHERE question_session_id = ?'
+    const row =
+      question_id === undefined
+        ? await first(tx, `${columns} AND ${WAITING} ORDER BY id DESC LIMIT 1`, [session])
+        : await first(tx, `${columns} AND question_id = ? ORDER BY id DESC LIMIT 1`, [session, question_id])
+    const data = { session_id, ...(question_id === undefined ? {} : { question_id }) }
+    if (row === null && question_id === undefined)
+      throw questioningErrors.create(
+        'QST_NOTHING_PENDING',
+        `session ${session_id} has no question that waits for an answer`,
+        { data, hint: 'go on: nothing has to be answered' }
+      )
+    if (row === null)
+      throw questioningErrors.create('QST_QUESTION_UNKNOWN', `session ${session_id} has no question ${question_id}`, {
+        data,
+        hint: 'svc_questioning_pending tells the ids'
+      })
+    if (row.answer_text !== null)
+      throw questioningErrors.create('QST_ANSWERED', `question ${question_id} of session ${session_id} is answered`, {
+        data,
+        hint: 'svc_questioning_pending tells what still waits'
+      })
+    return { id: Number(row.id), question_id: String(row.question_id) }
+  }
+
+  /** Writes which option was selected, and what is believed of each now; null where the answer selects none. */
+  async #select(
+    tx: DatabaseTransaction,
+    event: { readonly id: number; readonly question_id: string },
+    answer: Answer,
+    now: number
+  ): Promise<{ readonly id: string; readonly mass: Readonly<Record<string, number>> } | null> {
+    const { columns, rows } = await tx.query(
+      `SELECT option_id, label, prior_probability, posterior_probability FROM question_options
+       WHERE question_event_id = ? ORDER BY id`,
+      [event.id]
+    )
+    const options = rowsByName({ columns, rows }).map(row => ({
+      id: String(row.option_id),
+      label: String(row.label),
+      prior: numberOrNull(row.prior_probability),
+      posterior: numberOrNull(row.posterior_probability)
+    }))
+    const wanted = answer.selected_option_id
+    const text = answer.answer_text.trim().toLowerCase()
+    const at = options.findIndex(({ id, label }) =>
+      wanted === undefined ? [id, label].some(name => name.trim().toLowerCase() === text) : id === wanted
+    )
+    const option = options[at]
+    if (option === undefined) {
+      if (wanted === undefined) return null
+      throw questioningErrors.create('QST_OPTION_UNKNOWN', `question ${event.question_id} has no option "${wanted}"`, {
+        data: { question_id: event.question_id, options: options.map(({ id }) => id) },
+        hint: options.length === 0 ? 'leave selected_option_id out' : `one of ${options.map(({ id }) => id).join(', ')}`
+      })
+    }
+    const gain = answer.information_contribution_bits
+    const before = normalisedPriors(options)
+    const after = posteriors(options, option.id, gain)
+    const [prior = 0, posterior = 0] = [before[at], after[at]]
+    for (const [index, { id }] of options.entries())
+      await tx.execute(
+        'UPDATE question_options SET posterior_probability = ? WHERE question_event_id = ? AND option_id = ?',
+        [after[index] ?? 0, event.id, id]
+      )
+    await tx.execute(
+      `INSERT INTO question_option_outcomes (question_event_id, option_id, selected, diagnostic_weight,
+         information_contribution_bits, created_at_ms) VALUES (?, ?, 1, ?, ?, ?)`,
+      // How much likelier the answer made it, in bits; nothing for an option that had been thought impossible.
+      [event.id, option.id, prior === 0 ? 0 : Math.log2(posterior / prior), gain, now]
+    )
+    return { id: option.id, mass: Object.fromEntries(options.map(({ id }, index) => [id, after[index] ?? 0])) }
+  }
+}
+
+async function first(
+  reader: Reader,
+  sql: string,
+  parameters: readonly SqlValue[]
+): Promise<Readonly<Record<string, SqlValue>> | null> {
+  return rowsByName(await reader.query(sql, parameters))[0] ?? null
+}
+
+function numberOrNull(value: SqlValue | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
