@@ -89,6 +89,8 @@ export interface RouterPort {
   pausedChanged(agent: number, paused: boolean): void
   /** A validation of a shard failed (`shard_validate`), or a reduce task met a conflict (`reduce_conflict`). */
   shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void
+  /** A task that used a skill, or was of a phase of a shard (`shard_gen`, …), was completed or failed. */
+  skillOutcome(agent: number, skill: string, success: boolean): void
   route(task: TaskToRoute): RouteDecision
   /** Best first. */
   explain(task: TaskToRoute, limit: number): RoutingExplanation['candidates']
@@ -98,6 +100,8 @@ export interface AgentLoad {
   readonly id: number
   readonly dynamic: boolean
   readonly paused: boolean
+  /** Where known, nothing is moved to an agent that lacks more of what the task requires than the one that has it. */
+  readonly capabilities?: CapabilityHints
   readonly weighted_load: number
   readonly queued: number
   readonly urgent: number

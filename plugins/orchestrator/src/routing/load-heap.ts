@@ -1,0 +1,96 @@
+import type { CapabilityHints } from '@svc/contracts'
+
+/** What the router knows of an agent. */
+export interface AgentEntry {
+  readonly id: number
+  readonly name: string
+  readonly capabilities: CapabilityHints
+  readonly heap: LoadHeap
+  load: number
+  isPaused: boolean
+  /** Where it is in its heap. */
+  position: number
+  /** Decision that the fields below are notes of. */
+  decision: number
+  ownedFiles: number
+  isGroupAgent: boolean
+  isNamedAsGroup: boolean
+  penalty: number
+  score: number
+}
+
+/** Whether `a` is to be preferred to `b` where nothing but their work counts: it runs, has less of it, is older. */
+function precedes(a: AgentEntry, b: AgentEntry): boolean {
+  if (a.isPaused !== b.isPaused) return b.isPaused
+  return a.load < b.load || (a.load === b.load && a.id < b.id)
+}
+
+/**
+ * Agents that are equally fit for every task, the least loaded one first: a binary heap in which each agent knows its place, so
+ * that a change of its load costs O(log n).
+ */
+export class LoadHeap {
+  readonly capabilities: CapabilityHints
+  readonly #items: AgentEntry[] = []
+
+  constructor(capabilities: CapabilityHints) {
+    this.capabilities = capabilities
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  get first(): AgentEntry | undefined {
+    return this.#items[0]
+  }
+
+  add(entry: AgentEntry): void {
+    entry.position = this.#items.length
+    this.#items.push(entry)
+    this.#rise(entry)
+  }
+
+  remove(entry: AgentEntry): void {
+    const last = this.#items.pop()
+    if (last === undefined || last === entry) return
+    this.#items[entry.position] = last
+    last.position = entry.position
+    this.moved(last)
+  }
+
+  /** To be called after the load of an agent changed, or whether it is paused. */
+  moved(entry: AgentEntry): void {
+    this.#rise(entry)
+    this.#sink(entry)
+  }
+
+  #rise(entry: AgentEntry): void {
+    const items = this.#items
+    while (entry.position > 0) {
+      const parent = items[(entry.position - 1) >> 1]
+      if (parent === undefined || !precedes(entry, parent)) return
+      this.#swap(entry, parent)
+    }
+  }
+
+  #sink(entry: AgentEntry): void {
+    const items = this.#items
+    for (;;) {
+      const left = items[2 * entry.position + 1]
+      if (left === undefined) return
+      const right = items[2 * entry.position + 2]
+      const least = right !== undefined && precedes(right, left) ? right : left
+      if (!precedes(least, entry)) return
+      this.#swap(least, entry)
+    }
+  }
+
+  #swap(a: AgentEntry, b: AgentEntry): void {
+    const position = a.position
+    a.position = b.position
+    b.position = position
+    this.#items[a.position] = a
+    this.#items[b.position] = b
+  }
+}

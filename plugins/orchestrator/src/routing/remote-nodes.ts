@@ -1,0 +1,20 @@
+/** What is known of another machine of the mesh, as far as it matters for where tasks go. */
+export interface RemoteNode {
+  readonly node_id: string
+  readonly labels: readonly string[]
+  readonly has_gpu: boolean
+  readonly maintenance: boolean
+  readonly quarantined: boolean
+  readonly heartbeat_stale: boolean
+}
+
+/** Whether work may be sent to a node. */
+export function isSchedulable(node: RemoteNode): boolean {
+  return !node.quarantined && !node.maintenance && !node.heartbeat_stale
+}
+
+export function schedulableGpuNodes(nodes: readonly RemoteNode[]): number {
+  let count = 0
+  for (const node of nodes) if (node.has_gpu && isSchedulable(node)) count++
+  return count
+}

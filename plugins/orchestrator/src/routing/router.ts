@@ -1,0 +1,298 @@
+import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
+import type {
+  Random,
+  RoutableAgent,
+  RouteDecision,
+  RouterPort,
+  RoutingRule,
+  RoutingWorld,
+  TaskToRoute
+} from '../state/ports.ts'
+import { penaltyOf, signatureOf } from './fitness.ts'
+import type { AffinityGroups } from './groups.ts'
+import { type AgentEntry, LoadHeap } from './load-heap.ts'
+import { isSchedulable, type RemoteNode } from './remote-nodes.ts'
+import { type MeshRoutingSettings, NO_MESH, type RoutingSettings } from './routing-settings.ts'
+import { type ScoreWorld, scoreOf, type Term } from './score.ts'
+import { SkillLedger } from './skill-ledger.ts'
+import { type TaskTraits, traitsOf } from './task-traits.ts'
+
+export interface RouterParts {
+  readonly world: RoutingWorld
+  readonly groups: AffinityGroups
+  readonly settings: RoutingSettings
+  /** [0, 1); asked only where attention is on. */
+  readonly random: Random
+  /** What an agent has that is made for a task. */
+  readonly newAgent: CapabilityHints
+  readonly mesh?: MeshRoutingSettings
+  /** Nodes of the mesh as they were when it was last asked. */
+  readonly remoteNodes?: () => readonly RemoteNode[]
+}
+
+/** A task as it is being routed. */
+interface Route {
+  readonly traits: TaskTraits
+  /** Group of the first of its files that has one. */
+  readonly group: string | null
+}
+
+/**
+ * Decides which agent has a task.
+ *
+ * 1. One that was asked for by name.
+ * 2. Without files, the least loaded one that has what the task requires.
+ * 3. The best by {@link scoreOf} of those that something leads to: they own a file of the task, or are of its group. Where the
+ *    best of these lacks something that the task requires, all are compared. All are compared, too, where a term is counted that
+ *    everybody has.
+ * 4. Without any, an agent for the group, the least loaded one, or an agent for anything, as the settings say.
+ *
+ * One agent is better than another if it lacks nothing and the other does; then if it is not paused and the other is; then by its
+ * score; then by its age. Agents that have the same capabilities differ, where nothing leads to them, by their loads alone: of
+ * each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
+ */
+export class Router implements RouterPort {
+  readonly #parts: RouterParts
+  #settings: RoutingSettings
+  #context: ScoreWorld
+  readonly #skills = new SkillLedger()
+  readonly #agents = new Map<number, AgentEntry>()
+  readonly #byName = new Map<string, AgentEntry[]>()
+  readonly #classes = new Map<string, LoadHeap>()
+  #decision = 0
+  /** Agents that something leads to from the files of the task that is being routed. */
+  #linked: AgentEntry[] = []
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    this.#context = this.#contextOf(parts.settings)
+  }
+
+  /** From the next decision on. */
+  configure(settings: RoutingSettings): void {
+    this.#settings = settings
+    this.#context = this.#contextOf(settings)
+  }
+
+  agentAdded(agent: RoutableAgent): void {
+    this.agentRemoved(agent.id)
+    const signature = signatureOf(agent.capabilities)
+    let heap = this.#classes.get(signature)
+    if (heap === undefined) this.#classes.set(signature, (heap = new LoadHeap(agent.capabilities)))
+    const entry: AgentEntry = {
+      id: agent.id,
+      name: agent.name,
+      capabilities: agent.capabilities,
+      heap,
+      load: agent.weighted_load,
+      isPaused: agent.paused,
+      position: 0,
+      decision: 0,
+      ownedFiles: 0,
+      isGroupAgent: false,
+      isNamedAsGroup: false,
+      penalty: 0,
+      score: 0
+    }
+    this.#agents.set(entry.id, entry)
+    heap.add(entry)
+    const namesakes = this.#byName.get(entry.name)
+    if (namesakes === undefined) this.#byName.set(entry.name, [entry])
+    else namesakes.push(entry)
+  }
+
+  agentRemoved(agent: number): void {
+    const entry = this.#agents.get(agent)
+    if (entry === undefined) return
+    this.#agents.delete(agent)
+    this.#skills.forget(agent)
+    entry.heap.remove(entry)
+    if (entry.heap.size === 0) this.#classes.delete(signatureOf(entry.capabilities))
+    const namesakes = this.#byName.get(entry.name)?.filter(other => other !== entry) ?? []
+    if (namesakes.length === 0) this.#byName.delete(entry.name)
+    else this.#byName.set(entry.name, namesakes)
+  }
+
+  loadChanged(agent: number, weightedLoad: number): void {
+    const entry = this.#agents.get(agent)
+    if (entry === undefined || entry.load === weightedLoad) return
+    entry.load = weightedLoad
+    entry.heap.moved(entry)
+  }
+
+  pausedChanged(agent: number, paused: boolean): void {
+    const entry = this.#agents.get(agent)
+    if (entry === undefined || entry.isPaused === paused) return
+    entry.isPaused = paused
+    entry.heap.moved(entry)
+  }
+
+  shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void {
+    if (what === 'shard_validate') this.#skills.shardFailed(agent)
+    else this.#skills.conflicted(agent, this.#parts.world.now())
+  }
+
+  skillOutcome(agent: number, skill: string, success: boolean): void {
+    this.#skills.outcome(agent, skill, success)
+  }
+
+  route(task: TaskToRoute): RouteDecision {
+    const { traits, group } = this.#begin(task)
+    if (task.agent_name !== undefined) return this.#named(task.agent_name, group)
+    if (task.files.length > 0) return this.#byScore(traits, group) ?? this.#unscored(traits, group)
+    const best = this.#leastLoaded(traits)
+    return best === null ? spawn('spawn_default', 'default', group) : choose('least_loaded', best, group)
+  }
+
+  explain(task: TaskToRoute, limit: number): RoutingExplanation['candidates'] {
+    const { traits } = this.#begin(task)
+    const linked = this.#linked
+    const best = this.#best(linked, traits)
+    const isDecidedByLinks = best !== null && best.penalty === 0 && !traits.everyAgentScores
+    const compared = isDecidedByLinks ? [...linked] : [...this.#agents.values()]
+    for (const entry of compared) this.#rank(entry, traits)
+    compared.sort((a, b) => (isBetter(a, b) ? -1 : 1))
+    return compared.slice(0, limit).map(entry => {
+      const terms: Term[] = []
+      const score = scoreOf(traits, entry, this.#context, terms)
+      if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'it is paused, so that others come first' })
+      return { agent_id: entry.id, agent_name: entry.name, score, terms }
+    })
+  }
+
+  #contextOf(settings: RoutingSettings): ScoreWorld {
+    const { world, mesh = NO_MESH } = this.#parts
+    return { settings, mesh, world, skills: this.#skills }
+  }
+
+  #named(name: string, group: string | null): RouteDecision {
+    let oldest: AgentEntry | null = null
+    for (const entry of this.#byName.get(name) ?? []) if (oldest === null || entry.id < oldest.id) oldest = entry
+    return oldest === null ? spawn('target_agent', name, group) : choose('target_agent', oldest, group)
+  }
+
+  #byScore(traits: TaskTraits, group: string | null): RouteDecision | null {
+    if (traits.everyAgentScores) {
+      const explored = this.#settings.attention_enabled ? this.#explored(traits) : null
+      if (explored !== null) return choose('exploration', explored, group)
+      const best = this.#best(this.#agents.values(), traits)
+      return best === null ? null : choose('highest_score', best, group)
+    }
+    const best = this.#best(this.#linked, traits)
+    if (traits.requirements === null || best?.penalty === 0)
+      return best === null ? null : choose('highest_score', best, group)
+    const fittest = this.#leastLoaded(traits)
+    if (fittest === null) return null
+    if (best !== null) return choose('highest_score', isBetter(best, fittest) ? best : fittest, group)
+    // Nothing leads to anybody: an agent is there to be made, unless that would be less fit than one that is there.
+    const isFitter = fittest.penalty > penaltyOf(traits.requirements, this.#parts.newAgent)
+    return isFitter ? choose('highest_score', fittest, group) : null
+  }
+
+  #unscored(traits: TaskTraits, group: string | null): RouteDecision {
+    const fallback = this.#settings.fallback_to_single_agent ? this.#leastLoaded(traits) : null
+    if (group !== null && (fallback === null || this.#parts.world.canSpawn()))
+      return spawn('spawn_for_group', group, group)
+    return fallback === null ? spawn('spawn_general', 'general', group) : choose('fallback_single', fallback, group)
+  }
+
+  /** Only the first of each class can be the one. */
+  #leastLoaded(traits: TaskTraits): AgentEntry | null {
+    let best: AgentEntry | null = null
+    for (const { first } of this.#classes.values()) {
+      if (first === undefined) continue
+      this.#rank(first, traits)
+      if (best === null || isBetter(first, best)) best = first
+    }
+    return best
+  }
+
+  #best(entries: Iterable<AgentEntry>, traits: TaskTraits): AgentEntry | null {
+    let best: AgentEntry | null = null
+    for (const entry of entries) {
+      this.#rank(entry, traits)
+      if (best === null || isBetter(entry, best)) best = entry
+    }
+    return best
+  }
+
+  /** Now and then, anybody who could do it: what nobody tries, nobody learns about. */
+  #explored(traits: TaskTraits): AgentEntry | null {
+    const { random } = this.#parts
+    if (random() >= this.#settings.routing_exploration_epsilon) return null
+    const eligible: AgentEntry[] = []
+    for (const entry of this.#agents.values()) {
+      this.#rank(entry, traits)
+      if (entry.penalty === 0 && !entry.isPaused) eligible.push(entry)
+    }
+    eligible.sort((a, b) => a.id - b.id)
+    return eligible[Math.floor(random() * eligible.length)] ?? null
+  }
+
+  #rank(entry: AgentEntry, traits: TaskTraits): void {
+    this.#note(entry)
+    entry.penalty = traits.requirements === null ? 0 : penaltyOf(traits.requirements, entry.capabilities)
+    entry.score = scoreOf(traits, entry, this.#context)
+  }
+
+  /** Notes at the agents how they stand to the files of a task. */
+  #begin(task: TaskToRoute): Route {
+    this.#decision++
+    this.#linked = []
+    const { world, groups, mesh = NO_MESH, remoteNodes } = this.#parts
+    let first: string | null = null
+    let last: string | null = null
+    for (const { path } of task.files) {
+      const owner = world.fileOwner(path)
+      const entry = owner === null ? undefined : this.#agents.get(owner)
+      if (entry !== undefined) this.#link(entry).ownedFiles++
+      const group = groups.of(path)
+      // Files of a task are mostly of one group.
+      if (group === null || group === last) continue
+      last = group
+      first ??= group
+      this.#linkGroup(group)
+    }
+    const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
+    return { traits: traitsOf(task, this.#settings, mesh, nodes), group: first }
+  }
+
+  #linkGroup(group: string): void {
+    const agent = this.#parts.world.groupAgent(group)
+    const entry = agent === null ? undefined : this.#agents.get(agent)
+    if (entry !== undefined) this.#link(entry).isGroupAgent = true
+    for (const namesake of this.#byName.get(group) ?? []) this.#link(namesake).isNamedAsGroup = true
+  }
+
+  #link(entry: AgentEntry): AgentEntry {
+    if (entry.decision !== this.#decision) this.#linked.push(this.#note(entry))
+    return entry
+  }
+
+  /** The agent, with its notes cleared where they are of an earlier decision. */
+  #note(entry: AgentEntry): AgentEntry {
+    if (entry.decision === this.#decision) return entry
+    entry.decision = this.#decision
+    entry.ownedFiles = 0
+    entry.isGroupAgent = false
+    entry.isNamedAsGroup = false
+    return entry
+  }
+}
+
+/** Whether an agent is better than another for the task that both were ranked for. */
+function isBetter(a: AgentEntry, b: AgentEntry): boolean {
+  const isFit = a.penalty === 0
+  if (isFit !== (b.penalty === 0)) return isFit
+  if (a.isPaused !== b.isPaused) return b.isPaused
+  return a.score > b.score || (a.score === b.score && a.id < b.id)
+}
+
+function choose(rule: RoutingRule, { id }: AgentEntry, group: string | null): RouteDecision {
+  return { kind: 'agent', agent: id, rule, group }
+}
+
+function spawn(rule: RoutingRule, name: string, group: string | null): RouteDecision {
+  return { kind: 'spawn', name, dynamic: rule === 'spawn_general', rule, group, reason: 'route_spawn' }
+}

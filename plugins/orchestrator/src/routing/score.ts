@@ -1,0 +1,201 @@
+import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
+import type { RoutingWorld } from '../state/ports.ts'
+import { hasGpu, type Lack, penaltyOf } from './fitness.ts'
+import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
+import type { SkillLedger } from './skill-ledger.ts'
+import { isTrainingLabel, type TaskTraits } from './task-traits.ts'
+
+export type Term = RoutingExplanation['candidates'][number]['terms'][number]
+
+/** Points of the table of the routing score that no setting changes. */
+const POINTS = {
+  ownedFile: 10,
+  groupAgent: 15,
+  namedAsGroup: 5,
+  load: -0.1,
+  remote: 0.25,
+  trainingFits: 0.75,
+  trainingDoesNotFit: -0.5,
+  trainingLabel: 0.25,
+  trainingPressure: -2,
+  distrusted: -10_000
+} as const
+
+/** Requests of this many mebibytes feel the pressure on the budget of trainings. */
+const LARGE_TRAINING_MB = 12_288
+
+/** An agent, and how it stands to the files of the task. */
+export interface Candidate {
+  readonly id: number
+  readonly capabilities: CapabilityHints
+  readonly load: number
+  readonly ownedFiles: number
+  readonly isGroupAgent: boolean
+  readonly isNamedAsGroup: boolean
+}
+
+export interface ScoreWorld {
+  readonly settings: RoutingSettings
+  readonly mesh: MeshRoutingSettings
+  readonly world: RoutingWorld
+  readonly skills: SkillLedger
+}
+
+/**
+ * Fitness of an agent for a task, in points: the sum of the terms of section "Routing score" of the protocol, in the order of
+ * its table. Where `terms` is given, each that counts is added to it.
+ */
+export function scoreOf(traits: TaskTraits, agent: Candidate, context: ScoreWorld, terms?: Term[]): number {
+  let score = filesScore(agent, terms) + POINTS.load * agent.load
+  terms?.push({ term: 'load', value: POINTS.load * agent.load, because: `its load is ${round(agent.load)}` })
+  if (traits.requirements !== null) score += capabilityScore(traits.requirements, agent, terms)
+  if (!traits.everyAgentScores) return score
+  if (traits.hasRemoteNodes) score += remoteScore(traits, agent, terms)
+  if (traits.isTraining) score += trainingScore(traits, agent, context.mesh, terms)
+  if (traits.phase !== null) score += shardScore(traits.phase, agent, context, terms)
+  if (context.settings.qgate_reputation_routing) score += reputationScore(traits, agent, context, terms)
+  if (context.settings.attention_enabled) score += attentionScore(agent, context, terms)
+  return score
+}
+
+function filesScore(agent: Candidate, terms: Term[] | undefined): number {
+  const { ownedFiles, isGroupAgent, isNamedAsGroup } = agent
+  let score = 0
+  if (ownedFiles > 0) {
+    const value = POINTS.ownedFile * ownedFiles
+    score += value
+    terms?.push({ term: 'owned_files', value, because: `it owns ${counted(ownedFiles, 'file')} of the task` })
+  }
+  if (isGroupAgent) {
+    score += POINTS.groupAgent
+    terms?.push({ term: 'group_agent', value: POINTS.groupAgent, because: 'it is the agent of the group of a file' })
+  }
+  if (isNamedAsGroup) {
+    score += POINTS.namedAsGroup
+    terms?.push({ term: 'group_name', value: POINTS.namedAsGroup, because: 'it is named as the group of a file' })
+  }
+  return score
+}
+
+function capabilityScore(requirements: CapabilityHints, agent: Candidate, terms: Term[] | undefined): number {
+  if (terms === undefined) return penaltyOf(requirements, agent.capabilities)
+  const lacks: Lack[] = []
+  const penalty = penaltyOf(requirements, agent.capabilities, lacks)
+  for (const { what, value, because } of lacks) terms.push({ term: `missing_${what}`, value, because })
+  return penalty
+}
+
+function remoteScore({ labels }: TaskTraits, agent: Candidate, terms: Term[] | undefined): number {
+  if (!covers(agent, labels)) return 0
+  const because = 'nodes of the mesh can take work, and it has every label that the task asks for'
+  terms?.push({ term: 'remote_nodes', value: POINTS.remote, because })
+  return POINTS.remote
+}
+
+function trainingScore(
+  { labels, requirements }: TaskTraits,
+  agent: Candidate,
+  mesh: MeshRoutingSettings,
+  terms: Term[] | undefined
+): number {
+  let score = 0
+  if (hasGpu(agent.capabilities)) {
+    score += POINTS.trainingFits
+    terms?.push({ term: 'training_gpu', value: POINTS.trainingFits, because: 'the task trains, and it has a GPU' })
+  }
+  const asked = requirements?.min_vram_mb ?? 0
+  if (asked > 0) {
+    const has = agent.capabilities.min_vram_mb ?? 0
+    const value = has >= asked ? POINTS.trainingFits : POINTS.trainingDoesNotFit
+    score += value
+    terms?.push({ term: 'training_vram', value, because: `training wants ${asked} MiB, and it has ${has}` })
+  }
+  const pressure = mesh.training_budget_pressure
+  if (asked >= LARGE_TRAINING_MB && pressure > 0) {
+    const value = POINTS.trainingPressure * pressure
+    score += value
+    const because = `the training is large, and the pressure on the budget is ${round(pressure)}`
+    terms?.push({ term: 'training_pressure', value, because })
+  }
+  if (covers(agent, labels.filter(isTrainingLabel))) {
+    score += POINTS.trainingLabel
+    const because = 'it is of the workload or pool that the training asks for'
+    terms?.push({ term: 'training_label', value: POINTS.trainingLabel, because })
+  }
+  return score
+}
+
+function shardScore(
+  phase: NonNullable<TaskTraits['phase']>,
+  { id }: Candidate,
+  { settings, skills, world }: ScoreWorld,
+  terms: Term[] | undefined
+): number {
+  const reliability = skills.reliability(id, phase)
+  let score = reliability * settings.repo_shard_specialization_weight
+  terms?.push({ term: 'shard_skill', value: score, because: `its reliability at ${phase} is ${round(reliability)}` })
+  const failures = skills.shardFailures(id)
+  if (failures > 0) {
+    const value = -failures * settings.repo_shard_validation_failure_penalty
+    score += value
+    terms?.push({ term: 'shard_failures', value, because: `${counted(failures, 'shard')} of its did not validate` })
+  }
+  if (phase === 'reduce' && skills.isCoolingDown(id, world.now(), settings.repo_reduce_conflict_cooldown_ms)) {
+    const value = -settings.repo_reduce_conflict_cooldown_penalty
+    score += value
+    terms?.push({ term: 'reduce_cooldown', value, because: 'it met a conflict a short while ago' })
+  }
+  return score
+}
+
+function reputationScore(
+  { hasWorkflow }: TaskTraits,
+  { id }: Candidate,
+  { settings, skills, world }: ScoreWorld,
+  terms: Term[] | undefined
+): number {
+  const weight = settings.qgate_reputation_weight
+  const { reliability, score: trust } = world.trust(id)
+  const skill = skills.meanReliability(id)
+  let score = reliability * weight + skill * weight * 0.5
+  terms?.push(
+    { term: 'reliability', value: reliability * weight, because: `its reliability is ${round(reliability)}` },
+    { term: 'skills', value: skill * weight * 0.5, because: `the mean reliability of its skills is ${round(skill)}` }
+  )
+  if (hasWorkflow) {
+    score += weight * 0.1
+    terms?.push({ term: 'workflow', value: weight * 0.1, because: 'the task is of a workflow' })
+  }
+  const floor = settings.trust_task_completion_floor
+  const isTrusted = trust >= floor
+  const value = isTrusted ? trust * settings.trust_task_completion_weight : POINTS.distrusted
+  const because = `trust in it is ${round(trust)}, ${isTrusted ? 'not ' : ''}below the floor of ${round(floor)}`
+  terms?.push({ term: 'trust', value, because })
+  return score + value
+}
+
+/**
+ * An upper confidence bound: what is little known is tried for what it may turn out to be. With an exponentially weighted score
+ * the variance is taken as that of a fair coin over the outcomes seen, 0.25 / (n + 1).
+ */
+function attentionScore({ id }: Candidate, { settings, world }: ScoreWorld, terms: Term[] | undefined): number {
+  const { score, outcomes } = world.trust(id)
+  const deviation = Math.sqrt(0.25 / (outcomes + 1))
+  const bound = Math.min(Math.max(score + settings.attention_trust_routing_weight * deviation, 0), 2)
+  const because = `trust in it is ${round(score)} after ${counted(outcomes, 'outcome')}`
+  terms?.push({ term: 'attention', value: bound, because })
+  return bound
+}
+
+function covers({ capabilities }: Candidate, labels: readonly string[]): boolean {
+  for (const label of labels) if (capabilities.labels?.includes(label) !== true) return false
+  return true
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function round(value: number): number {
+  return Math.round(value * 1_000) / 1_000
+}

@@ -1,0 +1,84 @@
+/** Phases of work on a repository that is cut into shards, as a task's description names them. */
+export type ShardPhase = 'shard_gen' | 'shard_validate' | 'reduce'
+
+/** Probability of success of which nothing is known. */
+export const UNKNOWN_RELIABILITY = 0.5
+
+const PHASES: readonly (readonly [marker: string, phase: ShardPhase])[] = [
+  ['[PHASE:SHARD_GEN]', 'shard_gen'],
+  ['[PHASE:SHARD_VALIDATE]', 'shard_validate'],
+  ['[PHASE:REDUCE]', 'reduce']
+]
+
+/** The phase that a description is marked with. */
+export function shardPhaseOf(description: string): ShardPhase | null {
+  if (!description.includes('[PHASE:')) return null
+  for (const [marker, phase] of PHASES) if (description.includes(marker)) return phase
+  return null
+}
+
+interface Record {
+  readonly skills: Map<string, { successes: number; total: number }>
+  shardFailures: number
+  /** Unix milliseconds. */
+  lastConflict: number | null
+}
+
+/** How agents have done at what they did, as far as this process has seen it. */
+export class SkillLedger {
+  readonly #agents = new Map<number, Record>()
+
+  outcome(agent: number, skill: string, success: boolean): void {
+    const { skills } = this.#of(agent)
+    const tally = skills.get(skill) ?? { successes: 0, total: 0 }
+    tally.total++
+    if (success) tally.successes++
+    skills.set(skill, tally)
+  }
+
+  shardFailed(agent: number): void {
+    this.#of(agent).shardFailures++
+  }
+
+  conflicted(agent: number, now: number): void {
+    this.#of(agent).lastConflict = now
+  }
+
+  forget(agent: number): void {
+    this.#agents.delete(agent)
+  }
+
+  /** (successes + 1) / (total + 2), the rule of succession of Laplace. */
+  reliability(agent: number, skill: string): number {
+    const tally = this.#agents.get(agent)?.skills.get(skill)
+    return tally === undefined ? UNKNOWN_RELIABILITY : (tally.successes + 1) / (tally.total + 2)
+  }
+
+  /** Mean over every skill that the agent has shown. */
+  meanReliability(agent: number): number {
+    const skills = this.#agents.get(agent)?.skills
+    if (skills === undefined || skills.size === 0) return UNKNOWN_RELIABILITY
+    let sum = 0
+    for (const { successes, total } of skills.values()) sum += (successes + 1) / (total + 2)
+    return sum / skills.size
+  }
+
+  shardFailures(agent: number): number {
+    return this.#agents.get(agent)?.shardFailures ?? 0
+  }
+
+  /** Whether joining shards met a conflict of this agent less than `cooldownMs` ago. */
+  isCoolingDown(agent: number, now: number, cooldownMs: number): boolean {
+    const at = this.#agents.get(agent)?.lastConflict ?? null
+    return at !== null && now - at < cooldownMs
+  }
+
+  #of(agent: number): Record {
+    let record = this.#agents.get(agent)
+    if (record === undefined) {
+      record = { skills: new Map(), shardFailures: 0, lastConflict: null }
+      this.#agents.set(agent, record)
+    }
+    return record
+  }
+}

@@ -1,0 +1,59 @@
+import type { CapabilityHints } from '@svc/contracts'
+import type { TaskToRoute } from '../state/ports.ts'
+import { requiresSomething } from './fitness.ts'
+import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
+import { type ShardPhase, shardPhaseOf } from './skill-ledger.ts'
+
+/** What of a task its score depends on. */
+export interface TaskTraits {
+  /** Null where it asks for nothing that an agent could lack. */
+  readonly requirements: CapabilityHints | null
+  /** Labels that an agent should have. */
+  readonly labels: readonly string[]
+  readonly phase: ShardPhase | null
+  /** Whether it trains a model: it asks for a `workload=` or a `pool=`. */
+  readonly isTraining: boolean
+  /** Whether the mesh's terms for labels are counted. */
+  readonly hasRemoteNodes: boolean
+  readonly hasWorkflow: boolean
+  /** Whether some term gives every agent a score, so that all of them are looked at. */
+  readonly everyAgentScores: boolean
+}
+
+const NO_LABELS: readonly string[] = []
+
+export function isTrainingLabel(label: string): boolean {
+  return label.startsWith('workload=') || label.startsWith('pool=')
+}
+
+export function traitsOf(
+  task: TaskToRoute,
+  settings: RoutingSettings,
+  mesh: MeshRoutingSettings,
+  remoteNodes: number
+): TaskTraits {
+  const { capabilities } = task
+  const requirements = capabilities !== undefined && requiresSomething(capabilities) ? capabilities : null
+  const labels = labelsOf(task)
+  const phase = shardPhaseOf(task.description)
+  const isTraining = mesh.training_routing_experimental && labels.some(isTrainingLabel)
+  const hasRemoteNodes = mesh.routing_experimental && remoteNodes > 0
+  const everyAgentScores =
+    task.files.length > 0 &&
+    (settings.qgate_reputation_routing || settings.attention_enabled || phase !== null || isTraining || hasRemoteNodes)
+  return {
+    requirements,
+    labels,
+    phase,
+    isTraining,
+    hasRemoteNodes,
+    hasWorkflow: task.workflow !== undefined,
+    everyAgentScores
+  }
+}
+
+function labelsOf({ capabilities, required_labels }: TaskToRoute): readonly string[] {
+  const asked = capabilities?.labels ?? NO_LABELS
+  if (required_labels === undefined || required_labels.length === 0) return asked
+  return asked.length === 0 ? required_labels : [...asked, ...required_labels]
+}
