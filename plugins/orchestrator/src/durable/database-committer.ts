@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto'
+import { type DatabaseStore, type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
+import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
+import type { EventBus } from '../events/bus.ts'
+import { type LineageOptions, lineageRow } from '../events/lineage.ts'
+import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
+import type { CommitOptions, Committer } from './committer.ts'
+import { describeFailure, statementToBlame } from './failures.ts'
+import { Pause } from './pause.ts'
+import { REJECTED_ROW, recordStatements, setRecords } from './records.ts'
+import { malformed, rowStatements } from './rows.ts'
+import { LEASE_MS, type SeatRow, type Seats, seatTurn } from './seats.ts'
+
+export interface CommitterOptions {
+  readonly store: DatabaseStore
+  readonly repositoryId: string
+  readonly seats: Seats
+  /** The seat that the records are under. */
+  readonly seat: SeatRow
+  readonly source: RecordSource
+  /** JSON of the ids that the seat may still give out. */
+  readonly ids: () => string
+  readonly bus: EventBus
+  readonly log: Logger
+  /** Unix milliseconds. */
+  readonly now: () => number
+  readonly lineage: () => LineageOptions
+  /** Milliseconds that callers wait. */
+  readonly waitMs: number
+  /** Changes that may wait before commands are refused. */
+  readonly maxPending: number
+  /** Told once when the seat belongs to somebody else now; nothing is written from then on. */
+  readonly onLost: (error: SvcError) => void
+}
+
+interface Waiting {
+  readonly changes: Changes
+  readonly rows: readonly TableRow[]
+  /** Done before the records, in the same transaction. */
+  readonly first: readonly SqlStatement[]
+  readonly since: number
+  /** When the caller is told that it takes too long; infinite once it was. */
+  until: number
+  resolve(): void
+  reject(error: unknown): void
+}
+
+/** One transaction that was asked for: how many of those that waited it took. */
+interface Attempt {
+  readonly number: number
+  readonly count: number
+}
+
+const DONE = Promise.resolve()
+/** Statements by which a transaction shows whose it is. */
+const TURN = 2
+
+/**
+ * Changes that wait are written together, one transaction at a time. A transaction takes all that wait when it begins, and what
+ * it writes of each record is read from the state at that moment: the effect of just these commands, since no command runs
+ * meanwhile. So a record that ten of them changed is written once.
+ *
+ * After a failure the seat is asked which transaction it had last, since one without an answer may have been done: rows are
+ * added once, and a late arrival finds the number gone on and fails.
+ */
+export class DatabaseCommitter implements Committer {
+  readonly #options: CommitterOptions
+  readonly #pause = new Pause()
+  readonly #waiting: Waiting[] = []
+  /** Rows that are tried each for itself, since one of them would not go. */
+  readonly #alone = new WeakSet<TableRow>()
+  readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
+  #open: Attempt[] = []
+  #committed: number
+  #attempts: number
+  #failing: string | null = null
+  #failure: unknown = null
+  #lost: SvcError | null = null
+  #closed = false
+  #running: Promise<void> | null = null
+  #sweep: NodeJS.Timeout | undefined
+  #sweepAt = Number.POSITIVE_INFINITY
+
+  constructor(options: CommitterOptions) {
+    this.#options = options
+    this.#committed = options.seat.committed
+    this.#attempts = options.seat.committed
+  }
+
+  commit(changes: Changes, { waitMs = this.#options.waitMs }: CommitOptions = {}): Promise<void> {
+    const { records, lineage, rows, events } = changes
+    if (records.size > 0 || lineage.length > 0 || rows.length > 0) return this.#take(changes, [], waitMs)
+    this.#options.bus.publish(events)
+    return DONE
+  }
+
+  /** A change with statements of its own, which are done before its records are written. */
+  commitWith(changes: Changes, first: readonly SqlStatement[]): Promise<void> {
+    return this.#take(changes, first, this.#options.waitMs)
+  }
+
+  assertRoom(): void {
+    const { maxPending } = this.#options
+    if (this.#lost !== null) throw this.#lost
+    if (this.#waiting.length < maxPending) return
+    throw orchestrationErrors.create(
+      'ORC_QUEUE_FULL',
+      `Queue full: ${this.#waiting.length} changes wait for the database, and ${maxPending} may${this.#because()}`,
+      { hint: 'try again later; svc db status says whether the database answers' }
+    )
+  }
+
+  status(): OrchestratorStatus['outbox'] {
+    const [oldest] = this.#waiting
+    return {
+      pending: this.#waiting.length,
+      oldest_ms: oldest === undefined ? null : Math.round(performance.now() - oldest.since),
+      failing: this.#lost?.message ?? this.#failing
+    }
+  }
+
+  /** Writes what waits, for as long as that takes at most, and refuses the rest. Tells how many changes were left. */
+  async close(milliseconds: number): Promise<number> {
+    this.#closed = true
+    this.#pause.end()
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, milliseconds)
+    })
+    await Promise.race([this.#running, late])
+    clearTimeout(timer)
+    this.#pause.close()
+    clearTimeout(this.#sweep)
+    const left = this.#waiting.splice(0)
+    for (const each of left) each.reject(this.#notDurable('the orchestrator was closed before'))
+    return left.length
+  }
+
+  #take(changes: Changes, first: readonly SqlStatement[], waitMs: number): Promise<void> {
+    if (this.#lost !== null) return Promise.reject(this.#lost)
+    if (this.#closed)
+      return Promise.reject(orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: nothing is written'))
+    const promise = new Promise<void>((resolve, reject) => {
+      const since = performance.now()
+      const rows = this.#rowsOf(changes)
+      this.#waiting.push({ changes, rows, first, since, until: since + waitMs, resolve, reject })
+    })
+    this.#armSweep(waitMs)
+    // Those who come in the same turn of the event loop go together.
+    this.#running ??= Promise.resolve().then(() => this.#run())
+    return promise
+  }
+
+  #rowsOf({ lineage, rows }: Changes): readonly TableRow[] {
+    if (lineage.length === 0) return rows
+    const { repositoryId, now } = this.#options
+    const settings = this.#options.lineage()
+    const at = now()
+    const told = lineage.map(row => lineageRow(row, repositoryId, settings, at)).filter(row => row !== null)
+    return [...told, ...rows]
+  }
+
+  async #run(): Promise<void> {
+    for (let failures = 0; this.#waiting.length > 0 && this.#lost === null; ) {
+      try {
+        await this.#attempt()
+        failures = 0
+        this.#failing = null
+        this.#failure = null
+      } catch (error) {
+        if (await this.#settledAfterAll()) continue
+        failures += 1
+        this.#fail(error, failures)
+        if (!(await this.#pause.wait(failures))) break
+      }
+    }
+    this.#running = null
+  }
+
+  /** One transaction with all that wait. */
+  async #attempt(): Promise<void> {
+    const { store, repositoryId, seat, source, ids, now } = this.#options
+    const taken = this.#waiting.length
+    const dirty = new Set<string>()
+    const rows: TableRow[] = []
+    const first: SqlStatement[] = []
+    for (const { changes, rows: own, first: before } of this.#waiting) {
+      for (const name of changes.records) dirty.add(name)
+      rows.push(...own)
+      first.push(...before)
+    }
+    this.#attempts += 1
+    const number = this.#attempts
+    const statements = [
+      ...seatTurn({
+        repositoryId,
+        seat: seat.seat,
+        fence: seat.fence,
+        from: this.#committed,
+        to: number,
+        leaseUntilMs: now() + LEASE_MS,
+        ids: ids()
+      }),
+      ...first,
+      ...recordStatements(dirty, source, repositoryId, seat.seat)
+    ]
+    const own = this.#rowStatements(rows)
+    this.#open.push({ number, count: taken })
+    try {
+      await store.batch([...statements, ...own.map(({ statement }) => statement)])
+    } catch (error) {
+      const blamed = statementToBlame(error) ?? -1
+      if (blamed >= TURN && blamed < TURN + first.length) this.#lose('and another that it has claimed was taken over')
+      const failed = own[blamed - statements.length]
+      // An answer, by which nothing was done.
+      if (failed === undefined) throw error
+      this.#open.pop()
+      this.#setAside(failed.rows, error)
+      return
+    }
+    this.#settle({ number, count: taken })
+  }
+
+  #rowStatements(rows: readonly TableRow[]): { statement: SqlStatement; rows: readonly TableRow[] }[] {
+    const { repositoryId, seat } = this.#options
+    for (const row of rows) {
+      const reason = this.#rejected.has(row) ? null : malformed(row)
+      if (reason !== null) this.#reject(row, reason)
+    }
+    const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
+    const statements = rowStatements(good, row => this.#alone.has(row))
+    if (good.length === rows.length) return statements
+    const kept = rows
+      .filter(row => this.#rejected.has(row))
+      .map(row => {
+        const { key, reason } = this.#rejected.get(row) as { key: string; reason: string }
+        return `${JSON.stringify(key)}:${JSON.stringify({ ...row, reason })}`
+      })
+    return [...statements, { statement: setRecords(repositoryId, seat.seat, REJECTED_ROW, `{${kept}}`), rows: [] }]
+  }
+
+  /** Those of a statement are tried one by one; the one that still fails is kept as a record of its own. */
+  #setAside(rows: readonly TableRow[], error: unknown): void {
+    const [first] = rows
+    if (rows.length === 1 && first !== undefined) this.#reject(first, (error as Error).message)
+    else for (const row of rows) this.#alone.add(row)
+  }
+
+  #reject(row: TableRow, reason: string): void {
+    this.#rejected.set(row, { key: randomUUID(), reason })
+    this.#options.log.error('a row does not fit its table and is kept among the records of the orchestrator', {
+      table: row.table,
+      reason
+    })
+  }
+
+  #settle({ number, count }: Attempt): void {
+    this.#committed = number
+    this.#open = []
+    const done = this.#waiting.splice(0, count)
+    for (const { resolve } of done) resolve()
+    for (const { changes, rows } of done) {
+      if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
+      if (changes.events.length > 0) this.#options.bus.publish(changes.events)
+    }
+  }
+
+  /** Finds out what became of transactions that failed or had no answer. */
+  async #settledAfterAll(): Promise<boolean> {
+    const { seats, seat } = this.#options
+    if (this.#lost !== null) return true
+    let row: SeatRow | null
+    try {
+      row = await seats.look(seat.seat)
+    } catch {
+      return false
+    }
+    if (row === null) this.#lose('is gone')
+    else if (row.fence !== seat.fence) this.#lose('was taken over')
+    else {
+      const done = this.#open.find(({ number }) => number === row.committed)
+      if (done !== undefined) this.#settle(done)
+      else if (row.committed === this.#committed) return false
+      else this.#lose('was put back to an earlier state')
+    }
+    return true
+  }
+
+  #lose(why: string): void {
+    const { seat, store, onLost, log } = this.#options
+    const lost = orchestrationErrors.create(
+      'ORC_NOT_DURABLE',
+      `Database error: seat ${seat.seat} of this process in ${store.location} ${why}; nothing more is written under it`,
+      { hint: 'restart the process: it takes a seat of its own, with whatever is left of this one' }
+    )
+    this.#lost = lost
+    log.error(lost.message, { pending: this.#waiting.length })
+    for (const { reject } of this.#waiting.splice(0)) reject(lost)
+    onLost(lost)
+  }
+
+  #fail(error: unknown, failures: number): void {
+    this.#failing = describeFailure(error)
+    this.#failure = error
+    if (failures === 1)
+      this.#options.log.warn('changes of the orchestrator wait for the database', {
+        reason: this.#failing,
+        pending: this.#waiting.length
+      })
+  }
+
+  #because(): string {
+    return this.#failing === null ? '' : `: ${this.#failing}`
+  }
+
+  #notDurable(why: string): SvcError {
+    const { store } = this.#options
+    return orchestrationErrors.create(
+      'ORC_NOT_DURABLE',
+      `Database error: a change was not made durable in ${store.location}: ${why}${this.#because()}`,
+      {
+        hint: isSvcError(this.#failure, 'DBS_FULL')
+          ? 'free some room on the disk of the database; the change is kept and tried again'
+          : 'the change is kept and tried again; svc db status says what is wrong',
+        cause: this.#failure ?? undefined
+      }
+    )
+  }
+
+  /** One timer for all: whoever waits for too long is told, and the change stays. */
+  #armSweep(waitMs: number): void {
+    const at = performance.now() + waitMs
+    if (at >= this.#sweepAt) return
+    clearTimeout(this.#sweep)
+    this.#sweepAt = at
+    this.#sweep = setTimeout(() => this.#sweepLate(), waitMs)
+    this.#sweep.unref()
+  }
+
+  #sweepLate(): void {
+    this.#sweepAt = Number.POSITIVE_INFINITY
+    const now = performance.now()
+    let next = Number.POSITIVE_INFINITY
+    for (const each of this.#waiting) {
+      if (each.until <= now) {
+        each.reject(this.#notDurable(`it has waited for ${Math.round(now - each.since)} ms`))
+        each.until = Number.POSITIVE_INFINITY
+      }
+      next = Math.min(next, each.until)
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#armSweep(Math.ceil(next - now))
+  }
+}

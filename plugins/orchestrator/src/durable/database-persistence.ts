@@ -1,0 +1,176 @@
+import { type Durability, ORCHESTRATOR_TABLES, orchestrationErrors } from '@svc/contracts'
+import type { Logger, SvcError } from '@svc/plugin-sdk'
+import type { EventBus } from '../events/bus.ts'
+import type { LineageOptions } from '../events/lineage.ts'
+import type { IdSource, Restorable } from '../state/ports.ts'
+import type { Committer } from './committer.ts'
+import { DatabaseCommitter } from './database-committer.ts'
+import { IdBlocks } from './ids.ts'
+import type { Persistence, Recovery } from './persistence.ts'
+import { joinRecoveries, recoverSeat } from './recovery.ts'
+import { LEASE_MS, mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
+
+/** Between two looks for what processes left that are gone. */
+const LOOK_MS = 10_000
+/** What closing waits for a database that does not answer. */
+const CLOSE_MS = 5_000
+
+export interface DatabasePersistenceOptions extends SeatOptions {
+  readonly bus: EventBus
+  readonly log: Logger
+  /** Asked for each change, since the settings may change. */
+  readonly lineage: () => LineageOptions
+  /** Milliseconds that callers wait for the database; default 10,000. */
+  readonly waitMs?: number
+  /** Changes that may wait for the database before commands are refused; default 20,000. */
+  readonly maxPending?: number
+  /** Told once when another process has taken the seat over: nothing is kept from then on. */
+  readonly onLost?: (error: SvcError) => void
+}
+
+/** The state stands in a database. Throws what that throws where it cannot be reached. */
+export async function openDatabasePersistence(options: DatabasePersistenceOptions): Promise<Persistence> {
+  const { store } = options
+  await store.migrate(`${Object.values(ORCHESTRATOR_TABLES).join(';\n')};`)
+  const seats = new Seats(options)
+  const seat = await seats.take()
+  const ids = new IdBlocks((what, count) => seats.takeIds(what, count))
+  ids.add(seat.ids)
+  const persistence = new DatabasePersistence(options, seats, seat, ids)
+  await ids.ready()
+  return persistence
+}
+
+class DatabasePersistence implements Persistence {
+  readonly durability: Durability
+  readonly ids: IdSource
+  readonly #options: DatabasePersistenceOptions
+  readonly #seats: Seats
+  readonly #seat: SeatRow
+  readonly #blocks: IdBlocks
+  readonly #renewal: NodeJS.Timeout
+  #state: Restorable | null = null
+  #committer: DatabaseCommitter | null = null
+  /** Seats that were claimed, and whose records are to be written under the own one. */
+  readonly #merging = new Set<number>()
+  #lookAt = 0
+  #looking: Promise<Recovery | null> | null = null
+  #closed = false
+
+  constructor(options: DatabasePersistenceOptions, seats: Seats, seat: SeatRow, ids: IdBlocks) {
+    this.#options = options
+    this.#seats = seats
+    this.#seat = seat
+    this.#blocks = ids
+    this.ids = ids
+    this.durability = { kind: 'database', location: options.store.location }
+    this.#renewal = setInterval(() => void this.#renew(), LEASE_MS / 3)
+    this.#renewal.unref()
+  }
+
+  get committer(): Committer {
+    return this.#started()
+  }
+
+  async start(state: Restorable): Promise<Recovery> {
+    const { store, repositoryId, bus, log, now, lineage } = this.#options
+    const { waitMs = 10_000, maxPending = 20_000, onLost = () => {} } = this.#options
+    const own = await recoverSeat(store, repositoryId, this.#seat, state, false)
+    this.#state = state
+    this.#committer = new DatabaseCommitter({
+      store,
+      repositoryId,
+      seats: this.#seats,
+      seat: this.#seat,
+      source: state,
+      ids: () => this.#blocks.serialise(),
+      bus,
+      log,
+      now,
+      lineage,
+      waitMs,
+      maxPending,
+      onLost
+    })
+    this.#report(own.recovery)
+    await this.#committer.commit(own.changes)
+    const others = await this.#adopt()
+    return joinRecoveries([own.recovery, ...others])
+  }
+
+  async tick(): Promise<Recovery | null> {
+    if (this.#closed || this.#committer === null || performance.now() < this.#lookAt) return null
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearInterval(this.#renewal)
+    await this.#looking
+    const { log, store } = this.#options
+    const left = (await this.#committer?.close(CLOSE_MS)) ?? 0
+    if (left > 0) log.error('changes of the orchestrator were not written before its end', { changes: left })
+    try {
+      await this.#seats.release(this.#seat.seat, this.#seat.fence, this.#blocks.serialise())
+    } catch (error) {
+      // Whoever looks for this process will find that it is gone.
+      log.warn(`seat ${this.#seat.seat} in ${store.location} was not given back`, { reason: String(error) })
+    }
+  }
+
+  async #look(): Promise<Recovery | null> {
+    try {
+      const found = await this.#adopt()
+      return found.length === 0 ? null : joinRecoveries(found)
+    } catch (error) {
+      this.#options.log.warn('what other processes left could not be looked for', { reason: String(error) })
+      return null
+    } finally {
+      this.#lookAt = performance.now() + LOOK_MS
+    }
+  }
+
+  /** Takes to the own seat what is under those that nobody has. */
+  async #adopt(): Promise<readonly Recovery[]> {
+    const { store, repositoryId } = this.#options
+    const taken: Recovery[] = []
+    for (const abandoned of await this.#seats.abandoned(this.#seat.seat)) {
+      if (this.#merging.has(abandoned.seat)) continue
+      const claimed = await this.#seats.claim(abandoned)
+      if (claimed === null) continue
+      const { recovery, changes } = await recoverSeat(store, repositoryId, claimed, this.#state as Restorable, true)
+      this.#blocks.add(claimed.ids)
+      this.#report(recovery)
+      this.#merging.add(claimed.seat)
+      // One that takes too long stays in its place among the changes that wait.
+      await this.#started().commitWith(changes, mergeSeat(repositoryId, claimed, this.#seat.seat))
+      this.#merging.delete(claimed.seat)
+      taken.push(recovery)
+    }
+    return taken
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      await this.#seats.renew(this.#seat.seat, this.#seat.fence)
+    } catch {
+      // The next change, or the next renewal, finds the database again; and nobody else of this host takes the seat.
+    }
+  }
+
+  #report({ unreadable, records, seats }: Recovery): void {
+    const { log } = this.#options
+    for (const { kind, key, reason } of unreadable)
+      log.error(`record ${kind}/${key} of the orchestrator cannot be read, and stays as it is`, { reason })
+    if (records > 0) log.info('the state of the orchestrator was taken up again', { records, seat: seats[0] })
+  }
+
+  #started(): DatabaseCommitter {
+    if (this.#committer !== null) return this.#committer
+    throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: its state was not read yet')
+  }
+}

@@ -1,0 +1,105 @@
+import type { DatabaseStore, SqlStatement } from '@svc/contracts'
+import type { RecordKind, RecordSource } from '../state/changes.ts'
+
+/** Records that one look at the database brings. */
+const PAGE = 2_000
+/** Begins the value of a record whose JSON is neither an object nor an array. */
+const SCALAR = '{"":'
+/** Half a pair of surrogates, and U+0000 with its like. */
+const UNFIT = /\p{Surrogate}|\p{Cc}/u
+/** Rows that a table would not take; they belong to nobody's state. */
+export const REJECTED_ROW = 'rejected_row'
+
+export interface StoredRecord {
+  readonly kind: RecordKind
+  readonly key: string
+  readonly json: string
+}
+
+/**
+ * Statements that make the records of a seat what the state says they are: one for each kind that something is set of, and one
+ * for each that something is gone of. Values go in as parts of one JSON text, which the database takes apart once.
+ */
+export function recordStatements(
+  dirty: Iterable<string>,
+  source: RecordSource,
+  repositoryId: string,
+  seat: number
+): SqlStatement[] {
+  const kinds = new Map<string, { readonly set: string[]; readonly gone: string[] }>()
+  for (const name of dirty) {
+    const at = name.indexOf('/')
+    const kind = name.slice(0, at)
+    const key = name.slice(at + 1)
+    let group = kinds.get(kind)
+    if (group === undefined) {
+      group = { set: [], gone: [] }
+      kinds.set(kind, group)
+    }
+    const json = source.serialise(kind as RecordKind, key)
+    const stored = JSON.stringify(storedKey(key))
+    if (json === null) group.gone.push(stored)
+    else group.set.push(`${stored}:${isComposite(json) ? json : `${SCALAR}${json}}`}`)
+  }
+  const statements: SqlStatement[] = []
+  for (const [kind, { set, gone }] of kinds) {
+    if (gone.length > 0)
+      statements.push({
+        sql: `DELETE FROM orchestrator_records WHERE repository_id = ? AND seat = ? AND kind = ?
+          AND key IN (SELECT value FROM json_each(?))`,
+        parameters: [repositoryId, seat, kind, `[${gone.join(',')}]`]
+      })
+    if (set.length > 0) statements.push(setRecords(repositoryId, seat, kind, `{${set.join(',')}}`))
+  }
+  return statements
+}
+
+/** `values`: JSON of an object, whose members are objects or arrays. */
+export function setRecords(repositoryId: string, seat: number, kind: string, values: string): SqlStatement {
+  return {
+    sql: `INSERT INTO orchestrator_records (repository_id, seat, kind, key, value)
+      SELECT ?, ?, ?, key, value FROM json_each(?) WHERE true
+      ON CONFLICT (repository_id, seat, kind, key) DO UPDATE SET value = excluded.value`,
+    parameters: [repositoryId, seat, kind, values]
+  }
+}
+
+/** All records of a seat, in the order of their kinds and keys. */
+export async function* readRecords(
+  store: DatabaseStore,
+  repositoryId: string,
+  seat: number
+): AsyncGenerator<StoredRecord> {
+  let last: readonly [kind: string, key: string] = ['', '']
+  for (;;) {
+    const { rows } = await store.query(
+      `SELECT kind, key, value FROM orchestrator_records
+       WHERE repository_id = ? AND seat = ? AND (kind, key) > (?, ?) ORDER BY kind, key LIMIT ?`,
+      [repositoryId, seat, ...last, PAGE]
+    )
+    for (const [kind, key, value] of rows) {
+      if (kind !== REJECTED_ROW)
+        yield { kind: kind as RecordKind, key: originalKey(String(key)), json: originalJson(String(value)) }
+    }
+    const end = rows.at(-1)
+    if (end === undefined || rows.length < PAGE) return
+    last = [String(end[0]), String(end[1])]
+  }
+}
+
+/** Texts that no column holds as they are, or that look as if they were such, are kept as JSON texts. */
+function storedKey(key: string): string {
+  return key.startsWith('"') || UNFIT.test(key) ? JSON.stringify(key) : key
+}
+
+function originalKey(stored: string): string {
+  return stored.startsWith('"') ? JSON.parse(stored) : stored
+}
+
+function isComposite(json: string): boolean {
+  return (json.startsWith('{') && !json.startsWith(SCALAR)) || json.startsWith('[')
+}
+
+function originalJson(stored: string): string {
+  return stored.startsWith(SCALAR) ? stored.slice(SCALAR.length, -1) : stored
+}

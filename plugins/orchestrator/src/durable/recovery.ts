@@ -1,0 +1,45 @@
+import type { DatabaseStore } from '@svc/contracts'
+import type { Changes } from '../state/changes.ts'
+import type { Restorable } from '../state/ports.ts'
+import type { Recovery } from './persistence.ts'
+import { readRecords, type StoredRecord } from './records.ts'
+import type { SeatRow } from './seats.ts'
+
+/**
+ * Gives the state every record of a seat, and lets it put right what the end of the process left undone. Records are read first
+ * and given in one go, so that no command runs between them.
+ *
+ * `changes` is what that changed; where `takeOver`, also every record that was given, to be written under another seat.
+ */
+export async function recoverSeat(
+  store: DatabaseStore,
+  repositoryId: string,
+  { seat }: SeatRow,
+  state: Restorable,
+  takeOver: boolean
+): Promise<{ readonly recovery: Recovery; readonly changes: Changes }> {
+  const records: StoredRecord[] = []
+  for await (const record of readRecords(store, repositoryId, seat)) records.push(record)
+  const unreadable: { kind: string; key: string; reason: string }[] = []
+  const restored: StoredRecord[] = []
+  for (const record of records) {
+    try {
+      state.restore(record.kind, record.key, record.json)
+      restored.push(record)
+    } catch (error) {
+      const { kind, key } = record
+      unreadable.push({ kind, key, reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const changes = state.recovered()
+  if (takeOver) for (const { kind, key } of restored) changes.touch(kind, key)
+  return { recovery: { records: restored.length, seats: [seat], unreadable }, changes }
+}
+
+export function joinRecoveries(recoveries: readonly Recovery[]): Recovery {
+  return {
+    records: recoveries.reduce((sum, { records }) => sum + records, 0),
+    seats: recoveries.flatMap(({ seats }) => seats),
+    unreadable: recoveries.flatMap(({ unreadable }) => unreadable)
+  }
+}

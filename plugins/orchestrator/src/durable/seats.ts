@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto'
+import { type DatabaseStore, rowsByName, type SqlStatement, type SqlValue } from '@svc/contracts'
+import type { IdRange, IdRanges, Numbered } from './ids.ts'
+import { ownIdentity, type Presence, type ProcessIdentity, presenceOf } from './process-identity.ts'
+
+/** How long a seat is a process's own after it was last heard of, for whoever cannot look for the process. */
+export const LEASE_MS = 30_000
+/** What clocks of two hosts may differ by. */
+const CLOCK_SKEW_MS = 30_000
+
+export interface SeatOptions {
+  readonly store: DatabaseStore
+  readonly repositoryId: string
+  /** Unix milliseconds. */
+  readonly now: () => number
+  /** Default: this process. */
+  readonly identity?: ProcessIdentity
+  /** Whether another process is there; default: as the system says. */
+  readonly presence?: (other: ProcessIdentity) => Presence
+}
+
+/** A row of `orchestrator_seats`. */
+export interface SeatRow {
+  readonly seat: number
+  readonly owner: string | null
+  readonly host: string | null
+  readonly pid: number | null
+  readonly start: string | null
+  readonly leaseUntilMs: number
+  readonly fence: number
+  readonly committed: number
+  readonly ids: Partial<IdRanges>
+}
+
+const COLUMNS = 'seat, owner, host, pid, process_start, lease_until_ms, fence, committed, ids'
+const OWN = 'repository_id = ? AND seat = ? AND fence = ?'
+
+/**
+ * Which process has which records. A seat is taken, by whoever can show that nobody has it, with a fence one higher than before;
+ * everything that is written under it names that fence.
+ */
+export class Seats {
+  readonly owner = randomUUID()
+  readonly #options: SeatOptions
+  readonly #identity: ProcessIdentity
+  readonly #presence: (other: ProcessIdentity) => Presence
+
+  constructor(options: SeatOptions) {
+    this.#options = options
+    this.#identity = options.identity ?? ownIdentity()
+    this.#presence = options.presence ?? presenceOf
+  }
+
+  /** The lowest seat that nobody has, or else a new one. */
+  async take(): Promise<SeatRow> {
+    for (;;) {
+      const rows = await this.#rows()
+      const free = rows.find(row => this.isAbandoned(row))
+      const taken = free === undefined ? await this.#add((rows.at(-1)?.seat ?? 0) + 1) : await this.claim(free)
+      // Somebody else was quicker; there is another one, or a new one.
+      if (taken !== null) return taken
+    }
+  }
+
+  /** Seats that nobody has any more, and those that were claimed here, but `own`. */
+  async abandoned(own: number): Promise<readonly SeatRow[]> {
+    const rows = await this.#rows()
+    return rows.filter(row => row.seat !== own && (row.owner === this.owner || this.isAbandoned(row)))
+  }
+
+  /** Null where somebody was quicker. */
+  async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
+    const { store, repositoryId, now } = this.#options
+    const { host, pid, start } = this.#identity
+    const { rows, columns } = await store.execute(
+      `UPDATE orchestrator_seats SET owner = ?, host = ?, pid = ?, process_start = ?, lease_until_ms = ?, fence = fence + 1
+       WHERE ${OWN} RETURNING ${COLUMNS}`,
+      [this.owner, host, pid, start, now() + LEASE_MS, repositoryId, seat, fence]
+    )
+    const [row] = rowsByName({ columns, rows })
+    return row === undefined ? null : seatRow(row)
+  }
+
+  /** False where the seat is no longer the process's own. */
+  async renew(seat: number, fence: number): Promise<boolean> {
+    const { store, repositoryId, now } = this.#options
+    const { changes } = await store.execute(`UPDATE orchestrator_seats SET lease_until_ms = ? WHERE ${OWN}`, [
+      now() + LEASE_MS,
+      repositoryId,
+      seat,
+      fence
+    ])
+    return changes === 1
+  }
+
+  /** How the seat stands where it is written, which a copy of the database may not know yet; null where it is not there. */
+  async look(seat: number): Promise<SeatRow | null> {
+    const { store, repositoryId } = this.#options
+    const { rows, columns } = await store.execute(
+      `UPDATE orchestrator_seats SET seat = seat WHERE repository_id = ? AND seat = ? RETURNING ${COLUMNS}`,
+      [repositoryId, seat]
+    )
+    const [row] = rowsByName({ columns, rows })
+    return row === undefined ? null : seatRow(row)
+  }
+
+  /** Its records and ids stay for the next process. */
+  async release(seat: number, fence: number, ids: string): Promise<void> {
+    const { store, repositoryId } = this.#options
+    await store.execute(
+      `UPDATE orchestrator_seats SET owner = NULL, lease_until_ms = 0, fence = fence + 1, ids = ? WHERE ${OWN}`,
+      [ids, repositoryId, seat, fence]
+    )
+  }
+
+  async takeIds(what: Numbered, count: number): Promise<IdRange> {
+    const { store, repositoryId } = this.#options
+    const { rows } = await store.execute(
+      `INSERT INTO orchestrator_counters (repository_id, name, next) VALUES (?, ?, ?)
+       ON CONFLICT (repository_id, name) DO UPDATE SET next = next + ? RETURNING next`,
+      [repositoryId, what, count + 1, count]
+    )
+    const end = Number(rows[0]?.[0])
+    return [end - count, end]
+  }
+
+  /**
+   * A process of this host is looked for; of one elsewhere, and of a unit of this process that did not end in order, nothing is
+   * known but its lease.
+   */
+  isAbandoned({ owner, host, pid, start, leaseUntilMs }: SeatRow): boolean {
+    if (owner === null || host === null || pid === null) return true
+    if (owner === this.owner) return false
+    const ranOut = this.#options.now() > leaseUntilMs + CLOCK_SKEW_MS
+    const { host: ownHost, pid: ownPid, start: ownStart } = this.#identity
+    if (host === ownHost && pid === ownPid && start === ownStart) return ranOut
+    const presence = this.#presence({ host, pid, start })
+    return presence === 'dead' || (presence === 'unknown' && ranOut)
+  }
+
+  async #rows(): Promise<readonly SeatRow[]> {
+    const { store, repositoryId } = this.#options
+    const result = await store.query(
+      `SELECT ${COLUMNS} FROM orchestrator_seats WHERE repository_id = ? ORDER BY seat`,
+      [repositoryId]
+    )
+    return rowsByName(result).map(seatRow)
+  }
+
+  async #add(seat: number): Promise<SeatRow | null> {
+    const { store, repositoryId, now } = this.#options
+    const { host, pid, start } = this.#identity
+    const { rows, columns } = await store.execute(
+      `INSERT INTO orchestrator_seats (repository_id, seat, owner, host, pid, process_start, lease_until_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
+      [repositoryId, seat, this.owner, host, pid, start, now() + LEASE_MS]
+    )
+    const [row] = rowsByName({ columns, rows })
+    return row === undefined ? null : seatRow(row)
+  }
+}
+
+export interface SeatTurn {
+  readonly repositoryId: string
+  readonly seat: number
+  readonly fence: number
+  /** Number of the transaction before this one, and of this one. */
+  readonly from: number
+  readonly to: number
+  readonly leaseUntilMs: number
+  readonly ids: string
+}
+
+/** First in each transaction of a seat: the transaction fails where the seat is not the process's own, or was written since. */
+export function seatTurn({ repositoryId, seat, fence, from, to, leaseUntilMs, ids }: SeatTurn): SqlStatement[] {
+  return [
+    {
+      sql: `UPDATE orchestrator_seats SET committed = ?, lease_until_ms = ?, ids = ? WHERE ${OWN} AND committed = ?`,
+      parameters: [to, leaseUntilMs, ids, repositoryId, seat, fence, from]
+    },
+    guard(repositoryId, seat, fence, to)
+  ]
+}
+
+/**
+ * In the transaction that takes what is under another seat, which was claimed with `fence`, to one's own: what has no namesake
+ * there is moved, and the seat is no more.
+ */
+export function mergeSeat(repositoryId: string, from: SeatRow, to: number): SqlStatement[] {
+  const { seat, fence, committed } = from
+  const parameters = [repositoryId, seat]
+  return [
+    guard(repositoryId, seat, fence, committed),
+    {
+      sql: 'UPDATE OR IGNORE orchestrator_records SET seat = ? WHERE repository_id = ? AND seat = ?',
+      parameters: [to, repositoryId, seat]
+    },
+    { sql: 'DELETE FROM orchestrator_records WHERE repository_id = ? AND seat = ?', parameters },
+    { sql: 'DELETE FROM orchestrator_seats WHERE repository_id = ? AND seat = ?', parameters }
+  ]
+}
+
+/** Breaks a constraint, so that nothing of the transaction is done, where the seat does not stand so. */
+function guard(repositoryId: string, seat: number, fence: number, committed: number): SqlStatement {
+  return {
+    sql: `INSERT INTO orchestrator_records (repository_id, seat, kind, key, value) SELECT NULL, 0, '', '', ''
+      WHERE NOT EXISTS (SELECT 1 FROM orchestrator_seats WHERE ${OWN} AND committed = ?)`,
+    parameters: [repositoryId, seat, fence, committed]
+  }
+}
+
+function seatRow(row: Readonly<Record<string, SqlValue>>): SeatRow {
+  const text = (value: SqlValue | undefined): string | null => (typeof value === 'string' ? value : null)
+  return {
+    seat: Number(row.seat),
+    owner: text(row.owner),
+    host: text(row.host),
+    pid: row.pid === null ? null : Number(row.pid),
+    start: text(row.process_start),
+    leaseUntilMs: Number(row.lease_until_ms),
+    fence: Number(row.fence),
+    committed: Number(row.committed),
+    ids: JSON.parse(text(row.ids) ?? '{}')
+  }
+}

@@ -1,0 +1,65 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentEvent, DatabaseStore } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import t from 'tap'
+import '../../../database/test/built-worker.ts'
+import { applyBaseline } from '../../../database/src/baseline/apply.ts'
+import { openFile } from '../../../database/src/store/local-store.ts'
+import { type DatabasePersistenceOptions, openDatabasePersistence } from '../../src/durable/database-persistence.ts'
+import type { Persistence, Recovery } from '../../src/durable/persistence.ts'
+import { EventBus } from '../../src/events/bus.ts'
+import { SmallState } from './small-state.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'orchestrator-durable-'))
+t.teardown(() => rm(folder, { recursive: true, force: true }))
+let files = 0
+
+export const freshFile = (): string => join(folder, `${(files += 1)}.db`)
+
+/** A database file with the baseline schema. */
+export async function openStore(file = freshFile(), busyTimeoutMs = 10_000): Promise<DatabaseStore> {
+  const store = await openFile(file, { busyTimeoutMs, synchronous: 'normal' })
+  await applyBaseline(store)
+  t.teardown(() => store.close())
+  return store
+}
+
+export interface Opened {
+  readonly persistence: Persistence
+  readonly state: SmallState
+  readonly recovery: Recovery
+  readonly events: AgentEvent[]
+  readonly lines: string[]
+}
+
+export async function opened(
+  store: DatabaseStore,
+  options: Partial<DatabasePersistenceOptions> = {},
+  state = new SmallState()
+): Promise<Opened> {
+  const lines: string[] = []
+  const line = (message: string, fields?: object): void => void lines.push(`${message} ${JSON.stringify(fields ?? {})}`)
+  const log: Logger = { debug: line, info: line, warn: line, error: line }
+  const bus = new EventBus({ now: Date.now, report: error => line(String(error)) })
+  const events: AgentEvent[] = []
+  bus.subscribe(event => void events.push(event))
+  const persistence = await openDatabasePersistence({
+    store,
+    repositoryId: 'repo',
+    now: Date.now,
+    bus,
+    log,
+    lineage: () => ({ enabled: true, campaignId: null }),
+    ...options
+  })
+  const recovery = await persistence.start(state)
+  return { persistence, state, recovery, events, lines }
+}
+
+/** Kind, key and value of every record, as the database has them. */
+export async function recordsIn(store: DatabaseStore): Promise<readonly (readonly unknown[])[]> {
+  return (await store.query('SELECT seat, kind, key, value FROM orchestrator_records ORDER BY seat, kind, key')).rows
+}
