@@ -18,7 +18,13 @@ export interface A2aBus {
       readonly before?: number
     }
   ): Promise<A2aInbox>
-  ack(agent: number, message: number | string): Promise<boolean>
+  /**
+   * False where the agent has no such message that waits. Planes number their messages for themselves: `route` says which one is
+   * meant, and a durable message may be named by its uuid.
+   */
+  ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean>
+  /** What was sent, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
+  history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
   /** Called for each message to anybody, in the order of the bus. Ends with the function returned. */
   subscribe(listener: (message: A2aMessage) => void): () => void
 }
@@ -49,8 +55,12 @@ export interface A2aSent {
 }
 
 export interface A2aMessage {
+  /** Of its plane; broadcasts are numbered with the local ones. */
   readonly id: number
+  /** Of a durable message. */
+  readonly uuid?: string
   readonly sender: number
+  /** Null for a broadcast. */
   readonly receiver: number | null
   readonly msg_type: string
   readonly payload: string
@@ -64,7 +74,10 @@ export interface A2aMessage {
 
 export interface A2aInbox {
   readonly messages: readonly A2aMessage[]
+  /** Messages that wait, returned or not. */
   readonly unread: number
+  /** Messages that the full inbox has lost so far. */
   readonly dropped: number
+  /** Messages that are held back while the person is in deep focus. */
   readonly suppressed: number
 }

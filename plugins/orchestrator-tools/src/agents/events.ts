@@ -1,0 +1,141 @@
+import { type AgentEvent, orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentId, numberOf } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const event = t.object(
+  { id: t.integer(), timestamp_ms: t.integer(), kind: t.object({ type: t.string() }, { additionalProperties: true }) },
+  { additionalProperties: true }
+)
+const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024 })
+
+export const pollEvents = defineOperation({
+  id: 'orchestrator.pollEvents',
+  summary: 'Tell what has happened since an event',
+  input: t.object({
+    since: t.integer({ default: 0, minimum: 0, description: 'Id of the last event that is known.' }),
+    limit
+  }),
+  output: t.object({
+    events: t.array(event),
+    last_event_id: t.integer(),
+    missed: t.boolean({ description: 'Whether events after `since` are no longer kept; the last 1,024 are.' })
+  }),
+  effect: 'read',
+  expose: {
+    mcp: tool('poll_events'),
+    http: { method: 'GET', path: '/api/orchestrator/events' },
+    rpc: 'orch.poll_events'
+  }
+})
+
+export function pollEventsHandler({ orchestrator }: Parts): Handler<typeof pollEvents> {
+  return ({ since, limit }) => {
+    const kept = orchestrator.recentEvents()
+    const news = kept.filter(({ id }) => id > since).slice(0, limit)
+    const oldest = kept[0]
+    return {
+      events: news.map(plain),
+      last_event_id: news.at(-1)?.id ?? Math.max(since, kept.at(-1)?.id ?? 0),
+      missed: oldest !== undefined && oldest.id > since + 1
+    }
+  }
+}
+
+export const agentEvents = defineOperation({
+  id: 'orchestrator.agentEvents',
+  summary: 'Tell the last events of one agent, or of all',
+  input: t.object({ agent_id: t.optional(agentId), limit }),
+  output: t.object({ events: t.array(event) }),
+  effect: 'read',
+  expose: { mcp: tool('agent_events') }
+})
+
+export function agentEventsHandler({ orchestrator }: Parts): Handler<typeof agentEvents> {
+  return ({ agent_id, limit }) => {
+    const agent = agent_id === undefined ? null : numberOf(agent_id)
+    const events = orchestrator.recentEvents().filter(each => agent === null || isOf(each, agent))
+    return { events: events.slice(-limit).map(plain) }
+  }
+}
+
+function isOf({ kind }: AgentEvent, agent: number): boolean {
+  const { agent_id, from, to, parent_agent_id, child_agent_id } = kind as Partial<Record<string, unknown>>
+  return [agent_id, from, to, parent_agent_id, child_agent_id].includes(agent)
+}
+
+function plain({ id, timestamp_ms, kind }: AgentEvent) {
+  return { id, timestamp_ms, kind: { ...kind } }
+}
+
+export const followEvents = defineOperation({
+  id: 'orchestrator.followEvents',
+  summary: 'Tell every event as it happens',
+  input: t.object({
+    follow: t.boolean({ default: false, description: 'Go on until interrupted.' }),
+    limit: t.integer({ default: 20, minimum: 0, maximum: 1_024, description: 'Earlier events to begin with.' }),
+    type: t.optional(t.string({ maxLength: 128, description: 'Only events of this type.' }))
+  }),
+  output: t.object({ told: t.integer() }),
+  events: event,
+  errors: orchestrationErrors.specs,
+  effect: 'read',
+  timeoutMs: 0,
+  expose: {
+    rpc: 'orch.events',
+    http: { method: 'GET', path: '/api/orchestrator/events/stream' },
+    cli: { command: 'orch events', aliases: { follow: 'f', limit: 'n' } }
+  }
+})
+
+export function followEventsHandler({ orchestrator }: Parts): Handler<typeof followEvents> {
+  return async ({ follow, limit, type }, call) => {
+    let told = 0
+    const tell = (event: AgentEvent): void => {
+      if (type !== undefined && event.kind.type !== type) return
+      told++
+      call.emit(plain(event))
+    }
+    const before = limit === 0 ? [] : orchestrator.recentEvents(limit)
+    for (const event of before) tell(event)
+    if (!follow) return { told }
+    const end = orchestrator.subscribe(tell)
+    try {
+      await new Promise<void>(resolve => {
+        if (call.signal.aborted) resolve()
+        else call.signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    } finally {
+      end()
+    }
+    return { told }
+  }
+}
+
+export const publishMessage = defineOperation({
+  id: 'orchestrator.publishMessage',
+  summary: 'Put a note on the bulletin board, for whoever follows events',
+  input: t.object({
+    agent_id: agentId,
+    topic: t.string({ default: 'note', minLength: 1, maxLength: 256 }),
+    message: t.string({ minLength: 1, maxLength: 131_072 })
+  }),
+  output: t.object({ ok: t.boolean() }),
+  errors: orchestrationErrors.specs,
+  expose: { mcp: tool('publish_message') }
+})
+
+export function publishMessageHandler({ orchestrator }: Parts): Handler<typeof publishMessage> {
+  return ({ agent_id, topic, message }) => {
+    orchestrator.emit({ type: 'note_published', agent_id: numberOf(agent_id), topic, text: message })
+    return { ok: true }
+  }
+}
+
+export const events = [
+  bound(pollEvents, pollEventsHandler),
+  bound(agentEvents, agentEventsHandler),
+  bound(followEvents, followEventsHandler),
+  bound(publishMessage, publishMessageHandler)
+]

@@ -1,0 +1,251 @@
+import { type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { activity, agentId, capabilities, numberOf, taskId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const errors = orchestrationErrors.specs
+
+export const spawnAgent = defineOperation({
+  id: 'orchestrator.spawnAgent',
+  summary: 'Make an agent, with a queue of its own',
+  input: t.object({
+    name: t.string({ minLength: 1, maxLength: 256 }),
+    dynamic: t.optional(t.boolean({ description: 'It is retired when it has been idle for long.' })),
+    parent_agent_id: t.optional(agentId),
+    delegation_reason: t.optional(t.string({ maxLength: 4_096 })),
+    source_task_id: t.optional(taskId),
+    capabilities: t.optional(capabilities)
+  }),
+  output: t.object({
+    agent_id: t.integer(),
+    name: t.string(),
+    dynamic: t.boolean(),
+    parent_agent_id: t.optional(t.integer())
+  }),
+  errors,
+  expose: {
+    mcp: tool('spawn_agent'),
+    http: { method: 'POST', path: '/api/orchestrator/agents', status: 201 },
+    rpc: true,
+    cli: { command: 'orch spawn', args: ['name'] }
+  }
+})
+
+export function spawnAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof spawnAgent> {
+  return async (input, { signal }) => {
+    const { name, dynamic, parent_agent_id, delegation_reason, source_task_id, capabilities } = input
+    const parent = parent_agent_id === undefined ? {} : { parent_agent_id: numberOf(parent_agent_id) }
+    const source = source_task_id === undefined ? {} : { source_task_id: numberOf(source_task_id) }
+    const params = { name, dynamic, delegation_reason, ...parent, ...source }
+    const answer = await pilot.ask('agent_writes', 'orch.spawn_agent_ext', params, signal)
+    if (answer !== undefined) {
+      const { agent_id } = answer as { readonly agent_id: number }
+      return { agent_id, name, dynamic: dynamic ?? false, ...parent }
+    }
+    const agent = await orchestrator.spawnAgent({
+      name,
+      ...(dynamic === undefined ? {} : { dynamic }),
+      ...parent,
+      ...(delegation_reason === undefined ? {} : { reason: delegation_reason }),
+      ...source,
+      ...(capabilities === undefined ? {} : { capabilities })
+    })
+    return {
+      agent_id: agent.id,
+      name: agent.name,
+      dynamic: agent.dynamic,
+      ...(agent.parent_agent_id === undefined ? {} : { parent_agent_id: agent.parent_agent_id })
+    }
+  }
+}
+
+export const retireAgent = defineOperation({
+  id: 'orchestrator.retireAgent',
+  summary: 'End an agent; its tasks come back to the caller, and are in no queue',
+  input: t.object({ agent_id: agentId }),
+  output: t.object({
+    message: t.string(),
+    remaining_tasks: t.integer(),
+    tasks: t.array(t.object({ task_id: t.integer(), description: t.string() }))
+  }),
+  errors,
+  effect: 'destructive',
+  expose: {
+    mcp: tool('retire_agent'),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/retire' },
+    rpc: true,
+    cli: { command: 'orch retire', args: ['agent_id'], view: { text: 'message' } }
+  }
+})
+
+export function retireAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof retireAgent> {
+  return async ({ agent_id }, { signal }) => {
+    const agent = numberOf(agent_id)
+    const answer = await pilot.ask('agent_writes', 'orch.retire_agent', { agent_id: agent }, signal)
+    if (answer !== undefined) {
+      const { remaining_tasks } = answer as { readonly remaining_tasks: number }
+      return { message: `agent ${agentLabel(agent)} of the daemon retired`, remaining_tasks, tasks: [] }
+    }
+    const tasks = await orchestrator.retireAgent(agent)
+    return {
+      message: `agent ${agentLabel(agent)} retired; it had ${tasks.length} tasks`,
+      remaining_tasks: tasks.length,
+      tasks: tasks.map(({ id, description }) => ({ task_id: id, description }))
+    }
+  }
+}
+
+export const pauseAgent = defineOperation({
+  id: 'orchestrator.pauseAgent',
+  summary: 'Let an agent take up nothing new',
+  input: t.object({ agent_id: agentId }),
+  output: t.string(),
+  errors,
+  idempotent: true,
+  expose: {
+    mcp: tool('pause_agent'),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/pause' },
+    rpc: true,
+    cli: { command: 'orch pause', args: ['agent_id'] }
+  }
+})
+
+export function pauseAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof pauseAgent> {
+  return async ({ agent_id }, { signal }) => {
+    const agent = numberOf(agent_id)
+    const answer = await pilot.ask('agent_writes', 'orch.pause_agent', { agent_id: agent }, signal)
+    if (answer === undefined) await orchestrator.pauseAgent(agent)
+    return 'agent paused'
+  }
+}
+
+export const resumeAgent = defineOperation({
+  id: 'orchestrator.resumeAgent',
+  summary: 'Let a paused agent go on',
+  input: t.object({ agent_id: agentId }),
+  output: t.string(),
+  errors,
+  idempotent: true,
+  expose: {
+    mcp: tool('resume_agent'),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/resume' },
+    rpc: true,
+    cli: { command: 'orch resume', args: ['agent_id'] }
+  }
+})
+
+export function resumeAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof resumeAgent> {
+  return async ({ agent_id }, { signal }) => {
+    const agent = numberOf(agent_id)
+    const answer = await pilot.ask('agent_writes', 'orch.resume_agent', { agent_id: agent }, signal)
+    if (answer === undefined) await orchestrator.resumeAgent(agent)
+    return 'agent resumed'
+  }
+}
+
+export const drainAgent = defineOperation({
+  id: 'orchestrator.drainAgent',
+  summary: 'Empty the queue of an agent; what it works on goes on',
+  input: t.object({ agent_id: agentId }),
+  output: t.object({ drained_count: t.integer() }),
+  errors,
+  effect: 'destructive',
+  expose: {
+    mcp: tool('drain_agent'),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/drain' },
+    rpc: true,
+    cli: { command: 'orch drain', args: ['agent_id'] }
+  }
+})
+
+export function drainAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof drainAgent> {
+  return async ({ agent_id }, { signal }) => {
+    const agent = numberOf(agent_id)
+    const answer = await pilot.ask('task_writes', 'orch.drain_agent', { agent_id: agent }, signal)
+    if (answer !== undefined) return answer as { drained_count: number }
+    return { drained_count: await orchestrator.drainAgent(agent) }
+  }
+}
+
+export const rebalance = defineOperation({
+  id: 'orchestrator.rebalance',
+  summary: 'Spread what waits over the agents anew',
+  input: t.object({}),
+  output: t.object({ rebalanced: t.integer({ description: 'Tasks that were moved.' }) }),
+  errors,
+  expose: {
+    mcp: tool('rebalance'),
+    http: { method: 'POST', path: '/api/orchestrator/rebalance' },
+    rpc: true,
+    cli: { command: 'orch rebalance' }
+  }
+})
+
+export function rebalanceHandler({ orchestrator, pilot }: Parts): Handler<typeof rebalance> {
+  return async (_, { signal }) => {
+    const answer = await pilot.ask('task_writes', 'orch.rebalance', {}, signal)
+    if (answer !== undefined) return answer as { rebalanced: number }
+    return { rebalanced: await orchestrator.rebalance() }
+  }
+}
+
+export const mapAgentSession = defineOperation({
+  id: 'orchestrator.mapAgentSession',
+  summary: 'Bind an agent to a session; messages in its name are held against it from then on',
+  input: t.object({ agent_id: agentId, session_id: t.string({ minLength: 1, maxLength: 2_048 }) }),
+  output: t.object({ agent_id: t.integer(), session_id: t.string() }),
+  errors,
+  idempotent: true,
+  expose: {
+    mcp: tool('map_agent_session', { aliases: ['svc_map_opencode_session', 'svc_map_vscode_session'] }),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/session' },
+    rpc: true,
+    cli: { command: 'orch bind', args: ['agent_id', 'session_id'] }
+  }
+})
+
+export function mapAgentSessionHandler({ orchestrator }: Parts): Handler<typeof mapAgentSession> {
+  return async ({ agent_id, session_id }) => {
+    const agent = numberOf(agent_id)
+    await orchestrator.bindSession(agent, session_id)
+    return { agent_id: agent, session_id }
+  }
+}
+
+export const heartbeat = defineOperation({
+  id: 'orchestrator.heartbeat',
+  summary: 'Say that an agent lives, and what it does',
+  input: t.object({ agent_id: agentId, activity: t.optional(activity) }),
+  output: t.object({ ok: t.boolean() }),
+  errors,
+  idempotent: true,
+  expose: { mcp: tool('heartbeat'), http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/heartbeat' } }
+})
+
+export function heartbeatHandler({ orchestrator }: Parts): Handler<typeof heartbeat> {
+  return ({ agent_id, activity }) => {
+    orchestrator.heartbeat(agentOf(orchestrator, agent_id).id, activity ?? 'idle')
+    return { ok: true }
+  }
+}
+
+/** Throws `ORC_AGENT_NOT_FOUND`. */
+export function agentOf(orchestrator: Orchestrator, id: number | string): AgentView {
+  const agent = orchestrator.agent(numberOf(id))
+  if (agent !== null) return agent
+  throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(numberOf(id))} not found`, {
+    hint: 'svc_orchestrator_status, or svc orch status, names the agents'
+  })
+}
+
+export const lifecycle = [
+  bound(spawnAgent, spawnAgentHandler),
+  bound(retireAgent, retireAgentHandler),
+  bound(pauseAgent, pauseAgentHandler),
+  bound(resumeAgent, resumeAgentHandler),
+  bound(drainAgent, drainAgentHandler),
+  bound(rebalance, rebalanceHandler),
+  bound(mapAgentSession, mapAgentSessionHandler),
+  bound(heartbeat, heartbeatHandler)
+]

@@ -1,0 +1,155 @@
+import type { AgentActivity, BenchmarkTier, FileAffinity, Priority, TaskCategory, TrustTier } from '@svc/contracts'
+import { t } from '@svc/plugin-sdk'
+
+/** Fields that many operations share. */
+
+const MAX_PATH = 4_096
+
+export const taskId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(T-)?[0-9]{1,15}$' })], {
+  description: 'The number of a task, also as T-0042.'
+})
+export const agentId = t.union([t.integer({ minimum: 1 }), t.string({ pattern: '^(A-)?[0-9]{1,15}$' })], {
+  description: 'The number of an agent, also as A-03.'
+})
+
+/** The number behind what {@link taskId} and {@link agentId} take. */
+export function numberOf(id: number | string): number {
+  return typeof id === 'number' ? id : Number(id.replace(/^[TA]-/, ''))
+}
+
+export const filePath = (description: string) => t.string({ minLength: 1, maxLength: MAX_PATH, description })
+
+const PRIORITIES: Readonly<Record<'urgent' | 'normal' | 'background', Priority>> = {
+  urgent: 'Urgent',
+  normal: 'Normal',
+  background: 'Background'
+}
+export const priority = t.enum(['urgent', 'normal', 'background'], { description: 'Who is served first.' })
+
+export function priorityOf(word: keyof typeof PRIORITIES): Priority {
+  return PRIORITIES[word]
+}
+
+export const files = t.array(
+  t.object({
+    path: filePath('Relative to the repository, with forward slashes.'),
+    access: t.enum(['read', 'write'])
+  }),
+  { description: 'Files that the task reads or writes; files that it writes are locked for its agent.' }
+)
+
+/** Forward slashes, and no `./` in front. */
+export function filesOf(list: readonly FileAffinity[]): readonly FileAffinity[] {
+  return list.map(({ path, access }) => ({ path: normalPath(path), access }))
+}
+
+export function normalPath(path: string): string {
+  const parts = path.replaceAll('\\', '/').split('/')
+  return parts.filter((part, index) => part !== '.' && (part !== '' || index === 0)).join('/')
+}
+
+export const capabilities = t.object(
+  {
+    gpu_cuda: t.optional(t.boolean()),
+    gpu_metal: t.optional(t.boolean()),
+    gpu_vulkan: t.optional(t.boolean()),
+    gpu_webgpu: t.optional(t.boolean()),
+    npu: t.optional(t.boolean()),
+    visus_eligible: t.optional(t.boolean()),
+    multi_modal: t.optional(t.boolean()),
+    device_class: t.optional(t.string({ maxLength: 256 })),
+    min_vram_mb: t.optional(t.integer({ minimum: 0, description: 'Mebibytes.' })),
+    cpu_cores: t.optional(t.integer({ minimum: 0 })),
+    arch: t.optional(t.string({ maxLength: 64 })),
+    hostname: t.optional(t.string({ maxLength: 256 })),
+    labels: t.optional(t.array(t.string({ maxLength: 256 }), { maxItems: 256 })),
+    min_cpu_cores: t.optional(t.integer({ minimum: 0 })),
+    prefer_gpu_compute: t.optional(t.boolean()),
+    routing_tier: t.optional(t.string({ maxLength: 64 })),
+    is_low_confidence_bypass_blocked: t.optional(t.boolean()),
+    force_qgate_research: t.optional(t.boolean())
+  },
+  {
+    description: 'What the agent of the task should have. What is missing counts against an agent, and rules none out.'
+  }
+)
+
+export const budget = t.object({
+  max_cost_usd: t.optional(t.number({ minimum: 0 })),
+  max_latency_ms: t.optional(t.integer({ minimum: 0 }))
+})
+
+export const attestationFields = {
+  completion_summary: t.optional(
+    t.string({
+      maxLength: 131_072,
+      description: 'What was done, in 24 characters or more; [[voxcite:REF]] names evidence.'
+    })
+  ),
+  checks_passed: t.optional(
+    t.array(t.string({ maxLength: 1_024 }), {
+      maxItems: 1_024,
+      description: 'Names of checks that passed, for example tests, peer_review_approved, human_review_approved.'
+    })
+  ),
+  evidence_citations: t.optional(t.array(t.string({ maxLength: 4_096 }), { maxItems: 1_024 })),
+  artifact_paths: t.optional(
+    t.array(filePath('A file that was made or changed.'), {
+      maxItems: 4_096,
+      description: 'Every file that was written.'
+    })
+  ),
+  declared_non_placeholder: t.optional(t.boolean({ description: 'That nothing of it is left for later.' })),
+  force_risky: t.optional(t.boolean()),
+  force_risky_reason: t.optional(t.string({ maxLength: 4_096 }))
+}
+
+const CATEGORIES: readonly TaskCategory[] = [
+  'General',
+  'CodeGen',
+  'Testing',
+  'Debugging',
+  'TypeChecking',
+  'Research',
+  'Parsing',
+  'Review',
+  'Ars',
+  'Planning',
+  'Visus',
+  'InterAgent',
+  'ToolOrchestration'
+]
+const categories = new Map(CATEGORIES.map(category => [category.toLowerCase(), category]))
+
+/** In any spelling: `CodeGen`, `code_gen`, `codegen`. Undefined where it is none. */
+export function categoryOf(word: string): TaskCategory | undefined {
+  return categories.get(word.replaceAll('_', '').toLowerCase())
+}
+
+export const category = t.string({
+  pattern: `^(?:${CATEGORIES.map(anyCase).join('|')})$`,
+  description: `One of ${CATEGORIES.join(', ')}, in any case, with or without underscores.`
+})
+
+/** A pattern for a word whatever its case, with an underscore before any capital. */
+function anyCase(word: string): string {
+  return [...word]
+    .map((letter, at) => `${at > 0 && letter <= 'Z' ? '_?' : ''}[${letter.toLowerCase()}${letter.toUpperCase()}]`)
+    .join('')
+}
+
+export const benchmarkTier = t.enum<BenchmarkTier, object>([
+  'issue_repair',
+  'subsystem_regen',
+  'crate_regen',
+  'repo_regen'
+])
+export const activity = t.enum<AgentActivity, object>([
+  'writing',
+  'reading',
+  'executing',
+  'thinking',
+  'waiting_for_input',
+  'idle'
+])
+export const trustTier = t.enum<TrustTier, object>(['Untrusted', 'Provisional', 'Trusted', 'System'])

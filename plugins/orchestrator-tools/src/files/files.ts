@@ -1,0 +1,161 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentOf } from '../agents/lifecycle.ts'
+import { agentId, filePath, normalPath, numberOf } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const errors = orchestrationErrors.specs
+const path = filePath('Relative to the repository.')
+
+export const claimFile = defineOperation({
+  id: 'orchestrator.claimFile',
+  summary: 'Make an agent the owner of a file: tasks about it go there',
+  input: t.object({ agent_id: agentId, path }),
+  output: t.object({ agent_id: t.integer(), path: t.string() }),
+  errors,
+  idempotent: true,
+  expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch claim', args: ['agent_id', 'path'] } }
+})
+
+export function claimFileHandler({ orchestrator }: Parts): Handler<typeof claimFile> {
+  return async ({ agent_id, path }) => {
+    const agent = numberOf(agent_id)
+    await orchestrator.claimFile(agent, normalPath(path))
+    return { agent_id: agent, path: normalPath(path) }
+  }
+}
+
+export const transferFile = defineOperation({
+  id: 'orchestrator.transferFile',
+  summary: 'Make another agent the owner of a file',
+  input: t.object({ from_agent: agentId, to_agent: agentId, path }),
+  output: t.object({ from_agent: t.integer(), to_agent: t.integer(), path: t.string() }),
+  errors,
+  expose: { mcp: tool('transfer_file') }
+})
+
+export function transferFileHandler({ orchestrator }: Parts): Handler<typeof transferFile> {
+  return async ({ from_agent, to_agent, path }) => {
+    const [from, to, at] = [numberOf(from_agent), numberOf(to_agent), normalPath(path)]
+    await orchestrator.transferFile(from, to, at)
+    return { from_agent: from, to_agent: to, path: at }
+  }
+}
+
+export const checkFileOwner = defineOperation({
+  id: 'orchestrator.checkFileOwner',
+  summary: 'Tell which agent owns a file',
+  input: t.object({ path }),
+  output: t.object({ path: t.string(), agent_id: t.nullable(t.integer()), agent_name: t.nullable(t.string()) }),
+  effect: 'read',
+  expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch owner', args: ['path'] } }
+})
+
+export function checkFileOwnerHandler({ orchestrator }: Parts): Handler<typeof checkFileOwner> {
+  return ({ path }) => {
+    const owner = orchestrator.fileOwner(normalPath(path))
+    const agent_name = owner === null ? null : (orchestrator.agent(owner)?.name ?? null)
+    return { path: normalPath(path), agent_id: owner, agent_name }
+  }
+}
+
+export const myFiles = defineOperation({
+  id: 'orchestrator.myFiles',
+  summary: 'List the files that an agent owns',
+  input: t.object({ agent_id: agentId }),
+  output: t.object({ agent_id: t.integer(), files: t.array(t.string()) }),
+  errors,
+  effect: 'read',
+  expose: { mcp: tool('my_files') }
+})
+
+export function myFilesHandler({ orchestrator }: Parts): Handler<typeof myFiles> {
+  return ({ agent_id }) => {
+    const { id } = agentOf(orchestrator, agent_id)
+    return { agent_id: id, files: [...orchestrator.filesOf(id)] }
+  }
+}
+
+export const lockStatus = defineOperation({
+  id: 'orchestrator.lockStatus',
+  summary: 'List the files that are locked, and by whom',
+  input: t.object({ path: t.optional(path) }),
+  output: t.object({
+    locks: t.array(
+      t.object({
+        path: t.string(),
+        kind: t.enum(['exclusive', 'shared_read']),
+        holders: t.array(t.integer()),
+        task_id: t.optional(t.integer()),
+        acquired_at_ms: t.integer()
+      })
+    ),
+    total_contention: t.integer({ description: 'How often somebody was refused a lock.' })
+  }),
+  effect: 'read',
+  expose: {
+    mcp: tool('lock_status'),
+    http: { method: 'GET', path: '/api/orchestrator/locks' },
+    rpc: true,
+    cli: { command: 'orch locks', view: { rows: 'locks', columns: ['path', 'kind', 'holders', 'task_id'] } }
+  }
+})
+
+export function lockStatusHandler({ orchestrator }: Parts): Handler<typeof lockStatus> {
+  return ({ path }) => {
+    const at = path === undefined ? null : normalPath(path)
+    const locks = orchestrator.locks().filter(lock => at === null || lock.path === at)
+    return {
+      locks: locks.map(lock => ({ ...lock, holders: [...lock.holders] })),
+      total_contention: orchestrator.status().total_contention
+    }
+  }
+}
+
+export const fileGraph = defineOperation({
+  id: 'orchestrator.fileGraph',
+  summary: 'Tell which agents and tasks files connect',
+  input: t.object({ limit: t.integer({ default: 500, minimum: 1, maximum: 5_000, description: 'Files at most.' }) }),
+  output: t.object({
+    files: t.array(
+      t.object({
+        path: t.string(),
+        owner: t.nullable(t.integer()),
+        readers: t.array(t.integer({ description: 'Tasks that are not over.' })),
+        writers: t.array(t.integer())
+      })
+    )
+  }),
+  effect: 'read',
+  expose: { mcp: tool('file_graph') }
+})
+
+const OVER = new Set(['Completed', 'Cancelled', 'Failed'])
+
+export function fileGraphHandler({ orchestrator }: Parts): Handler<typeof fileGraph> {
+  return ({ limit }) => {
+    const nodes = new Map<string, { readers: number[]; writers: number[] }>()
+    const node = (path: string): { readers: number[]; writers: number[] } => {
+      const known = nodes.get(path) ?? { readers: [], writers: [] }
+      nodes.set(path, known)
+      return known
+    }
+    for (const { id } of orchestrator.agents()) for (const file of orchestrator.filesOf(id)) node(file)
+    for (const task of orchestrator.tasks({ limit: Number.MAX_SAFE_INTEGER })) {
+      if (OVER.has(task.status.kind)) continue
+      for (const { path, access } of task.files) node(path)[access === 'write' ? 'writers' : 'readers'].push(task.id)
+    }
+    const sorted = [...nodes].sort(([a], [b]) => (a < b ? -1 : 1)).slice(0, limit)
+    return { files: sorted.map(([path, tasks]) => ({ path, owner: orchestrator.fileOwner(path), ...tasks })) }
+  }
+}
+
+export const files = [
+  bound(claimFile, claimFileHandler),
+  bound(transferFile, transferFileHandler),
+  bound(checkFileOwner, checkFileOwnerHandler),
+  bound(myFiles, myFilesHandler),
+  bound(lockStatus, lockStatusHandler),
+  bound(fileGraph, fileGraphHandler)
+]

@@ -1,0 +1,74 @@
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const state = t.object({
+  enabled: t.boolean(),
+  max_attention_ms: t.number(),
+  spent_ms: t.number(),
+  ratio: t.number(),
+  total_requests: t.integer(),
+  auto_approved: t.integer(),
+  rejected: t.integer(),
+  interrupt_freq_per_hour: t.number(),
+  last_interrupt_ms: t.nullable(t.number()),
+  inbox_suppressed_count: t.integer(),
+  focus_depth: t.enum(['Ambient', 'Focused', 'Deep']),
+  fatigued: t.boolean(),
+  signal: t.string()
+})
+
+export const attentionSummary = defineOperation({
+  id: 'orchestrator.attentionSummary',
+  summary: 'Tell how much of a person’s attention is spent',
+  input: t.object({}),
+  output: state,
+  effect: 'read',
+  expose: {
+    mcp: tool('attention_summary', { readRole: true }),
+    http: { method: 'GET', path: '/api/orchestrator/attention' },
+    rpc: true,
+    cli: { command: 'orch attention' }
+  }
+})
+
+export function attentionSummaryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionSummary> {
+  return () => ({ enabled: attention.enabled, ...attention.state() })
+}
+
+export const attentionHistory = defineOperation({
+  id: 'orchestrator.attentionHistory',
+  summary: 'List what attention was spent on, newest last',
+  input: t.object({ limit: t.integer({ default: 50, minimum: 1, maximum: 100 }) }),
+  output: t.object({ events: t.array(t.record(t.unknown())) }),
+  effect: 'read',
+  expose: { mcp: tool('attention_history') }
+})
+
+export function attentionHistoryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionHistory> {
+  return ({ limit }) => ({ events: attention.events(limit).map(each => ({ ...each })) })
+}
+
+export const attentionReset = defineOperation({
+  id: 'orchestrator.attentionReset',
+  summary: 'Begin the budget of attention anew',
+  input: t.object({
+    max_ms: t.optional(t.integer({ minimum: 0, description: 'The new budget in milliseconds; else it stays.' })),
+    reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })
+  }),
+  output: state,
+  expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch reset-attention' } }
+})
+
+export function attentionResetHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionReset> {
+  return async ({ max_ms, reason }) => {
+    await attention.reset(max_ms ?? null, reason)
+    return { enabled: attention.enabled, ...attention.state() }
+  }
+}
+
+export const attentionOperations = [
+  bound(attentionSummary, attentionSummaryHandler),
+  bound(attentionHistory, attentionHistoryHandler),
+  bound(attentionReset, attentionResetHandler)
+]

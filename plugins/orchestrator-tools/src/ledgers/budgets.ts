@@ -1,0 +1,147 @@
+import { type AgentBudget, orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentOf } from '../agents/lifecycle.ts'
+import { agentId, numberOf } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const errors = orchestrationErrors.specs
+const usage = t.object({
+  agent_id: t.integer(),
+  max_tokens: t.integer(),
+  max_cost_usd: t.number(),
+  tokens_used: t.integer(),
+  cost_usd: t.number(),
+  token_alert: t.number(),
+  cost_alert: t.number(),
+  signal: t.string()
+})
+
+export const budgetStatus = defineOperation({
+  id: 'orchestrator.budgetStatus',
+  summary: 'Tell what agents have spent, and what they may spend',
+  input: t.object({ agent_id: t.optional(agentId) }),
+  output: t.object({ budgets: t.array(usage), total_cost_usd: t.number(), total_tokens: t.integer() }),
+  errors,
+  effect: 'read',
+  expose: {
+    mcp: tool('budget_status'),
+    http: { method: 'GET', path: '/api/orchestrator/budgets' },
+    rpc: true,
+    cli: {
+      command: 'orch budgets',
+      view: {
+        rows: 'budgets',
+        columns: ['agent_id', 'tokens_used', 'max_tokens', 'cost_usd', 'max_cost_usd', 'signal']
+      }
+    }
+  }
+})
+
+export function budgetStatusHandler({ orchestrator }: Parts): Handler<typeof budgetStatus> {
+  return ({ agent_id }) => {
+    const budgets: readonly AgentBudget[] =
+      agent_id === undefined
+        ? orchestrator.budgets.all()
+        : [orchestrator.budgets.of(agentOf(orchestrator, agent_id).id)]
+    return {
+      budgets: budgets.map(each => ({ ...each })),
+      total_cost_usd: budgets.reduce((sum, { cost_usd }) => sum + cost_usd, 0),
+      total_tokens: budgets.reduce((sum, { tokens_used }) => sum + tokens_used, 0)
+    }
+  }
+}
+
+export const setAgentBudget = defineOperation({
+  id: 'orchestrator.setAgentBudget',
+  summary: 'Set what an agent may spend',
+  input: t.object({
+    agent_id: agentId,
+    max_tokens: t.optional(t.integer({ minimum: 0 })),
+    max_cost_usd: t.optional(t.number({ minimum: 0 }))
+  }),
+  output: usage,
+  errors,
+  idempotent: true,
+  expose: {
+    mcp: tool('set_agent_budget'),
+    http: { method: 'PUT', path: '/api/orchestrator/budgets/:agent_id' },
+    rpc: true,
+    cli: { command: 'orch set-budget', args: ['agent_id'] }
+  }
+})
+
+export function setAgentBudgetHandler({ orchestrator }: Parts): Handler<typeof setAgentBudget> {
+  return async ({ agent_id, max_tokens, max_cost_usd }) => ({
+    ...(await orchestrator.budgets.set(agentOf(orchestrator, agent_id).id, {
+      ...(max_tokens === undefined ? {} : { max_tokens }),
+      ...(max_cost_usd === undefined ? {} : { max_cost_usd })
+    }))
+  })
+}
+
+const cost = {
+  provider: t.string({ minLength: 1, maxLength: 256 }),
+  model: t.string({ minLength: 1, maxLength: 256 }),
+  input_tokens: t.integer({ default: 0, minimum: 0 }),
+  output_tokens: t.integer({ default: 0, minimum: 0 }),
+  cost_usd: t.number({ default: 0, minimum: 0 }),
+  session_id: t.optional(t.string({ maxLength: 2_048 })),
+  tenant_id: t.optional(t.string({ maxLength: 256 }))
+}
+
+export const recordCost = defineOperation({
+  id: 'orchestrator.recordCost',
+  summary: 'Note what a call of a model cost',
+  input: t.object({ agent_id: agentId, ...cost }),
+  output: t.object({ signal: t.string() }),
+  errors,
+  expose: { mcp: tool('record_cost'), http: { method: 'POST', path: '/api/orchestrator/costs' } }
+})
+
+export function recordCostHandler({ orchestrator }: Parts): Handler<typeof recordCost> {
+  return async ({ agent_id, ...rest }) => ({
+    signal: await orchestrator.budgets.record({ ...rest, agent_id: agentOf(orchestrator, agent_id).id })
+  })
+}
+
+export const costHistory = defineOperation({
+  id: 'orchestrator.costHistory',
+  summary: 'List what calls of models have cost, newest first',
+  input: t.object({ agent_id: t.optional(agentId), limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }) }),
+  output: t.object({
+    records: t.array(
+      t.object({
+        agent_id: t.integer(),
+        timestamp_ms: t.integer(),
+        task_id: t.optional(t.integer()),
+        ...cost
+      })
+    )
+  }),
+  errors,
+  effect: 'read',
+  expose: {
+    mcp: tool('cost_history', { aliases: ['svc_budget_history'] }),
+    http: { method: 'GET', path: '/api/orchestrator/costs' },
+    rpc: true,
+    cli: {
+      command: 'orch costs',
+      view: { rows: 'records', columns: ['agent_id', 'provider', 'model', 'input_tokens', 'output_tokens', 'cost_usd'] }
+    }
+  }
+})
+
+export function costHistoryHandler({ orchestrator }: Parts): Handler<typeof costHistory> {
+  return async ({ agent_id, limit }) => {
+    const filter = agent_id === undefined ? { limit } : { limit, agent_id: numberOf(agent_id) }
+    return { records: (await orchestrator.budgets.history(filter)).map(each => ({ ...each })) }
+  }
+}
+
+export const budgets = [
+  bound(budgetStatus, budgetStatusHandler),
+  bound(setAgentBudget, setAgentBudgetHandler),
+  bound(recordCost, recordCostHandler),
+  bound(costHistory, costHistoryHandler)
+]

@@ -1,0 +1,86 @@
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const toolKey = t.string({
+  minLength: 1,
+  maxLength: 512,
+  description: 'Name of the tool, as whoever records it writes it.'
+})
+const repository = t.optional(t.string({ minLength: 1, maxLength: 512, description: 'Default: this one.' }))
+
+export const recordExecutionTime = defineOperation({
+  id: 'orchestrator.recordExecutionTime',
+  summary: 'Note how long a tool took',
+  input: t.object({
+    tool_key: toolKey,
+    duration_ms: t.integer({ minimum: 0 }),
+    timeout_budget_ms: t.optional(t.integer({ minimum: 0, description: 'What it was given.' })),
+    outcome: t.enum(['success', 'timeout', 'error']),
+    repository_id: repository
+  }),
+  output: t.object({ ok: t.boolean() }),
+  expose: { mcp: tool('exec_time_record') }
+})
+
+export function recordExecutionTimeHandler({
+  orchestrator: { executionTimes }
+}: Parts): Handler<typeof recordExecutionTime> {
+  return async ({ tool_key, duration_ms, outcome, timeout_budget_ms, repository_id }) => {
+    await executionTimes.record({
+      tool_key,
+      duration_ms,
+      outcome,
+      ...(timeout_budget_ms === undefined ? {} : { timeout_budget_ms }),
+      ...(repository_id === undefined ? {} : { repository_id })
+    })
+    return { ok: true }
+  }
+}
+
+export const queryExecutionTime = defineOperation({
+  id: 'orchestrator.queryExecutionTime',
+  summary: 'Tell how long a tool takes, and how long it should be given',
+  input: t.object({
+    tool_key: toolKey,
+    repository_id: repository,
+    window_days: t.optional(t.integer({ minimum: 1, maximum: 3_650 }))
+  }),
+  output: t.union([
+    t.object({ found: t.boolean() }),
+    t.object({
+      tool_key: t.string(),
+      sample_count: t.integer(),
+      avg_ms: t.number(),
+      p90_ms: t.number(),
+      max_ms: t.number(),
+      timeout_rate: t.number(),
+      recommended_budget_ms: t.number(),
+      signal: t.string()
+    })
+  ]),
+  effect: 'read',
+  expose: {
+    mcp: tool('exec_time_query', { readRole: true }),
+    http: { method: 'GET', path: '/api/orchestrator/execution-times/:tool_key' },
+    rpc: true,
+    cli: { command: 'orch tool-time', args: ['tool_key'] }
+  }
+})
+
+export function queryExecutionTimeHandler({
+  orchestrator: { executionTimes }
+}: Parts): Handler<typeof queryExecutionTime> {
+  return async ({ tool_key, repository_id, window_days }) => {
+    const profile = await executionTimes.query(tool_key, {
+      ...(repository_id === undefined ? {} : { repository_id }),
+      ...(window_days === undefined ? {} : { window_days })
+    })
+    return profile === null ? { found: false } : { ...profile }
+  }
+}
+
+export const executionTimes = [
+  bound(recordExecutionTime, recordExecutionTimeHandler),
+  bound(queryExecutionTime, queryExecutionTimeHandler)
+]

@@ -1,0 +1,225 @@
+import {
+  type Attestation,
+  type EnqueueHints,
+  orchestrationErrors,
+  type Priority,
+  type SubmitRequest,
+  taskStatusToWire,
+  taskSubmitting
+} from '@svc/contracts'
+import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import {
+  attestationFields,
+  benchmarkTier,
+  budget,
+  capabilities,
+  category,
+  categoryOf,
+  filesOf,
+  priorityOf
+} from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { found } from '../tasks/view-task.ts'
+
+/**
+ * The daemon's methods about tasks. They take and give what the protocol says, which is not quite what the tools do; behind both
+ * stands the same orchestrator. Fields that are not known are ignored, as peers of other versions send them.
+ */
+
+const errors = orchestrationErrors.specs
+const ok = t.object({ ok: t.boolean() })
+const open = { additionalProperties: true }
+const task_id = t.integer({ minimum: 1 })
+const access = t.enum(['read', 'write', 'Read', 'Write'])
+const priority = t.string({ pattern: '^(?:[Uu]rgent|[Nn]ormal|[Bb]ackground)$' })
+const words = t.array(t.string({ maxLength: 1_024 }), { maxItems: 256 })
+const text = (maxLength: number) => t.optional(t.nullable(t.string({ minLength: 1, maxLength })))
+
+const hints = t.object(
+  {
+    task_category: t.optional(category),
+    complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
+    trace_id: t.optional(t.string({ maxLength: 256 })),
+    correlation_id: t.optional(t.string({ maxLength: 256 })),
+    budget: t.optional(budget),
+    model_preference: t.optional(t.string({ maxLength: 256 })),
+    model_override: t.optional(t.string({ maxLength: 256 })),
+    campaign_id: t.optional(t.string({ maxLength: 256 })),
+    benchmark_tier: t.optional(benchmarkTier),
+    execution_role: t.optional(t.enum(['planner', 'builder', 'verifier', 'reproducer', 'researcher'])),
+    thread_id: t.optional(t.string({ maxLength: 256 })),
+    harness_spec_json: t.optional(t.string({ maxLength: 1_048_576 })),
+    tool_hints: t.optional(words),
+    research_hints: t.optional(words),
+    required_labels: t.optional(words),
+    is_detached: t.optional(t.boolean()),
+    requires_approval: t.optional(t.boolean()),
+    active_skill: t.optional(t.string({ maxLength: 256 })),
+    tenant_id: t.optional(t.string({ maxLength: 256 }))
+  },
+  open
+)
+const HINTS = Object.keys(hints.properties as object) as (keyof EnqueueHints)[]
+
+export const rpcSubmitTask = defineOperation({
+  id: 'orch.submit_task',
+  summary: 'Give the orchestrator a task',
+  input: t.object(
+    {
+      description: t.string({ minLength: 1, maxLength: 131_072 }),
+      file_manifest: t.optional(
+        t.array(t.object({ path: t.string({ minLength: 1, maxLength: 4_096 }), access }, open), { maxItems: 4_096 })
+      ),
+      priority: t.optional(priority),
+      target_agent: text(256),
+      capability_requirements: t.optional(t.nullable(capabilities)),
+      enqueue_hints: t.optional(t.nullable(hints)),
+      session_id: text(2_048),
+      tenant_id: text(256)
+    },
+    open
+  ),
+  output: t.object({
+    task_id: t.integer(),
+    agent_id: t.integer(),
+    status: t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])
+  }),
+  errors,
+  expose: { rpc: true }
+})
+
+export function rpcSubmitTaskHandler({ orchestrator, ctx }: Parts): Handler<typeof rpcSubmitTask> {
+  return async (input, { principal }) => {
+    const surface = rpcSubmitTask.id
+    const { request } = orchestrator.admit(requestOf(input), surface)
+    await ctx.trigger(taskSubmitting, { surface, request, principal })
+    const { task_id, agent_id, status } = await orchestrator.submit(request)
+    return { task_id, agent_id, status }
+  }
+}
+
+function requestOf(input: InputOf<typeof rpcSubmitTask>): SubmitRequest {
+  const { file_manifest = [], target_agent, capability_requirements, session_id } = input
+  const files = file_manifest.map(({ path, access }) => ({ path, access: access.toLowerCase() as 'read' | 'write' }))
+  return {
+    description: input.description,
+    files: filesOf(files),
+    hints: hintsOf(input),
+    ...(input.priority === undefined ? {} : { priority: rpcPriority(input.priority) }),
+    ...(typeof target_agent === 'string' ? { agent_name: target_agent } : {}),
+    ...(capability_requirements ? { capabilities: capability_requirements } : {}),
+    ...(typeof session_id === 'string' ? { session_id } : {})
+  }
+}
+
+function hintsOf({ enqueue_hints, tenant_id }: InputOf<typeof rpcSubmitTask>): EnqueueHints {
+  const given = (enqueue_hints ?? {}) as EnqueueHints
+  const known = HINTS.flatMap(key => (given[key] === undefined ? [] : [[key, given[key]] as const]))
+  const category = given.task_category === undefined ? undefined : categoryOf(given.task_category)
+  return {
+    ...Object.fromEntries(known),
+    ...(category === undefined ? {} : { task_category: category }),
+    ...(typeof tenant_id === 'string' ? { tenant_id } : {})
+  }
+}
+
+function rpcPriority(word: string): Priority {
+  return priorityOf(word.toLowerCase() as 'urgent' | 'normal' | 'background')
+}
+
+export const rpcTaskStatus = defineOperation({
+  id: 'orch.task_status',
+  summary: 'Tell where a task stands',
+  input: t.object({ task_id }, open),
+  output: t.object({ status: t.string(), detail: t.unknown({ description: 'The same with its reason.' }) }),
+  errors,
+  effect: 'read',
+  expose: { rpc: true }
+})
+
+export function rpcTaskStatusHandler({ orchestrator }: Parts): Handler<typeof rpcTaskStatus> {
+  return ({ task_id }) => {
+    const { status } = found(orchestrator, task_id)
+    return { status: status.kind, detail: taskStatusToWire(status) }
+  }
+}
+
+export const rpcCompleteTask = defineOperation({
+  id: 'orch.complete_task',
+  summary: 'Hand in a task as done',
+  input: t.object(
+    {
+      task_id,
+      attestation: t.optional(t.nullable(t.object({ ...attestationFields, observation_summary: text(131_072) }, open)))
+    },
+    open
+  ),
+  output: ok,
+  errors,
+  expose: { rpc: true }
+})
+
+export function rpcCompleteTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCompleteTask> {
+  return async ({ task_id, attestation }) => {
+    await orchestrator.complete(task_id, (attestation ?? undefined) as Attestation | undefined)
+    return { ok: true }
+  }
+}
+
+export const rpcFailTask = defineOperation({
+  id: 'orch.fail_task',
+  summary: 'Say that a task cannot be done',
+  input: t.object({ task_id, reason: t.string({ minLength: 1, maxLength: 131_072 }) }, open),
+  output: ok,
+  errors,
+  expose: { rpc: true }
+})
+
+export function rpcFailTaskHandler({ orchestrator }: Parts): Handler<typeof rpcFailTask> {
+  return async ({ task_id, reason }) => {
+    await orchestrator.fail(task_id, reason)
+    return { ok: true }
+  }
+}
+
+export const rpcCancelTask = defineOperation({
+  id: 'orch.cancel_task',
+  summary: 'Take a task back',
+  input: t.object({ task_id }, open),
+  output: ok,
+  errors,
+  effect: 'destructive',
+  expose: { rpc: true }
+})
+
+export function rpcCancelTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCancelTask> {
+  return async ({ task_id }) => {
+    await orchestrator.cancel(task_id)
+    return { ok: true }
+  }
+}
+
+export const rpcReorderTask = defineOperation({
+  id: 'orch.reorder_task',
+  summary: 'Give a task that waits another priority',
+  input: t.object({ task_id, priority }, open),
+  output: ok,
+  errors,
+  expose: { rpc: true }
+})
+
+export function rpcReorderTaskHandler({ orchestrator }: Parts): Handler<typeof rpcReorderTask> {
+  return async ({ task_id, priority }) => {
+    await orchestrator.reorder(task_id, rpcPriority(priority))
+    return { ok: true }
+  }
+}
+
+export const taskMethods = [
+  bound(rpcSubmitTask, rpcSubmitTaskHandler),
+  bound(rpcTaskStatus, rpcTaskStatusHandler),
+  bound(rpcCompleteTask, rpcCompleteTaskHandler),
+  bound(rpcFailTask, rpcFailTaskHandler),
+  bound(rpcCancelTask, rpcCancelTaskHandler),
+  bound(rpcReorderTask, rpcReorderTaskHandler)
+]

@@ -1,0 +1,68 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+import { executionMode, fleetState } from './orchestrator-status.ts'
+
+export const orchestratorStart = defineOperation({
+  id: 'orchestrator.start',
+  summary: 'Begin, also after an emergency stop, and tell honestly who does the work',
+  input: t.object({}),
+  output: t.object({
+    honest_message: t.string(),
+    agent_count: t.integer(),
+    registered_worker_processes: t.integer(),
+    execution_mode: t.enum(['queue_only', 'workers_attached']),
+    agent_fleet_loop_running: t.boolean(),
+    note: t.string(),
+    daemon_reported_agent_count: t.optional(t.integer()),
+    daemon_status_rpc_error: t.optional(t.string()),
+    daemon_reported_agent_ids: t.optional(t.array(t.integer())),
+    daemon_agent_ids_rpc_error: t.optional(t.string())
+  }),
+  errors: orchestrationErrors.specs,
+  idempotent: true,
+  expose: {
+    mcp: tool('orchestrator_start'),
+    http: { method: 'POST', path: '/api/orchestrator/start' },
+    rpc: true,
+    cli: { command: 'orch start', view: { text: 'honest_message', note: 'note' } }
+  }
+})
+
+export function orchestratorStartHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStart> {
+  return async (_, { signal }) => {
+    await orchestrator.start()
+    const { running, workers, processors } = fleetState(fleet)
+    const agents = orchestrator.agents().length
+    return {
+      honest_message: running
+        ? `${agents} agents take up tasks here; the work is done by ${processors.join(', ') || 'nobody'}.`
+        : `Nobody takes up tasks here: ${agents} queues are kept, and whoever works completes its tasks itself.`,
+      agent_count: agents,
+      registered_worker_processes: workers,
+      execution_mode: executionMode(running),
+      agent_fleet_loop_running: running,
+      note: 'svc_submit_task gives it work; svc_task_status and svc_explain_task tell what became of it.',
+      ...(await reported(pilot, signal))
+    }
+  }
+}
+
+async function reported(pilot: Parts['pilot'], signal: AbortSignal) {
+  if (!(await pilot.steers('start'))) return {}
+  const [status, ids] = await Promise.allSettled([
+    pilot.call('orch.status', {}, signal) as Promise<{ readonly agent_count: number }>,
+    pilot.call('orch.agent_ids', {}, signal) as Promise<{ readonly agent_ids: number[] }>
+  ])
+  return {
+    ...(status.status === 'fulfilled'
+      ? { daemon_reported_agent_count: status.value.agent_count }
+      : { daemon_status_rpc_error: (status.reason as Error).message }),
+    ...(ids.status === 'fulfilled'
+      ? { daemon_reported_agent_ids: ids.value.agent_ids }
+      : { daemon_agent_ids_rpc_error: (ids.reason as Error).message })
+  }
+}
+
+export const startOperations = [bound(orchestratorStart, orchestratorStartHandler)]

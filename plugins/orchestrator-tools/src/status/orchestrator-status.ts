@@ -1,0 +1,171 @@
+import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Parts } from '../parts.ts'
+import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
+import { tool } from '../tool.ts'
+
+const agentRow = t.object(
+  {
+    id: t.integer(),
+    name: t.string(),
+    queued: t.integer(),
+    in_progress: t.boolean(),
+    completed: t.integer(),
+    paused: t.boolean(),
+    max_handoff_count: t.integer()
+  },
+  { additionalProperties: true }
+)
+
+export const orchestratorStatus = defineOperation({
+  id: 'orchestrator.status',
+  summary: 'Tell how the orchestrator does: its agents, queues, locks, and whether what it acknowledges is durable',
+  input: t.object({}),
+  output: t.object(
+    {
+      agent_count: t.integer(),
+      in_progress: t.integer(),
+      completed: t.integer(),
+      agents: t.array(agentRow),
+      markdown_summary: t.string()
+    },
+    { additionalProperties: true }
+  ),
+  effect: 'read',
+  expose: {
+    mcp: tool('orchestrator_status', { readRole: true }),
+    http: { method: 'GET', path: '/api/orchestrator/status' },
+    rpc: true,
+    cli: { command: 'orch status', view: { text: 'markdown_summary' } }
+  }
+})
+
+export function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStatus> {
+  return async (_, { signal }) => {
+    const status = orchestrator.status()
+    const { running, workers } = fleetState(fleet)
+    const { planning } = orchestrator.policy
+    return {
+      ...status,
+      in_progress: status.total_in_progress,
+      completed: status.total_completed,
+      agents: status.agents.map(agent => ({
+        ...agent,
+        in_progress: agent.current_task !== null,
+        doubted_count: agent.doubted,
+        urgent_count: agent.urgent,
+        normal_count: agent.normal,
+        background_count: agent.background
+      })),
+      execution_mode: executionMode(running),
+      worker_runtime_attached: running,
+      registered_worker_processes: workers,
+      db_configured: status.durability.kind === 'database',
+      event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
+      planning: { ...planning },
+      attention_budget: { ...orchestrator.attention.state() },
+      persistence_outbox_lifecycle: { ...status.outbox },
+      ...(await daemonStatus(pilot, signal)),
+      markdown_summary: summary(status, running)
+    }
+  }
+}
+
+/** Whether agents of this process take up tasks, for how many it is done, and by whom. */
+export function fleetState(fleet: Parts['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
+  try {
+    return fleet?.current ?? { running: false, workers: 0, processors: [] }
+  } catch {
+    // The plugin is there, and nothing of it serves at the moment.
+    return { running: false, workers: 0, processors: [] }
+  }
+}
+
+export function executionMode(running: boolean): 'queue_only' | 'workers_attached' {
+  return running ? 'workers_attached' : 'queue_only'
+}
+
+async function daemonStatus(pilot: DaemonPilot, signal: AbortSignal): Promise<Record<string, unknown>> {
+  if (!(await pilot.steers('status_tool'))) return {}
+  try {
+    return { daemon_orch_status: await pilot.call('orch.status', {}, signal) }
+  } catch (error) {
+    return { daemon_orch_status_rpc_error: (error as Error).message }
+  }
+}
+
+function summary(status: OrchestratorStatus, running: boolean): string {
+  const { durability } = status
+  const lines = [
+    `**${status.stopped ? 'Stopped' : status.enabled ? 'Running' : 'Disabled'}**, ` +
+      (durability.kind === 'database'
+        ? `durable in ${durability.location}`
+        : `in memory alone: ${durability.because}`) +
+      `; ${running ? 'agents take up tasks' : 'tasks wait for somebody who completes them'}.`,
+    '',
+    `${status.total_queued} queued, ${status.total_in_progress} in progress, ${status.total_blocked} blocked, ` +
+      `${status.total_blocked_on_approval} wait for approval, ${status.total_doubted} doubted, ` +
+      `${status.total_completed} completed, ${status.total_failed} failed; ${status.locked_files} files locked.`
+  ]
+  if (status.outbox.failing !== null)
+    lines.push('', `${status.outbox.pending} changes wait for the database: ${status.outbox.failing}`)
+  if (status.agents.length > 0) {
+    lines.push('', '| agent | name | queued | working on | load | trust |', '|---|---|---|---|---|---|')
+    for (const agent of status.agents) {
+      const working = agent.current_task === null ? (agent.paused ? 'paused' : '') : String(agent.current_task)
+      const trust = `${agent.trust.toFixed(2)} ${agent.trust_tier}`
+      const load = agent.weighted_load.toFixed(1)
+      lines.push(`| ${agentLabel(agent.id)} | ${agent.name} | ${agent.queued} | ${working} | ${load} | ${trust} |`)
+    }
+  }
+  return lines.join('\n')
+}
+
+export const emergencyStop = defineOperation({
+  id: 'orchestrator.emergencyStop',
+  summary: 'Stop at once: nothing is taken up, and nothing is accepted, until it is started again',
+  input: t.object({ reason: t.optional(t.string({ maxLength: 4_096 })) }),
+  output: t.object({ stopped: t.boolean() }),
+  errors: orchestrationErrors.specs,
+  effect: 'destructive',
+  expose: {
+    mcp: tool('emergency_stop'),
+    http: { method: 'POST', path: '/api/orchestrator/stop' },
+    rpc: true,
+    cli: { command: 'orch stop', args: ['reason'] }
+  }
+})
+
+export function emergencyStopHandler({ orchestrator }: Parts): Handler<typeof emergencyStop> {
+  return async ({ reason }) => {
+    await orchestrator.emergencyStop(reason ?? null)
+    return { stopped: true }
+  }
+}
+
+export const agentStatus = defineOperation({
+  id: 'orchestrator.agentStatus',
+  summary: 'List the agents',
+  input: t.object({}),
+  output: t.object({ agents: t.array(t.record(t.unknown())) }),
+  effect: 'read',
+  expose: {
+    mcp: tool('agent_status'),
+    http: { method: 'GET', path: '/api/orchestrator/agents' },
+    rpc: true,
+    cli: {
+      command: 'orch agents',
+      view: { rows: 'agents', columns: ['id', 'name', 'queued', 'current_task', 'completed', 'paused', 'trust_tier'] }
+    }
+  }
+})
+
+export function agentStatusHandler({ orchestrator }: Parts): Handler<typeof agentStatus> {
+  return () => ({ agents: orchestrator.agents().map(agent => ({ ...agent })) })
+}
+
+export const statusOperations = [
+  bound(orchestratorStatus, orchestratorStatusHandler),
+  bound(emergencyStop, emergencyStopHandler),
+  bound(agentStatus, agentStatusHandler)
+]

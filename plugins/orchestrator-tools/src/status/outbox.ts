@@ -1,0 +1,52 @@
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const outbox = t.object({
+  pending: t.integer({ description: 'Changes that are not durable yet.' }),
+  oldest_ms: t.nullable(t.number({ description: 'Milliseconds that the oldest of them has waited.' })),
+  failing: t.nullable(t.string({ description: 'What the database last said, while it refuses.' }))
+})
+
+export const outboxQueue = defineOperation({
+  id: 'orchestrator.outboxQueue',
+  summary: 'Tell how many changes wait to be durable',
+  input: t.object({}),
+  output: outbox,
+  effect: 'read',
+  expose: { mcp: tool('orchestrator_persistence_outbox_queue', { readRole: true, lane: 'platform' }) }
+})
+
+export const outboxLifecycle = defineOperation({
+  id: 'orchestrator.outboxLifecycle',
+  summary: 'Tell where the changes go that wait to be durable, and whether they get there',
+  input: t.object({}),
+  output: t.object({
+    state: t.enum(['memory', 'idle', 'writing', 'failing']),
+    durability: t.record(t.unknown()),
+    ...{ pending: t.integer(), oldest_ms: t.nullable(t.number()), failing: t.nullable(t.string()) }
+  }),
+  effect: 'read',
+  expose: { mcp: tool('orchestrator_persistence_outbox_lifecycle', { readRole: true, lane: 'platform' }) }
+})
+
+export function outboxQueueHandler({ orchestrator }: Parts): Handler<typeof outboxQueue> {
+  return () => ({ ...orchestrator.status().outbox })
+}
+
+export function outboxLifecycleHandler({ orchestrator }: Parts): Handler<typeof outboxLifecycle> {
+  return () => {
+    const { outbox, durability } = orchestrator.status()
+    const state =
+      durability.kind === 'memory'
+        ? 'memory'
+        : outbox.failing !== null
+          ? 'failing'
+          : outbox.pending > 0
+            ? 'writing'
+            : 'idle'
+    return { state, durability: { ...durability }, ...outbox }
+  }
+}
+
+export const outboxOperations = [bound(outboxQueue, outboxQueueHandler), bound(outboxLifecycle, outboxLifecycleHandler)]

@@ -1,0 +1,187 @@
+import { type Attestation, orchestrationErrors, taskLabel } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { attestationFields, numberOf, taskId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const errors = orchestrationErrors.specs
+const told = t.string({ description: 'What became of it.' })
+const view = { text: 'message' }
+const message = t.object({ message: told })
+
+export const completeTask = defineOperation({
+  id: 'orchestrator.completeTask',
+  summary: 'Hand in a task as done, with what shows it; its gates may send it back',
+  input: t.object({ task_id: taskId, ...attestationFields }),
+  output: told,
+  errors,
+  expose: {
+    mcp: tool('complete_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/complete' },
+    rpc: true,
+    cli: { command: 'orch complete', args: ['task_id'], aliases: { completion_summary: 'm' } }
+  }
+})
+
+export function completeTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof completeTask> {
+  return async ({ task_id, ...attestation }, { signal }) => {
+    const params = { task_id: numberOf(task_id), attestation }
+    if ((await pilot.ask('task_writes', 'orch.complete_task', params, signal)) !== undefined) return 'task completed'
+    const { completed, requeued } = await orchestrator.complete(numberOf(task_id), attestation as Attestation)
+    if (completed || requeued === undefined) return 'task completed'
+    const { gate, reason, iteration } = requeued
+    return `task queued again by the ${gate} gate (attempt ${iteration}): ${reason}`
+  }
+}
+
+export const failTask = defineOperation({
+  id: 'orchestrator.failTask',
+  summary: 'Say that a task cannot be done, and why',
+  input: t.object({ task_id: taskId, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
+  output: told,
+  errors,
+  expose: {
+    mcp: tool('fail_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/fail' },
+    rpc: true,
+    cli: { command: 'orch fail', args: ['task_id', 'reason'] }
+  }
+})
+
+export function failTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof failTask> {
+  return async ({ task_id, reason }, { signal }) => {
+    const task = numberOf(task_id)
+    const answer = await pilot.ask('task_writes', 'orch.fail_task', { task_id: task, reason }, signal)
+    if (answer === undefined) await orchestrator.fail(task, reason)
+    return 'task failed'
+  }
+}
+
+export const cancelTask = defineOperation({
+  id: 'orchestrator.cancelTask',
+  summary: 'Take a task back, also while it is worked on',
+  input: t.object({ task_id: taskId }),
+  output: told,
+  errors,
+  effect: 'destructive',
+  expose: {
+    mcp: tool('cancel_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/cancel' },
+    rpc: true,
+    cli: { command: 'orch cancel', args: ['task_id'] }
+  }
+})
+
+export function cancelTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof cancelTask> {
+  return async ({ task_id }, { signal }) => {
+    const task = numberOf(task_id)
+    const answer = await pilot.ask('task_writes', 'orch.cancel_task', { task_id: task }, signal)
+    if (answer === undefined) await orchestrator.cancel(task)
+    return 'task cancelled'
+  }
+}
+
+export const retryTask = defineOperation({
+  id: 'orchestrator.retryTask',
+  summary: 'Queue a failed task again',
+  input: t.object({ task_id: taskId }),
+  output: told,
+  errors,
+  expose: {
+    mcp: tool('retry_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/retry' },
+    rpc: true,
+    cli: { command: 'orch retry', args: ['task_id'] }
+  }
+})
+
+export function retryTaskHandler({ orchestrator }: Parts): Handler<typeof retryTask> {
+  return async ({ task_id }) => {
+    await orchestrator.retry(numberOf(task_id))
+    return 'task queued again'
+  }
+}
+
+export const approveTask = defineOperation({
+  id: 'orchestrator.approveTask',
+  summary: 'Let a task be worked on that waits for a person',
+  input: t.object({ task_id: taskId }),
+  output: message,
+  errors,
+  expose: {
+    mcp: tool('approve_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/approve' },
+    rpc: true,
+    cli: { command: 'orch approve', args: ['task_id'], view }
+  }
+})
+
+export function approveTaskHandler({ orchestrator }: Parts): Handler<typeof approveTask> {
+  return async ({ task_id }, { principal }) => {
+    const task = numberOf(task_id)
+    await orchestrator.approve(task, principal.id)
+    return { message: `${taskLabel(task)} may be worked on` }
+  }
+}
+
+export const doubtTask = defineOperation({
+  id: 'orchestrator.doubtTask',
+  summary: 'Say that a task, or what it gives, is suspect; a person resolves it',
+  input: t.object({ task_id: taskId, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
+  output: told,
+  errors,
+  expose: {
+    mcp: tool('doubt_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/doubt' },
+    rpc: true,
+    cli: { command: 'orch doubt', args: ['task_id', 'reason'] }
+  }
+})
+
+export function doubtTaskHandler({ orchestrator }: Parts): Handler<typeof doubtTask> {
+  return async ({ task_id, reason }) => {
+    await orchestrator.doubt(numberOf(task_id), reason ?? null)
+    return 'task flagged as suspect; resolution agent escalated'
+  }
+}
+
+export const resolveDoubt = defineOperation({
+  id: 'orchestrator.resolveDoubt',
+  summary: 'End a doubt: the task goes on, or it counts as complete after all',
+  input: t.object({
+    task_id: taskId,
+    outcome: t.enum(['validated', 'overruled'], {
+      description:
+        'validated: the doubt was right, and the task goes on. overruled: it was not, and the task is complete.'
+    }),
+    report: t.string({ minLength: 1, maxLength: 131_072, description: 'What was found.' })
+  }),
+  output: message,
+  errors,
+  expose: {
+    mcp: tool('resolve_doubt'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/resolve' },
+    rpc: true,
+    cli: { command: 'orch resolve', args: ['task_id', 'outcome', 'report'], view }
+  }
+})
+
+export function resolveDoubtHandler({ orchestrator }: Parts): Handler<typeof resolveDoubt> {
+  return async ({ task_id, outcome, report }) => {
+    const task = numberOf(task_id)
+    await orchestrator.resolveDoubt(task, outcome, report)
+    return {
+      message: `${taskLabel(task)} ${outcome === 'validated' ? 'goes on' : 'is complete: the doubt was overruled'}`
+    }
+  }
+}
+
+export const ends = [
+  bound(completeTask, completeTaskHandler),
+  bound(failTask, failTaskHandler),
+  bound(cancelTask, cancelTaskHandler),
+  bound(retryTask, retryTaskHandler),
+  bound(approveTask, approveTaskHandler),
+  bound(doubtTask, doubtTaskHandler),
+  bound(resolveDoubt, resolveDoubtHandler)
+]

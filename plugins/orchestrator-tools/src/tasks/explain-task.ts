@@ -1,0 +1,90 @@
+import { type Orchestrator, orchestrationErrors, type TaskExplanation, type TaskView, taskLabel } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { taskId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+import { found } from './view-task.ts'
+
+export const explainTask = defineOperation({
+  id: 'orchestrator.explainTask',
+  summary: 'Tell why a task went where it went: every term of its score, and what every gate said',
+  input: t.object({ task_id: taskId }),
+  output: t.object({
+    task_id: t.integer(),
+    routing: t.record(t.unknown()),
+    test_decision: t.object({ decision: t.string(), rationale: t.string() }),
+    gates: t.array(t.record(t.unknown())),
+    trace: t.array(t.record(t.unknown())),
+    text: t.string({ description: 'All of it for a person.' })
+  }),
+  errors: orchestrationErrors.specs,
+  effect: 'read',
+  expose: {
+    mcp: tool('explain_task'),
+    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/explanation' },
+    rpc: true,
+    cli: { command: 'orch explain', args: ['task_id'], view: { text: 'text' } }
+  }
+})
+
+export function explainTaskHandler({ orchestrator }: Parts): Handler<typeof explainTask> {
+  return ({ task_id }) => {
+    const task = found(orchestrator, task_id)
+    const explanation = orchestrator.explain(task.id)
+    if (explanation === null)
+      throw orchestrationErrors.create(
+        'ORC_TASK_NOT_FOUND',
+        `${taskLabel(task.id)} not found: why it went where it went is no longer known`
+      )
+    const { routing, test_decision, gates, trace } = explanation
+    return {
+      task_id: task.id,
+      routing: { ...routing },
+      test_decision,
+      gates: gates.map(gate => ({ ...gate })),
+      trace: trace.map(step => ({ ...step })),
+      text: explanationText(task, explanation, orchestrator)
+    }
+  }
+}
+
+const RULES: Readonly<Record<TaskExplanation['routing']['rule'], string>> = {
+  target_agent: 'it was asked for by name',
+  least_loaded: 'it has the least to do, and the task names no files',
+  highest_score: 'it has the highest score',
+  exploration: 'it was picked by chance, to learn how it does',
+  spawn_for_group: 'it was made for the group of the files',
+  fallback_single: 'nobody had a score, and it has the least to do',
+  spawn_general: 'nobody had a score, and it was made',
+  spawn_default: 'there was nobody, and it was made',
+  handoff: 'another agent handed the task over',
+  rebalance: 'the load was spread anew'
+}
+
+function explanationText(task: TaskView, explanation: TaskExplanation, orchestrator: Orchestrator): string {
+  const { routing, gates, trace, test_decision } = explanation
+  const agent = orchestrator.agent(routing.agent_id)
+  const lines = [
+    `${taskLabel(task.id)}  ${task.status.kind}  ${task.priority}  ${routing.placement_reason}`,
+    '',
+    `Agent ${agent?.name ?? routing.agent_id}: ${RULES[routing.rule]}.`
+  ]
+  for (const { agent_name, agent_id, score, terms } of routing.candidates) {
+    lines.push('', `  ${agent_name} (${agent_id})  ${signed(score)}`)
+    for (const { term, value, because } of terms) lines.push(`    ${signed(value).padStart(10)}  ${term}: ${because}`)
+  }
+  lines.push('', `Tests: ${test_decision.decision}. ${test_decision.rationale}`)
+  lines.push('', gates.length === 0 ? 'Gates: nobody has handed it in yet.' : 'Gates, at the last attempt:')
+  for (const { gate, verdict, detail } of gates) lines.push(`  ${gate.padEnd(11)} ${verdict.padEnd(13)} ${detail}`)
+  lines.push('', 'What happened:')
+  for (const { stage, timestamp_ms, detail } of trace)
+    lines.push(`  ${new Date(timestamp_ms).toISOString()}  ${stage}  ${detail}`.trimEnd())
+  return lines.join('\n')
+}
+
+function signed(value: number): string {
+  const rounded = Math.round(value * 1_000) / 1_000
+  return rounded > 0 ? `+${rounded}` : String(rounded)
+}
+
+export const explanations = [bound(explainTask, explainTaskHandler)]

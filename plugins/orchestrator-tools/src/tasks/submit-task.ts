@@ -1,0 +1,245 @@
+import {
+  type EnqueueHints,
+  type GoalOutcome,
+  goalSubmitting,
+  type Orchestrator,
+  orchestrationErrors,
+  type SessionContext,
+  type SubmitRequest,
+  type Submitted,
+  taskSubmitting
+} from '@svc/contracts'
+import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import {
+  benchmarkTier,
+  budget,
+  capabilities,
+  category,
+  categoryOf,
+  files,
+  filesOf,
+  numberOf,
+  priority,
+  priorityOf,
+  taskId
+} from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+import { parseHarness } from './harness.ts'
+
+const text = (maxLength: number, description?: string) =>
+  t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? {} : { description }) }))
+const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { maxItems: 256 }))
+
+export const submitTask = defineOperation({
+  id: 'orchestrator.submitTask',
+  summary: 'Give the orchestrator a task, which it puts into the queue of the fittest agent',
+  input: t.object({
+    description: t.string({ minLength: 1, maxLength: 131_072, description: 'What is to be done.' }),
+    files: { ...files, default: [] } as typeof files & { readonly default: readonly [] },
+    priority: t.optional(priority),
+    agent_name: text(256, 'An agent of that name has it; made where there is none.'),
+    capabilities: t.optional(capabilities),
+    depends_on: t.optional(
+      t.array(taskId, { maxItems: 1_024, description: 'Tasks that must be complete before it is taken up.' })
+    ),
+    session_id: text(2_048),
+    thread_id: text(256),
+    planning_mode: t.optional(
+      t.enum(['auto', 'direct', 'force_plan', 'workflow_only'], {
+        description: 'Whether the goal may become a plan; auto leaves it to the settings.'
+      })
+    ),
+    goal_type: text(256),
+    goal_scope: text(4_096),
+    max_plan_depth: t.optional(t.integer({ minimum: 1, maximum: 64 })),
+    retrieval: t.optional(
+      t.record(t.unknown(), { description: 'Evidence found for the task, as the payload of a retrieval envelope.' })
+    ),
+    context_envelope_json: text(1_048_576, 'A context envelope, version 1.'),
+    harness_spec_json: text(1_048_576, 'An agent harness, version 1.'),
+    task_category: t.optional(category),
+    complexity: t.optional(t.integer({ minimum: 1, maximum: 10 })),
+    model_preference: text(256),
+    model_override: text(256),
+    campaign_id: text(256),
+    benchmark_tier: t.optional(benchmarkTier),
+    trace_id: text(256),
+    budget: t.optional(budget),
+    correlation_id: text(256),
+    tool_hints: words(),
+    research_hints: words(),
+    required_labels: words(),
+    is_detached: t.optional(t.boolean()),
+    requires_approval: t.optional(t.boolean({ description: 'It waits for svc_approve_task before it is taken up.' })),
+    active_skill: text(256),
+    tenant_id: text(256)
+  }),
+  output: t.object({
+    task_id: t.integer(),
+    agent_id: t.optional(t.integer({ description: 'Absent where a daemon took the task that does not tell.' })),
+    status: t.optional(t.enum(['Queued', 'Blocked', 'BlockedOnApproval'])),
+    prompt_canonicalized: t.boolean(),
+    conflict_warnings: t.array(t.string()),
+    original_prompt_hash: t.string({ description: 'SHA-256 of the description as it came, in hex.' }),
+    orchestration_contract: t.optional(t.string()),
+    plan_session_id: t.optional(t.string()),
+    strategy: t.optional(t.string()),
+    shadow_plan_adequacy: t.optional(t.record(t.unknown()))
+  }),
+  errors: orchestrationErrors.specs,
+  expose: {
+    mcp: tool('submit_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks', status: 201 },
+    rpc: true,
+    cli: { command: 'orch submit', args: ['description'], aliases: { priority: 'p', agent_name: 'a' } }
+  }
+})
+
+type Input = InputOf<typeof submitTask>
+
+export function submitTaskHandler({ orchestrator, sessions, ctx, pilot }: Parts): Handler<typeof submitTask> {
+  return async (input, call) => {
+    const surface = 'svc_submit_task'
+    const admitted = orchestrator.admit(await requestOf(input, orchestrator, sessions), surface)
+    const { request } = admitted
+    await ctx.trigger(taskSubmitting, { surface, request, principal: call.principal })
+    const told = {
+      prompt_canonicalized: admitted.prompt_canonicalized,
+      conflict_warnings: [...admitted.warnings],
+      original_prompt_hash: admitted.original_prompt_hash
+    }
+    const answer = await pilot.ask('task_writes', 'orch.submit_task', daemonRequest(request), call.signal)
+    if (answer !== undefined) return { ...(answer as { task_id: number }), ...told }
+    const outcome = await submitGoal({ orchestrator, ctx }, input, request)
+    const { submitted } = outcome
+    return {
+      ...told,
+      task_id: submitted.task_id,
+      agent_id: submitted.agent_id,
+      status: submitted.status,
+      conflict_warnings: [...admitted.warnings, ...submitted.warnings],
+      ...(orchestrator.policy.migration.v2_enabled ? { orchestration_contract: 'v2' } : {}),
+      ...(outcome.plan_session_id === undefined ? {} : { plan_session_id: outcome.plan_session_id }),
+      ...(outcome.strategy === undefined ? {} : { strategy: outcome.strategy }),
+      ...(outcome.shadow_plan_adequacy === undefined
+        ? {}
+        : { shadow_plan_adequacy: { ...outcome.shadow_plan_adequacy } })
+    }
+  }
+}
+
+/** The same for the daemon's method. */
+function daemonRequest({ description, files, priority, agent_name, capabilities, session_id, hints }: SubmitRequest) {
+  return {
+    description,
+    file_manifest: files,
+    priority,
+    target_agent: agent_name,
+    capability_requirements: capabilities,
+    session_id,
+    enqueue_hints: hints
+  }
+}
+
+async function submitGoal(
+  { orchestrator, ctx }: Pick<Parts, 'orchestrator' | 'ctx'>,
+  input: Input,
+  request: SubmitRequest
+): Promise<Partial<GoalOutcome> & { readonly submitted: Submitted }> {
+  const { planning_mode: mode = 'auto', goal_type, goal_scope, max_plan_depth } = input
+  const outcome = await ctx.trigger(goalSubmitting, {
+    surface: 'svc_submit_task',
+    request,
+    mode,
+    ...(goal_type === undefined ? {} : { goal_type }),
+    ...(goal_scope === undefined ? {} : { goal_scope }),
+    ...(max_plan_depth === undefined ? {} : { max_plan_depth })
+  })
+  if (outcome !== undefined) return outcome
+  if (mode === 'force_plan' || mode === 'workflow_only')
+    throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${mode}: nothing here makes plans`, {
+      hint: 'switch the plugin planning on, and planning_enabled under [orchestrator], or leave planning_mode out'
+    })
+  return { submitted: await orchestrator.submit(request) }
+}
+
+async function requestOf(
+  input: Input,
+  orchestrator: Orchestrator,
+  sessions: SessionContext | undefined
+): Promise<SubmitRequest> {
+  const { context_envelope_json: envelope, harness_spec_json: harness, retrieval, session_id } = input
+  if (envelope !== undefined && retrieval !== undefined)
+    throw orchestrationErrors.create(
+      'ORC_ENVELOPE_INVALID',
+      'Context envelope: retrieval and context_envelope_json are given, and both say what is known',
+      { at: { path: 'retrieval' }, hint: 'give one of them' }
+    )
+  if (harness !== undefined) parseHarness(harness)
+  const qgate = await evidenceOf(input, orchestrator, sessions)
+  return {
+    description: input.description,
+    files: filesOf(input.files),
+    ...(input.priority === undefined ? {} : { priority: priorityOf(input.priority) }),
+    ...(input.agent_name === undefined ? {} : { agent_name: input.agent_name }),
+    ...(input.depends_on === undefined ? {} : { depends_on: input.depends_on.map(numberOf) }),
+    ...(input.capabilities === undefined ? {} : { capabilities: input.capabilities }),
+    ...(session_id === undefined ? {} : { session_id }),
+    hints: { ...hintsOf(input), ...(qgate === undefined ? {} : { qgate }) }
+  }
+}
+
+/** What the quality gate weighs, from the envelope or the evidence that came with the task. */
+async function evidenceOf(
+  { context_envelope_json: json, retrieval, session_id }: Input,
+  orchestrator: Orchestrator,
+  sessions: SessionContext | undefined
+): Promise<EnqueueHints['qgate']> {
+  if (sessions === undefined) {
+    if (json === undefined && retrieval === undefined) return undefined
+    throw orchestrationErrors.create('ORC_ENVELOPE_INVALID', 'Context envelope: nothing here reads envelopes', {
+      hint: 'switch the plugin sessions on, or leave the envelope out'
+    })
+  }
+  if (json === undefined) return retrieval === undefined ? undefined : sessions.evidence(retrieval)
+  const { envelope } = await sessions.ingest(json, {
+    source: 'McpSubmitTask',
+    repository_id: orchestrator.repositoryId,
+    ...(session_id === undefined ? {} : { session_id })
+  })
+  const { structured_payload: payload } = envelope.content
+  return envelope.envelope_type === 'retrieval_evidence' && isRecord(payload) ? sessions.evidence(payload) : undefined
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+const COPIED = [
+  'complexity',
+  'trace_id',
+  'correlation_id',
+  'budget',
+  'model_preference',
+  'model_override',
+  'campaign_id',
+  'benchmark_tier',
+  'thread_id',
+  'harness_spec_json',
+  'tool_hints',
+  'research_hints',
+  'required_labels',
+  'is_detached',
+  'requires_approval',
+  'active_skill',
+  'tenant_id'
+] as const satisfies readonly (keyof EnqueueHints & keyof Input)[]
+
+function hintsOf(input: Input): EnqueueHints {
+  const category = input.task_category === undefined ? undefined : categoryOf(input.task_category)
+  const copied = COPIED.flatMap(field => (input[field] === undefined ? [] : [[field, input[field]] as const]))
+  return { ...Object.fromEntries(copied), ...(category === undefined ? {} : { task_category: category }) }
+}
+
+export const submission = [bound(submitTask, submitTaskHandler)]

@@ -1,0 +1,220 @@
+import {
+  type Orchestrator,
+  orchestrationErrors,
+  type TaskStatusKind,
+  type TaskView,
+  taskLabel,
+  taskStatusToWire
+} from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentId, numberOf, priority, priorityOf, taskId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const errors = orchestrationErrors.specs
+const STATUSES: readonly TaskStatusKind[] = [
+  'Queued',
+  'InProgress',
+  'Completed',
+  'Failed',
+  'Blocked',
+  'BlockedOnApproval',
+  'Cancelled',
+  'Doubted'
+]
+
+export const taskStatus = defineOperation({
+  id: 'orchestrator.taskStatus',
+  summary: 'Tell where a task stands',
+  input: t.object({ task_id: taskId }),
+  output: t.enum(STATUSES),
+  errors,
+  effect: 'read',
+  expose: {
+    mcp: tool('task_status', { aliases: ['task_status'], readRole: true }),
+    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/status' },
+    rpc: true,
+    cli: { command: 'orch task-status', args: ['task_id'] }
+  }
+})
+
+export function taskStatusHandler({ orchestrator, pilot }: Parts): Handler<typeof taskStatus> {
+  return async ({ task_id }, { signal }) =>
+    (await reported(pilot, numberOf(task_id), signal)) ?? found(orchestrator, task_id).status.kind
+}
+
+/** What the daemon says of a task, where it is asked and says something that is a status; it is no worse than not asked. */
+async function reported(pilot: Parts['pilot'], task: number, signal: AbortSignal): Promise<TaskStatusKind | undefined> {
+  try {
+    const answer = await pilot.ask('task_status', 'orch.task_status', { task_id: task }, signal)
+    const { status } = (answer ?? {}) as { readonly status?: unknown }
+    return STATUSES.find(each => each === status)
+  } catch {
+    return undefined
+  }
+}
+
+/** Throws `ORC_TASK_NOT_FOUND` with the words that clients of the protocol know. */
+export function found(orchestrator: Orchestrator, id: number | string): TaskView {
+  const task = orchestrator.task(numberOf(id))
+  if (task !== null) return task
+  throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `task ${numberOf(id)} not found`, {
+    hint: 'svc_queue_status lists the tasks that there are; of ended ones the last 1,000 are kept'
+  })
+}
+
+const taskRow = t.object(
+  {
+    id: t.integer(),
+    status: t.union([t.enum(STATUSES), t.record(t.unknown())]),
+    description: t.string(),
+    agent_id: t.integer(),
+    priority: t.string()
+  },
+  { additionalProperties: true }
+)
+
+export const showTask = defineOperation({
+  id: 'orchestrator.showTask',
+  summary: 'Tell everything about a task',
+  input: t.object({ task_id: taskId }),
+  output: taskRow,
+  errors,
+  effect: 'read',
+  expose: {
+    mcp: tool('task_details'),
+    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id' },
+    rpc: true,
+    cli: { command: 'orch show', args: ['task_id'] }
+  }
+})
+
+export function showTaskHandler({ orchestrator }: Parts): Handler<typeof showTask> {
+  return ({ task_id }) => {
+    const task = found(orchestrator, task_id)
+    return { ...task, status: taskStatusToWire(task.status) }
+  }
+}
+
+export const listTasks = defineOperation({
+  id: 'orchestrator.listTasks',
+  summary: 'List tasks, with the counts of every queue',
+  input: t.object({
+    agent_id: t.optional(agentId),
+    status: t.optional(t.enum(STATUSES)),
+    session_id: t.optional(t.string({ maxLength: 2_048 })),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+  }),
+  output: t.object({
+    total_queued: t.integer(),
+    total_in_progress: t.integer(),
+    total_completed: t.integer(),
+    total_doubted: t.integer(),
+    tasks: t.array(
+      t.object({
+        task: t.string(),
+        task_id: t.integer(),
+        status: t.enum(STATUSES),
+        priority: t.string(),
+        agent_id: t.integer(),
+        created_at_ms: t.integer(),
+        description: t.string({ description: 'Its first line, at most 120 characters.' })
+      })
+    )
+  }),
+  effect: 'read',
+  expose: {
+    mcp: tool('queue_status'),
+    http: { method: 'GET', path: '/api/orchestrator/tasks' },
+    rpc: true,
+    cli: {
+      command: 'orch tasks',
+      aliases: { status: 's' },
+      view: { rows: 'tasks', columns: ['task', 'status', 'priority', 'agent_id', 'description'] }
+    }
+  }
+})
+
+export function listTasksHandler({ orchestrator }: Parts): Handler<typeof listTasks> {
+  return ({ agent_id, status, session_id, limit }) => {
+    const { total_queued, total_in_progress, total_completed, total_doubted } = orchestrator.status()
+    const tasks = orchestrator.tasks({
+      limit,
+      ...(agent_id === undefined ? {} : { agent: numberOf(agent_id) }),
+      ...(status === undefined ? {} : { status }),
+      ...(session_id === undefined ? {} : { session: session_id })
+    })
+    return { total_queued, total_in_progress, total_completed, total_doubted, tasks: tasks.map(rowOf) }
+  }
+}
+
+const LINE = 120
+
+function rowOf(task: TaskView) {
+  const line = task.description.split('\n', 1)[0] ?? ''
+  return {
+    task: taskLabel(task.id),
+    task_id: task.id,
+    status: task.status.kind,
+    priority: task.priority,
+    agent_id: task.agent_id,
+    created_at_ms: task.created_at_ms,
+    description: line.length > LINE ? `${line.slice(0, LINE - 1)}…` : line
+  }
+}
+
+export const reorderTask = defineOperation({
+  id: 'orchestrator.reorderTask',
+  summary: 'Give a task that waits another priority',
+  input: t.object({ task_id: taskId, priority }),
+  output: t.string(),
+  errors,
+  expose: {
+    mcp: tool('reorder_task'),
+    http: { method: 'POST', path: '/api/orchestrator/tasks/:task_id/priority' },
+    rpc: true,
+    cli: { command: 'orch reorder', args: ['task_id', 'priority'] }
+  }
+})
+
+export function reorderTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof reorderTask> {
+  return async ({ task_id, priority }, { signal }) => {
+    const task = numberOf(task_id)
+    const answer = await pilot.ask('task_writes', 'orch.reorder_task', { task_id: task, priority }, signal)
+    if (answer === undefined) await orchestrator.reorder(task, priorityOf(priority))
+    return 'task reordered'
+  }
+}
+
+export const testDecision = defineOperation({
+  id: 'orchestrator.testDecision',
+  summary: 'Tell whether a task should be tested, and why',
+  input: t.object({ task_id: taskId }),
+  output: t.object({
+    decision: t.enum(['Required', 'Deferred', 'Skip', 'Optional', 'Unknown']),
+    rationale: t.string()
+  }),
+  errors,
+  effect: 'read',
+  expose: {
+    mcp: tool('test_decision', { readRole: true }),
+    http: { method: 'GET', path: '/api/orchestrator/tasks/:task_id/test-decision' },
+    rpc: true,
+    cli: { command: 'orch test-decision', args: ['task_id'] }
+  }
+})
+
+export function testDecisionHandler({ orchestrator }: Parts): Handler<typeof testDecision> {
+  return ({ task_id }) => {
+    const { id } = found(orchestrator, task_id)
+    return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'nothing is known of it' }
+  }
+}
+
+export const views = [
+  bound(taskStatus, taskStatusHandler),
+  bound(showTask, showTaskHandler),
+  bound(listTasks, listTasksHandler),
+  bound(reorderTask, reorderTaskHandler),
+  bound(testDecision, testDecisionHandler)
+]
