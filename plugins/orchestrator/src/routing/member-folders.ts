@@ -1,0 +1,53 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import picomatch from 'picomatch'
+
+/** Folders that are no members of a workspace, whatever its globs say. */
+const SKIPPED = new Set(['node_modules', 'target', 'dist', 'build', 'venv', '__pycache__'])
+
+/** How deep a glob with `**` is followed, and how many members are taken. */
+const DEEPEST = 6
+const MOST_MEMBERS = 2_000
+
+/**
+ * Folders below `root` that hold the file `manifest` and match one of the globs, as paths with forward slashes, in their order.
+ * A glob that begins with `!` takes away what it matches. Folders that begin with a dot are left out, links are not followed.
+ */
+export async function memberFolders(root: string, globs: readonly string[], manifest: string): Promise<string[]> {
+  const found = new Set<string>()
+  const isExcluding = (glob: string) => glob.startsWith('!')
+  const excluded = globs.filter(isExcluding).map(glob => picomatch(tidied(glob.slice(1)) || '.'))
+  for (const glob of globs.filter(glob => !isExcluding(glob)).map(tidied)) {
+    const { base, isGlob, glob: rest } = picomatch.scan(glob)
+    const depth = isGlob ? (rest.includes('**') ? DEEPEST : rest.split('/').length) : 0
+    const matches = isGlob ? picomatch(glob) : null
+    for await (const folder of foldersBelow(root, isGlob ? base : glob, depth)) {
+      if (found.size >= MOST_MEMBERS) break
+      if (matches?.(folder) === false) continue
+      if (!excluded.some(excludes => excludes(folder)) && (await isFile(join(root, folder, manifest))))
+        found.add(folder)
+    }
+  }
+  return [...found].sort()
+}
+
+/** The folder itself, and those below it. */
+async function* foldersBelow(root: string, folder: string, depth: number): AsyncGenerator<string> {
+  if (folder.split('/').includes('..')) return
+  yield folder
+  if (depth === 0) return
+  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])
+  for (const entry of entries) {
+    if (!entry.isDirectory() || entry.name.startsWith('.') || SKIPPED.has(entry.name)) continue
+    yield* foldersBelow(root, folder === '' ? entry.name : `${folder}/${entry.name}`, depth - 1)
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isFile() === true
+}
+
+/** Without the dot that it begins with, and the slash that it ends with; the root is empty. */
+function tidied(glob: string): string {
+  return glob.replace(/^\.(?:\/|$)/, '').replace(/\/+$/, '')
+}

@@ -1,0 +1,81 @@
+import type { FileAffinity } from '@svc/contracts'
+import type { AgentLoad, MovableTask, Move, PlanRebalance, RebalanceWorld } from '../state/ports.ts'
+import { penaltyOf } from './fitness.ts'
+
+/** An agent is overloaded where its load is further above the mean than this. */
+const TOLERANCE = 2
+
+/** Queued tasks of one agent that are looked at. */
+const LOOKED_AT = 1_000
+
+/** An agent, and its load with the moves planned so far. */
+interface Loaded {
+  readonly agent: AgentLoad
+  load: number
+}
+
+/**
+ * Moves queued tasks from agents whose load is more than 2 above the mean to those below the mean: one for each pair, of the
+ * lowest priority there is, if nobody but its agent holds a file that it writes. The most loaded agents give first, and the least
+ * loaded ones take first; with `economy` those take first whose models cost least. Nothing is moved to an agent that is paused or
+ * would be no better off than the one that gives.
+ */
+export function rebalancer(costPreference: 'performance' | 'economy'): PlanRebalance {
+  return world => {
+    const mean = world.agents.reduce((sum, { weighted_load }) => sum + weighted_load, 0) / world.agents.length
+    const loaded = world.agents.map((agent): Loaded => ({ agent, load: agent.weighted_load }))
+    const over = loaded.filter(({ load }) => load > mean + TOLERANCE).sort((a, b) => b.load - a.load || byId(a, b))
+    const under = loaded.filter(({ agent, load }) => load < mean && !agent.paused)
+    under.sort((a, b) => (costPreference === 'economy' ? byCost(a, b) : 0) || a.load - b.load || byId(a, b))
+    return over.flatMap(from => movesFrom(from, under, world))
+  }
+}
+
+function movesFrom(from: Loaded, under: readonly Loaded[], world: RebalanceWorld): Move[] {
+  const moves: Move[] = []
+  const free = freeTasks(from.agent.id, world)
+  for (const to of under) {
+    const index = free.findIndex(task => helps(task, from, to))
+    const [task] = index < 0 ? [] : free.splice(index, 1)
+    if (task === undefined) continue
+    moves.push({ task: task.id, from: from.agent.id, to: to.agent.id })
+    from.load -= task.weight
+    to.load += task.weight
+  }
+  return moves
+}
+
+/** Tasks of an agent whose files nobody else holds, in the order in which they are given away. */
+function freeTasks(agent: number, world: RebalanceWorld): MovableTask[] {
+  const free: MovableTask[] = []
+  let looked = 0
+  for (const task of world.queuedOf(agent)) {
+    if (looked++ === LOOKED_AT) break
+    if (task.files.every(file => isFree(file, agent, world))) free.push(task)
+  }
+  return free
+}
+
+function helps(task: MovableTask, from: Loaded, to: Loaded): boolean {
+  if (to.load + task.weight >= from.load) return false
+  const { capabilities: source } = from.agent
+  const { capabilities: target } = to.agent
+  if (task.capabilities === undefined || source === undefined || target === undefined) return true
+  return penaltyOf(task.capabilities, target) >= penaltyOf(task.capabilities, source)
+}
+
+function isFree({ path, access }: FileAffinity, source: number, world: RebalanceWorld): boolean {
+  if (access === 'read') return true
+  const writer = world.writer(path)
+  return writer === null || writer === source
+}
+
+/** Where nobody knows what a model costs, it is not among the cheap ones. */
+function byCost(a: Loaded, b: Loaded): number {
+  const [one, other] = [a.agent.model_cost ?? Number.MAX_VALUE, b.agent.model_cost ?? Number.MAX_VALUE]
+  return one - other
+}
+
+function byId(a: Loaded, b: Loaded): number {
+  return a.agent.id - b.agent.id
+}

@@ -1,0 +1,136 @@
+import type { AgentLoad, ScalerPort, ScalingDecision } from '../state/ports.ts'
+import type { HostPressure } from './host-pressure.ts'
+
+/** The settings of scaling, as they are named in the section `[orchestrator]`. */
+export interface ScalingSettings {
+  readonly scaling_enabled: boolean
+  readonly scaling_threshold: number
+  readonly scaling_lookback_ticks: number
+  readonly scaling_profile: 'conservative' | 'balanced' | 'aggressive'
+  readonly scaling_cooldown_ms: number
+  readonly max_spawn_per_tick: number
+  readonly urgent_rebalance_threshold: number
+  readonly idle_retirement_ms: number
+  readonly resource_weight: number
+  readonly resource_cpu_multiplier: number
+  readonly resource_mem_multiplier: number
+  readonly resource_exponent: number
+  readonly max_agents: number
+  readonly min_agents: number
+}
+
+export interface ScalerParts {
+  readonly settings: ScalingSettings
+  readonly pressure: () => HostPressure
+  /** Eight hexadecimal digits, other ones each time. */
+  readonly suffix: () => string
+  /** GPU nodes of the mesh that can take work; 0 where the mesh does not count. */
+  readonly remoteGpuNodes?: () => number
+}
+
+/** Factors of the threshold from which on agents are made, and of the time after which idle ones are retired. */
+const PROFILES = {
+  conservative: { threshold: 1.5, retirement: 0.6 },
+  balanced: { threshold: 1, retirement: 1 },
+  aggressive: { threshold: 0.7, retirement: 1.5 }
+} as const
+
+/** Added to the load where more tasks are queued than the threshold says. */
+const BACKLOG = 0.5
+
+/** Part of the load that a GPU node of the mesh takes away. */
+const RELIEF_PER_NODE = 0.15
+
+/**
+ * Says how many agents there should be. With thr = threshold × profile, and n agents:
+ *
+ * - total = Σ load × (1 + weight × (cpu × cpu factor + memory × memory factor) ^ exponent);
+ * - predicted = max(0, last + (last − mean)) over the totals of the last ticks;
+ * - load = max(total, predicted), + 0.5 where more than thr tasks are queued;
+ * - where load / n × relief ≥ thr, clamp(⌈(load − n × thr) / thr⌉, 1, what is allowed) agents are made.
+ *
+ * Source: section 2.13 of the specification.
+ */
+export class Scaler implements ScalerPort {
+  readonly #parts: ScalerParts
+  #settings: ScalingSettings
+  readonly #totals: number[] = []
+  #lastGrowth = Number.NEGATIVE_INFINITY
+  #lastUrgent = Number.NEGATIVE_INFINITY
+
+  constructor(parts: ScalerParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+  }
+
+  /** From the next tick on. */
+  configure(settings: ScalingSettings): void {
+    this.#settings = settings
+  }
+
+  get predictedLoad(): number {
+    const last = this.#totals.at(-1)
+    if (last === undefined) return 0
+    const mean = this.#totals.reduce((sum, total) => sum + total, 0) / this.#totals.length
+    return Math.max(0, last + (last - mean))
+  }
+
+  get effectiveThreshold(): number {
+    return this.#settings.scaling_threshold * PROFILES[this.#settings.scaling_profile].threshold
+  }
+
+  tick(now: number, agents: readonly AgentLoad[], costCritical: boolean): ScalingDecision {
+    const total = this.#total(agents)
+    this.#totals.push(total)
+    const surplus = this.#totals.length - Math.max(this.#settings.scaling_lookback_ticks, 1)
+    if (surplus > 0) this.#totals.splice(0, surplus)
+    const isEnabled = this.#settings.scaling_enabled
+    return {
+      spawn: isEnabled && !costCritical ? this.#grow(now, agents, total) : [],
+      retire: isEnabled ? this.#shrink(now, agents, costCritical) : [],
+      rebalanceUrgent: this.#isUrgent(now, agents)
+    }
+  }
+
+  #total(agents: readonly AgentLoad[]): number {
+    const { resource_weight, resource_cpu_multiplier, resource_mem_multiplier, resource_exponent } = this.#settings
+    const { cpu, memory } = this.#parts.pressure()
+    const pressure = cpu * resource_cpu_multiplier + memory * resource_mem_multiplier
+    const sum = agents.reduce((load, { weighted_load }) => load + weighted_load, 0)
+    return sum * (1 + resource_weight * pressure ** resource_exponent)
+  }
+
+  #grow(now: number, agents: readonly AgentLoad[], total: number): readonly string[] {
+    const { max_agents, max_spawn_per_tick, scaling_cooldown_ms } = this.#settings
+    const allowed = Math.min(max_spawn_per_tick, max_agents - agents.length)
+    if (allowed < 1 || now - this.#lastGrowth < scaling_cooldown_ms) return []
+    const threshold = this.effectiveThreshold
+    const queued = agents.reduce((sum, agent) => sum + agent.queued, 0)
+    const load = Math.max(total, this.predictedLoad) + (queued > threshold ? BACKLOG : 0)
+    const relief = 1 / (1 + RELIEF_PER_NODE * (this.#parts.remoteGpuNodes?.() ?? 0))
+    if ((load / Math.max(agents.length, 1)) * relief < threshold) return []
+    const missing = Math.ceil((load - agents.length * threshold) / threshold)
+    this.#lastGrowth = now
+    const count = Math.min(Math.max(missing, 1), allowed)
+    return Array.from({ length: count }, () => `transient-${this.#parts.suffix()}`)
+  }
+
+  /** Those that have been idle for longest, first. */
+  #shrink(now: number, agents: readonly AgentLoad[], costCritical: boolean): readonly number[] {
+    const { idle_retirement_ms, min_agents, scaling_profile } = this.#settings
+    const patience = idle_retirement_ms * PROFILES[scaling_profile].retirement * (costCritical ? 0.5 : 1)
+    const idle: { readonly id: number; readonly since: number }[] = []
+    for (const { id, dynamic, idle_since_ms: since } of agents)
+      if (dynamic && since !== null && now - since > patience) idle.push({ id, since })
+    idle.sort((a, b) => a.since - b.since || a.id - b.id)
+    return idle.slice(0, Math.max(agents.length - min_agents, 0)).map(({ id }) => id)
+  }
+
+  #isUrgent(now: number, agents: readonly AgentLoad[]): boolean {
+    const { urgent_rebalance_threshold: threshold, scaling_cooldown_ms } = this.#settings
+    if (threshold === 0 || agents.length < 2 || now - this.#lastUrgent < scaling_cooldown_ms) return false
+    if (!agents.some(({ urgent }) => urgent > threshold)) return false
+    this.#lastUrgent = now
+    return true
+  }
+}

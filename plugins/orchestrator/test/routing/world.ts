@@ -1,0 +1,117 @@
+import type { CapabilityHints, TrustView } from '@svc/contracts'
+import { AffinityGroups } from '../../src/routing/groups.ts'
+import type { RemoteNode } from '../../src/routing/remote-nodes.ts'
+import { Router } from '../../src/routing/router.ts'
+import type { MeshRoutingSettings, RoutingSettings } from '../../src/routing/routing-settings.ts'
+import type { RoutableAgent, TaskToRoute } from '../../src/state/ports.ts'
+
+export const DEFAULTS: RoutingSettings = {
+  fallback_to_single_agent: true,
+  qgate_reputation_routing: false,
+  qgate_reputation_weight: 1,
+  repo_shard_specialization_weight: 1.5,
+  repo_shard_validation_failure_penalty: 0.8,
+  repo_reduce_conflict_cooldown_penalty: 2.5,
+  repo_reduce_conflict_cooldown_ms: 300_000,
+  attention_enabled: false,
+  attention_trust_routing_weight: 2,
+  routing_exploration_epsilon: 0.05,
+  trust_task_completion_floor: 0.25,
+  trust_task_completion_weight: 1.5
+}
+
+/** Files below `a/` and `b/` are of groups of these names; others of none. */
+export const GROUPS = [
+  { name: 'a', patterns: ['a/**'] },
+  { name: 'b', patterns: ['b/**'] }
+]
+
+/** What the router looks up, to be filled by a test. */
+export class World {
+  readonly owners = new Map<string, number>()
+  readonly groupAgents = new Map<string, number>()
+  readonly trusts = new Map<
+    number,
+    { readonly score: number; readonly outcomes: number; readonly reliability: number }
+  >()
+  hasRoom = true
+  time = 1_000_000
+
+  fileOwner(path: string): number | null {
+    return this.owners.get(path) ?? null
+  }
+
+  groupAgent(group: string): number | null {
+    return this.groupAgents.get(group) ?? null
+  }
+
+  trust(agent: number): TrustView {
+    const known = this.trusts.get(agent) ?? { score: 0.5, outcomes: 0, reliability: 0.5 }
+    return { agent_id: agent, tier: 'Provisional', overridden: false, ...known }
+  }
+
+  canSpawn(): boolean {
+    return this.hasRoom
+  }
+
+  now(): number {
+    return this.time
+  }
+}
+
+export interface Opened {
+  readonly world: World
+  readonly router: Router
+}
+
+export function openRouter(
+  options: {
+    readonly settings?: Partial<RoutingSettings>
+    readonly mesh?: MeshRoutingSettings
+    readonly nodes?: readonly RemoteNode[]
+    readonly random?: () => number
+    readonly newAgent?: CapabilityHints
+    readonly world?: World
+  } = {}
+): Opened {
+  const world = options.world ?? new World()
+  const router = new Router({
+    world,
+    groups: new AffinityGroups(GROUPS),
+    settings: { ...DEFAULTS, ...options.settings },
+    random: options.random ?? (() => 0.99),
+    newAgent: options.newAgent ?? {},
+    ...(options.mesh === undefined ? {} : { mesh: options.mesh }),
+    remoteNodes: () => options.nodes ?? []
+  })
+  return { world, router }
+}
+
+export function agent(id: number, over: Partial<RoutableAgent> = {}): RoutableAgent {
+  return { id, name: `agent-${id}`, dynamic: false, paused: false, capabilities: {}, weighted_load: 0, ...over }
+}
+
+export function task(files: readonly string[], over: Partial<TaskToRoute> = {}): TaskToRoute {
+  return {
+    description: 'Do it',
+    files: files.map(path => ({ path, access: 'write' })),
+    capabilities: undefined,
+    agent_name: undefined,
+    required_labels: undefined,
+    active_skill: undefined,
+    workflow: undefined,
+    ...over
+  }
+}
+
+export function node(over: Partial<RemoteNode> = {}): RemoteNode {
+  return {
+    node_id: 'n1',
+    labels: [],
+    has_gpu: false,
+    maintenance: false,
+    quarantined: false,
+    heartbeat_stale: false,
+    ...over
+  }
+}
