@@ -28,7 +28,7 @@ export const journeySteps = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/database/journey-steps' },
-    mcp: { name: 'svc_journey_canonical_steps' },
+    mcp: { name: 'svc_journey_canonical_steps', result: 'tool-result', lane: 'ai', readRole: true },
     rpc: true
   }
 })

@@ -1,7 +1,105 @@
-import { definePlugin } from '@svc/plugin-sdk'
+import {
+  contextStore,
+  databaseStore,
+  kernelAdmin,
+  kernelPort,
+  orchestrator,
+  sessionContext,
+  transcripts
+} from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
+import { AttachedDatabase, heldBy } from './attached-database.ts'
+import { SessionEnvelopes } from './context/session-envelopes.ts'
+import { budgetHandler, contextBudget, handoffContext, handoffHandler } from './operations/agents.ts'
+import { contextGet, contextList, contextSet, getHandler, listHandler, setHandler } from './operations/context.ts'
+import {
+  chatHistory,
+  createHandler,
+  historyHandler,
+  infoHandler,
+  listSessionsHandler,
+  resetHandler,
+  sessionCreate,
+  sessionInfo,
+  sessionList,
+  sessionReset
+} from './operations/sessions.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { settings } from './settings.ts'
+import { SharedContext } from './store/shared-context.ts'
+import { sweepSessions } from './sweep.ts'
+import { SessionTranscripts } from './transcripts/session-transcripts.ts'
+
+const LIFECYCLE_OFF = { shadow: false, enforce: false }
 
 export default definePlugin({
   name: 'sessions',
   summary: 'Sessions, their context and their transcripts',
-  activate() {}
+  config: settings,
+  requires: { kernel: kernelPort },
+  optional: { admin: kernelAdmin, store: ref(databaseStore), running: ref(orchestrator) },
+  provides: [contextStore, sessionContext, transcripts],
+  operations: [
+    contextGet,
+    contextSet,
+    contextList,
+    contextBudget,
+    handoffContext,
+    sessionCreate,
+    sessionInfo,
+    sessionList,
+    sessionReset,
+    chatHistory
+  ],
+  permissions: { fsRead: ['*'], fsWrite: ['*'] },
+  activate(ctx, { kernel, admin, store, running }) {
+    const now = (): number => Date.now()
+    const { repositoryId } = kernel
+    const database = new AttachedDatabase(store, admin, ctx.log)
+    const orchestrating = () => heldBy(running)
+    const shared = new SharedContext(database, repositoryId, now)
+    const context = new SessionEnvelopes({
+      store: shared,
+      repositoryId,
+      lifecycle: () => orchestrating()?.policy.context_lifecycle ?? LIFECYCLE_OFF,
+      truncated: (session_id, chars_dropped) =>
+        orchestrating()?.emit({ type: 'context_truncated', session_id, section: 'session_context', chars_dropped }),
+      log: ctx.log,
+      now
+    })
+    const sessions = new Sessions({
+      repositoryId,
+      folder: `${kernel.stateRoot}/sessions`,
+      otherFolders: [`${ctx.projectRoot}/.svc/sessions`],
+      now,
+      store: () => database.store(),
+      settings: () => ctx.config,
+      warn: (message, fields) => ctx.log.warn(message, fields)
+    })
+    const said = new SessionTranscripts({
+      sessions,
+      store: () => database.store(),
+      repositoryId,
+      now,
+      wasReset: (session_id, agent, turns_cleared) =>
+        orchestrating()?.emit({ type: 'session_reset', agent_id: agent ?? 0, session_id, turns_cleared })
+    })
+    ctx.provide(contextStore, shared)
+    ctx.provide(sessionContext, context)
+    ctx.provide(transcripts, said)
+    ctx.implement(contextGet, getHandler(shared, said))
+    ctx.implement(contextSet, setHandler(shared))
+    ctx.implement(contextList, listHandler(shared))
+    const agents = { orchestrator: orchestrating, sessions, context, now }
+    ctx.implement(contextBudget, budgetHandler(agents))
+    ctx.implement(handoffContext, handoffHandler(agents))
+    const created = (session_id: string, agent_id: number) =>
+      orchestrating()?.emit({ type: 'session_created', agent_id, session_id })
+    ctx.implement(sessionCreate, createHandler(sessions, created))
+    ctx.implement(sessionInfo, infoHandler(sessions))
+    ctx.implement(sessionList, listSessionsHandler(sessions))
+    ctx.implement(sessionReset, resetHandler(sessions, said))
+    ctx.implement(chatHistory, historyHandler(said))
+    if (admin?.serves === true) ctx.background('sweep of sessions', signal => sweepSessions(sessions, ctx.log, signal))
+  }
 })

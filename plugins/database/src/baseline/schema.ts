@@ -1,5 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { contextTables } from './context.ts'
 import { conversationTables } from './conversations.ts'
 import { coordinationTables } from './coordination.ts'
 import { journeyTables } from './journeys.ts'
@@ -33,6 +34,7 @@ const FRAGMENTS: readonly string[] = [
   publicationTables,
   coordinationTables,
   orchestratorTables,
+  contextTables,
   knowledgeTables
 ]
 

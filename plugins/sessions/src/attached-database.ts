@@ -1,0 +1,62 @@
+import { type DatabaseStore, databaseStore, type KernelAdmin, type PrimaryDatabase } from '@svc/contracts'
+import { isSvcError, type Logger, type Ref } from '@svc/plugin-sdk'
+
+/** The database of the project where it has one, looked up on each use: its plugin may come and go while this one runs. */
+export class AttachedDatabase {
+  readonly #reference: Ref<PrimaryDatabase> | undefined
+  readonly #admin: KernelAdmin | undefined
+  readonly #log: Logger
+  #asked: Promise<void> | undefined
+  #withoutBinding = false
+
+  constructor(reference: Ref<PrimaryDatabase> | undefined, admin: KernelAdmin | undefined, log: Logger) {
+    this.#reference = reference
+    this.#admin = admin
+    this.#log = log
+  }
+
+  /**
+   * Null where no plugin gives one, and where this machine has no binding for files. A database that is there and cannot be opened is
+   * no reason to go on without it: then every use of it throws.
+   */
+  async store(): Promise<DatabaseStore | null> {
+    if (this.#withoutBinding) return null
+    const there = heldBy(this.#reference)
+    if (there === undefined) {
+      await (this.#asked ??= this.#activate())
+    }
+    const store = there ?? heldBy(this.#reference)
+    if (store === undefined) return null
+    try {
+      await store.capabilities()
+      return store
+    } catch (error) {
+      if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
+      this.#withoutBinding = true
+      this.#log.warn(
+        'sessions and their context are kept in memory and files alone: the database has no native binding'
+      )
+      return null
+    }
+  }
+
+  /** A process that runs one command has few plugins; the database is added when it turns out to be needed. */
+  async #activate(): Promise<void> {
+    const admin = this.#admin
+    if (admin === undefined || admin.serves) return
+    const plugin = admin
+      .plugins()
+      .find(({ name }) => admin.manifest(name)?.provides.includes(databaseStore.id) === true)?.name
+    if (plugin !== undefined) await admin.apply({ activate: [plugin] })
+  }
+}
+
+/** What a reference leads to at the moment, or undefined while nothing provides it. */
+export function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
+  try {
+    return reference?.current
+  } catch (error) {
+    if (isSvcError(error, 'KRN_SERVICE_GONE')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,64 @@
+import type { ContextEnvelope } from '@svc/contracts'
+
+/** Bytes that a token of a prompt is taken to have. */
+const BYTES_PER_TOKEN = 4
+
+/** Bytes that are left free for the note where a text is cut. */
+const NOTE_ROOM = 64
+
+const NOTE = '\n[context truncated]'
+
+export interface Injected {
+  readonly text: string
+  /** Characters that did not fit. */
+  readonly dropped: number
+}
+
+/**
+ * The text that an envelope gives to a prompt: at most `maxTokens` times 4 bytes, or fewer where its own budget says so. A longer
+ * one ends 64 bytes before that, never within a character, with a note. Empty for an envelope that has expired or is stale.
+ */
+export function injectedText(envelope: ContextEnvelope, maxTokens: number, now: number): Injected {
+  if (isOver(envelope, now)) return { text: '', dropped: 0 }
+  const limit = Math.max(0, Math.floor(Math.min(maxTokens, envelope.budget.max_tokens ?? maxTokens) * BYTES_PER_TOKEN))
+  return cut(textOf(envelope), limit)
+}
+
+export function isOver(envelope: ContextEnvelope, now: number): boolean {
+  const { created_at_unix_ms: created, expires_at_unix_ms: expires, stale_after_ms: staleAfter } = envelope
+  return (expires !== undefined && expires < now) || (staleAfter !== undefined && created + staleAfter < now)
+}
+
+function textOf({ budget, content, trust, envelope_id }: ContextEnvelope): string {
+  const { summary_text, facts = [], repo_paths = [], artifact_refs = [], citations = [] } = content
+  const references = [
+    ...repo_paths.map(path => `- file: ${path}`),
+    ...artifact_refs.map(artifact => `- artifact: ${artifact}`),
+    ...citations.map(citation => `- citation: ${citation}`)
+  ]
+  const parts = [`Context of the session (${trust.trust_tier}, ${trust.freshness_tier}):`]
+  switch (budget.injection_mode) {
+    case 'tool_required':
+      return `${parts[0]} ask the tool svc_get_context for it; its id is ${envelope_id}.`
+    case 'reference_only':
+      parts.push(...references)
+      break
+    case 'summary_only':
+      parts.push(summary_text)
+      break
+    default:
+      parts.push(summary_text, ...facts.map(({ id, text }) => `- ${id}: ${text}`), ...references)
+  }
+  const said = parts.slice(1).filter(part => part !== '')
+  return said.length === 0 ? '' : [parts[0], ...said].join('\n')
+}
+
+function cut(text: string, limit: number): Injected {
+  const bytes = Buffer.from(text)
+  if (bytes.length <= limit) return { text, dropped: 0 }
+  let end = Math.max(0, limit - NOTE_ROOM)
+  // Bytes 10xxxxxx go on with a character that began before them.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
+  const kept = bytes.toString('utf8', 0, end)
+  return { text: limit < NOTE_ROOM ? '' : kept + NOTE, dropped: text.length - kept.length }
+}

@@ -1,0 +1,33 @@
+import { type ContextEnvelope, orchestrationErrors } from '@svc/contracts'
+import type { SvcError } from '@svc/plugin-sdk'
+import { boundsProblem, MAX_ENVELOPE_BYTES } from '../json-bounds.ts'
+import { shapeCheck } from '../validated-shape.ts'
+import { contextEnvelopeSchema } from './envelope-schema.ts'
+
+const problemOf = shapeCheck(() => contextEnvelopeSchema('parsed'))
+
+/**
+ * An envelope of its JSON. Throws `ORC_ENVELOPE_INVALID` where the text is none: no JSON, longer than 128 KiB, nested too deep, with
+ * names that objects keep for themselves, or without what every envelope has.
+ */
+export function parseEnvelope(json: string): ContextEnvelope {
+  const bytes = Buffer.byteLength(json)
+  if (bytes > MAX_ENVELOPE_BYTES) throw invalid(`it has ${bytes} bytes, and ${MAX_ENVELOPE_BYTES} are allowed`)
+  let value: unknown
+  try {
+    value = JSON.parse(json)
+  } catch (error) {
+    throw invalid(`it is no JSON: ${(error as Error).message}`)
+  }
+  const problem = boundsProblem(value)
+  if (problem !== null) throw invalid(`it ${problem}`)
+  const mistake = problemOf(value)
+  if (mistake !== null) throw invalid(mistake)
+  return value as ContextEnvelope
+}
+
+export function invalid(why: string): SvcError {
+  return orchestrationErrors.create('ORC_ENVELOPE_INVALID', `Context envelope: ${why}`, {
+    hint: 'contracts/communication/context-envelope.v1.schema.json has what it must be'
+  })
+}

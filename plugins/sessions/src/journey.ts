@@ -1,0 +1,20 @@
+import { type JourneyEnvelope, journeyEnvelopeSchema } from '@svc/contracts'
+import { sessionErrors } from './errors.ts'
+import { boundsProblem, MAX_ENVELOPE_BYTES } from './json-bounds.ts'
+import { shapeCheck } from './validated-shape.ts'
+
+const problemOf = shapeCheck(() => journeyEnvelopeSchema)
+
+/** The envelope as it is, once it has proved to be one. Throws `SES_JOURNEY_INVALID`. */
+export function checkedJourney(value: unknown): JourneyEnvelope {
+  const problem = boundsProblem(value) ?? problemOf(value) ?? sizeProblem(value)
+  if (problem === null) return value as JourneyEnvelope
+  throw sessionErrors.create('SES_JOURNEY_INVALID', `the journey envelope is not valid: ${problem}`, {
+    hint: 'contracts/orchestration/journey-envelope.v1.schema.json has what it must be'
+  })
+}
+
+function sizeProblem(value: unknown): string | null {
+  const bytes = Buffer.byteLength(JSON.stringify(value))
+  return bytes > MAX_ENVELOPE_BYTES ? `it has ${bytes} bytes, and ${MAX_ENVELOPE_BYTES} are allowed` : null
+}

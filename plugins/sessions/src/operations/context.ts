@@ -1,0 +1,111 @@
+import type { ContextEntry, Transcripts } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { sessionErrors } from '../errors.ts'
+import { MAX_KEY_LENGTH, MAX_VALUE_LENGTH, type SharedContext } from '../store/shared-context.ts'
+
+const { SES_CONTEXT_FULL, SES_CONTEXT_INVALID, SES_CONTEXT_UNKNOWN } = sessionErrors.specs
+
+const key = t.string({ description: 'Key of the entry.', minLength: 1, maxLength: MAX_KEY_LENGTH })
+
+const entry = {
+  key: t.string(),
+  agent_id: t.nullable(t.integer(), { description: 'Agent that wrote it.' }),
+  updated_at_ms: t.nullable(t.integer()),
+  expires_at_ms: t.nullable(t.integer(), { description: 'Null for never.' })
+}
+
+export const contextGet = defineOperation({
+  id: 'sessions.getContext',
+  summary: 'Read a text that agents and tools share',
+  input: t.object({ key }),
+  output: t.object({ ...entry, value: t.string() }),
+  errors: { SES_CONTEXT_UNKNOWN },
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_get_context', result: 'tool-result', lane: 'ai' },
+    cli: { command: 'context get', args: ['key'], view: { text: 'value' } },
+    rpc: true
+  }
+})
+
+export const contextSet = defineOperation({
+  id: 'sessions.setContext',
+  summary: 'Share a text with agents and tools, for a while or until it is replaced',
+  input: t.object({
+    key,
+    value: t.string({ description: 'Text to share.', maxLength: MAX_VALUE_LENGTH }),
+    agent_id: t.optional(t.integer({ description: 'Agent that writes it.', minimum: 0 })),
+    ttl_seconds: t.optional(
+      t.integer({
+        description: 'Seconds after which it is gone; 0 or nothing: it stays.',
+        minimum: 0,
+        maximum: 315_360_000
+      })
+    )
+  }),
+  output: t.object({ key: t.string(), expires_at_ms: t.nullable(t.integer()) }),
+  errors: { SES_CONTEXT_FULL, SES_CONTEXT_INVALID },
+  idempotent: true,
+  expose: {
+    mcp: { name: 'svc_set_context', result: 'tool-result', lane: 'ai' },
+    cli: { command: 'context set', args: ['key', 'value'] },
+    rpc: true
+  }
+})
+
+export const contextList = defineOperation({
+  id: 'sessions.listContext',
+  summary: 'List the texts that agents and tools share, without what is in them',
+  input: t.object({
+    prefix: t.optional(t.string({ description: 'What keys begin with.', maxLength: MAX_KEY_LENGTH }))
+  }),
+  output: t.object({
+    entries: t.array(t.object({ ...entry, length: t.integer({ description: 'Characters of the text.' }) })),
+    count: t.integer()
+  }),
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_list_context', result: 'tool-result', lane: 'ai' },
+    cli: {
+      command: 'context list',
+      args: ['prefix'],
+      view: { rows: 'entries', columns: ['key', 'length', 'agent_id', 'updated_at_ms', 'expires_at_ms'] }
+    },
+    rpc: true
+  }
+})
+
+const HISTORY = 'chat_history:'
+
+/** The history of a session is under a key, too, for readers who know it by that. */
+export function getHandler(store: SharedContext, transcripts: Transcripts): Handler<typeof contextGet> {
+  return async ({ key }, call) => {
+    const found = await store.get(key)
+    if (found !== null) return { ...shown(found), value: found.value }
+    if (key.startsWith(HISTORY)) {
+      const history = await transcripts.history(key.slice(HISTORY.length))
+      if (history.length > 0)
+        return { key, agent_id: null, updated_at_ms: null, expires_at_ms: null, value: JSON.stringify(history) }
+    }
+    return call.fail('SES_CONTEXT_UNKNOWN', `there is no context under ${JSON.stringify(key)}, or its time is over`)
+  }
+}
+
+export function setHandler(store: SharedContext): Handler<typeof contextSet> {
+  return async ({ key, value, agent_id = null, ttl_seconds }) => {
+    const expires_at_ms = store.expiry(ttl_seconds === 0 ? null : ttl_seconds)
+    await store.update(key, () => ({ value, agent_id, expires_at_ms }))
+    return { key, expires_at_ms }
+  }
+}
+
+export function listHandler(store: SharedContext): Handler<typeof contextList> {
+  return async ({ prefix }) => {
+    const entries = await store.list(prefix)
+    return { entries: entries.map(each => ({ ...shown(each), length: each.value.length })), count: entries.length }
+  }
+}
+
+function shown({ key, agent_id, updated_at_ms, expires_at_ms }: ContextEntry): Omit<ContextEntry, 'value'> {
+  return { key, agent_id, updated_at_ms, expires_at_ms }
+}

@@ -1,0 +1,126 @@
+import type { Transcripts } from '@svc/contracts'
+import { defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
+import { sessionErrors } from '../errors.ts'
+import type { SessionView } from '../sessions/session-state.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { agentId, historyEntry, sessionName, sessionView } from './parts.ts'
+
+const { SES_SESSION_INVALID, SES_SESSION_UNKNOWN } = sessionErrors.specs
+
+export const sessionCreate = defineOperation({
+  id: 'sessions.create',
+  summary: 'Begin a session for an agent',
+  input: t.object({ agent_id: agentId }),
+  output: sessionView,
+  expose: { mcp: { name: 'svc_session_create', result: 'tool-result', lane: 'ai' }, rpc: true }
+})
+
+export const sessionInfo = defineOperation({
+  id: 'sessions.info',
+  summary: 'Tell how a session is',
+  input: t.object({ session_id: sessionName }),
+  output: sessionView,
+  errors: { SES_SESSION_UNKNOWN },
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_session_info', result: 'tool-result', lane: 'ai' },
+    cli: { command: 'sessions show', args: ['session_id'] },
+    rpc: true
+  }
+})
+
+export const sessionList = defineOperation({
+  id: 'sessions.list',
+  summary: 'List sessions of the repository, the one that was used last first',
+  input: t.object({
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many at most.' })
+  }),
+  output: t.object({ sessions: t.array(sessionView), count: t.integer({ description: 'How many there are.' }) }),
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_session_list', result: 'tool-result', lane: 'ai' },
+    cli: {
+      command: 'sessions list',
+      view: { rows: 'sessions', columns: ['session_id', 'state', 'agent_id', 'turns', 'tokens', 'updated_at_ms'] }
+    },
+    rpc: true
+  }
+})
+
+export const sessionReset = defineOperation({
+  id: 'sessions.reset',
+  summary: 'Forget what was said in a session',
+  input: t.object({ session_id: sessionName }),
+  output: t.object({ session_id: t.string(), turns_cleared: t.integer() }),
+  errors: { SES_SESSION_UNKNOWN },
+  effect: 'destructive',
+  expose: {
+    mcp: { name: 'svc_session_reset', result: 'tool-result', lane: 'ai' },
+    cli: { command: 'sessions reset', args: ['session_id'] },
+    rpc: true
+  }
+})
+
+export const chatHistory = defineOperation({
+  id: 'sessions.history',
+  summary: 'Tell what was said in a session, oldest first',
+  input: t.object({
+    session_id: t.string({ default: 'default', minLength: 1, maxLength: 2048, description: 'Name of the session.' }),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many of the last turns.' })
+  }),
+  output: t.object({ session_id: t.string(), history: t.array(historyEntry) }),
+  errors: { SES_SESSION_INVALID },
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_chat_history', result: 'tool-result', lane: 'ai' },
+    cli: {
+      command: 'sessions history',
+      args: ['session_id'],
+      view: { rows: 'history', columns: ['timestamp', 'role', 'content'] }
+    },
+    rpc: true
+  }
+})
+
+export function createHandler(
+  sessions: Sessions,
+  created: (session: string, agent: number) => void
+): Handler<typeof sessionCreate> {
+  return async ({ agent_id }) => {
+    const view = await sessions.create(agent_id)
+    created(view.session_id, agent_id)
+    return shown(view)
+  }
+}
+
+export function infoHandler(sessions: Sessions): Handler<typeof sessionInfo> {
+  return async ({ session_id }) => shown(await sessions.known(session_id))
+}
+
+export function listSessionsHandler(sessions: Sessions): Handler<typeof sessionList> {
+  return async ({ limit }) => {
+    const all = await sessions.list()
+    return { sessions: all.slice(0, limit).map(shown), count: all.length }
+  }
+}
+
+export function resetHandler(sessions: Sessions, transcripts: Transcripts): Handler<typeof sessionReset> {
+  return async ({ session_id }) => {
+    await sessions.known(session_id)
+    return { session_id, turns_cleared: await transcripts.reset(session_id) }
+  }
+}
+
+export function historyHandler(transcripts: Transcripts): Handler<typeof chatHistory> {
+  return async ({ session_id, limit }) => ({
+    session_id,
+    history: (await transcripts.history(session_id, limit)).map(({ context_files, ...entry }) => ({
+      ...entry,
+      context_files: [...context_files]
+    }))
+  })
+}
+
+function shown({ repository_id: _, meta, ...view }: SessionView): Infer<typeof sessionView> {
+  return { ...view, meta: { ...meta } }
+}

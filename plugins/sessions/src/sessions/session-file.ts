@@ -1,0 +1,104 @@
+import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
+import { eventOf, inOrder, type SessionEvent } from './session-state.ts'
+
+const NEWLINE = 0x0a
+
+/**
+ * The file of a session: one event a line. Lines are appended with one write each, so that several processes may do it; a line that a
+ * crash has torn is passed over by readers and ended by whoever writes next.
+ */
+export class SessionFile {
+  readonly path: string
+  #size = 0
+  /** Tells whether the file is still the one that was read. */
+  #inode: bigint | number = 0
+  /** What stands behind the last end of a line. */
+  #torn = 0
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Events that were written since the last look; all of them where the file was replaced. */
+  async read(): Promise<SessionEvent[]> {
+    const found = await stat(this.path).catch(missing)
+    if (found === null) {
+      this.#size = 0
+      this.#torn = 0
+      return []
+    }
+    if (found.ino !== this.#inode || found.size < this.#size) {
+      this.#inode = found.ino
+      this.#size = 0
+      this.#torn = 0
+    }
+    const from = this.#size - this.#torn
+    if (found.size === this.#size) return []
+    const file = await open(this.path, 'r')
+    try {
+      const bytes = Buffer.alloc(found.size - from)
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, from)
+      const text = bytes.subarray(0, bytesRead)
+      this.#size = from + bytesRead
+      this.#torn = bytesRead - (text.lastIndexOf(NEWLINE) + 1)
+      return eventsOf(text.toString('utf8'))
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** With `isSynced` the promise resolves when the event would survive a loss of power. */
+  async append(event: SessionEvent, isSynced: boolean): Promise<void> {
+    makeFolder(dirname(this.path))
+    const file = await open(this.path, 'a+', 0o600)
+    try {
+      const { size } = await file.stat()
+      const last = Buffer.alloc(1)
+      if (size > 0) await file.read(last, 0, 1, size - 1)
+      const torn = size > 0 && last[0] !== NEWLINE ? '\n' : ''
+      await file.appendFile(`${torn}${JSON.stringify(event)}\n`)
+      if (isSynced) await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Puts other events in place of all that the file has, or leaves it as it is. */
+  async replace(events: Iterable<SessionEvent>): Promise<void> {
+    const draft = `${this.path}.${process.pid}.tmp`
+    const text = inOrder(events)
+      .map(event => `${JSON.stringify(event)}\n`)
+      .join('')
+    try {
+      await writeFile(draft, text, { mode: 0o600, flush: true })
+      await rename(draft, this.path)
+    } catch (error) {
+      await unlink(draft).catch(missing)
+      throw error
+    }
+  }
+}
+
+/** Events of a file from elsewhere, which nothing is written to. */
+export async function eventsInFile(path: string): Promise<SessionEvent[]> {
+  const text = await readFile(path, 'utf8').catch(missing)
+  return text === null ? [] : eventsOf(text)
+}
+
+function eventsOf(text: string): SessionEvent[] {
+  return text.split('\n').flatMap(line => {
+    if (line === '') return []
+    try {
+      return eventOf(JSON.parse(line), line) ?? []
+    } catch {
+      return []
+    }
+  })
+}
+
+function missing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto'
+import type { DatabaseStore } from '@svc/contracts'
+import { eventsInFile, SessionFile } from './session-file.ts'
+import { sessionFileName } from './session-id.ts'
+import { SessionRows } from './session-rows.ts'
+import { type SessionEvent, SessionFold, type SessionTurn, type SessionView } from './session-state.ts'
+
+type Kinds<E> = E extends SessionEvent ? Omit<E, 'id' | 'at'> : never
+/** An event without its name and time. */
+export type NewEvent = Kinds<SessionEvent>
+
+export interface SessionLogOptions {
+  readonly repositoryId: string
+  readonly folder: string
+  /** Folders in which other programs leave sessions; nothing is written there. */
+  readonly otherFolders: readonly string[]
+  readonly now: () => number
+  readonly store: () => Promise<DatabaseStore | null>
+  /** `auto`: a file is brought to the disk where no database has the event. */
+  readonly fsync: () => 'auto' | 'always' | 'never'
+  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void
+}
+
+const PROCESS = randomBytes(4).toString('hex')
+let counter = 0
+
+/** Sorts by the order in which this process made them, for those of one millisecond. */
+function eventId(): string {
+  return `${(counter++).toString(16).padStart(10, '0')}-${PROCESS}`
+}
+
+/**
+ * The events of one session, in its file and in rows. Each form is valid by itself: what is only in one of them counts as if it were in
+ * both. An event is acknowledged when it is in the database, or in the file where there is none.
+ */
+export class SessionLog {
+  readonly session: string
+  readonly #options: SessionLogOptions
+  readonly #file: SessionFile
+  readonly #events = new Map<string, SessionEvent>()
+  readonly #inRows = new Set<string>()
+  #lastRow = 0
+  #readOthers = false
+  #fold: SessionFold
+  /** When the last of the events happened. */
+  #last = 0
+  #turn: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  /** Whether an event is in this process alone. */
+  #isUnsaved = false
+
+  constructor(session: string, options: SessionLogOptions) {
+    this.session = session
+    this.#options = options
+    this.#file = new SessionFile(`${options.folder}/${sessionFileName(session)}`)
+    this.#fold = new SessionFold(session, options.repositoryId)
+  }
+
+  /** Whether somebody waits for it: another log of the session beside it would not take turns with this one. */
+  get isBusy(): boolean {
+    return this.#waiting > 0
+  }
+
+  get isUnsaved(): boolean {
+    return this.#isUnsaved
+  }
+
+  /** Null where there is no such session. */
+  async view(): Promise<SessionView | null> {
+    return this.#alone(async () => {
+      await this.#refresh(await this.#options.store())
+      return this.#events.size === 0 ? null : this.#fold.view
+    })
+  }
+
+  /** Oldest first, with what was said. */
+  async turns(): Promise<readonly (SessionTurn & { readonly content: string })[]> {
+    return this.#alone(async () => {
+      const store = await this.#options.store()
+      await this.#refresh(store)
+      const { turns } = this.#fold
+      const isWhole = turns.every(({ content }) => content !== undefined)
+      const contents =
+        isWhole || store === null
+          ? new Map<string, string>()
+          : await new SessionRows(store, this.#options.repositoryId).contents(this.session)
+      return turns.map(turn => ({ ...turn, content: turn.content ?? contents.get(turn.id) ?? '' }))
+    })
+  }
+
+  /**
+   * Adds what `decide` makes of the session as it is; null for nothing. What the file has and the database has not, for having been
+   * written without it, is brought there in the same transaction.
+   */
+  async record(decide: (view: SessionView | null) => readonly NewEvent[]): Promise<SessionView> {
+    return this.#alone(async () => {
+      const { now, repositoryId, fsync } = this.#options
+      const store = await this.#options.store()
+      await this.#refresh(store)
+      const decided = decide(this.#events.size === 0 ? null : this.#fold.view)
+      if (decided.length === 0) return this.#fold.view
+      // A clock that goes back does not put what is said now before what was said.
+      const at = Math.max(now(), this.#last)
+      const added = decided.map(event => ({ id: eventId(), at, ...event }) as SessionEvent)
+      if (store !== null) {
+        const missing = [...this.#events.values()].filter(({ id }) => !this.#inRows.has(id))
+        const events = [...missing, ...added]
+        const after = this.#fold.copy()
+        for (const event of added) after.apply(event)
+        await new SessionRows(store, repositoryId).write(after.view, events)
+        for (const { id } of events) this.#inRows.add(id)
+      }
+      const isSynced = fsync() === 'always' || (fsync() === 'auto' && store === null)
+      for (const event of added) {
+        this.#add(event)
+        await this.#append(event, isSynced, store !== null)
+      }
+      return this.#fold.view
+    })
+  }
+
+  /** Leaves out of the file what no longer tells anything: earlier states, and turns that a reset has forgotten. */
+  async compact(): Promise<void> {
+    const { turns = 0 } = (await this.view()) ?? {}
+    await this.record(view => (view?.state === 'archived' ? [{ event: 'compacted', turns }] : []))
+    await this.#alone(async () => {
+      await this.#refresh(null)
+      const events = [...this.#events.values()]
+      const reset = Math.max(...events.map(each => (each.event === 'reset' ? each.at : 0)))
+      const kept = events.filter(
+        ({ event, at }) => event !== 'state_changed' && !(event === 'turn_added' && at < reset && at > 0)
+      )
+      const archived = events.findLast(each => each.event === 'state_changed' && each.state === 'archived')
+      // Without the state before it, what comes after would be one that may not follow.
+      if (archived !== undefined) kept.push(archived)
+      if (kept.length < events.length && events.every(each => hasContent(each))) await this.#file.replace(kept)
+    })
+  }
+
+  async #append(event: SessionEvent, isSynced: boolean, isInRows: boolean): Promise<void> {
+    try {
+      await this.#file.append(event, isSynced)
+    } catch (error) {
+      if (!isInRows) this.#isUnsaved = true
+      this.#options.warn('an event of a session could not be written to its file', {
+        session_id: this.session,
+        file: this.#file.path,
+        reason: (error as Error).message
+      })
+    }
+  }
+
+  async #refresh(store: DatabaseStore | null): Promise<void> {
+    const found = await this.#file.read()
+    if (!this.#readOthers) {
+      for (const folder of this.#options.otherFolders)
+        found.push(...(await eventsInFile(`${folder}/${sessionFileName(this.session)}`)))
+      this.#readOthers = true
+    }
+    if (store !== null) {
+      const rows = new SessionRows(store, this.#options.repositoryId)
+      const { events, last } = await rows.eventsAfter(this.session, this.#lastRow)
+      this.#lastRow = last
+      for (const { id } of events) this.#inRows.add(id)
+      found.push(...events)
+    }
+    const news = found.filter(event => this.#isNews(event))
+    if (news.length === 0) return
+    for (const event of news) this.#events.set(event.id, event)
+    this.#fold = new SessionFold(this.session, this.#options.repositoryId, this.#events.values())
+    for (const { at } of news) this.#last = Math.max(this.#last, at)
+  }
+
+  /** The same event with what was said in it is news where it was known without. */
+  #isNews(event: SessionEvent): boolean {
+    const known = this.#events.get(event.id)
+    return known === undefined || (hasContent(event) && !hasContent(known))
+  }
+
+  #add(event: SessionEvent): void {
+    this.#events.set(event.id, event)
+    this.#last = event.at
+    this.#fold.apply(event)
+  }
+
+  /** One after the other. */
+  #alone<A>(work: () => Promise<A>): Promise<A> {
+    this.#waiting += 1
+    const turn = this.#turn.then(work).finally(() => {
+      this.#waiting -= 1
+    })
+    this.#turn = turn.catch(() => undefined)
+    return turn
+  }
+}
+
+function hasContent(event: SessionEvent): boolean {
+  return event.event !== 'turn_added' || event.turn.content !== undefined
+}

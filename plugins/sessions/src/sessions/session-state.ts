@@ -1,0 +1,167 @@
+import type { JourneyEnvelope, TranscriptEntry } from '@svc/contracts'
+
+export type SessionStateName = 'active' | 'idle' | 'archived' | 'compacted'
+
+/** States that may follow each. A turn brings every session back to active. */
+export const TRANSITIONS: Readonly<Record<SessionStateName, readonly SessionStateName[]>> = {
+  active: ['idle', 'archived'],
+  idle: ['active', 'archived'],
+  archived: ['active', 'compacted'],
+  compacted: ['active']
+}
+
+/** What happens to a session. `id` tells apart two events of one session, wherever they are written; `at` is milliseconds. */
+export type SessionEvent = { readonly id: string; readonly at: number } & (
+  | {
+      readonly event: 'created'
+      readonly session_id: string
+      readonly agent_id: number | null
+      readonly repository_id: string
+    }
+  | { readonly event: 'turn_added'; readonly turn: SessionTurn }
+  | { readonly event: 'state_changed'; readonly state: SessionStateName; readonly reason: string }
+  | { readonly event: 'meta_updated'; readonly meta: Readonly<Record<string, string>> }
+  | { readonly event: 'reset' | 'compacted'; readonly turns: number }
+)
+
+export interface SessionTurn extends Omit<TranscriptEntry, 'content'> {
+  /** Absent in rows of the database, where `conversation_messages` has it under the same id. */
+  readonly content?: string
+  readonly journey?: JourneyEnvelope
+}
+
+export interface SessionView {
+  readonly session_id: string
+  readonly agent_id: number | null
+  readonly repository_id: string
+  readonly state: SessionStateName
+  readonly created_at_ms: number
+  readonly updated_at_ms: number
+  readonly turns: number
+  readonly tokens: number
+  readonly meta: Readonly<Record<string, string>>
+}
+
+/** In the order in which they happened; ties by their ids, so that every reader has the same order. */
+export function inOrder(events: Iterable<SessionEvent>): SessionEvent[] {
+  return [...events].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+}
+
+/**
+ * The session that events make, applied in their order. A state that may not follow the one before is passed over: another process
+ * has written it without knowing of a turn.
+ */
+export class SessionFold {
+  readonly #session: string
+  #repository: string
+  #agent: number | null = null
+  #state: SessionStateName = 'active'
+  #created: number | undefined
+  #updated = 0
+  #tokens = 0
+  #meta: Readonly<Record<string, string>> = {}
+  #turns: SessionTurn[] = []
+
+  constructor(session: string, repository: string, events: Iterable<SessionEvent> = []) {
+    this.#session = session
+    this.#repository = repository
+    for (const event of inOrder(events)) this.apply(event)
+  }
+
+  copy(): SessionFold {
+    const copy = new SessionFold(this.#session, this.#repository)
+    copy.#agent = this.#agent
+    copy.#state = this.#state
+    copy.#created = this.#created
+    copy.#updated = this.#updated
+    copy.#tokens = this.#tokens
+    copy.#meta = this.#meta
+    copy.#turns = [...this.#turns]
+    return copy
+  }
+
+  get turns(): readonly SessionTurn[] {
+    return this.#turns
+  }
+
+  get view(): SessionView {
+    return {
+      session_id: this.#session,
+      agent_id: this.#agent,
+      repository_id: this.#repository,
+      state: this.#state,
+      created_at_ms: this.#created ?? 0,
+      updated_at_ms: this.#updated,
+      turns: this.#turns.length,
+      tokens: this.#tokens,
+      meta: this.#meta
+    }
+  }
+
+  apply(event: SessionEvent): void {
+    this.#created ??= event.at
+    switch (event.event) {
+      case 'created':
+        this.#agent ??= event.agent_id
+        this.#repository = event.repository_id
+        break
+      case 'turn_added':
+        this.#turns.push(event.turn)
+        this.#tokens += event.turn.tokens ?? 0
+        this.#state = 'active'
+        break
+      case 'meta_updated':
+        this.#meta = { ...this.#meta, ...event.meta }
+        break
+      case 'reset':
+        this.#turns = []
+        this.#tokens = 0
+        this.#state = 'active'
+        break
+      case 'state_changed':
+        this.#become(event.state)
+        return
+      case 'compacted':
+        this.#become('compacted')
+        return
+    }
+    this.#updated = Math.max(this.#updated, event.at)
+  }
+
+  /** That time went by is nothing that the session did, and does not make it younger. */
+  #become(next: SessionStateName): void {
+    if (TRANSITIONS[this.#state].includes(next)) this.#state = next
+  }
+}
+
+/**
+ * An event of what was written as JSON; null for what is none, such as a line that a crash has torn or an event that this program
+ * does not know. Events without an id, as others write them, are known by their text.
+ */
+export function eventOf(value: unknown, text: string): SessionEvent | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  const { id = text, at, event, turn, state, meta } = value as Record<string, unknown>
+  if (typeof id !== 'string' || typeof at !== 'number' || !Number.isFinite(at) || typeof event !== 'string') return null
+  const isWhole =
+    event === 'created' ||
+    event === 'reset' ||
+    event === 'compacted' ||
+    (event === 'turn_added' && isTurn(turn)) ||
+    (event === 'state_changed' && typeof state === 'string' && Object.hasOwn(TRANSITIONS, state)) ||
+    (event === 'meta_updated' && typeof meta === 'object' && meta !== null)
+  return isWhole ? ({ ...value, id } as SessionEvent) : null
+}
+
+const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'tool']
+
+function isTurn(value: unknown): value is SessionTurn {
+  if (typeof value !== 'object' || value === null) return false
+  const { id, role, content, timestamp, context_files } = value as Record<string, unknown>
+  return (
+    typeof id === 'string' &&
+    ROLES.includes(role) &&
+    (content === undefined || typeof content === 'string') &&
+    typeof timestamp === 'number' &&
+    Array.isArray(context_files)
+  )
+}

@@ -1,0 +1,180 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { sessionErrors } from '../errors.ts'
+import { isStorable } from '../json-bounds.ts'
+import type { Settings } from '../settings.ts'
+import { sessionFileName, sessionIds } from './session-id.ts'
+import { type NewEvent, SessionLog, type SessionLogOptions } from './session-log.ts'
+import { SessionRows } from './session-rows.ts'
+import type { SessionTurn, SessionView } from './session-state.ts'
+
+/** Logs that are held in memory; of others the files and rows are read again. */
+const MAX_HELD = 64
+
+const MAX_NAME_LENGTH = 2048
+
+export interface SessionsOptions extends Omit<SessionLogOptions, 'fsync'> {
+  readonly settings: () => Settings
+}
+
+/** All sessions of the repository: which there are, and which of them are live. */
+export class Sessions {
+  readonly #options: SessionsOptions
+  readonly #log: SessionLogOptions
+  readonly #newId: () => string
+  /** The one that was used last at the end. */
+  readonly #held = new Map<string, SessionLog>()
+
+  constructor(options: SessionsOptions) {
+    this.#options = options
+    this.#log = { ...options, fsync: () => options.settings().fsync }
+    this.#newId = sessionIds(options.now)
+  }
+
+  async create(agent: number | null, meta: Readonly<Record<string, string>> = {}): Promise<SessionView> {
+    const events: NewEvent[] = Object.keys(meta).length > 0 ? [{ event: 'meta_updated', meta }] : []
+    return this.record(this.#newId(), () => events, agent)
+  }
+
+  /** Adds to a session, which is begun where there is none, and archives another one where that makes too many. */
+  async record(
+    session: string,
+    decide: (view: SessionView | null) => readonly NewEvent[],
+    agent: number | null = null
+  ): Promise<SessionView> {
+    checkName(session)
+    let isRevived = false
+    const view = await this.#of(session).record(there => {
+      const events = decide(there)
+      isRevived = there === null || !isLive(there)
+      if (there !== null) return events
+      const { repositoryId: repository_id } = this.#options
+      return [{ event: 'created', session_id: session, agent_id: agent, repository_id }, ...events]
+    })
+    if (isRevived && isLive(view)) await this.#makeRoom(session)
+    return view
+  }
+
+  /** Null where there is none. Its state is the one that the time has made of it. */
+  async view(session: string): Promise<SessionView | null> {
+    if (!isName(session)) return null
+    const view = await this.#of(session).view()
+    return view === null ? null : this.#aged(view)
+  }
+
+  /** Throws `SES_SESSION_UNKNOWN`. */
+  async known(session: string): Promise<SessionView> {
+    const view = await this.view(session)
+    if (view !== null) return view
+    throw sessionErrors.create('SES_SESSION_UNKNOWN', `there is no session ${JSON.stringify(session.slice(0, 200))}`, {
+      hint: 'svc sessions list tells which there are'
+    })
+  }
+
+  async turns(session: string): Promise<readonly (SessionTurn & { readonly content: string })[]> {
+    return isName(session) ? this.#of(session).turns() : []
+  }
+
+  /** The one that was used last first. */
+  async list(): Promise<readonly SessionView[]> {
+    const store = await this.#options.store()
+    const rows = store === null ? [] : await new SessionRows(store, this.#options.repositoryId).views()
+    const views = new Map(rows.map(view => [view.session_id, view]))
+    const inRows = new Set(rows.map(({ session_id }) => sessionFileName(session_id)))
+    for (const session of await this.#sessionsInFiles(inRows)) {
+      const view = await this.#of(session).view()
+      if (view !== null) views.set(session, view)
+    }
+    for (const [session, log] of this.#held) {
+      if (views.has(session)) continue
+      const view = await log.view()
+      if (view !== null) views.set(session, view)
+    }
+    return [...views.values()]
+      .map(view => this.#aged(view))
+      .sort((a, b) => b.updated_at_ms - a.updated_at_ms || (a.session_id < b.session_id ? -1 : 1))
+  }
+
+  /** The session of an agent that was used last. */
+  async ofAgent(agent: number): Promise<SessionView | null> {
+    return (await this.list()).find(({ agent_id }) => agent_id === agent) ?? null
+  }
+
+  /** Writes down what the time has made of sessions, and compacts those that are archived. */
+  async sweep(): Promise<void> {
+    for (const { session_id, state } of await this.list()) {
+      if (state !== 'idle' && state !== 'archived') continue
+      const log = this.#of(session_id)
+      await log.record(view =>
+        view !== null && isLive(view) && view.state !== state ? [{ event: 'state_changed', state, reason: 'time' }] : []
+      )
+      if (state === 'archived') await log.compact()
+    }
+  }
+
+  async #makeRoom(kept: string): Promise<void> {
+    const live = (await this.list()).filter(view => isLive(view))
+    const surplus = live.length - this.#options.settings().max_live
+    const candidates = live.filter(({ session_id }) => session_id !== kept).reverse()
+    const idle = candidates.filter(({ state }) => state === 'idle')
+    const active = candidates.filter(({ state }) => state === 'active')
+    for (const { session_id } of [...idle, ...active].slice(0, Math.max(0, surplus))) {
+      await this.#of(session_id).record(view =>
+        view !== null && isLive(view) ? [{ event: 'state_changed', state: 'archived', reason: 'room' }] : []
+      )
+    }
+  }
+
+  #aged(view: SessionView): SessionView {
+    if (!isLive(view)) return view
+    const { idle_seconds, archive_seconds } = this.#options.settings()
+    const seconds = (this.#options.now() - view.updated_at_ms) / 1000
+    if (seconds >= archive_seconds) return { ...view, state: 'archived' }
+    return seconds >= idle_seconds ? { ...view, state: 'idle' } : view
+  }
+
+  #of(session: string): SessionLog {
+    const log = this.#held.get(session) ?? new SessionLog(session, this.#log)
+    this.#held.delete(session)
+    this.#held.set(session, log)
+    for (const [name, held] of this.#held) {
+      if (this.#held.size <= MAX_HELD) break
+      if (!held.isBusy && !held.isUnsaved) this.#held.delete(name)
+    }
+    return log
+  }
+
+  async #sessionsInFiles(known: ReadonlySet<string>): Promise<string[]> {
+    const sessions = new Set<string>()
+    for (const folder of [this.#options.folder, ...this.#options.otherFolders]) {
+      for (const name of await readdir(folder).catch(() => [])) {
+        if (!name.endsWith('.jsonl') || known.has(name)) continue
+        const session = name.startsWith('h_') ? await nameIn(`${folder}/${name}`) : name.slice(0, -'.jsonl'.length)
+        if (session !== null && sessionFileName(session) === name) sessions.add(session)
+      }
+    }
+    return [...sessions]
+  }
+}
+
+function isLive({ state }: SessionView): boolean {
+  return state === 'active' || state === 'idle'
+}
+
+function isName(session: string): boolean {
+  return session !== '' && session.length <= MAX_NAME_LENGTH && isStorable(session)
+}
+
+function checkName(session: string): void {
+  if (isName(session)) return
+  throw sessionErrors.create(
+    'SES_SESSION_INVALID',
+    `a session has a name of 1 to ${MAX_NAME_LENGTH} characters without U+0000, and this one has ${session.length}`
+  )
+}
+
+/** The name that the first whole line of a file tells. */
+async function nameIn(path: string): Promise<string | null> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  const session = /"session_id":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+  return session === undefined ? null : (JSON.parse(session) as string)
+}

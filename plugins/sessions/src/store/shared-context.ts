@@ -1,0 +1,103 @@
+import type { ContextEntry, ContextStore } from '@svc/contracts'
+import type { AttachedDatabase } from '../attached-database.ts'
+import { sessionErrors } from '../errors.ts'
+import { isStorable } from '../json-bounds.ts'
+import { DatabaseEntries } from './database-entries.ts'
+import { type Change, type Entries, isAlive } from './entries.ts'
+import { MemoryEntries } from './memory-entries.ts'
+
+export const MAX_KEY_LENGTH = 2176
+export const MAX_VALUE_LENGTH = 1_048_576
+
+/** The store of context entries: in the database where one is attached, otherwise in this process. */
+export class SharedContext implements ContextStore {
+  readonly #database: Pick<AttachedDatabase, 'store'>
+  readonly #repository: string
+  readonly #now: () => number
+  readonly #memory = new MemoryEntries()
+  /** When entries that this process has seen expire. */
+  readonly #seen = new Map<string, Pick<ContextEntry, 'expires_at_ms'>>()
+
+  constructor(database: Pick<AttachedDatabase, 'store'>, repository: string, now: () => number) {
+    this.#database = database
+    this.#repository = repository
+    this.#now = now
+  }
+
+  get size(): number {
+    const now = this.#now()
+    for (const [key, entry] of this.#seen) if (!isAlive(entry, now)) this.#seen.delete(key)
+    return this.#seen.size
+  }
+
+  async get(key: string): Promise<ContextEntry | null> {
+    // What cannot be stored is not there.
+    if (!isStorable(key)) return null
+    const entry = await (await this.#entries()).get(key, this.#now())
+    this.#note(key, entry)
+    return entry
+  }
+
+  async set(
+    key: string,
+    value: string,
+    { agent_id, ttlSeconds }: { readonly agent_id?: number; readonly ttlSeconds?: number | null } = {}
+  ): Promise<void> {
+    const expires_at_ms = this.expiry(ttlSeconds)
+    await this.update(key, () => ({ value, agent_id: agent_id ?? null, expires_at_ms }))
+  }
+
+  /** As {@link Entries.update}. */
+  async update(key: string, change: (entry: ContextEntry | null) => Change | null): Promise<void> {
+    check('key', key, MAX_KEY_LENGTH)
+    if (key === '') throw sessionErrors.create('SES_CONTEXT_INVALID', 'the key of a context entry is empty')
+    let noted: Change | null = null
+    await (await this.#entries()).update(key, this.#now(), entry => {
+      noted = change(entry)
+      if (noted !== null) check(`text of ${JSON.stringify(key)}`, noted.value, MAX_VALUE_LENGTH)
+      return noted
+    })
+    if (noted !== null) this.#note(key, noted)
+  }
+
+  async remove(key: string): Promise<boolean> {
+    this.#seen.delete(key)
+    return isStorable(key) && (await this.#entries()).remove(key, this.#now())
+  }
+
+  async list(prefix = ''): Promise<readonly ContextEntry[]> {
+    if (!isStorable(prefix)) return []
+    const entries = await (await this.#entries()).list(prefix, this.#now())
+    if (prefix === '') this.#seen.clear()
+    for (const entry of entries) this.#note(entry.key, entry)
+    return entries
+  }
+
+  /** Milliseconds since the epoch, or null for never. */
+  expiry(ttlSeconds: number | null | undefined): number | null {
+    return ttlSeconds === undefined || ttlSeconds === null ? null : this.#now() + Math.round(ttlSeconds * 1000)
+  }
+
+  async #entries(): Promise<Entries> {
+    const store = await this.#database.store()
+    return store === null ? this.#memory : new DatabaseEntries(store, this.#repository)
+  }
+
+  #note(key: string, entry: Pick<ContextEntry, 'expires_at_ms'> | null): void {
+    if (entry === null) this.#seen.delete(key)
+    else this.#seen.set(key, { expires_at_ms: entry.expires_at_ms })
+  }
+}
+
+function check(what: string, text: string, maxLength: number): void {
+  if (text.length > maxLength)
+    throw sessionErrors.create(
+      'SES_CONTEXT_INVALID',
+      `the ${what.slice(0, 200)} has ${text.length} characters, and ${maxLength} are allowed`
+    )
+  if (!isStorable(text))
+    throw sessionErrors.create(
+      'SES_CONTEXT_INVALID',
+      `the ${what.slice(0, 200)} holds U+0000 or half of a surrogate pair, which cannot be stored`
+    )
+}

@@ -1,0 +1,21 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Logger } from '@svc/plugin-sdk'
+import type { Sessions } from './sessions/sessions.ts'
+
+const PERIOD_MS = 60_000
+
+/** Looks after sessions that nobody uses, for as long as the process serves. A sweep that fails is tried again at the next one. */
+export async function sweepSessions(sessions: Sessions, log: Logger, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      await delay(PERIOD_MS, undefined, { signal, ref: false })
+    } catch {
+      return
+    }
+    try {
+      await sessions.sweep()
+    } catch (error) {
+      log.warn('sessions could not be looked after', { reason: (error as Error).message })
+    }
+  }
+}
