@@ -1,0 +1,35 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { Role } from './role.ts'
+
+/** The tokens of both roles. Digests are compared, in constant time, so that neither length nor content shows. */
+export class BearerTokens {
+  readonly #write: Buffer | null
+  readonly #read: Buffer | null
+
+  constructor(write: string | undefined, read: string | undefined) {
+    this.#write = write === undefined ? null : digest(write)
+    this.#read = read === undefined ? null : digest(read)
+  }
+
+  /** Whether callers have to show one. */
+  get required(): boolean {
+    return this.#write !== null || this.#read !== null
+  }
+
+  /** `header`: the Authorization header. The scheme's case does not matter (RFC 9110, 11.1). */
+  roleOfHeader(header: string | undefined): Role | null {
+    const token = header === undefined ? undefined : /^bearer +(\S+) *$/i.exec(header)?.[1]
+    return token === undefined ? null : this.roleOf(token)
+  }
+
+  roleOf(token: string): Role | null {
+    const given = digest(token)
+    const isWrite = this.#write !== null && timingSafeEqual(given, this.#write)
+    const isRead = this.#read !== null && timingSafeEqual(given, this.#read)
+    return isWrite ? 'write' : isRead ? 'read' : null
+  }
+}
+
+function digest(token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}

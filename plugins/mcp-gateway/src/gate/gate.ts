@@ -1,0 +1,96 @@
+import type { IncomingMessage } from 'node:http'
+import type { Settings } from '../settings.ts'
+import { BearerTokens } from './bearer-tokens.ts'
+import { clientKey } from './client-key.ts'
+import { OriginGuard } from './origin-guard.ts'
+import { HOST_DENIED, HTTPS_REQUIRED, ORIGIN_DENIED, type Refusal, tooMany, UNAUTHORIZED } from './refusal.ts'
+import type { Role } from './role.ts'
+import type { TokenBuckets } from './token-buckets.ts'
+
+/** What of the gateway a request is for, where that changes what is asked of it. */
+export type Zone =
+  | 'tools'
+  /** What holds nothing of the project: the page, before somebody has typed a token into it. */
+  | 'open'
+  | 'health'
+
+export type Verdict = { readonly role: Role; readonly refusal: null } | { readonly refusal: Refusal }
+
+const WRITE: Verdict = { role: 'write', refusal: null }
+const READ: Verdict = { role: 'read', refusal: null }
+
+/** Asks everything of a request that is asked before its body is read: origin, token, HTTPS, rate. */
+export class Gate {
+  readonly tokens: BearerTokens
+  readonly #settings: Settings
+  readonly #origins: OriginGuard
+  readonly #buckets: TokenBuckets
+
+  /** Throws `GWY_ORIGIN_INVALID`. */
+  constructor(settings: Settings, buckets: TokenBuckets) {
+    this.tokens = new BearerTokens(settings.bearer_token, settings.read_bearer_token)
+    this.#settings = settings
+    this.#origins = new OriginGuard(settings.host, settings.allowed_origins)
+    this.#buckets = buckets
+  }
+
+  check(request: IncomingMessage, zone: Zone): Verdict {
+    // What looks after servers may call from anywhere, under any name; there is nothing to learn.
+    const origin = zone === 'health' ? null : this.#checkOrigin(request)
+    if (origin !== null) return { refusal: origin }
+    const role = this.#roleOf(request)
+    const asked = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
+    if (role === null && asked) return { refusal: UNAUTHORIZED }
+    const refusal = this.#checkTransport(request, zone)
+    if (refusal !== null) return { refusal }
+    return role === 'write' ? WRITE : READ
+  }
+
+  /**
+   * A handshake. The role is null where the first message has to bring the token, since a page cannot set the header. Who is no
+   * page says so by a token in the header, or by an origin.
+   */
+  checkUpgrade(request: IncomingMessage): { readonly role: Role | null; readonly refusal: Refusal | null } {
+    const refused = (refusal: Refusal) => ({ role: null, refusal })
+    const origin = this.#checkOrigin(request)
+    if (origin !== null) return refused(origin)
+    const shown = this.tokens.roleOfHeader(request.headers.authorization)
+    if (request.headers.origin === undefined && shown === null) return refused(ORIGIN_DENIED)
+    const refusal = this.#checkTransport(request, 'tools')
+    if (refusal !== null) return refused(refusal)
+    return { role: this.tokens.required ? shown : 'write', refusal: null }
+  }
+
+  client(request: IncomingMessage): string {
+    return clientKey(request, this.#settings.trust_x_forwarded_for)
+  }
+
+  /** Whether a message of a client is within its rate. */
+  admitsMessage(client: string): boolean {
+    return this.#buckets.take(client) === 0
+  }
+
+  get perMinute(): number {
+    return this.#buckets.perMinute
+  }
+
+  #checkOrigin({ headers: { host, origin } }: IncomingMessage): Refusal | null {
+    if (!this.#origins.admitsHost(host)) return HOST_DENIED
+    return origin === undefined || this.#origins.admitsOrigin(origin, host) ? null : ORIGIN_DENIED
+  }
+
+  #roleOf({ headers }: IncomingMessage): Role | null {
+    return this.tokens.required ? this.tokens.roleOfHeader(headers.authorization) : 'write'
+  }
+
+  #checkTransport(request: IncomingMessage, zone: Zone): Refusal | null {
+    if (this.#settings.require_forwarded_https && zone !== 'health' && !isForwardedHttps(request)) return HTTPS_REQUIRED
+    const wait = this.#buckets.take(this.client(request))
+    return wait === 0 ? null : tooMany(this.#buckets.perMinute, wait)
+  }
+}
+
+function isForwardedHttps({ headers }: IncomingMessage): boolean {
+  const [first = ''] = String(headers['x-forwarded-proto'] ?? '').split(',', 1)
+  return first.trim().toLowerCase() === 'https'
+}

@@ -1,0 +1,65 @@
+import { isIP } from 'node:net'
+import { gatewayErrors } from '../errors.ts'
+
+/** Of pages of this machine, whatever their port. */
+const LOCAL_ORIGIN = /^https?:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i
+
+/**
+ * Holds requests that a page in a browser makes against pages elsewhere, also where DNS has been made to point their name at
+ * this machine.
+ */
+export class OriginGuard {
+  readonly #loopback: boolean
+  readonly #hosts: ReadonlySet<string>
+  readonly #origins: ReadonlySet<string>
+
+  /** `host`: what is bound. Throws `GWY_ORIGIN_INVALID`. */
+  constructor(host: string, origins: readonly string[]) {
+    const parsed = origins.map(parseOrigin)
+    this.#loopback = isLoopback(host)
+    this.#hosts = new Set([
+      host.toLowerCase(),
+      ...parsed.map(({ host }) => host),
+      ...parsed.map(({ hostname }) => hostname)
+    ])
+    this.#origins = new Set(parsed.map(({ origin }) => origin))
+  }
+
+  /** A server that only this machine reaches is called by this machine's names alone. */
+  admitsHost(header: string | undefined): boolean {
+    if (!this.#loopback) return true
+    if (header === undefined) return false
+    const name = header.replace(/:\d*$/, '').toLowerCase()
+    return isLoopback(name) || this.#hosts.has(name)
+  }
+
+  /** `host`: the Host header. */
+  admitsOrigin(origin: string, host: string | undefined): boolean {
+    if (LOCAL_ORIGIN.test(origin) || this.#origins.has(origin.toLowerCase())) return true
+    // The page came from here, by an address that no name was made to point at.
+    return host !== undefined && isAddress(host) && (origin === `http://${host}` || origin === `https://${host}`)
+  }
+}
+
+function parseOrigin(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.origin === text.toLowerCase()) return url
+  throw gatewayErrors.create(
+    'GWY_ORIGIN_INVALID',
+    `"${text}" in allowed_origins of [plugins.mcp-gateway] is no origin of web pages`,
+    {
+      at: { path: 'plugins.mcp-gateway.allowed_origins' },
+      hint: 'write scheme, host and port alone: https://svc.example.org'
+    }
+  )
+}
+
+/** Whether a bind address or host name means this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+}
+
+function isAddress(host: string): boolean {
+  const name = host.replace(/:\d+$/, '')
+  return isIP(name) === 4 || (name.startsWith('[') && name.endsWith(']') && isIP(name.slice(1, -1)) === 6)
+}

@@ -1,0 +1,32 @@
+import type { HttpServer } from '@svc/contracts'
+import type { Ref } from '@svc/plugin-sdk'
+import type { Settings } from './settings.ts'
+import type { ToolDesk } from './tools/tool-desk.ts'
+
+export interface InfoFacts {
+  readonly settings: Settings
+  readonly authRequired: boolean
+  readonly listener: string
+  readonly server: Ref<HttpServer>
+}
+
+/** What `GET /v1/info` shows; never a token. */
+export function describeGateway(
+  { settings, authRequired, listener, server }: InfoFacts,
+  desk: ToolDesk,
+  perMinute: number
+) {
+  const address = server.current.addresses.find(each => each.listener === listener)
+  return {
+    enabled: true,
+    bind_host: settings.host,
+    bind_port: address?.port ?? settings.port,
+    auth_required: authRequired,
+    require_forwarded_https: settings.require_forwarded_https,
+    allowed_tools: desk.names('write'),
+    read_role_allowed_tools: desk.names('read'),
+    // Allowed, and offered by no plugin that is active.
+    missing_tools: desk.allowed.missing,
+    calls_per_minute: perMinute
+  }
+}

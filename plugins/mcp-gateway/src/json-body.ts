@@ -1,0 +1,61 @@
+import { isUtf8 } from 'node:buffer'
+import type { HttpExchange } from '@svc/contracts'
+import { refusal } from './gate/refusal.ts'
+import type { ToolArguments } from './tools/tool-desk.ts'
+
+/** Bytes of a request's body, and of a message of a websocket. */
+export const MAX_BODY_BYTES = 262_144
+
+export interface ToolCallBody {
+  readonly name: string
+  readonly args: ToolArguments
+}
+
+const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+
+/** Reads the body of a call and hands it over, or answers what is wrong with it: 400, 413 or 415. */
+export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
+  const { headers } = exchange.request
+  const refuse = (status: number, error: string): void => {
+    const { body } = refusal(status, error)
+    exchange.send(status, 'application/json; charset=utf-8', body)
+  }
+  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
+    exchange.request.resume()
+    refuse(415, 'the body has to be JSON, with content-type: application/json')
+    return
+  }
+  if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
+    exchange.request.resume()
+    refuse(413, `the body is larger than the limit of ${MAX_BODY_BYTES} bytes`)
+    return
+  }
+  exchange.body(bytes => {
+    const call = isUtf8(bytes) ? parseToolCall(bytes.toString()) : 'the body is not UTF-8'
+    if (typeof call === 'string') refuse(400, call)
+    else take(call)
+  }, MAX_BODY_BYTES)
+}
+
+/** The call, or what is wrong with the text. */
+function parseToolCall(text: string): ToolCallBody | string {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch (error) {
+    return `the body is not JSON: ${(error as Error).message}`
+  }
+  if (!isObject(body)) return 'the body has to be an object: {"name": TOOL, "args": {…}}'
+  return toolCallOf(body)
+}
+
+/** The same of an object that has been read already. */
+export function toolCallOf({ name, args = {} }: Readonly<Record<string, unknown>>): ToolCallBody | string {
+  if (typeof name !== 'string' || name === '') return 'missing tool name'
+  if (args !== null && !isObject(args)) return 'args has to be an object'
+  return { name, args: args ?? {} }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

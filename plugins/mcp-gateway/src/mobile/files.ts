@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+
+export interface MobileFile {
+  readonly type: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const STYLE = '/*style*/'
+const SCRIPT = '/*script*/'
+
+/** What is not the page itself, by path. */
+const ASSETS = [
+  { path: '/v1/mobile/manifest.webmanifest', file: 'manifest.json', type: 'application/manifest+json; charset=utf-8' },
+  { path: '/v1/mobile/icon.svg', file: 'icon.svg', type: 'image/svg+xml; charset=utf-8' },
+  { path: '/v1/mobile/worker.js', file: 'worker.js', type: 'text/javascript; charset=utf-8' }
+]
+
+const HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache' }
+
+/** The page, and what a browser needs to install it, by path. `folder`: where the files lie, with a slash at the end. */
+export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, MobileFile>> {
+  const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
+  const [frame, style, script] = await Promise.all([read('index.html'), read('page.css'), read('page.mjs')])
+  // A function in place of a text: `$` has a meaning in the latter.
+  const body = frame.replace(STYLE, () => style).replace(SCRIPT, () => script)
+  const assets = await Promise.all(
+    ASSETS.map(async ({ path, file, type }) => [path, { type, body: await read(file), headers: HEADERS }] as const)
+  )
+  const page: MobileFile = {
+    type: 'text/html; charset=utf-8',
+    body,
+    headers: { ...HEADERS, 'content-security-policy': policy(style, script) }
+  }
+  return new Map([['/v1/mobile', page], ...assets])
+}
+
+/** The page runs its own style and script, which stand in it, and no others; it talks to this server alone. */
+function policy(style: string, script: string): string {
+  return [
+    "default-src 'none'",
+    `style-src '${digest(style)}'`,
+    `script-src '${digest(script)}'`,
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "manifest-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'"
+  ].join('; ')
+}
+
+function digest(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`
+}

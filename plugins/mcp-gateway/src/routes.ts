@@ -1,0 +1,146 @@
+import type { HttpExchange, HttpFallback, HttpHandlerRoute, HttpHandlers, McpHttpEndpoint } from '@svc/contracts'
+import type { HttpMethod, Ref } from '@svc/plugin-sdk'
+import type { Gate, Zone } from './gate/gate.ts'
+import { type Refusal, refusal } from './gate/refusal.ts'
+import type { Role } from './gate/role.ts'
+import { describeGateway, type InfoFacts } from './info.ts'
+import { MAX_BODY_BYTES, readToolCall } from './json-body.ts'
+import type { MobileFile } from './mobile/files.ts'
+import { mobileStatus } from './mobile/status.ts'
+import { failure, type ToolDesk } from './tools/tool-desk.ts'
+
+export const LISTENER = 'mcp-gateway'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+export interface RouteParts {
+  readonly gate: Gate
+  readonly desk: ToolDesk
+  readonly info: InfoFacts
+  readonly mcp: Ref<McpHttpEndpoint>
+  /** By path. */
+  readonly mobile: ReadonlyMap<string, MobileFile>
+}
+
+type Handle = (exchange: HttpExchange, role: Role) => void
+
+/** Everything that the gateway answers over HTTP. */
+export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): HttpHandlers {
+  const behind =
+    (zone: Zone, handle: Handle) =>
+    (exchange: HttpExchange): void => {
+      const verdict = gate.check(exchange.request, zone)
+      if (verdict.refusal === null) handle(exchange, verdict.role)
+      else refuse(exchange, verdict.refusal)
+    }
+  const route = (method: HttpMethod, path: string, summary: string, handle: Handle, zone: Zone = 'tools') =>
+    ({ method, path, summary, handle: behind(zone, handle) }) satisfies HttpHandlerRoute
+
+  const call: Handle = (exchange, role) => callTool(exchange, role, desk)
+  const serveMcp: Handle = (exchange, role) => {
+    const response = exchange.stream()
+    void mcp.current.handle(exchange.request, response, desk.principal(role), MAX_BODY_BYTES)
+  }
+  const absent: Handle = exchange => refuse(exchange, NOT_FOUND)
+  const fallback: HttpFallback = {
+    handle: (exchange, allowed) => behind('tools', given => refuseUnserved(given, allowed()))(exchange)
+  }
+  return {
+    listener: LISTENER,
+    routes: [
+      route('GET', '/health', 'Whether the gateway answers', answerHealth, 'health'),
+      route('GET', '/v1/info', 'What the gateway offers to whom', exchange =>
+        sendJson(exchange, describeGateway(info, desk, gate.perMinute))
+      ),
+      route('GET', '/v1/tools', 'The tools that the caller may call', (exchange, role) =>
+        sendJson(exchange, { success: true, tools: desk.list(role).map(describeTool) })
+      ),
+      route('POST', '/v1/tools', 'Call a tool', call),
+      route('POST', '/v1/tools/call', 'Call a tool', call),
+      route('GET', '/v1/ws', 'Tools and events over a websocket', exchange => refuse(exchange, UPGRADE_REQUIRED)),
+      route('GET', '/v1/mobile/status', 'State of the project at a glance', (exchange, role) => {
+        mobileStatus(desk, role).then(
+          status => sendJson(exchange, status),
+          error => exchange.fail(error)
+        )
+      }),
+      ...[...mobile].map(([path, file]) =>
+        route('GET', path, 'Part of the page for phones', exchange => sendFile(exchange, file), 'open')
+      ),
+      ...(['GET', 'POST', 'DELETE'] as const).map(method =>
+        route(method, '/mcp', 'Model Context Protocol (Streamable HTTP)', serveMcp)
+      ),
+      // Every listener has these, for whoever reaches it, unless they are taken.
+      route('GET', '/ready', 'Not served here', absent),
+      route('GET', '/metrics', 'Not served here', absent)
+    ],
+    fallback
+  }
+}
+
+const NOT_FOUND = refusal(404, 'not found')
+const UPGRADE_REQUIRED = refusal(426, 'a websocket handshake is expected', {
+  connection: 'Upgrade',
+  upgrade: 'websocket'
+})
+
+function refuse(exchange: HttpExchange, { status, body, headers }: Refusal): void {
+  exchange.send(status, JSON_TYPE, body, headers)
+}
+
+function refuseUnserved(exchange: HttpExchange, allowed: readonly string[]): void {
+  if (allowed.length === 0) refuse(exchange, NOT_FOUND)
+  else refuse(exchange, refusal(405, 'method not allowed', { allow: allowed.join(', ') }))
+}
+
+function sendJson(exchange: HttpExchange, value: unknown): void {
+  exchange.send(200, JSON_TYPE, JSON.stringify(value))
+}
+
+function sendFile(exchange: HttpExchange, { type, body, headers }: MobileFile): void {
+  exchange.send(200, type, body, headers)
+}
+
+function answerHealth(exchange: HttpExchange): void {
+  if (prefersText(exchange.request.headers.accept)) exchange.send(200, 'text/plain; charset=utf-8', 'ok')
+  else sendJson(exchange, { status: 'ok' })
+}
+
+/** Whether text is named, and JSON is not or later. */
+function prefersText(accept = ''): boolean {
+  const text = accept.indexOf('text/plain')
+  const json = accept.indexOf('application/json')
+  return text >= 0 && (json < 0 || text < json)
+}
+
+function describeTool({ name, description, inputSchema, lane }: ReturnType<ToolDesk['list']>[number]) {
+  return { name, description, input_schema: inputSchema, ...(lane === null ? {} : { product_lane: lane }) }
+}
+
+function callTool(exchange: HttpExchange, role: Role, desk: ToolDesk): void {
+  readToolCall(exchange, ({ name, args }) => {
+    const { caller } = exchange
+    const { traceparent } = caller
+    desk
+      .call(role, name, args, {
+        get signal() {
+          return caller.signal
+        },
+        ...(traceparent === undefined ? {} : { traceparent })
+      })
+      .then(
+        answer => sendAnswer(exchange, answer),
+        error => exchange.fail(error)
+      )
+  })
+}
+
+function sendAnswer(exchange: HttpExchange, answer: ReturnType<typeof failure>): void {
+  let body: string
+  try {
+    body = JSON.stringify(answer)
+  } catch (error) {
+    // A result that cannot be written as JSON; its tool is at fault.
+    body = JSON.stringify(failure(`the result has no JSON form: ${(error as Error).message}`))
+  }
+  exchange.send(200, JSON_TYPE, body)
+}

@@ -1,0 +1,66 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+const flag = (variable: string, description: string) =>
+  t.boolean({ default: false, 'x-env': variable, 'x-env-type': 'truthy', description })
+
+const token = (variable: string, description: string) =>
+  t.optional(t.secret({ minLength: 1, pattern: '^\\S+$', 'x-env': variable, description }))
+
+const names = (variable: string, description: string) =>
+  t.optional(t.array(t.string({ minLength: 1 }), { 'x-env': variable, description }))
+
+export const settings = t.object({
+  http_enabled: flag('SVC_MCP_HTTP_ENABLED', 'Whether the gateway listens.'),
+  host: t.string({ default: '127.0.0.1', minLength: 1, 'x-env': 'SVC_MCP_HTTP_HOST', description: 'Address to bind.' }),
+  port: t.integer({
+    default: 3921,
+    minimum: 0,
+    maximum: 65_535,
+    'x-env': 'SVC_MCP_HTTP_PORT',
+    description: 'Port to listen on; 0 takes a free one.'
+  }),
+  bearer_token: token('SVC_MCP_HTTP_BEARER_TOKEN', 'Token of callers who may call every allowed tool.'),
+  read_bearer_token: token(
+    'SVC_MCP_HTTP_READ_BEARER_TOKEN',
+    'Token of callers who may call those of the allowed tools that the registry has for the read role.'
+  ),
+  allow_unauthenticated: flag(
+    'SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED',
+    'For local tests: start without a token, and let everybody call every allowed tool. Means nothing beside a token.'
+  ),
+  allowed_tools: names(
+    'SVC_MCP_HTTP_ALLOWED_TOOLS',
+    'Names or aliases of the tools that are offered. Without it the list in the README.'
+  ),
+  read_role_allowed_tools: names(
+    'SVC_MCP_HTTP_READ_ROLE_ALLOWED_TOOLS',
+    'Names or aliases that callers of the read role are held to, among those that they may have anyway.'
+  ),
+  rate_limit_per_minute: t.integer({
+    default: 120,
+    minimum: 1,
+    maximum: 1_000_000,
+    'x-env': 'SVC_MCP_HTTP_RATE_LIMIT_PER_MINUTE',
+    description: 'Requests and websocket messages of one client a minute, of which as many may come at once.'
+  }),
+  require_forwarded_https: flag(
+    'SVC_MCP_HTTP_REQUIRE_FORWARDED_HTTPS',
+    'Refuse what does not carry X-Forwarded-Proto: https, which a proxy that ends TLS sets.'
+  ),
+  health_auth: flag('SVC_MCP_HTTP_HEALTH_AUTH', 'Whether /health asks for a token as well.'),
+  trust_x_forwarded_for: flag(
+    'SVC_MCP_HTTP_TRUST_X_FORWARDED_FOR',
+    'Tell clients apart by the first address in X-Forwarded-For. Only behind a proxy that sets the header itself.'
+  ),
+  allowed_origins: t.array(t.string({ minLength: 1 }), {
+    default: [],
+    description: 'Origins of pages that may call, for example https://svc.example.org, besides those of this machine.'
+  }),
+  max_websockets: t.integer({
+    default: 256,
+    minimum: 1,
+    description: 'Open websockets at once; further ones are refused with 503.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

@@ -1,0 +1,168 @@
+import type { RawData, WebSocket } from 'ws'
+import type { Gate } from '../gate/gate.ts'
+import { tooManyText } from '../gate/refusal.ts'
+import type { Role } from '../gate/role.ts'
+import type { ToolCallBody } from '../json-body.ts'
+import type { ToolDesk } from '../tools/tool-desk.ts'
+import { type ClientMessage, isBad, type MessageId, readMessage, serverMessage } from './message.ts'
+
+/** Bytes that may wait for a client to read them. */
+const MOST_BUFFERED = 1_048_576
+/** Calls of one client at once. */
+const MOST_CALLS = 32
+/** Milliseconds that a client has to show its token, and to answer the end. */
+const AUTH_MS = 10_000
+const FAREWELL_MS = 5_000
+const UNAUTHORIZED = 4401
+/** Of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry. */
+const POLICY_VIOLATION = 1008
+const RESTARTS = 1012
+
+/** Who may see the state of the orchestrator is told of its events. */
+const EVENTS_NEED = 'svc_orchestrator_status'
+
+export interface ClientParts {
+  readonly gate: Gate
+  readonly desk: ToolDesk
+  /** Tells clients apart for their rate. */
+  readonly key: string
+  /** Null until the first message has shown a token. */
+  readonly role: Role | null
+  /** A call begins, which the gateway is not replaced before the end of. Ends with the function returned. */
+  work(): () => void
+  onClose(): void
+}
+
+/** One websocket. */
+export class SocketClient {
+  readonly #socket: WebSocket
+  readonly #parts: ClientParts
+  readonly #left = new AbortController()
+  readonly #authTimer: NodeJS.Timeout | null
+  #role: Role | null
+  #calls = 0
+  #hasAnswered = true
+  #retiring = false
+
+  constructor(socket: WebSocket, parts: ClientParts) {
+    this.#socket = socket
+    this.#parts = parts
+    this.#role = parts.role
+    this.#authTimer = this.#role === null ? setTimeout(() => this.#refuse(), AUTH_MS).unref() : null
+    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
+    socket.on('pong', () => {
+      this.#hasAnswered = true
+    })
+    // What is wrong with a connection ends it, which is told of by 'close'.
+    socket.on('error', () => undefined)
+    socket.once('close', () => {
+      this.#settleAuth()
+      this.#left.abort(new Error('the client went away'))
+      parts.onClose()
+    })
+  }
+
+  /** An event, as the text of its message. */
+  tell(text: string): void {
+    if (this.#role !== null && this.#parts.desk.has(this.#role, EVENTS_NEED)) this.#send(text)
+  }
+
+  /** A client that has not answered the last time is gone. */
+  beat(): void {
+    if (!this.#hasAnswered) {
+      this.#socket.terminate()
+      return
+    }
+    this.#hasAnswered = false
+    this.#socket.ping()
+  }
+
+  /** Takes no more, and ends when its calls have. */
+  retire(): void {
+    this.#retiring = true
+    if (this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
+  }
+
+  close(code: number, reason: string): void {
+    this.#socket.close(code, reason)
+    setTimeout(() => this.#socket.terminate(), FAREWELL_MS).unref()
+  }
+
+  #onMessage(data: RawData, isBinary: boolean): void {
+    if (this.#retiring || this.#socket.readyState !== this.#socket.OPEN) return
+    const { gate, key } = this.#parts
+    if (!gate.admitsMessage(key)) {
+      this.#send(serverMessage(undefined, 'error', false, null, tooManyText(gate.perMinute)))
+      this.close(POLICY_VIOLATION, 'rate limit exceeded')
+      return
+    }
+    const message = isBinary
+      ? ({ type: 'error', error: 'invalid websocket payload: text is expected' } as const)
+      : readMessage(String(data))
+    const role = this.#role
+    if (role === null) this.#authorise(isBad(message) ? null : message)
+    else if (isBad(message)) this.#answer(message.id, message.type, false, null, message.error)
+    else this.#serve(message, role)
+  }
+
+  #authorise(message: ClientMessage | null): void {
+    const role = message?.type === 'auth' ? this.#parts.gate.tokens.roleOf(message.token) : null
+    if (role === null) {
+      this.#refuse()
+      return
+    }
+    this.#role = role
+    this.#settleAuth()
+  }
+
+  #serve(message: ClientMessage, role: Role): void {
+    if (message.type === 'list_tools') {
+      this.#answer(message.id, 'list_tools_result', true, { tools: this.#parts.desk.names(role) })
+    } else if (message.type === 'call_tool') void this.#call(message.id, message.call, role)
+    // Whoever is known already need not show a token again.
+  }
+
+  async #call(id: MessageId | undefined, { name, args }: ToolCallBody, role: Role): Promise<void> {
+    if (this.#calls >= MOST_CALLS) {
+      this.#answer(id, 'call_tool_result', false, null, `too many calls at once (max ${MOST_CALLS})`)
+      return
+    }
+    const done = this.#parts.work()
+    this.#calls += 1
+    try {
+      const { success, result } = await this.#parts.desk.call(role, name, args, { signal: this.#left.signal })
+      this.#answer(id, 'call_tool_result', success, result, success ? undefined : errorOf(result))
+    } catch (error) {
+      this.#answer(id, 'call_tool_result', false, null, (error as Error).message)
+    } finally {
+      this.#calls -= 1
+      if (this.#retiring && this.#calls === 0) this.close(RESTARTS, 'the gateway is replaced')
+      done()
+    }
+  }
+
+  #answer(id: MessageId | undefined, type: string, success: boolean, data: unknown, error?: string): void {
+    this.#send(serverMessage(id, type, success, data, error))
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    // Who does not read cannot be told why.
+    if (this.#socket.bufferedAmount > MOST_BUFFERED) this.#socket.terminate()
+    else this.#socket.send(text)
+  }
+
+  #refuse(): void {
+    this.close(UNAUTHORIZED, 'Unauthorized')
+  }
+
+  #settleAuth(): void {
+    if (this.#authTimer !== null) clearTimeout(this.#authTimer)
+  }
+}
+
+/** The text of a failure, which every form of result has. */
+function errorOf(result: unknown): string {
+  const { error } = (result ?? {}) as { readonly error?: unknown }
+  return typeof error === 'string' ? error : 'the tool failed'
+}

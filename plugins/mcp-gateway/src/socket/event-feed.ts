@@ -1,0 +1,39 @@
+import type { AgentEvent, Orchestrator } from '@svc/contracts'
+import { isSvcError, type Ref } from '@svc/plugin-sdk'
+
+/** The events of whichever orchestrator serves, if one does. */
+export class EventFeed {
+  readonly #orchestrator: Ref<Orchestrator> | undefined
+  readonly #take: (event: AgentEvent) => void
+  #current: Orchestrator | null = null
+  #end: (() => void) | null = null
+
+  constructor(orchestrator: Ref<Orchestrator> | undefined, take: (event: AgentEvent) => void) {
+    this.#orchestrator = orchestrator
+    this.#take = take
+  }
+
+  /** To be called after every change of plugins. */
+  follow(): void {
+    const next = this.#lookUp()
+    if (next === this.#current) return
+    this.#end?.()
+    this.#current = next
+    this.#end = next === null ? null : next.subscribe(this.#take)
+  }
+
+  close(): void {
+    this.#end?.()
+    this.#end = null
+    this.#current = null
+  }
+
+  #lookUp(): Orchestrator | null {
+    try {
+      return this.#orchestrator?.current ?? null
+    } catch (error) {
+      if (isSvcError(error, 'KRN_SERVICE_GONE')) return null
+      throw error
+    }
+  }
+}

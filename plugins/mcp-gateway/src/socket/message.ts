@@ -1,0 +1,67 @@
+import { isObject, type ToolCallBody, toolCallOf } from '../json-body.ts'
+
+/** What a client may give a message to know its answer by. */
+export type MessageId = string | number
+
+export type ClientMessage = { readonly id?: MessageId } & (
+  | { readonly type: 'list_tools' }
+  | { readonly type: 'call_tool'; readonly call: ToolCallBody }
+  | { readonly type: 'auth'; readonly token: string }
+)
+
+/** Why a message is refused: what it is answered with. */
+export interface BadMessage {
+  readonly id?: MessageId
+  readonly type: 'error' | 'call_tool_result'
+  readonly error: string
+}
+
+/** Reads a message, or tells how it is refused. */
+export function readMessage(text: string): ClientMessage | BadMessage {
+  let read: unknown
+  try {
+    read = JSON.parse(text)
+  } catch (error) {
+    return { type: 'error', error: `invalid websocket payload: ${(error as Error).message}` }
+  }
+  if (!isObject(read)) return { type: 'error', error: 'invalid websocket payload: an object is expected' }
+  const id = typeof read.id === 'string' || typeof read.id === 'number' ? { id: read.id } : {}
+  const { type, args } = read
+  if (type === 'list_tools') return { ...id, type }
+  if (type === 'auth') {
+    const token = isObject(args) && typeof args.token === 'string' ? args.token : ''
+    return { ...id, type, token }
+  }
+  if (type === 'call_tool') {
+    const call = toolCallOf(read)
+    return typeof call === 'string' ? { ...id, type: 'call_tool_result', error: call } : { ...id, type, call }
+  }
+  if (typeof type !== 'string')
+    return { ...id, type: 'error', error: 'invalid websocket payload: type has to be a string' }
+  return { ...id, type: 'error', error: `unsupported message type: ${type.slice(0, MOST_SHOWN)}` }
+}
+
+/** Characters of what somebody made up. */
+const MOST_SHOWN = 64
+
+export function isBad(message: ClientMessage | BadMessage): message is BadMessage {
+  return 'error' in message
+}
+
+/** What the gateway sends: an answer, or an event that nobody asked for. */
+export function serverMessage(
+  id: MessageId | undefined,
+  type: string,
+  success: boolean,
+  data: unknown,
+  error?: string
+): string {
+  return JSON.stringify({
+    ...(id === undefined ? {} : { id }),
+    type,
+    success,
+    is_error: !success,
+    data,
+    ...(error === undefined ? {} : { error })
+  })
+}
