@@ -1,0 +1,31 @@
+import { type Finding, type Gate, passed, skipped } from './gate.ts'
+
+/** Checks that say that somebody has looked. */
+export const REVIEWS: readonly string[] = ['human_review_approved', 'peer_review_approved', 'approval_reviewed']
+
+/** Whoever the task's tier of approval asks for has looked at it. */
+export const approvalGate: Gate = {
+  name: 'approval',
+  counter: 'debug_iterations',
+  heading: () => '[APPROVAL GATE]',
+  ask({ task, attestation, settings }) {
+    if (!settings.tier_enforcement) return skipped('tier_enforcement is off')
+    const tier = task.approval_tier
+    if (tier === undefined) return skipped('the task has no tier of approval')
+    if (tier === 'AutoApprove') return passed('the tier is AutoApprove')
+    if (tier === 'Blocked') return missing('the tier is Blocked: a person has to do this')
+    const checks = attestation?.checks_passed ?? []
+    if (tier === 'Confirm')
+      return checks.length > 0 || attestation?.declared_non_placeholder === true
+        ? passed('it is confirmed')
+        : missing('the tier is Confirm: name a check that passed, or declare that nothing is a placeholder')
+    const review = checks.find(check => REVIEWS.includes(check.trim().toLowerCase()))
+    return review !== undefined
+      ? passed(`it was reviewed: ${review.trim()}`)
+      : missing(`the tier is Review: one of the checks ${REVIEWS.join(', ')} must have passed`)
+  }
+}
+
+function missing(detail: string): Finding {
+  return { verdict: 'fail', detail, atLimit: 'ORC_ATTESTATION_REQUIRED' }
+}

@@ -1,0 +1,20 @@
+import { type Gate, passed, skipped } from './gate.ts'
+
+/** The project's own tests pass. */
+export const behavioralGate: Gate = {
+  name: 'behavioral',
+  counter: 'debug_iterations',
+  heading: () => '[BEHAVIORAL GATE]',
+  ask({ evidence, settings }) {
+    if (!settings.behavioral_gate_on_complete) return skipped('behavioral_gate_on_complete is off')
+    const tests = evidence?.tests
+    if (tests === undefined) return skipped('the project names no tests that could be run')
+    if (tests.ok) return passed(`${tests.command} succeeded`)
+    return {
+      verdict: 'fail',
+      detail: `${tests.command} failed: ${tests.why}`,
+      atLimit: 'ORC_VALIDATION_FAILED',
+      data: { command: tests.command, output: tests.output }
+    }
+  }
+}

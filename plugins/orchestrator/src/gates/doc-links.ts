@@ -1,0 +1,21 @@
+import { type Gate, passed, skipped } from './gate.ts'
+
+/** Links of the documents that were written lead to files that are there. */
+export const docLinksGate: Gate = {
+  name: 'doc_links',
+  counter: 'debug_iterations',
+  heading: () => '[DOC INTEGRITY GATE]',
+  ask({ evidence, settings }) {
+    if (!settings.completion_markdown_link_audit_enabled)
+      return skipped('completion_markdown_link_audit_enabled is off')
+    const broken = evidence?.brokenLinks ?? []
+    if (broken.length === 0) return passed('no link of a document leads nowhere')
+    const named = broken.slice(0, 5).map(({ file, line, target }) => `${file}:${line} to ${target}`)
+    return {
+      verdict: 'fail',
+      detail: `${broken.length} links lead nowhere: ${named.join('; ')}`,
+      atLimit: 'pass',
+      data: { broken: broken.slice(0, 50) }
+    }
+  }
+}

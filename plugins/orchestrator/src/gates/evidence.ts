@@ -1,0 +1,36 @@
+import type { BrokenLink } from './markdown-links.ts'
+import type { StubFinding } from './stub-scan/scan.ts'
+
+/** What a file that a task claims to have made turned out to be. */
+export interface FileEvidence {
+  /** As it was claimed. */
+  readonly path: string
+  /**
+   * `outside`: it leads out of the repository, by its name or by a link. `too_large`: it is there, but not looked through.
+   */
+  readonly state: 'read' | 'missing' | 'outside' | 'too_large' | 'not_a_file' | 'unreadable'
+  readonly why?: string
+  /** Absent where it is no source code. */
+  readonly stubs?: readonly StubFinding[]
+  /** Whether it holds an object or an array in JSON; absent for other files. */
+  readonly isJson?: boolean
+}
+
+export interface TestRun {
+  readonly command: string
+  readonly ok: boolean
+  /** Why it is not. */
+  readonly why: string
+  /** The end of what it wrote. */
+  readonly output: string
+}
+
+/** What was looked up before the gates are asked, so that asking them does no I/O. */
+export type GatheredEvidence = {
+  readonly files: readonly FileEvidence[]
+  readonly brokenLinks: readonly BrokenLink[]
+  /** Text of the session's envelope, lower-case; null where there is none. */
+  readonly envelope: string | null
+  /** Absent where the tests were not run. */
+  readonly tests?: TestRun
+}

@@ -1,0 +1,35 @@
+export interface BrokenLink {
+  /** Document that has the link, relative to the repository. */
+  readonly file: string
+  /** From 1. */
+  readonly line: number
+  readonly target: string
+}
+
+const LINK = /\]\(\s{0,4}<?([^()<>\s]{1,1024})>?(?:\s{1,4}["'][^"'\n]{0,256}["'])?\s{0,4}\)/g
+const FENCE = /^ {0,3}(?:`{3,}|~{3,})/
+const ELSEWHERE = /^(?:[a-z][a-z0-9+.-]*:|\/\/|#)/i
+
+/** Links of a Markdown document to files, with the line they stand on. Code is left out, and so is what is on the web. */
+export function fileLinks(markdown: string): readonly { readonly line: number; readonly target: string }[] {
+  const links: { readonly line: number; readonly target: string }[] = []
+  let isCode = false
+  for (const [at, line] of markdown.split('\n').entries()) {
+    if (FENCE.test(line)) isCode = !isCode
+    else if (!isCode && line.includes('](')) {
+      for (const [, target = ''] of line.replace(/`[^`]*`/g, '').matchAll(LINK))
+        if (!ELSEWHERE.test(target)) links.push({ line: at + 1, target })
+    }
+  }
+  return links
+}
+
+/** The path that a link means: without query and fragment, decoded. */
+export function linkPath(target: string): string {
+  const path = target.replace(/[?#].*$/, '')
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}

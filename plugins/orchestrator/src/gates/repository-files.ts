@@ -1,0 +1,86 @@
+import { readFile, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import type { FileEvidence } from './evidence.ts'
+import { type BrokenLink, fileLinks, linkPath } from './markdown-links.ts'
+import { repositoryPath } from './repository-path.ts'
+import { isJson } from './research.ts'
+import { scanForStubs } from './stub-scan/scan.ts'
+
+/** Bytes of a file that are looked through. */
+const MOST_BYTES = 2 * 2 ** 20
+/** Files of one task that are looked through. */
+const MOST_FILES = 500
+const MOST_BROKEN = 100
+
+export interface Inspection {
+  readonly files: readonly FileEvidence[]
+  readonly brokenLinks: readonly BrokenLink[]
+}
+
+/** Reads files of the repository, one after the other. Never reads what is outside of it, whatever paths and links say. */
+export async function inspectFiles(
+  root: string,
+  paths: readonly string[],
+  options: { readonly links: boolean }
+): Promise<Inspection> {
+  const home = await realpath(root)
+  const files: FileEvidence[] = []
+  const brokenLinks: BrokenLink[] = []
+  for (const path of paths.slice(0, MOST_FILES)) {
+    const found = await read(home, path)
+    files.push(found.evidence)
+    if (!options.links || found.text === null || !/\.(?:md|mdx|markdown)$/i.test(path)) continue
+    for (const link of fileLinks(found.text)) {
+      if (brokenLinks.length >= MOST_BROKEN) break
+      if (!(await leadsSomewhere(home, path, link.target))) brokenLinks.push({ file: path, ...link })
+    }
+  }
+  return { files, brokenLinks }
+}
+
+async function read(home: string, path: string): Promise<{ evidence: FileEvidence; text: string | null }> {
+  const none = (evidence: Omit<FileEvidence, 'path'>) => ({ evidence: { path, ...evidence }, text: null })
+  const named = resolve(home, repositoryPath(path))
+  if (path.includes('\0') || !isWithin(home, named)) return none({ state: 'outside' })
+  try {
+    const real = await realpath(named)
+    if (!isWithin(home, real)) return none({ state: 'outside' })
+    // A pipe would never end, and a device need not.
+    const found = await stat(real)
+    if (!found.isFile()) return none({ state: 'not_a_file' })
+    if (found.size > MOST_BYTES) return none({ state: 'too_large' })
+    const text = await readFile(real, 'utf8')
+    const stubs = scanForStubs(path, text)
+    const evidence: FileEvidence = {
+      path,
+      state: 'read',
+      ...(stubs === null ? {} : { stubs }),
+      ...(/\.json$/i.test(path) ? { isJson: isJson(text) } : {})
+    }
+    return { evidence, text }
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return none({ state: 'missing' })
+    return none({ state: 'unreadable', why: code })
+  }
+}
+
+async function leadsSomewhere(home: string, document: string, target: string): Promise<boolean> {
+  const path = linkPath(target)
+  if (path === '') return true
+  const from = path.startsWith('/') ? home : resolve(home, dirname(repositoryPath(document)))
+  const named = resolve(from, path.replace(/^\/+/, ''))
+  // What lies outside is not looked at.
+  if (!isWithin(home, named)) return true
+  try {
+    await stat(named)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isWithin(home: string, path: string): boolean {
+  const way = relative(home, path)
+  return way === '' || (way !== '..' && !way.startsWith('../') && !way.startsWith('..\\') && !isAbsolute(way))
+}

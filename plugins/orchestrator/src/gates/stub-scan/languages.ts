@@ -1,0 +1,94 @@
+/** How the text of a family of languages falls into code, comments and strings. */
+export interface Language {
+  readonly kind: 'brace' | 'python' | 'rust' | 'kotlin' | 'scala' | 'hash' | 'dash' | 'markup'
+  readonly lineComments: readonly string[]
+  /** Whether a line comment must stand at the beginning of a line or behind white space. */
+  readonly spacedComments?: boolean
+  readonly blockComments: readonly (readonly [open: string, close: string])[]
+  readonly nestedComments?: boolean
+  /** Longest first. */
+  readonly strings: readonly StringForm[]
+}
+
+interface StringForm {
+  readonly open: string
+  readonly close: string
+  readonly multiline?: boolean
+  /** Whether a backslash takes the next character along. */
+  readonly escapes?: boolean
+}
+
+const DOUBLE: StringForm = { open: '"', close: '"', escapes: true }
+const SINGLE: StringForm = { open: "'", close: "'", escapes: true }
+const TEMPLATE: StringForm = { open: '`', close: '`', escapes: true, multiline: true }
+const TRIPLE_DOUBLE: StringForm = { open: '"""', close: '"""', escapes: true, multiline: true }
+const TRIPLE_SINGLE: StringForm = { open: "'''", close: "'''", escapes: true, multiline: true }
+
+const SLASHES = { lineComments: ['//'], blockComments: [['/*', '*/']] } as const
+
+const brace: Language = { kind: 'brace', ...SLASHES, strings: [DOUBLE, SINGLE, TEMPLATE] }
+const jvm: Language = { kind: 'brace', ...SLASHES, strings: [TRIPLE_DOUBLE, DOUBLE, SINGLE] }
+const python: Language = {
+  kind: 'python',
+  lineComments: ['#'],
+  blockComments: [],
+  strings: [TRIPLE_DOUBLE, TRIPLE_SINGLE, DOUBLE, SINGLE]
+}
+const hash: Language = {
+  kind: 'hash',
+  lineComments: ['#'],
+  spacedComments: true,
+  blockComments: [],
+  strings: [DOUBLE, SINGLE]
+}
+const dash: Language = {
+  kind: 'dash',
+  lineComments: ['--'],
+  blockComments: [
+    ['--[[', ']]'],
+    ['{-', '-}'],
+    ['/*', '*/']
+  ],
+  strings: [DOUBLE, SINGLE]
+}
+const markup: Language = { kind: 'markup', lineComments: [], blockComments: [['<!--', '-->']], strings: [] }
+/** A quote in Rust begins a lifetime as often as a character; strings may span lines. */
+const rust: Language = {
+  kind: 'rust',
+  ...SLASHES,
+  nestedComments: true,
+  strings: [
+    { open: 'r##"', close: '"##', multiline: true },
+    { open: 'r#"', close: '"#', multiline: true },
+    { ...DOUBLE, multiline: true }
+  ]
+}
+const php: Language = {
+  kind: 'brace',
+  lineComments: ['//', '#'],
+  blockComments: [['/*', '*/']],
+  strings: [DOUBLE, SINGLE]
+}
+
+const BY_EXTENSION: ReadonlyMap<string, Language> = new Map(
+  (
+    [
+      [brace, 'ts tsx mts cts js jsx mjs cjs go c h cc hh cpp hpp cxx m mm cs vox zig css scss less proto'],
+      [jvm, 'java swift dart groovy gradle'],
+      [{ ...jvm, kind: 'kotlin' }, 'kt kts'],
+      [{ ...jvm, kind: 'scala' }, 'scala sc'],
+      [rust, 'rs'],
+      [python, 'py pyi pyx'],
+      [hash, 'rb sh bash zsh fish pl pm r jl ex exs tcl nim'],
+      [dash, 'sql lua hs elm'],
+      [php, 'php'],
+      [markup, 'vue svelte html htm xml']
+    ] as const
+  ).flatMap(([language, extensions]) => extensions.split(' ').map(extension => [extension, language] as const))
+)
+
+/** How to read a file of that path; null where it is no source code. */
+export function languageOf(path: string): Language | null {
+  const extension = /\.([^./\\]+)$/.exec(path)?.[1]?.toLowerCase()
+  return extension === undefined ? null : (BY_EXTENSION.get(extension) ?? null)
+}

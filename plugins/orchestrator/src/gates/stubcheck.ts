@@ -1,0 +1,70 @@
+import type { Attestation, TaskView } from '@svc/contracts'
+import type { FileEvidence } from './evidence.ts'
+import { type Finding, type Gate, type GateContext, passed, skipped } from './gate.ts'
+import { repositoryPath } from './repository-path.ts'
+
+const LEAST_SUMMARY = 24
+const MARKERS = /\b(?:todo|tbd|placeholders?|stubs?|not implemented|coming soon)\b/i
+const DELETES = /\b(?:delet|remov)/i
+
+/** What was claimed is complete, and what was made holds no placeholders. */
+export const stubcheckGate: Gate = {
+  name: 'stubcheck',
+  counter: 'stubcheck_iterations',
+  heading: iteration => `[AUTO-DEBUG ITERATION ${iteration}]`,
+  ask(context) {
+    if (!context.settings.stubcheck_gate) return skipped('stubcheck_gate is off')
+    const broken = brokenPolicy(context.task, context.attestation, context.evidence?.files ?? [])
+    if (broken !== null) return { verdict: 'fail', detail: broken, atLimit: 'ORC_SCOPE_DENIED' }
+    return scan(context)
+  }
+}
+
+/** What is missing from an attestation; null where nothing is. */
+function brokenPolicy(
+  task: Pick<TaskView, 'files'>,
+  attestation: Attestation | null,
+  files: readonly FileEvidence[]
+): string | null {
+  if (attestation === null) return 'nothing says what was done: hand in an attestation'
+  const { force_risky, force_risky_reason, completion_summary = '' } = attestation
+  const artifacts = (attestation.artifact_paths ?? []).map(repositoryPath)
+  if (force_risky === true && (force_risky_reason ?? '').trim() === '') return 'force_risky needs a force_risky_reason'
+  const outside = files.find(file => file.state === 'outside')
+  if (outside !== undefined) return `the artifact ${outside.path} is outside of the repository`
+  const planned = task.files.filter(file => file.access === 'write').map(file => repositoryPath(file.path))
+  const absent = planned.filter(path => !artifacts.includes(path))
+  if (absent.length > 0) return `artifact_paths lacks files that were to be written: ${absent.slice(0, 5).join(', ')}`
+  if (planned.length === 0 && attestation.declared_non_placeholder !== true)
+    return 'declared_non_placeholder must be true for a task that writes no file'
+  const summary = completion_summary.trim()
+  if (summary.length < LEAST_SUMMARY)
+    return `the completion_summary has ${summary.length} characters, and must have ${LEAST_SUMMARY} or more`
+  const marker = MARKERS.exec(summary)
+  if (marker !== null) return `the completion_summary speaks of "${marker[0].toLowerCase()}"`
+  if (artifacts.length === 0 && (attestation.checks_passed ?? []).length === 0)
+    return 'at least one of artifact_paths and checks_passed must name something'
+  return null
+}
+
+function scan({ attestation, evidence }: GateContext): Finding {
+  const files = evidence?.files ?? []
+  if (files.length === 0) return passed('the attestation is complete; there are no files to look through')
+  const mayBeGone = DELETES.test(attestation?.completion_summary ?? '')
+  const errors: string[] = []
+  let warnings = 0
+  for (const file of files) {
+    if (file.state === 'missing' && !mayBeGone) errors.push(`${file.path} does not exist`)
+    if (file.state === 'unreadable') errors.push(`${file.path} could not be read: ${file.why}`)
+    if (file.state === 'too_large') warnings += 1
+    for (const finding of file.stubs ?? []) {
+      if (finding.severity === 'warning') warnings += 1
+      else errors.push(`${file.path}:${finding.line} ${finding.rule.replace('_', ' ')}: ${finding.text}`)
+    }
+  }
+  const data = { files: files.length, errors: errors.slice(0, 20), warnings }
+  if (errors.length === 0) return { verdict: 'pass', detail: `${files.length} files, no placeholders`, data }
+  const detail = `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}: ${errors.slice(0, 5).join('; ')}`
+  if (attestation?.force_risky !== true) return { verdict: 'fail', detail, atLimit: 'pass', data }
+  return { verdict: 'shadow', detail: `${detail}; let pass because ${attestation.force_risky_reason}`, data }
+}

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TestRun } from './evidence.ts'
+
+/** Bytes of the end of what tests write that are kept. */
+const MOST_OUTPUT = 4_096
+const LONGEST_RUN_MS = 10 * 60_000
+/** Milliseconds between asking a command to end and ending it. */
+const GRACE_MS = 2_000
+
+/** What the files of a project say about how it is tested; null where they say nothing. */
+export async function detectTestCommand(root: string): Promise<string | null> {
+  try {
+    const manifest = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { scripts?: { test?: unknown } }
+    if (typeof manifest.scripts?.test === 'string') return 'npm test --silent'
+  } catch {
+    // No package of npm, or one that cannot be read: the next sign may tell more.
+  }
+  if (await exists(join(root, 'Cargo.toml'))) return 'cargo test --quiet'
+  if (await exists(join(root, 'go.mod'))) return 'go test ./...'
+  return null
+}
+
+/** Runs a command line in the project. It is ended, with everything that it started, when it takes longer than `limitMs`. */
+export function runTests(root: string, command: string, limitMs = LONGEST_RUN_MS): Promise<TestRun> {
+  return new Promise(resolve => {
+    const child = spawn(command, { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    let isLate = false
+    const keep = (chunk: Buffer): void => {
+      output = (output + chunk.toString('utf8')).slice(-MOST_OUTPUT)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    const timers = [
+      setTimeout(() => {
+        isLate = true
+        endGroup(child.pid, 'SIGTERM')
+        timers.push(setTimeout(() => endGroup(child.pid, 'SIGKILL'), GRACE_MS))
+      }, limitMs)
+    ]
+    const end = (why: string | null): void => {
+      for (const timer of timers) clearTimeout(timer)
+      resolve({ command, ok: why === null, why: why ?? '', output })
+    }
+    child.on('error', error => end(error.message))
+    child.on('close', (code, signal) => {
+      if (isLate) end(`it took longer than ${limitMs} ms`)
+      else if (code === 0) end(null)
+      else end(signal === null ? `it exited with ${code}` : `it was ended by ${signal}`)
+    })
+  })
+}
+
+/** The command leads a group of its own. */
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch {
+    return false
+  }
+}

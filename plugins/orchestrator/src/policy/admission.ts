@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import {
+  type Admission,
+  type AgentEventKind,
+  type InterruptionDecision,
+  orchestrationErrors,
+  type SubmitRequest
+} from '@svc/contracts'
+import type { JudgePort } from '../state/ports.ts'
+import type { AttentionLedger } from './attention.ts'
+import { hasHumanApproval } from './external-intent.ts'
+import { submitSignals } from './interruption-signals.ts'
+import { findConflicts } from './prompt-conflicts.ts'
+import { contradictionRatio, evaluateQgate, type QgatePolicy } from './qgate.ts'
+
+export interface AdmissionParts {
+  readonly attention: AttentionLedger
+  readonly judge: Pick<JudgePort, 'screen'>
+  readonly qgatePolicy: () => QgatePolicy
+  /** Told of `injection_detected` and `prompt_conflict_detected`. */
+  readonly tell: (event: AgentEventKind) => void
+}
+
+/**
+ * What is asked of a request that comes from outside, in this order:
+ * 1. Whether any attention is left, where attention has a budget.
+ * 2. What the policy of interruptions says. Only that a person is required refuses; the rest is noted.
+ * 3. Whether the text is safe, and in its one form.
+ *
+ * Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
+ */
+export function admit(request: SubmitRequest, surface: string, parts: AdmissionParts): Admission {
+  askAttention(request, surface, parts)
+  const original = request.description
+  const screened = screen(original, parts)
+  const warnings = [...screened.warnings, ...findConflicts(screened.description, request.files)]
+  const unique = [...new Set(warnings)]
+  if (unique.length > 0) parts.tell({ type: 'prompt_conflict_detected', task_id: 0, warnings: unique })
+  const isChanged = screened.description !== original
+  return {
+    request: isChanged ? { ...request, description: screened.description } : request,
+    prompt_canonicalized: isChanged,
+    original_prompt_hash: createHash('sha256').update(original, 'utf8').digest('hex'),
+    warnings: unique
+  }
+}
+
+function askAttention(request: SubmitRequest, surface: string, { attention, qgatePolicy }: AdmissionParts): void {
+  if (!attention.enabled) return
+  if (attention.exhausted) {
+    const { spent_ms, max_attention_ms } = attention.state()
+    throw orchestrationErrors.create(
+      'ORC_ATTENTION_EXHAUSTED',
+      `Attention budget exhausted: ${Math.round(spent_ms)} of ${max_attention_ms} ms are spent`,
+      { hint: 'Reset it with svc_attention_reset, or raise attention_budget_ms in [orchestrator].' }
+    )
+  }
+  const decision = attention.decide(signalsOf(request, surface, qgatePolicy()))
+  if (decision.decision !== 'RequireHuman' || hasHumanApproval(request.description, request.approvals ?? [])) return
+  throw humanRequired(decision)
+}
+
+function signalsOf(request: SubmitRequest, surface: string, policy: QgatePolicy) {
+  const { description, files, priority = 'Normal', hints } = request
+  const evidence = hints?.qgate
+  return submitSignals({
+    surface,
+    description,
+    files: files.length,
+    priority,
+    ...(evidence === undefined
+      ? {}
+      : {
+          confidence: evaluateQgate(evidence, policy).confidence,
+          contradiction_ratio: contradictionRatio(evidence.contradiction_hints ?? 0)
+        })
+  })
+}
+
+function humanRequired({ reason, rule }: InterruptionDecision) {
+  return orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${reason}`, {
+    hint: 'When a person has agreed, submit it again with [human-approved] in its description.',
+    data: { rule }
+  })
+}
+
+function screen(description: string, { judge, tell }: AdmissionParts) {
+  try {
+    return judge.screen(description)
+  } catch (error) {
+    tell({ type: 'injection_detected', detail: error instanceof Error ? error.message : String(error) })
+    throw error
+  }
+}

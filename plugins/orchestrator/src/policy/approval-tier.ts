@@ -1,0 +1,66 @@
+import type { ApprovalTier, TrustTier } from '@svc/contracts'
+
+/** The setting `tier_gate`. */
+export interface TierGateSettings {
+  /** Bits of entropy of an agent's outcomes below which its work may be approved unseen. */
+  readonly entropy_auto_approve_threshold: number
+  /** Approvals that must be there for that. */
+  readonly min_observations: number
+  /** Trust that must be there for that. */
+  readonly auto_approve_min_trust: number
+  /** Files that a task of an untrusted agent may write. */
+  readonly untrusted_max_writes_before_block: number
+  /** Files that a task of a trusted agent may write without a review. */
+  readonly trusted_single_file_confirm_limit: number
+}
+
+export interface ApprovalFacts {
+  /** What reaches beyond the repository, see `externalIntent`; null where nothing does. */
+  readonly external: string | null
+  /** Files that it writes. */
+  readonly writes: number
+  readonly tier: TrustTier
+  /** [0, 1]. */
+  readonly trust: number
+  readonly approvals: number
+  /** Bits. */
+  readonly entropy: number
+  /** A person has said that it may go on: what would be blocked is reviewed in place of that. */
+  readonly approved: boolean
+}
+
+export interface ApprovalDecision {
+  readonly tier: ApprovalTier
+  /** Which rule, and what it saw. */
+  readonly because: string
+}
+
+/** Who has to look before work counts as done. The first rule that matches decides. */
+export function approvalTier(facts: ApprovalFacts, settings: TierGateSettings): ApprovalDecision {
+  const { external, writes, tier, trust, approvals, entropy } = facts
+  if (external !== null) return blocked(facts, `it reaches beyond the repository: ${external}`)
+  const most = settings.untrusted_max_writes_before_block
+  if (writes > most && tier === 'Untrusted')
+    return blocked(facts, `it writes ${writes} files, and an untrusted agent may write ${most}`)
+  if (
+    entropy < settings.entropy_auto_approve_threshold &&
+    approvals >= settings.min_observations &&
+    trust >= settings.auto_approve_min_trust &&
+    (tier === 'Trusted' || tier === 'System')
+  )
+    return decision('AutoApprove', `${approvals} approvals of the agent, and its outcomes hardly vary`)
+  if (writes === 0) return decision('AutoApprove', 'it writes no file')
+  if (tier === 'System') return decision('AutoApprove', 'an operator has made the agent System')
+  if (tier !== 'Trusted') return decision('Review', `the agent is ${tier}`)
+  return writes <= settings.trusted_single_file_confirm_limit
+    ? decision('Confirm', `the agent is Trusted, and it writes ${writes === 1 ? 'one file' : `${writes} files`}`)
+    : decision('Review', `the agent is Trusted, but it writes ${writes} files`)
+}
+
+function blocked({ approved }: ApprovalFacts, because: string): ApprovalDecision {
+  return approved ? decision('Review', `a person let it pass though ${because}`) : decision('Blocked', because)
+}
+
+function decision(tier: ApprovalTier, because: string): ApprovalDecision {
+  return { tier, because }
+}

@@ -1,0 +1,302 @@
+import { createHash } from 'node:crypto'
+import { type AgentBudget, agentLabel, type BudgetSignal, type CostRecord, orchestrationErrors } from '@svc/contracts'
+import type { SvcError } from '@svc/plugin-sdk'
+import type { BudgetPort, Clock } from '../state/ports.ts'
+
+export interface BudgetSettings {
+  /** Of an agent that nobody has set limits for. */
+  readonly agent_max_tokens: number
+  readonly agent_max_cost_usd: number
+  /** No limit where it is absent. */
+  readonly tenant_max_cost_usd?: number | undefined
+}
+
+const TOKEN_ALERT = 0.8
+const COST_ALERT = 0.9
+/** US dollars since the last completed task above which an agent counts as caught in a loop. */
+const DOOM_LOOP_USD = 2
+/** Tool calls in a row that look like a loop. */
+const DOOM_LOOP_CALLS = 25
+/** Outputs that are compared, bytes of each that are, and how many same ones halt an agent that has spent so much. */
+const LAST_OUTPUTS = 5
+const OUTPUT_BYTES = 512
+const HALT_REPEATS = 3
+const HALT_USD = 0.5
+/** Sessions and costs that are kept in memory. */
+const MOST_SESSIONS = 1_000
+const MOST_COSTS = 1_000
+
+interface Spending {
+  tokens: number
+  cost: number
+}
+
+interface Account extends Spending {
+  /** Null: as the settings say. */
+  max_tokens: number | null
+  max_cost: number | null
+  /** US dollars since the last completed task. */
+  since_completion: number
+}
+
+/** Signs of a loop; they are not worth to outlive the process. */
+interface Activity {
+  calls: number
+  readonly outputs: string[]
+  repeats: number
+}
+
+export type TimedCost = CostRecord & { readonly timestamp_ms: number }
+
+/** What agents, tenants and sessions spend. Records are `budget/agent:ID`, `budget/tenant:NAME` and `budget/session:NAME`. */
+export class BudgetLedger implements BudgetPort {
+  readonly #settings: () => BudgetSettings
+  readonly #now: Clock
+  readonly #agents = new Map<number, Account>()
+  readonly #tenants = new Map<string, Spending>()
+  /** The ones charged last are last. */
+  readonly #sessions = new Map<string, Spending>()
+  readonly #activity = new Map<number, Activity>()
+  readonly #costs: TimedCost[] = []
+
+  constructor(settings: () => BudgetSettings, now: Clock) {
+    this.#settings = settings
+    this.#now = now
+  }
+
+  of(agent: number): AgentBudget {
+    const { tokens = 0, cost = 0 } = this.#agents.get(agent) ?? {}
+    return {
+      agent_id: agent,
+      max_tokens: this.#maxTokens(agent),
+      max_cost_usd: this.#maxCost(agent),
+      tokens_used: tokens,
+      cost_usd: cost,
+      token_alert: TOKEN_ALERT,
+      cost_alert: COST_ALERT,
+      signal: this.signal(agent)
+    }
+  }
+
+  /** Of every agent that has spent something or has limits of its own, by id. */
+  all(): readonly AgentBudget[] {
+    return [...this.#agents.keys()].sort((a, b) => a - b).map(agent => this.of(agent))
+  }
+
+  set(agent: number, limits: { readonly max_tokens?: number; readonly max_cost_usd?: number }): AgentBudget {
+    const account = this.#account(agent)
+    if (limits.max_tokens !== undefined) account.max_tokens = limits.max_tokens
+    if (limits.max_cost_usd !== undefined) account.max_cost = limits.max_cost_usd
+    return this.of(agent)
+  }
+
+  admit(agent: number, tenant: string | undefined, estimatedTokens: number): BudgetSignal {
+    const limit = this.#settings().tenant_max_cost_usd
+    if (tenant !== undefined && limit !== undefined) {
+      const spent = this.#tenants.get(tenant)?.cost ?? 0
+      if (spent >= limit) throw exceeded(`tenant ${tenant} has spent ${usd(spent)} of ${usd(limit)}`)
+    }
+    const account = this.#agents.get(agent)
+    const spending = account?.since_completion ?? 0
+    if (spending > DOOM_LOOP_USD) {
+      throw orchestrationErrors.create(
+        'ORC_DOOM_LOOP',
+        `Doom loop detected: ${agentLabel(agent)} has spent ${usd(spending)} since it completed a task, more than ${usd(DOOM_LOOP_USD)}`,
+        { hint: 'Complete one of its tasks, or give the work to another agent.' }
+      )
+    }
+    const [used, most] = [account?.tokens ?? 0, this.#maxTokens(agent)]
+    if (used + estimatedTokens > most) {
+      const rest = Math.max(0, most - used)
+      throw exceeded(`the task takes about ${estimatedTokens} tokens, and ${agentLabel(agent)} has ${rest} left`)
+    }
+    const signal = this.signal(agent)
+    if (signal === 'CostExceeded' || signal === 'Critical') throw this.#spent(agent, signal)
+    return signal
+  }
+
+  /** The first that applies, in the order of the type. */
+  signal(agent: number): BudgetSignal {
+    const account = this.#agents.get(agent)
+    const { tokens, cost } = account ?? { tokens: 0, cost: 0 }
+    const [maxTokens, maxCost] = [this.#maxTokens(agent), this.#maxCost(agent)]
+    if (cost >= maxCost) return 'CostExceeded'
+    if (tokens >= maxTokens) return 'Critical'
+    if (tokens >= TOKEN_ALERT * maxTokens || cost >= COST_ALERT * maxCost) return 'HighLoad'
+    const activity = this.#activity.get(agent)
+    if (activity === undefined) return 'Normal'
+    if (activity.repeats >= HALT_REPEATS && (account?.since_completion ?? 0) > HALT_USD) return 'HaltAgent'
+    return activity.calls >= DOOM_LOOP_CALLS ? 'DoomLoopSuspect' : 'Normal'
+  }
+
+  record(cost: CostRecord): { readonly signal: BudgetSignal; readonly keys: readonly string[] } {
+    const tokens = cost.input_tokens + cost.output_tokens
+    const account = this.#account(cost.agent_id)
+    charge(account, tokens, cost.cost_usd)
+    account.since_completion += cost.cost_usd
+    const keys = [`agent:${cost.agent_id}`]
+    if (cost.tenant_id !== undefined) {
+      charge(entry(this.#tenants, cost.tenant_id), tokens, cost.cost_usd)
+      keys.push(`tenant:${cost.tenant_id}`)
+    }
+    if (cost.session_id !== undefined) {
+      this.#chargeSession(cost.session_id, tokens, cost.cost_usd, keys)
+      keys.push(`session:${cost.session_id}`)
+    }
+    this.#costs.push({ ...cost, timestamp_ms: this.#now() })
+    if (this.#costs.length > MOST_COSTS) this.#costs.splice(0, this.#costs.length - MOST_COSTS)
+    return { signal: this.signal(cost.agent_id), keys }
+  }
+
+  /**
+   * A tool call of an agent ended with this output. Whether it repeats itself is told by the last 512 bytes of the last five
+   * outputs: `repeats` is how often this one is among them, itself included.
+   */
+  toolCalled(agent: number, output: string): BudgetSignal {
+    const activity = entryOf(this.#activity, agent, () => ({ calls: 0, outputs: [], repeats: 0 }))
+    activity.calls += 1
+    const print = fingerprint(output)
+    activity.outputs.push(print)
+    if (activity.outputs.length > LAST_OUTPUTS) activity.outputs.shift()
+    activity.repeats = activity.outputs.filter(each => each === print).length
+    return this.signal(agent)
+  }
+
+  /** How often the last output of an agent is among its last five. Two are worth a warning. */
+  outputRepeats(agent: number): number {
+    return this.#activity.get(agent)?.repeats ?? 0
+  }
+
+  completed(agent: number): readonly string[] {
+    this.#activity.delete(agent)
+    const account = this.#agents.get(agent)
+    if (account === undefined || account.since_completion === 0) return []
+    account.since_completion = 0
+    return [`agent:${agent}`]
+  }
+
+  forget(agent: number): void {
+    this.#agents.delete(agent)
+    this.#activity.delete(agent)
+  }
+
+  /** Tokens and US dollars of a session, and of a tenant. */
+  session(name: string): { readonly tokens: number; readonly cost: number } {
+    return this.#sessions.get(name) ?? { tokens: 0, cost: 0 }
+  }
+
+  tenant(name: string): { readonly tokens: number; readonly cost: number } {
+    return this.#tenants.get(name) ?? { tokens: 0, cost: 0 }
+  }
+
+  /** Of this process, the newest last; at most 1,000 are kept. */
+  costs(filter: { readonly agent_id?: number; readonly limit?: number } = {}): readonly TimedCost[] {
+    const { agent_id: agent, limit = MOST_COSTS } = filter
+    const found = agent === undefined ? this.#costs : this.#costs.filter(cost => cost.agent_id === agent)
+    return limit <= 0 ? [] : found.slice(-limit)
+  }
+
+  serialise(key: string): string | null {
+    const [kind, name] = split(key)
+    const found =
+      kind === 'agent' ? this.#agents.get(Number(name)) : (kind === 'tenant' ? this.#tenants : this.#sessions).get(name)
+    return found === undefined ? null : JSON.stringify(found)
+  }
+
+  /** Throws where the text is no JSON. Numbers that make no sense are 0. */
+  restore(key: string, json: string): void {
+    const [kind, name] = split(key)
+    const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>
+    const spending = { tokens: amount(stored.tokens) ?? 0, cost: amount(stored.cost) ?? 0 }
+    if (kind === 'tenant') this.#tenants.set(name, spending)
+    else if (kind === 'session') this.#sessions.set(name, spending)
+    else
+      this.#agents.set(Number(name), {
+        ...spending,
+        max_tokens: amount(stored.max_tokens),
+        max_cost: amount(stored.max_cost),
+        since_completion: amount(stored.since_completion) ?? 0
+      })
+  }
+
+  #account(agent: number): Account {
+    return entryOf(this.#agents, agent, () => ({
+      tokens: 0,
+      cost: 0,
+      max_tokens: null,
+      max_cost: null,
+      since_completion: 0
+    }))
+  }
+
+  #maxTokens(agent: number): number {
+    return this.#agents.get(agent)?.max_tokens ?? this.#settings().agent_max_tokens
+  }
+
+  #maxCost(agent: number): number {
+    return this.#agents.get(agent)?.max_cost ?? this.#settings().agent_max_cost_usd
+  }
+
+  /** A session that fell out of memory is told by its key, so that its record goes too. */
+  #chargeSession(name: string, tokens: number, cost: number, keys: string[]): void {
+    const spending = this.#sessions.get(name) ?? { tokens: 0, cost: 0 }
+    charge(spending, tokens, cost)
+    this.#sessions.delete(name)
+    this.#sessions.set(name, spending)
+    if (this.#sessions.size <= MOST_SESSIONS) return
+    for (const oldest of this.#sessions.keys()) {
+      this.#sessions.delete(oldest)
+      keys.push(`session:${oldest}`)
+      return
+    }
+  }
+
+  #spent(agent: number, signal: 'CostExceeded' | 'Critical'): SvcError {
+    const { cost_usd, max_cost_usd, tokens_used, max_tokens } = this.of(agent)
+    const spent =
+      signal === 'CostExceeded' ? `${usd(cost_usd)} of ${usd(max_cost_usd)}` : `${tokens_used} of ${max_tokens} tokens`
+    return exceeded(`${agentLabel(agent)} has spent ${spent}`)
+  }
+}
+
+function exceeded(what: string): SvcError {
+  return orchestrationErrors.create('ORC_BUDGET_EXCEEDED', `Budget exceeded: ${what}`, {
+    hint: 'Raise the limit with svc_set_agent_budget or in [orchestrator], or give the work to another agent.'
+  })
+}
+
+function charge(spending: Spending, tokens: number, cost: number): void {
+  spending.tokens += tokens
+  spending.cost += cost
+}
+
+function entry(map: Map<string, Spending>, name: string): Spending {
+  return entryOf(map, name, () => ({ tokens: 0, cost: 0 }))
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let found = map.get(key)
+  if (found === undefined) {
+    found = make()
+    map.set(key, found)
+  }
+  return found
+}
+
+function fingerprint(output: string): string {
+  const bytes = Buffer.from(output.slice(-OUTPUT_BYTES), 'utf8').subarray(-OUTPUT_BYTES)
+  return createHash('sha256').update(bytes).digest('base64')
+}
+
+function split(key: string): readonly [kind: string, name: string] {
+  const colon = key.indexOf(':')
+  return [key.slice(0, colon), key.slice(colon + 1)]
+}
+
+function amount(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+}
+
+function usd(amountOf: number): string {
+  return `${amountOf.toFixed(2)} USD`
+}

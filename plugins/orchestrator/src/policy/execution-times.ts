@@ -1,0 +1,199 @@
+import {
+  type BudgetSignal,
+  type DatabaseStore,
+  type ExecutionTimeProfile,
+  type ExecutionTimes,
+  rowsByName
+} from '@svc/contracts'
+import type { Clock } from '../state/ports.ts'
+
+export interface ExecutionTimeSettings {
+  readonly exec_time_budget_enabled: boolean
+  /** A tool is given the 90th percentile of its times, times this. */
+  readonly exec_time_safety_multiplier: number
+  /** Share of timeouts above which a tool is told to be slow, [0, 1]. */
+  readonly exec_time_timeout_rate_alert: number
+  /** Of a tool that nothing is known of. */
+  readonly exec_time_default_budget_ms: number
+  readonly exec_time_history_window_days: number
+}
+
+type Outcome = 'success' | 'timeout' | 'error'
+
+interface Sample {
+  readonly outcome: Outcome
+  readonly duration_ms: number
+  readonly recorded_at_ms: number
+}
+
+export interface ExecutionTimeParts {
+  readonly settings: () => ExecutionTimeSettings
+  readonly now: Clock
+  readonly repositoryId: string
+  /** Null while there is none; samples are kept in memory then. */
+  readonly database: () => Pick<DatabaseStore, 'query' | 'execute'> | null
+}
+
+const DAY_MS = 86_400_000
+/** Of one tool, in memory. */
+const MOST_SAMPLES = 1_000
+const MOST_TOOLS = 1_000
+/** Milliseconds for which a profile that a budget was made of is not asked for again. */
+const FRESH_MS = 30_000
+
+/** How long tools take, from the rows of `agent_exec_history`. */
+export class ExecutionTimeLedger implements ExecutionTimes {
+  readonly #parts: ExecutionTimeParts
+  /** By repository and tool; only what was recorded while there was no database. */
+  readonly #samples = new Map<string, Sample[]>()
+  readonly #profiles = new Map<string, { readonly profile: ExecutionTimeProfile | null; readonly at: number }>()
+
+  constructor(parts: ExecutionTimeParts) {
+    this.#parts = parts
+  }
+
+  async record(sample: Parameters<ExecutionTimes['record']>[0]): Promise<void> {
+    const repository = sample.repository_id ?? this.#parts.repositoryId
+    const key = keyOf(repository, sample.tool_key)
+    const at = this.#parts.now()
+    const database = this.#parts.database()
+    if (database === null) this.#keep(key, { ...sample, recorded_at_ms: at })
+    else
+      await database.execute(
+        `INSERT INTO agent_exec_history (tool_key, repository_id, outcome, duration_ms, timeout_budget_ms, recorded_at)
+         VALUES (?, ?, ?, ?, ?, ?)`,
+        [sample.tool_key, repository, sample.outcome, sample.duration_ms, sample.timeout_budget_ms ?? null, at]
+      )
+    this.#profiles.delete(key)
+  }
+
+  async query(
+    toolKey: string,
+    options: { readonly repository_id?: string; readonly window_days?: number } = {}
+  ): Promise<ExecutionTimeProfile | null> {
+    const repository = options.repository_id ?? this.#parts.repositoryId
+    const days = options.window_days ?? this.#parts.settings().exec_time_history_window_days
+    const since = this.#parts.now() - days * DAY_MS
+    const database = this.#parts.database()
+    const found =
+      database === null ? this.#kept(repository, toolKey, since) : await stored(database, repository, toolKey, since)
+    return profileOf(toolKey, found, this.#parts.settings())
+  }
+
+  async budgetFor(toolKey: string): Promise<{ readonly milliseconds: number; readonly signal: BudgetSignal }> {
+    const settings = this.#parts.settings()
+    const { exec_time_default_budget_ms: byDefault } = settings
+    if (!settings.exec_time_budget_enabled) return { milliseconds: byDefault, signal: 'Normal' }
+    const key = keyOf(this.#parts.repositoryId, toolKey)
+    const now = this.#parts.now()
+    let known = this.#profiles.get(key)
+    if (known === undefined || now - known.at > FRESH_MS) {
+      known = { profile: await this.query(toolKey), at: now }
+      if (this.#profiles.size >= MOST_TOOLS) this.#profiles.clear()
+      this.#profiles.set(key, known)
+    }
+    const { profile } = known
+    if (profile === null) return { milliseconds: byDefault, signal: 'ToolLatencyUnknown' }
+    return { milliseconds: profile.recommended_budget_ms, signal: profile.signal }
+  }
+
+  #keep(key: string, { outcome, duration_ms, recorded_at_ms }: Sample): void {
+    const samples = this.#samples.get(key) ?? []
+    samples.push({ outcome, duration_ms, recorded_at_ms })
+    if (samples.length > MOST_SAMPLES) samples.shift()
+    this.#samples.set(key, samples)
+    if (this.#samples.size <= MOST_TOOLS) return
+    for (const oldest of this.#samples.keys()) {
+      this.#samples.delete(oldest)
+      return
+    }
+  }
+
+  #kept(repository: string, toolKey: string, since: number): Summary {
+    const samples = (this.#samples.get(keyOf(repository, toolKey)) ?? []).filter(each => each.recorded_at_ms >= since)
+    const durations = samples
+      .filter(sample => sample.outcome === 'success')
+      .map(sample => sample.duration_ms)
+      .sort((a, b) => a - b)
+    return {
+      total: samples.length,
+      timeouts: samples.filter(sample => sample.outcome === 'timeout').length,
+      successes: durations.length,
+      sum: durations.reduce((sum, each) => sum + each, 0),
+      max: durations.at(-1) ?? 0,
+      p90: durations[p90Index(durations.length)] ?? 0
+    }
+  }
+}
+
+interface Summary {
+  readonly total: number
+  readonly timeouts: number
+  readonly successes: number
+  /** Milliseconds of successful calls. */
+  readonly sum: number
+  readonly max: number
+  readonly p90: number
+}
+
+/** Index of the 90th percentile among `count` sorted values: max(0, ceil(0.9 count) - 1). */
+export function p90Index(count: number): number {
+  // Nine tenths in whole numbers: 0.9 * 10 is a little more than 9 for some counts.
+  return Math.max(0, Math.ceil((9 * count) / 10) - 1)
+}
+
+function profileOf(tool: string, found: Summary, settings: ExecutionTimeSettings): ExecutionTimeProfile | null {
+  if (found.total === 0) return null
+  const timeout_rate = found.timeouts / found.total
+  const isSlow = timeout_rate > settings.exec_time_timeout_rate_alert
+  return {
+    tool_key: tool,
+    sample_count: found.successes,
+    avg_ms: found.successes === 0 ? 0 : found.sum / found.successes,
+    p90_ms: found.p90,
+    max_ms: found.max,
+    timeout_rate,
+    // Where nothing has succeeded yet, nothing is known of how long that takes.
+    recommended_budget_ms:
+      found.successes === 0
+        ? settings.exec_time_default_budget_ms
+        : Math.max(1, Math.ceil(found.p90 * settings.exec_time_safety_multiplier)),
+    signal: isSlow ? 'ToolLatencyHigh' : found.successes === 0 ? 'ToolLatencyUnknown' : 'Normal'
+  }
+}
+
+async function stored(
+  database: Pick<DatabaseStore, 'query'>,
+  repository: string,
+  tool: string,
+  since: number
+): Promise<Summary> {
+  const where = { tool, repository, since }
+  const counted = await database.query(
+    `SELECT count(*) AS total, sum(outcome = 'timeout') AS timeouts, sum(outcome = 'success') AS successes,
+            sum(CASE WHEN outcome = 'success' THEN duration_ms END) AS sum,
+            max(CASE WHEN outcome = 'success' THEN duration_ms END) AS max
+       FROM agent_exec_history WHERE tool_key = :tool AND repository_id = :repository AND recorded_at >= :since`,
+    where
+  )
+  const row = rowsByName(counted)[0] ?? {}
+  const successes = Number(row.successes ?? 0)
+  const percentile = await database.query(
+    `SELECT duration_ms FROM agent_exec_history
+      WHERE tool_key = :tool AND repository_id = :repository AND recorded_at >= :since AND outcome = 'success'
+      ORDER BY duration_ms LIMIT 1 OFFSET :index`,
+    { ...where, index: p90Index(successes) }
+  )
+  return {
+    total: Number(row.total ?? 0),
+    timeouts: Number(row.timeouts ?? 0),
+    successes,
+    sum: Number(row.sum ?? 0),
+    max: Number(row.max ?? 0),
+    p90: Number(percentile.rows[0]?.[0] ?? 0)
+  }
+}
+
+function keyOf(repository: string, tool: string): string {
+  return `${repository}\u0000${tool}`
+}

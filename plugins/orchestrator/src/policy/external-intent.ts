@@ -1,0 +1,24 @@
+import type { FileAffinity } from '@svc/contracts'
+
+const WORDS = /deploy|production|publish |https?:\/\/|curl |terraform|kubectl|api key|secret /i
+
+/** What of a task reaches beyond the repository: the word of its description or the path of a file that says so, or null. */
+export function externalIntent(description: string, files: readonly FileAffinity[]): string | null {
+  const word = WORDS.exec(description)
+  if (word !== null) return `"${word[0].trim()}" in its description`
+  for (const { path } of files) if (/deploy/i.test(path)) return `the path ${path}`
+  return null
+}
+
+const MARKERS = ['[approval:confirm]', '[approval:reviewed]', '[human-approved]'] as const
+
+/** Name of the check that says that a person has looked. */
+const HUMAN_CHECK = 'human_review_approved'
+
+/** Whether a person has said of a task that it may be submitted: by a marker in its description, or by a check. */
+export function hasHumanApproval(description: string, approvals: readonly string[]): boolean {
+  if (approvals.some(check => check.trim().toLowerCase() === HUMAN_CHECK)) return true
+  if (!description.includes('[')) return false
+  const text = description.toLowerCase()
+  return MARKERS.some(marker => text.includes(marker))
+}

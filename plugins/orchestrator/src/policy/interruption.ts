@@ -1,0 +1,134 @@
+import type { FocusDepth, InterruptionChannel, InterruptionOutcome, InterruptionSignals } from '@svc/contracts'
+import { clamp } from './numbers.ts'
+
+/** The setting `interruption_calibration`: bits, bits for each question that waits, and a factor. */
+export interface InterruptionCalibration {
+  readonly task_submit_gain: number
+  readonly inline_assist_gain: number
+  readonly a2a_gain: number
+  readonly plan_gain: number
+  readonly backlog_penalty: number
+  readonly trust_adjustment_scale: number
+}
+
+/** How much attention is left, and whom one would interrupt. */
+export interface InterruptionScene {
+  readonly enabled: boolean
+  /** Attention spent / attention there is. */
+  readonly ratio: number
+  readonly alert: number
+  readonly focus: FocusDepth
+  /** Milliseconds of an interruption of cost 1. */
+  readonly baseCostMs: number
+}
+
+/** Signals with nothing missing, after calibration. */
+export interface CalibratedSignals {
+  readonly gain_bits: number
+  readonly user_cost: number
+  readonly trust: number
+  readonly confidence: number
+  readonly contradiction_ratio: number
+  readonly high_risk: boolean
+  readonly open_session: boolean
+  readonly backlog: number
+  readonly turn: number
+  readonly max_turns: number
+}
+
+export interface InterruptionVerdict {
+  readonly decision: InterruptionOutcome
+  /** Which of the rules, 1 to 9. */
+  readonly rule: number
+  readonly reason: string
+  readonly scaled_cost_ms: number
+  readonly signals: CalibratedSignals
+}
+
+/** Bits by which a question of a channel must gain more to be worth a moment of its own while a session is open. */
+const PRIORS: Readonly<Record<InterruptionChannel, number>> = {
+  plan: 0.06,
+  task_submit: 0.05,
+  a2a: 0.04,
+  inline_assist: 0.03
+}
+
+const FOCUS: Readonly<Record<FocusDepth, number>> = { Deep: 1.35, Focused: 1.12, Ambient: 1 }
+
+/** Costs below this count as this, since the gain is divided by them. */
+const LEAST_COST = 0.01
+
+export function calibrate(signals: InterruptionSignals, calibration: InterruptionCalibration): CalibratedSignals {
+  const backlog = Math.max(0, signals.backlog ?? 0)
+  const gain = signals.gain_bits + calibration[`${signals.channel}_gain`] - calibration.backlog_penalty * backlog
+  return {
+    gain_bits: Math.max(0, gain),
+    user_cost: Math.max(0, signals.user_cost),
+    trust: clamp((signals.trust ?? 0.5) * calibration.trust_adjustment_scale, 0, 1),
+    confidence: clamp(signals.confidence ?? 0.5, 0, 1),
+    contradiction_ratio: clamp(signals.contradiction_ratio ?? 0, 0, 1),
+    high_risk: signals.high_risk ?? false,
+    open_session: signals.open_session ?? false,
+    backlog,
+    turn: signals.turn ?? 0,
+    max_turns: signals.max_turns ?? Number.POSITIVE_INFINITY
+  }
+}
+
+/** base cost (1 + 0.22 backlog) (0.25 (1 - trust) + 0.75) focus (1 + 0.35 contradiction), in milliseconds. */
+export function scaledCostMs(
+  signals: CalibratedSignals,
+  scene: Pick<InterruptionScene, 'focus' | 'baseCostMs'>
+): number {
+  const { user_cost: cost, backlog, trust, contradiction_ratio: contradiction } = signals
+  const caution = 0.25 * (1 - trust) + 0.75
+  return scene.baseCostMs * cost * (1 + 0.22 * backlog) * caution * FOCUS[scene.focus] * (1 + 0.35 * contradiction)
+}
+
+/** Bits per cost below which a question waits; it grows as attention is spent and where trust is low. */
+export function deferThreshold(scene: Pick<InterruptionScene, 'ratio' | 'alert'>, trust: number): number {
+  const { ratio, alert } = scene
+  const spent = alert > 0 ? ratio / alert : ratio
+  return 0.11 + 0.12 * spent + 0.35 * Math.max(0, ratio - alert) + 0.08 * (1 - trust)
+}
+
+/** Whether this moment is worth an interruption. The first of the nine rules that matches decides. */
+export function judgeInterruption(
+  input: InterruptionSignals,
+  calibration: InterruptionCalibration,
+  scene: InterruptionScene
+): InterruptionVerdict {
+  const signals = calibrate(input, calibration)
+  const { gain_bits: gain, high_risk: risky, confidence, contradiction_ratio: contradiction, backlog } = signals
+  const cost = scaledCostMs(signals, scene)
+  const verdict = (rule: number, decision: InterruptionOutcome, reason: string): InterruptionVerdict => ({
+    decision,
+    rule,
+    reason,
+    scaled_cost_ms: cost,
+    signals
+  })
+
+  if (!scene.enabled) return verdict(1, 'InterruptNow', 'attention has no budget here')
+  if (risky && (confidence < 0.42 || contradiction > 0.38))
+    return verdict(2, 'RequireHuman', 'the risk is high, and what is known is weak or contradicts itself')
+  if (signals.turn >= signals.max_turns)
+    return verdict(
+      3,
+      'ProceedAutonomously',
+      `${signals.turn} questions have been asked, which is the most there may be`
+    )
+  const exhausted = scene.ratio >= 1
+  if (exhausted && !risky && gain < 0.22 + 0.15 * FOCUS[scene.focus])
+    return verdict(4, 'ProceedAutonomously', 'no attention is left, and little would be gained')
+  if (exhausted && risky) return verdict(5, 'RequireHuman', 'no attention is left, but the risk is high')
+  if (signals.open_session && backlog === 0 && gain < 0.1 + PRIORS[input.channel])
+    return verdict(6, 'BatchWithExisting', 'a session of questions is open that this one can join')
+  if (backlog >= 1 && gain < 0.11)
+    return verdict(7, 'DeferUntilCheckpoint', `${backlog} questions wait already, and little would be gained`)
+  const utility = gain / Math.max(signals.user_cost, LEAST_COST)
+  const threshold = deferThreshold(scene, signals.trust)
+  if (utility < threshold)
+    return verdict(8, 'DeferUntilCheckpoint', `${utility.toFixed(3)} bits per cost are below ${threshold.toFixed(3)}`)
+  return verdict(9, 'InterruptNow', `${utility.toFixed(3)} bits per cost are worth it`)
+}

@@ -1,0 +1,111 @@
+import { orchestrationErrors, type TrustView } from '@svc/contracts'
+import type { Judgement, JudgePort, TaskToJudge } from '../state/ports.ts'
+import { type ApprovalDecision, approvalTier, type TierGateSettings } from './approval-tier.ts'
+import { externalIntent, hasHumanApproval } from './external-intent.ts'
+import { attentionWeight, type InterruptionCostSettings } from './interruption-cost.ts'
+import { canonicalText } from './prompt-canonical.ts'
+import { findConflicts } from './prompt-conflicts.ts'
+import { findInjection } from './prompt-injection.ts'
+import { defaultQgatePolicy, evaluateQgate, evidenceCoverage, type QgatePolicy } from './qgate.ts'
+import { type TestVerdict, testDecision } from './test-decision.ts'
+import { workTokens } from './token-estimate.ts'
+
+export interface JudgeSettings extends InterruptionCostSettings {
+  readonly tier_gate: TierGateSettings
+  readonly qgate_gate_enforce: boolean
+  readonly socrates_policy: { readonly [K in keyof QgatePolicy]?: number | undefined }
+}
+
+/** What the judge asks of its neighbours. */
+export interface JudgeParts {
+  readonly settings: () => JudgeSettings
+  readonly trust: {
+    of(agent: number): TrustView
+    approvals(agent: number): { readonly count: number; readonly entropy: number }
+  }
+  /** Requests that a person rejected of late, and tasks that ask for a person now. */
+  readonly demand: () => { readonly rejections: number; readonly concurrent: number }
+}
+
+/** What is judged of a task before it is queued: who has to look at it, what that costs, and whether it must be tested. */
+export class Judge implements JudgePort {
+  readonly #parts: JudgeParts
+
+  constructor(parts: JudgeParts) {
+    this.#parts = parts
+  }
+
+  judge(task: TaskToJudge, agent: number): Judgement {
+    const settings = this.#parts.settings()
+    const trust = this.#parts.trust.of(agent)
+    const { tier, because } = this.#tier(task, trust)
+    const { rejections, concurrent } = this.#parts.demand()
+    const weight = attentionWeight(
+      {
+        complexity: task.complexity,
+        tokens: workTokens(task.category, task.complexity),
+        priority: task.priority,
+        recentRejections: rejections,
+        trust: trust.score,
+        concurrent
+      },
+      settings
+    )
+    return { tier, because, attentionWeight: weight, test: this.test(task).decision }
+  }
+
+  /** Whether a task must come with tests, and why. */
+  test(task: Pick<TaskToJudge, 'description' | 'files' | 'complexity' | 'qgate'>): TestVerdict {
+    const { description, files, complexity, qgate } = task
+    if (qgate === undefined) return testDecision({ description, files, complexity })
+    const { band } = evaluateQgate(qgate, qgatePolicy(this.#parts.settings().socrates_policy))
+    return testDecision({ description, files, complexity, band, evidenceGap: 1 - evidenceCoverage(qgate) })
+  }
+
+  screen(description: string): { readonly description: string; readonly warnings: readonly string[] } {
+    const canonical = canonicalText(description)
+    const injection = findInjection(canonical)
+    if (injection !== null)
+      throw orchestrationErrors.create(
+        'ORC_INJECTION',
+        `Prompt injection detected: the description holds a ${injection.marker.replace('_', ' ')}, "${injection.found}"`,
+        {
+          hint: 'Take it out, or put what is only mentioned between backticks or quotes.',
+          data: { marker: injection.marker }
+        }
+      )
+    return { description: canonical, warnings: findConflicts(canonical) }
+  }
+
+  admitEvidence(task: TaskToJudge): void {
+    const settings = this.#parts.settings()
+    if (!settings.qgate_gate_enforce || task.qgate === undefined) return
+    const { decision, confidence } = evaluateQgate(task.qgate, qgatePolicy(settings.socrates_policy))
+    if (decision !== 'Abstain') return
+    throw orchestrationErrors.create(
+      'ORC_SCOPE_DENIED',
+      `Scope denied: the quality gate abstains, its confidence in the evidence is ${confidence.toFixed(2)}`,
+      { hint: 'Gather evidence first: more citations, or a retrieval that is verified.', data: { confidence } }
+    )
+  }
+
+  #tier(task: TaskToJudge, trust: TrustView): ApprovalDecision {
+    const { count, entropy } = this.#parts.trust.approvals(trust.agent_id)
+    let writes = 0
+    for (const { access } of task.files) if (access === 'write') writes += 1
+    const external = externalIntent(task.description, task.files)
+    const mayBlock = external !== null || trust.tier === 'Untrusted'
+    const approved = mayBlock && hasHumanApproval(task.description, task.approvals)
+    const facts = { external, writes, tier: trust.tier, trust: trust.score, approvals: count, entropy, approved }
+    return approvalTier(facts, this.#parts.settings().tier_gate)
+  }
+}
+
+/** The policy of the quality gate with what the settings override. */
+export function qgatePolicy(overrides: JudgeSettings['socrates_policy']): QgatePolicy {
+  return {
+    abstain_threshold: overrides.abstain_threshold ?? defaultQgatePolicy.abstain_threshold,
+    ask_for_help_threshold: overrides.ask_for_help_threshold ?? defaultQgatePolicy.ask_for_help_threshold,
+    max_contradiction_ratio: overrides.max_contradiction_ratio ?? defaultQgatePolicy.max_contradiction_ratio
+  }
+}

@@ -1,0 +1,23 @@
+const CONTROLS = /(?![\t\n])\p{Cc}/gu
+/** What is not seen: soft hyphens, zero-width marks, marks of direction, tags. */
+const INVISIBLE = /[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/gu
+/** Joiners belong into emoji and some scripts; beside a letter of ASCII they only hide what it says. */
+const STRAY_JOINERS = /(?<=[ -~])[\u200c\u200d]+|[\u200c\u200d]+(?=[ -~])/g
+const LONE_SURROGATES = /\p{Surrogate}/gu
+
+const PLAIN = /^[\t\n -~]*$/
+
+/**
+ * One form of a text: composed (NFC), lines ended by a line feed, without control characters and without what cannot be seen.
+ * The same text where there is nothing to change.
+ */
+export function canonicalText(text: string): string {
+  if (PLAIN.test(text)) return text
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(LONE_SURROGATES, '\ufffd')
+    .replace(CONTROLS, '')
+    .replace(INVISIBLE, '')
+    .replace(STRAY_JOINERS, '')
+    .normalize('NFC')
+}

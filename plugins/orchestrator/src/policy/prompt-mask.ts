@@ -1,0 +1,70 @@
+/** The longest text between two quotes on a line that counts as quoted. */
+const LONGEST_QUOTE = 200
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n`]*$/gm
+const CLOSING: Readonly<Record<string, string>> = { '`': '`', '"': '"', "'": "'", '“': '”', '«': '»', '‘': '’' }
+
+/**
+ * The text with what is merely mentioned blanked out, at the same length: fenced code, code between backticks, and what stands
+ * between quotes on one line. A fence or quote that is never closed hides nothing. Linear in the text.
+ */
+export function maskMentions(text: string): string {
+  if (!/[`~"'“«‘]/.test(text)) return text
+  return maskQuotes(maskFences(text))
+}
+
+function maskFences(text: string): string {
+  let out = ''
+  let done = 0
+  let open: { readonly mark: string; readonly at: number } | null = null
+  for (const match of text.matchAll(FENCE)) {
+    const mark = match[1] ?? ''
+    if (open === null) open = { mark, at: match.index }
+    else if (mark[0] === open.mark[0] && mark.length >= open.mark.length) {
+      const end = match.index + match[0].length
+      out += text.slice(done, open.at) + blank(text.slice(open.at, end))
+      done = end
+      open = null
+    }
+  }
+  return out + text.slice(done)
+}
+
+function maskQuotes(text: string): string {
+  let out = ''
+  let done = 0
+  for (let at = 0; at < text.length; at++) {
+    const closing = CLOSING[text[at] ?? '']
+    if (closing === undefined || (text[at] !== '`' && isInsideWord(text, at))) continue
+    const end = quoteEnd(text, at, closing)
+    if (end < 0) continue
+    out += text.slice(done, at) + blank(text.slice(at, end + 1))
+    done = end + 1
+    at = end
+  }
+  return out + text.slice(done)
+}
+
+/** Offset of the closing quote on the same line, not further away than a quote may be long; -1 where there is none. */
+function quoteEnd(text: string, open: number, closing: string): number {
+  const last = Math.min(text.length - 1, open + LONGEST_QUOTE)
+  for (let at = open + 1; at <= last; at++) {
+    if (text[at] === '\n') return -1
+    if (text[at] === closing && (closing !== "'" || !isLetter(text[at + 1]))) return at
+  }
+  return -1
+}
+
+/** An apostrophe is no quote. */
+function isInsideWord(text: string, at: number): boolean {
+  return isLetter(text[at - 1])
+}
+
+function isLetter(letter: string | undefined): boolean {
+  return letter !== undefined && /[\p{L}\p{N}]/u.test(letter)
+}
+
+/** Line breaks stay, so that lines remain lines. */
+function blank(text: string): string {
+  return text.replace(/[^\n]/g, ' ')
+}

@@ -1,0 +1,80 @@
+import type { QgateContext } from '@svc/contracts'
+import { clamp } from './numbers.ts'
+
+/** Thresholds of the quality gate, all in [0, 1]. */
+export interface QgatePolicy {
+  readonly abstain_threshold: number
+  readonly ask_for_help_threshold: number
+  readonly max_contradiction_ratio: number
+}
+
+export const defaultQgatePolicy: QgatePolicy = {
+  abstain_threshold: 0.35,
+  ask_for_help_threshold: 0.55,
+  max_contradiction_ratio: 0.4
+}
+
+/** How sure one may be. */
+export type RiskBand = 'High' | 'Medium' | 'Low'
+
+export interface QgateEvaluation {
+  readonly decision: 'Answer' | 'Ask' | 'Abstain'
+  readonly band: RiskBand
+  /** [0, 1]. */
+  readonly confidence: number
+  readonly contradiction_ratio: number
+  /** Share of the evidence asked for that is there. */
+  readonly coverage: number
+}
+
+/** 0, 0.15 and 0.28 for none, one and two pieces of evidence that contradict others, then 0.22 for each; at most 1. */
+export function contradictionRatio(hints: number): number {
+  if (hints <= 0) return 0
+  if (hints === 1) return 0.15
+  return hints === 2 ? 0.28 : Math.min(0.22 * hints, 1)
+}
+
+/** Share of the evidence asked for that is there; 1 where none is asked for. */
+export function evidenceCoverage({
+  required_citations: required = 0,
+  evidence_count: found = 0
+}: QgateContext): number {
+  return required <= 0 ? 1 : clamp(found / required, 0, 1)
+}
+
+const BY_SHAPE: Readonly<Record<string, number>> = { contradictory: -0.1, empty: -0.12, narrow: -0.03 }
+
+/**
+ * Weighs evidence.
+ *
+ * confidence = max(coverage, citation_coverage); + 0.05 for the tiers hybrid and bm25, - 0.08 for lexical fallback; times
+ * `abstain_threshold` where facts are asked for and too few are there; + 0.10 quality; + 0.04 for more than one source; + 0.03
+ * where it was verified and the quality is 0.6 or more; less for its shape; - 0.40 where whoever judges is tired; within [0, 1].
+ *
+ * Low below `abstain_threshold`. With contradictions above their limit Low where the coverage is 0.30 or more (it is the evidence
+ * that contradicts itself), else Medium. Medium below `ask_for_help_threshold`, High from there on.
+ */
+export function evaluateQgate(context: QgateContext, policy: QgatePolicy): QgateEvaluation {
+  const coverage = evidenceCoverage(context)
+  const ratio = contradictionRatio(context.contradiction_hints ?? 0)
+  const { evidence_quality: quality = 0, retrieval_tier: tier, evidence_shape: shape } = context
+  let confidence = Math.max(coverage, context.citation_coverage ?? 0)
+  if (tier === 'hybrid' || tier === 'bm25') confidence += 0.05
+  else if (tier === 'lexical_fallback' || tier === 'lexical') confidence -= 0.08
+  if (context.factual_mode === true && coverage < 1) confidence *= policy.abstain_threshold
+  confidence += 0.1 * quality
+  if ((context.source_diversity ?? 0) > 1) confidence += 0.04
+  if (context.verification_performed === true && quality >= 0.6) confidence += 0.03
+  if (shape !== undefined) confidence += BY_SHAPE[shape] ?? 0
+  if (context.fatigued === true) confidence -= 0.4
+  confidence = clamp(confidence, 0, 1)
+  const band = context.fabricated_receipts === true ? 'Low' : bandOf(confidence, ratio, coverage, policy)
+  const decision = band === 'High' ? 'Answer' : band === 'Medium' ? 'Ask' : 'Abstain'
+  return { decision, band, confidence, contradiction_ratio: ratio, coverage }
+}
+
+function bandOf(confidence: number, ratio: number, coverage: number, policy: QgatePolicy): RiskBand {
+  if (confidence < policy.abstain_threshold) return 'Low'
+  if (ratio > policy.max_contradiction_ratio) return coverage >= 0.3 ? 'Low' : 'Medium'
+  return confidence < policy.ask_for_help_threshold ? 'Medium' : 'High'
+}

@@ -1,0 +1,46 @@
+import type { FileAffinity, TestDecision } from '@svc/contracts'
+import type { RiskBand } from './qgate.ts'
+
+export interface TestFacts {
+  readonly description: string
+  readonly files: readonly FileAffinity[]
+  /** 1 to 10. */
+  readonly complexity: number
+  /** How sure the evidence makes one; absent where there is none to weigh. */
+  readonly band?: RiskBand
+  /** Share of the evidence asked for that is missing, [0, 1]. */
+  readonly evidenceGap?: number
+}
+
+export interface TestVerdict {
+  readonly decision: TestDecision
+  readonly rationale: string
+}
+
+/** `auth` as a word or the beginning of one, but not of authors. */
+const SENSITIVE = /\b(?:security|auth(?!or)|crypto|permission)/i
+const DOCUMENTS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex)$|(?:^|\/)(?:licen[cs]e|notice|authors|changelog)$/i
+const SOURCES =
+  /\.(?:vox|rs|[cm]?[jt]sx?|py|pyi|go|java|kts?|swift|c|cc|cpp|cxx|h|hh|hpp|cs|rb|php|scala|clj|ex|exs|erl|hs|ml|lua|sh|bash|zsh|ps1|sql|vue|svelte|zig|dart|r|jl|pl|pm)$/i
+
+/** Whether a task has to come with tests. Documents that are nothing but documents never do, unless the text is about safety. */
+export function testDecision(facts: TestFacts): TestVerdict {
+  const { files, complexity } = facts
+  const word = SENSITIVE.exec(facts.description)
+  if (word !== null) return verdict('Required', `its description speaks of ${word[0].toLowerCase()}`)
+  const written = files.filter(file => file.access === 'write')
+  if (written.length > 0 && written.every(file => DOCUMENTS.test(file.path)))
+    return verdict('Skip', 'it writes nothing but documents')
+  const source = written.find(file => SOURCES.test(file.path))
+  if (source !== undefined) return verdict('Required', `it writes source code: ${source.path}`)
+  if (facts.band === 'Low') return verdict('Required', 'the evidence for it is weak')
+  if (complexity >= 7) return verdict('Required', `its complexity is ${complexity}, 7 or more`)
+  if (files.length >= 2) return verdict('Required', `it touches ${files.length} files`)
+  const gap = facts.evidenceGap ?? 0
+  if (gap > 0.4) return verdict('Deferred', `${Math.round(gap * 100)} % of the evidence that it asks for is missing`)
+  return verdict('Optional', 'nothing about it asks for tests')
+}
+
+function verdict(decision: TestDecision, rationale: string): TestVerdict {
+  return { decision, rationale }
+}

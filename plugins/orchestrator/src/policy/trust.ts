@@ -1,0 +1,198 @@
+import type { TrustTier, TrustView } from '@svc/contracts'
+import type { TrustPort } from '../state/ports.ts'
+import { binaryEntropy, clamp } from './numbers.ts'
+
+export interface TrustSettings {
+  /** Weight of the last outcome, (0, 1]. */
+  readonly trust_ewma_alpha: number
+  /** Outcomes from which on an agent may be Provisional, and Trusted. */
+  readonly trust_provisional_threshold: number
+  readonly trust_trusted_threshold: number
+}
+
+/** Lowest first. */
+const TIERS: readonly TrustTier[] = ['Untrusted', 'Provisional', 'Trusted', 'System']
+
+/** Scores from which on each tier goes, and where it ends. */
+const FLOORS: readonly number[] = [0, 0.45, 0.7, 0.9, 1]
+
+/** Outcomes in a row below a tier's floor that cost the tier. */
+const DEMOTION_RUN = 3
+
+const START_SCORE = 0.5
+
+/** Successes that count as approvals. */
+const MOST_APPROVALS = 50
+
+/** Weight of the last outcome in the stored trust in completing tasks, which routing and the trust gate read. */
+const ROLLUP_ALPHA = 0.1
+
+interface Account {
+  score: number
+  /** Index into {@link TIERS}. */
+  tier: number
+  successes: number
+  failures: number
+  /** Outcomes in a row after which the score was below the tier's floor. */
+  below: number
+  overridden: boolean
+  /** Null before the first outcome. */
+  rollup: number | null
+}
+
+/**
+ * How far each agent is trusted, from how its tasks ended.
+ *
+ * score <- score + alpha (outcome - score), with 1 for a task that was completed and 0 for one that failed. Tiers are climbed one
+ * at a time, when the score has reached the tier's floor and enough outcomes are known; one is lost after three outcomes in a row
+ * that left the score below its floor. Nobody but an operator makes an agent System.
+ */
+export class TrustLedger implements TrustPort {
+  readonly #settings: () => TrustSettings
+  readonly #accounts = new Map<number, Account>()
+
+  constructor(settings: () => TrustSettings) {
+    this.#settings = settings
+  }
+
+  of(agent: number): TrustView {
+    return view(agent, this.#accounts.get(agent))
+  }
+
+  observe(agent: number, success: boolean): TrustView {
+    const account = this.#account(agent)
+    const alpha = clamp(this.#settings().trust_ewma_alpha, 0, 1)
+    const outcome = success ? 1 : 0
+    account.score = clamp(account.score + alpha * (outcome - account.score), 0, 1)
+    account.rollup = account.rollup === null ? outcome : account.rollup + ROLLUP_ALPHA * (outcome - account.rollup)
+    if (success) account.successes += 1
+    else account.failures += 1
+    this.#move(account)
+    return view(agent, account)
+  }
+
+  /**
+   * What an operator says. A tier without a score takes the score into the tier's range, to its middle where it is not in it
+   * already; a score without a tier takes the tier of its range. Both null: the mark is taken away, and nothing else. Outcomes
+   * count on from there.
+   */
+  override(agent: number, tier: TrustTier | null, score: number | null): TrustView {
+    const account = this.#account(agent)
+    account.overridden = tier !== null || score !== null
+    if (score !== null) account.score = clamp(score, 0, 1)
+    if (tier !== null) {
+      account.tier = TIERS.indexOf(tier)
+      const [floor, ceiling] = [floorOf(account.tier), floorOf(account.tier + 1)]
+      if (score === null && (account.score < floor || account.score >= ceiling)) account.score = (floor + ceiling) / 2
+    } else if (score !== null) account.tier = tierOf(account.score)
+    account.below = 0
+    return view(agent, account)
+  }
+
+  /** Approvals are the successes, at most 50; the entropy is that of the rate of success, 1 bit where nothing is known. */
+  approvals(agent: number): { readonly count: number; readonly entropy: number } {
+    const { successes, failures } = this.#accounts.get(agent) ?? { successes: 0, failures: 0 }
+    const total = successes + failures
+    return {
+      count: Math.min(successes, MOST_APPROVALS),
+      entropy: binaryEntropy(total === 0 ? 0.5 : successes / total)
+    }
+  }
+
+  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  rollup(agent: number): number | null {
+    return this.#accounts.get(agent)?.rollup ?? null
+  }
+
+  forget(agent: number): void {
+    this.#accounts.delete(agent)
+  }
+
+  serialise(key: string): string | null {
+    const account = this.#accounts.get(Number(key))
+    if (account === undefined) return null
+    return JSON.stringify({ ...account, tier: TIERS[account.tier] })
+  }
+
+  /** Throws where the text is no JSON; fields that are missing or make no sense are as at the start. */
+  restore(key: string, json: string): void {
+    const stored = JSON.parse(json) as Partial<Record<keyof Account, unknown>>
+    this.#accounts.set(Number(key), {
+      score: ratio(stored.score) ?? START_SCORE,
+      tier: Math.max(0, TIERS.indexOf(stored.tier as TrustTier)),
+      successes: count(stored.successes),
+      failures: count(stored.failures),
+      below: count(stored.below),
+      overridden: stored.overridden === true,
+      rollup: ratio(stored.rollup)
+    })
+  }
+
+  #account(agent: number): Account {
+    let account = this.#accounts.get(agent)
+    if (account === undefined) {
+      account = {
+        score: START_SCORE,
+        tier: 0,
+        successes: 0,
+        failures: 0,
+        below: 0,
+        overridden: false,
+        rollup: null
+      }
+      this.#accounts.set(agent, account)
+    }
+    return account
+  }
+
+  #move(account: Account): void {
+    account.below = account.score < floorOf(account.tier) ? account.below + 1 : 0
+    if (account.below >= DEMOTION_RUN) {
+      account.tier -= 1
+      account.below = 0
+      return
+    }
+    const outcomes = account.successes + account.failures
+    const { trust_provisional_threshold: provisional, trust_trusted_threshold: trusted } = this.#settings()
+    if (account.tier === 0 && account.score >= floorOf(1) && outcomes >= provisional) account.tier = 1
+    else if (account.tier === 1 && account.score >= floorOf(2) && outcomes >= trusted) account.tier = 2
+  }
+}
+
+/**
+ * Upper confidence bound of an agent's trust, in [0, 2]: trust + c sqrt(variance). The variance is that of a fair coin, shrinking
+ * with what is known: 0.25 / (n + 1).
+ */
+export function trustUpperBound(trust: Pick<TrustView, 'score' | 'outcomes'>, weight: number): number {
+  return clamp(trust.score + weight * Math.sqrt(0.25 / (trust.outcomes + 1)), 0, 2)
+}
+
+function view(agent: number, account: Account | undefined): TrustView {
+  const { score, tier, successes, failures, overridden } = account ?? {
+    score: START_SCORE,
+    tier: 0,
+    successes: 0,
+    failures: 0,
+    overridden: false
+  }
+  const outcomes = successes + failures
+  const name = TIERS[tier] ?? 'Untrusted'
+  // Laplace's rule of succession.
+  return { agent_id: agent, score, tier: name, outcomes, overridden, reliability: (successes + 1) / (outcomes + 2) }
+}
+
+function floorOf(tier: number): number {
+  return FLOORS[tier] ?? 1
+}
+
+function tierOf(score: number): number {
+  return score >= floorOf(3) ? 3 : score >= floorOf(2) ? 2 : score >= floorOf(1) ? 1 : 0
+}
+
+function ratio(value: unknown): number | null {
+  return typeof value === 'number' && value >= 0 && value <= 1 ? value : null
+}
+
+function count(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}
