@@ -16,6 +16,19 @@ CREATE TABLE IF NOT EXISTS agent_reliability (
   failure_count INTEGER NOT NULL DEFAULT 0,
   updated_at_ms INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS agent_exec_history (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  tool_key TEXT NOT NULL,
+  repository_id TEXT NOT NULL DEFAULT '',
+  outcome TEXT NOT NULL,
+  duration_ms REAL NOT NULL,
+  timeout_budget_ms REAL,
+  compute_tokens_used INTEGER,
+  vendor_cost_usd_micros INTEGER,
+  attention_cost_ms REAL,
+  recorded_at INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS agent_exec_history_tool ON agent_exec_history (repository_id, tool_key, recorded_at);
 CREATE TABLE IF NOT EXISTS gamify_policy_snapshots (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   user_id TEXT NOT NULL,
