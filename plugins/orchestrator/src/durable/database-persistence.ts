@@ -24,6 +24,10 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly waitMs?: number
   /** Changes that may wait for the database before commands are refused; default 20,000. */
   readonly maxPending?: number
+  /** Milliseconds between two looks for what processes left that are gone; default 10,000. */
+  readonly lookMs?: number
+  /** Milliseconds that closing waits for a database that does not answer; default 5,000. */
+  readonly closeMs?: number
   /** Told once when another process has taken the seat over: nothing is kept from then on. */
   readonly onLost?: (error: SvcError) => void
 }
@@ -111,8 +115,8 @@ class DatabasePersistence implements Persistence {
     this.#closed = true
     clearInterval(this.#renewal)
     await this.#looking
-    const { log, store } = this.#options
-    const left = (await this.#committer?.close(CLOSE_MS)) ?? 0
+    const { log, store, closeMs = CLOSE_MS } = this.#options
+    const left = (await this.#committer?.close(closeMs)) ?? 0
     if (left > 0) log.error('changes of the orchestrator were not written before its end', { changes: left })
     try {
       await this.#seats.release(this.#seat.seat, this.#seat.fence, this.#blocks.serialise())
@@ -130,7 +134,7 @@ class DatabasePersistence implements Persistence {
       this.#options.log.warn('what other processes left could not be looked for', { reason: String(error) })
       return null
     } finally {
-      this.#lookAt = performance.now() + LOOK_MS
+      this.#lookAt = performance.now() + (this.#options.lookMs ?? LOOK_MS)
     }
   }
 

@@ -1,0 +1,167 @@
+import type { FileHandle } from 'node:fs/promises'
+import { mkdir, open, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import type { AgentEvent } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+
+/** Lines that wait for a file that cannot be written; older ones are dropped then, and counted. */
+const WAITING = 20_000
+/** What is written in one go, in characters. */
+const PIECE = 262_144
+const RETRY_MS = 1_000
+const NEWLINE = 10
+
+export interface EventLogOptions {
+  /** Absolute path; the file and its folders are made. */
+  readonly file: string
+  readonly log: Logger
+  /** Lines that may wait; default 20,000. */
+  readonly waiting?: number
+  /** Milliseconds between two tries; default 1,000. */
+  readonly retryMs?: number
+}
+
+/**
+ * A file of events, one JSON object a line, in their order. Several processes may add to one file. Who writes an event never
+ * waits, and a file that cannot be written is reported once and tried again.
+ *
+ * Before each piece it is made sure that the file still has its name: one that was renamed or deleted, as by a rotation of
+ * logs, is left, and a new one begun; one that was truncated is gone on with from its beginning.
+ */
+export class EventLog {
+  readonly #options: EventLogOptions
+  #lines: string[] = []
+  #dropped = 0
+  #handle: FileHandle | null = null
+  #running: Promise<void> | null = null
+  #failed = false
+  #wake: (() => void) | null = null
+  #closed = false
+
+  constructor(options: EventLogOptions) {
+    this.#options = options
+  }
+
+  write(event: AgentEvent): void {
+    if (this.#closed) return
+    this.#lines.push(`${JSON.stringify(event)}\n`)
+    if (this.#lines.length > (this.#options.waiting ?? WAITING)) {
+      this.#lines.shift()
+      this.#dropped += 1
+    }
+    this.#running ??= Promise.resolve().then(() => this.#run())
+  }
+
+  /** What waits is written, unless that fails once more. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#wake?.()
+    await this.#running
+    await this.#handle?.close().catch(() => {})
+    this.#handle = null
+  }
+
+  async #run(): Promise<void> {
+    let piece: Piece | null = null
+    while (piece !== null || this.#lines.length > 0) {
+      const closing = this.#closed
+      piece ??= new Piece(this.#nextLines())
+      try {
+        await this.#append(piece)
+        piece = null
+        this.#recovered()
+      } catch (error) {
+        this.#report(error)
+        if (closing) break
+        await this.#rest()
+      }
+    }
+    this.#running = null
+  }
+
+  #nextLines(): Buffer {
+    let count = 0
+    for (let size = 0; count < this.#lines.length && size < PIECE; count += 1) size += this.#lines[count]?.length ?? 0
+    return Buffer.from(this.#lines.splice(0, count).join(''))
+  }
+
+  async #append(piece: Piece): Promise<void> {
+    const handle = await this.#current(piece)
+    while (!piece.isWritten) {
+      const { bytesWritten } = await handle.write(piece.bytes, piece.written)
+      piece.written += bytesWritten
+    }
+  }
+
+  /** The file that has the name now. */
+  async #current(piece: Piece): Promise<FileHandle> {
+    const { file } = this.#options
+    if (this.#handle !== null) {
+      const [ours, named] = await Promise.all([this.#handle.stat(), stat(file).catch(() => null)])
+      if (named !== null && ours.ino === named.ino && ours.dev === named.dev) return this.#handle
+      await this.#handle.close()
+      this.#handle = null
+      piece.backToLine()
+    }
+    await mkdir(dirname(file), { recursive: true })
+    const handle = await open(file, 'a+')
+    this.#handle = handle
+    if (await endsWithinLine(handle)) await handle.write('\n')
+    return handle
+  }
+
+  async #rest(): Promise<void> {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, this.#options.retryMs ?? RETRY_MS)
+      timer.unref()
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#closed) this.#wake()
+    })
+    this.#wake = null
+  }
+
+  #report(error: unknown): void {
+    if (this.#failed) return
+    this.#failed = true
+    const { log, file } = this.#options
+    log.warn(`events cannot be written to ${file}`, { reason: error instanceof Error ? error.message : String(error) })
+  }
+
+  #recovered(): void {
+    if (!this.#failed) return
+    this.#failed = false
+    const { log, file } = this.#options
+    log.info(`events are written to ${file} again`, { dropped: this.#dropped })
+    this.#dropped = 0
+  }
+}
+
+/** Lines on their way into a file. */
+class Piece {
+  readonly bytes: Buffer
+  written = 0
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get isWritten(): boolean {
+    return this.written === this.bytes.length
+  }
+
+  /** A line of which a part is in another file is written as a whole. */
+  backToLine(): void {
+    this.written = this.written === 0 ? 0 : this.bytes.lastIndexOf(NEWLINE, this.written - 1) + 1
+  }
+}
+
+/** Whether somebody ended in the middle of a line. */
+async function endsWithinLine(handle: FileHandle): Promise<boolean> {
+  const { size } = await handle.stat()
+  if (size === 0) return false
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer[0] !== NEWLINE
+}

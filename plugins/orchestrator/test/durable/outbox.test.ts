@@ -1,0 +1,229 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import t from 'tap'
+import { applyBaseline } from '../../../database/src/baseline/apply.ts'
+import { openRemote } from '../../../database/src/remote/remote-store.ts'
+import { openMemory } from '../../../database/src/store/local-store.ts'
+import { startHranaServer } from '../../../database/test/hrana-server.ts'
+import { type Fault, faulty } from './faulty-store.ts'
+import { freshFile, opened, openStore, recordsIn } from './opened.ts'
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const end = performance.now() + 30_000; !holds(); await sleep(2))
+    if (performance.now() > end) throw new Error('it took too long')
+}
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
+
+t.test('whatever becomes of transactions, each change is made once, in order', async t => {
+  const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'full', 'unanswered', 'late']
+  const memory = await openMemory()
+  t.teardown(() => memory.close())
+  await applyBaseline(memory)
+  let runs = 0
+  const property = fc.asyncProperty(
+    fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
+    fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 }),
+    async (faults, bursts) => {
+      const store = faulty(memory)
+      const repositoryId = `repository ${(runs += 1)}`
+      const { persistence, state, events } = await opened(store, { repositoryId })
+      store.faults.push(...faults)
+      let id = 0
+      const order: number[] = []
+      for (const burst of bursts)
+        await Promise.all(
+          range(burst).map(() => {
+            id += 1
+            const own = id
+            const changes = state.submit(own)
+            changes.lineage.push({ kind: 'task_submitted', task_id: own })
+            return persistence.committer.commit(changes).then(() => order.push(own))
+          })
+        )
+      await persistence.close()
+      const lineage = await store.query(
+        'SELECT task_id FROM orchestration_lineage_events WHERE repository_id = ? ORDER BY id',
+        [repositoryId]
+      )
+      const tasks = await store.query(
+        "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
+        [repositoryId]
+      )
+      const told = events.map(({ kind }) => (kind.type === 'task_started' ? kind.task_id : 0))
+      const expected = JSON.stringify(range(id))
+      return (
+        JSON.stringify(order) === expected &&
+        JSON.stringify(told) === expected &&
+        JSON.stringify(lineage.rows.map(([task]) => task)) === expected &&
+        tasks.rows[0]?.[0] === id
+      )
+    }
+  )
+  await t.resolves(fc.assert(property, { numRuns: 40 }))
+})
+
+t.test('a database that goes away and comes back has everything, in order', async t => {
+  const store = faulty(await openStore())
+  const { persistence, state, events, lines } = await opened(store)
+  const { committer } = persistence
+  await committer.commit(state.submit(1))
+  store.away = true
+  const waiting = range(50).map(at => committer.commit(state.submit(at + 1)))
+  await until(() => committer.status().failing !== null)
+  t.match(committer.status(), { pending: 50, failing: /^DBS_UNREACHABLE/ })
+  t.equal(typeof committer.status().oldest_ms, 'number')
+  waiting.push(committer.commit(state.begin(1)))
+  t.equal(events.length, 1, 'nothing is told that is not durable')
+  store.away = false
+  await Promise.all(waiting)
+  t.same(
+    events.map(({ id }) => id),
+    range(52)
+  )
+  t.match(committer.status(), { pending: 0, oldest_ms: null, failing: null })
+  t.equal((await recordsIn(store)).length, 51 + 1 + 1)
+  t.equal(lines.filter(line => line.includes('wait for the database')).length, 1)
+  await persistence.close()
+})
+
+t.test('a caller that waits for too long is told, and the change is made when it can be', async t => {
+  const store = faulty(await openStore())
+  const { persistence, state, events } = await opened(store, { waitMs: 30 })
+  const { committer } = persistence
+  store.away = true
+  const impatient = committer.commit(state.submit(1), { waitMs: 1 })
+  const told = committer.commit(state.submit(2))
+  const patient = committer.commit(state.submit(3), { waitMs: 30_000 })
+  await t.rejects(impatient, { code: 'ORC_NOT_DURABLE' })
+  await t.rejects(told, {
+    code: 'ORC_NOT_DURABLE',
+    message: /^Database error: .* has waited for \d+ ms: DBS_UNREACHABLE/,
+    hint: /is kept and tried again/
+  })
+  t.equal(committer.status().pending, 3)
+  store.away = false
+  await patient
+  t.equal(events.length, 3)
+  t.equal((await recordsIn(store)).length, 4)
+  await persistence.close()
+})
+
+t.test('while too many changes wait, commands are refused before they run', async t => {
+  const store = faulty(await openStore())
+  const { persistence, state } = await opened(store, { maxPending: 3 })
+  const { committer } = persistence
+  committer.assertRoom()
+  store.away = true
+  const waiting = range(3).map(id => committer.commit(state.submit(id)))
+  await until(() => committer.status().failing !== null)
+  t.throws(() => committer.assertRoom(), {
+    code: 'ORC_QUEUE_FULL',
+    message: /^Queue full: 3 changes .* nobody answers/
+  })
+  store.away = false
+  await Promise.all(waiting)
+  committer.assertRoom()
+  await persistence.close()
+})
+
+t.test('a lock of another writer is waited for', async t => {
+  const file = freshFile()
+  const store = await openStore(file, 10)
+  const other = await openStore(file)
+  const { persistence, state } = await opened(store)
+  let done: Promise<void> | undefined
+  await other.transaction(async tx => {
+    await tx.execute("INSERT INTO research_metrics (session_id, metric_type) VALUES ('a', 'b')")
+    done = persistence.committer.commit(state.submit(1))
+    await until(() => persistence.committer.status().failing !== null)
+    t.match(persistence.committer.status().failing, /^DBS_BUSY/)
+  })
+  await done
+  t.equal((await recordsIn(store)).length, 2)
+  await persistence.close()
+})
+
+/** A small disk of its own; null where this process may not have one. */
+function mountDisk(kibibytes: number): string | null {
+  const folder = `${freshFile()}-disk`
+  mkdirSync(folder)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kibibytes}k`, 'tmpfs', folder], { stdio: 'ignore' })
+  } catch {
+    return null
+  }
+  t.teardown(() => execFileSync('umount', ['-l', folder]))
+  return folder
+}
+
+const disk = mountDisk(4_096)
+const needsDisk = { skip: disk === null ? 'a disk cannot be mounted here' : false }
+
+t.test('a full disk is said to be one, and nothing is lost of what waited for room', needsDisk, async t => {
+  const folder = disk ?? ''
+  const store = await openStore(join(folder, 'store.db'))
+  const { persistence, state } = await opened(store, { waitMs: 50 })
+  await persistence.committer.commit(state.submit(1), { waitMs: 30_000 })
+  const filler = join(folder, 'filler')
+  const { bavail, bsize } = statfsSync(folder)
+  writeFileSync(filler, Buffer.alloc(bavail * bsize - 65_536))
+  const many = state.submit(2)
+  for (const at of range(500))
+    many.lineage.push({ kind: 'task_submitted', task_id: at, payload: { text: 'x'.repeat(1_000) } })
+  await t.rejects(persistence.committer.commit(many), { code: 'ORC_NOT_DURABLE', hint: /free some room/ })
+  t.match(persistence.committer.status().failing, /^DBS_FULL/)
+  rmSync(filler)
+  await persistence.committer.commit(state.submit(3), { waitMs: 30_000 })
+  t.same((await store.query('SELECT count(*) FROM orchestration_lineage_events')).rows, [[500]])
+  await persistence.close()
+})
+
+t.test('closing tells those whose change could not be written', async t => {
+  const store = faulty(await openStore())
+  const { persistence, state, lines } = await opened(store, { closeMs: 20 })
+  store.away = true
+  const left = persistence.committer.commit(state.submit(1))
+  const closed = persistence.close()
+  await t.rejects(left, { code: 'ORC_NOT_DURABLE', message: /closed before/ })
+  await closed
+  t.match(lines.join('\n'), /changes of the orchestrator were not written before its end {"changes":1}/)
+})
+
+t.test('a remote database that answers nothing for a while', async t => {
+  const server = await startHranaServer(freshFile(), 'token')
+  t.teardown(() => server.close())
+  const store = await openRemote({ url: server.url, token: 'token', timeoutMs: 500 })
+  t.teardown(() => store.close())
+  await applyBaseline(store)
+  const { persistence, state, events } = await opened(store)
+  let id = 0
+  for (const fault of ['none', 'drop', 'drop-after', 'hang', 'broken', 'unauthorized'] as const) {
+    server.fault = fault
+    const waiting = range(5).map(() => {
+      id += 1
+      const changes = state.submit(id)
+      changes.lineage.push({ kind: 'task_submitted', task_id: id })
+      return persistence.committer.commit(changes)
+    })
+    if (fault !== 'none') await until(() => persistence.committer.status().failing !== null)
+    server.fault = 'none'
+    await Promise.all(waiting)
+  }
+  const { rows } = await store.query('SELECT task_id FROM orchestration_lineage_events ORDER BY id')
+  t.same(
+    rows.map(([task]) => task),
+    range(30)
+  )
+  t.same(
+    events.map(({ id }) => id),
+    range(30)
+  )
+  await persistence.close()
+  const again = await opened(store)
+  t.equal(again.recovery.records, 31)
+  await again.persistence.close()
+})

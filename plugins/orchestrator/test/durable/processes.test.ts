@@ -1,0 +1,151 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { freshFile, type Opened, opened, openStore, recordsIn } from './opened.ts'
+
+type Point = 'never' | 'before' | 'inside' | 'begun' | 'after' | 'acknowledged' | 'waiting'
+
+interface Worker {
+  readonly child: ChildProcessByStdio<null, Readable, null>
+  readonly lines: string[]
+  /** Resolves when the line is there, or the process ended. */
+  until(line: string): Promise<void>
+  readonly ended: Promise<unknown>
+}
+
+function startWorker(file: string, point: Point, at: number, tasks: number): Worker {
+  const script = join(import.meta.dirname, 'worker-child.ts')
+  const args = ['--import', 'tsx', '--conditions=svc-source', script, file, point, String(at), String(tasks)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const lines: string[] = []
+  const reader = createInterface(child.stdout)
+  const ended = Promise.all([once(child, 'exit'), once(reader, 'close')])
+  const waiting = new Map<string, () => void>()
+  reader.on('line', line => {
+    lines.push(line)
+    waiting.get(line)?.()
+  })
+  const until = (line: string): Promise<void> =>
+    lines.includes(line)
+      ? Promise.resolve()
+      : Promise.race([new Promise<void>(resolve => waiting.set(line, resolve)), ended.then(() => {})])
+  t.teardown(() => child.kill('SIGKILL'))
+  return { child, lines, until, ended }
+}
+
+/** The last step of each task that a line with the sign tells of. */
+function steps(lines: readonly string[], sign: '?' | '!'): Map<number, number> {
+  const last = new Map<number, number>()
+  for (const line of lines) {
+    const [kind, id, step] = line.split(' ')
+    if (kind === sign) last.set(Number(id), Number(step))
+  }
+  return last
+}
+
+/** What was acknowledged is there, nothing is there that was not asked for, and each transaction is there as a whole. */
+function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): void {
+  const asked = steps(lines, '?')
+  const lost: string[] = []
+  for (const [id, step] of steps(lines, '!'))
+    if ((state.tasks.get(id)?.step ?? 0) < step) lost.push(`${id} has lost step ${step}`)
+  for (const { id, step } of state.tasks.values())
+    if ((asked.get(id) ?? 0) < step) lost.push(`${id} has step ${step}, which nobody asked for`)
+  t.same(lost, [])
+  const sum = [...state.tasks.values()].reduce((sum, { step }) => sum + step, 0)
+  t.equal(state.commands, sum, 'each command counted once')
+  const { tasks } = state
+  t.same([...tasks.values()].filter(({ status }) => status === 'InProgress').length, 0)
+  for (const { status, step, recoveries } of tasks.values())
+    if (recoveries !== (status === 'Queued' && step === 2 ? 1 : 0)) t.fail(`recovered ${recoveries} times at ${step}`)
+  t.equal(state.locks.size, 0)
+}
+
+const POINTS = {
+  before: 'before a transaction',
+  inside: 'inside of a transaction',
+  begun: 'when a transaction was just asked for',
+  after: 'after a commit, before anybody is told',
+  acknowledged: 'when somebody was just told'
+} as const
+
+for (const [point, words] of Object.entries(POINTS))
+  t.test(`killed ${words}, a process leaves what it acknowledged`, async t => {
+    for (const at of [1, 2, 5]) {
+      const file = freshFile()
+      await (await openStore(file)).close()
+      const worker = startWorker(file, point as Point, at, 80)
+      const [[code, signal]] = (await worker.ended) as [[number, string]]
+      t.same([code, signal], [null, 'SIGKILL'])
+      const store = await openStore(file)
+      const found = await opened(store)
+      check(t, worker, found)
+      t.ok(found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()), 'ids go on')
+      await found.persistence.close()
+      await store.close()
+    }
+  })
+
+t.test('killed at any moment, again and again, nothing is lost, and tasks are taken up once for each end', async t => {
+  const file = freshFile()
+  const store = await openStore(file)
+  for (const count of [3, 40]) {
+    const worker = startWorker(file, 'never', 0, 100_000)
+    await worker.until('seat')
+    while (worker.lines.length < count * 10) await sleep(1)
+    worker.child.kill('SIGKILL')
+    await worker.ended
+    const found = await opened(store)
+    check(t, worker, found)
+    t.equal((await recordsIn(store)).length, found.state.tasks.size + 1)
+    // For the next round everything begins with nothing.
+    await found.persistence.close()
+    await store.batch(['DELETE FROM orchestrator_records'])
+  }
+})
+
+t.test('two that work beside each other have a seat each, and no id twice', async t => {
+  const file = freshFile()
+  const store = await openStore(file)
+  const waits = startWorker(file, 'waiting', 0, 8)
+  await waits.until('seat')
+  const workers = [startWorker(file, 'never', 0, 200), waits]
+  await Promise.all(workers.map(worker => worker.until('done')))
+  const ids = workers.map(({ lines }) => [...steps(lines, '!').keys()])
+  t.same(
+    ids.map(({ length }) => length),
+    [200, 8]
+  )
+  t.equal(new Set(ids.flat()).size, 208)
+  const seats = new Set((await recordsIn(store)).map(([seat]) => seat))
+  t.equal(seats.size, 2)
+
+  await t.test('what one leaves that ends is taken over by another that lives', async t => {
+    const [first, second] = workers as [Worker, Worker]
+    await first.ended
+    const found = await opened(store, { lookMs: 0 })
+    t.equal(found.state.tasks.size, 200, 'the seat that was left in order')
+    t.equal(await found.persistence.tick(), null, 'the other one is alive')
+    second.child.kill('SIGKILL')
+    await second.ended
+    let taken = await found.persistence.tick()
+    while (taken === null) taken = await found.persistence.tick()
+    t.match(taken, { records: 8 + 8 + 1, unreadable: [] })
+    t.equal(found.state.tasks.size, 208)
+    const queued = [...found.state.tasks.values()].filter(({ status }) => status === 'Queued')
+    t.same(
+      queued.map(({ recoveries }) => recoveries),
+      Array.from({ length: 8 }, () => 1)
+    )
+    t.equal(found.state.locks.size, 0)
+    t.same((await store.query('SELECT count(*) FROM orchestrator_seats')).rows, [[1]])
+    await found.persistence.close()
+    const again = await opened(store)
+    t.equal(again.state.tasks.size, 208)
+    await again.persistence.close()
+  })
+})

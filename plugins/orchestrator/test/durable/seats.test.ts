@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { SvcError } from '@svc/plugin-sdk'
+import t from 'tap'
+import { IdBlocks } from '../../src/durable/ids.ts'
+import { ownIdentity, presenceOf } from '../../src/durable/process-identity.ts'
+import { LEASE_MS, Seats } from '../../src/durable/seats.ts'
+import { opened, openStore } from './opened.ts'
+
+const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
+
+const needsProc = { skip: existsSync('/proc/self') ? false : 'there is no /proc here' }
+
+t.test('a process knows itself, and one that has ended', needsProc, async t => {
+  const own = ownIdentity()
+  t.match(own, { host: hostname(), pid: process.pid })
+  t.equal(presenceOf(own), 'alive')
+  const child = spawn(process.execPath, ['-e', '0'])
+  await once(child, 'exit')
+  t.equal(presenceOf({ ...own, pid: child.pid ?? 0 }), 'dead', 'ended')
+  t.equal(presenceOf({ ...own, start: `${own.start}0` }), 'dead', 'another process of that number')
+  t.equal(presenceOf({ ...own, start: 'boot pid:[1] 1' }), 'dead', 'before the machine was started')
+  const [boot] = own.start?.split(' ') ?? []
+  t.equal(presenceOf({ ...own, start: `${boot} pid:[1] 1` }), 'unknown', 'of another table of processes')
+  t.equal(presenceOf(elsewhere), 'unknown')
+})
+
+t.test('a seat that was left is taken first, and a new one where all are taken', async t => {
+  const store = await openStore()
+  const options = { store, repositoryId: 'repo', now: Date.now }
+  const [a, b, c] = [new Seats(options), new Seats(options), new Seats(options)]
+  const taken = await Promise.all([a.take(), b.take()])
+  t.same(taken.map(({ seat }) => seat).sort(), [1, 2])
+  const [first] = taken
+  await a.release(first.seat, first.fence, '{"task":[[5,9]]}')
+  t.match(await c.take(), { seat: first.seat, fence: first.fence + 2, ids: { task: [[5, 9]] } })
+  t.equal((await new Seats({ ...options, repositoryId: 'other' }).take()).seat, 1, 'repositories have their own')
+})
+
+t.test('a seat of another host is taken when its lease ran out, and not before', async t => {
+  const store = await openStore()
+  const options = { store, repositoryId: 'repo' }
+  await new Seats({ ...options, now: () => 1_000, identity: elsewhere }).take()
+  const at = (now: number): Seats => new Seats({ ...options, now: () => now })
+  t.same(await at(1_000 + LEASE_MS).abandoned(0), [])
+  t.same(await at(1_000 + LEASE_MS + 30_000).abandoned(0), [])
+  t.match(await at(1_001 + LEASE_MS + 30_000).abandoned(0), [{ seat: 1 }])
+})
+
+t.test('whoever was given up writes nothing more, and is told so', async t => {
+  const store = await openStore()
+  const lost: SvcError[] = []
+  const long = { now: () => 1_000, identity: elsewhere, onLost: (error: SvcError) => void lost.push(error) }
+  const first = await opened(store, long)
+  await first.persistence.committer.commit(first.state.submit(1))
+  const second = await opened(store)
+  t.match(second.recovery, { seats: [1], records: 2 })
+  const late = [
+    first.persistence.committer.commit(first.state.submit(2)),
+    first.persistence.committer.commit(first.state.submit(3))
+  ]
+  for (const each of late) await t.rejects(each, { code: 'ORC_NOT_DURABLE', message: /seat 1 .* was taken over/ })
+  t.equal(lost.length, 1)
+  t.equal(first.events.length, 1, 'nothing is told that was not kept')
+  await t.rejects(first.persistence.committer.commit(first.state.submit(4)), { code: 'ORC_NOT_DURABLE' })
+  t.throws(() => first.persistence.committer.assertRoom(), { code: 'ORC_NOT_DURABLE' })
+  t.match(first.persistence.committer.status(), { pending: 0, failing: /taken over/ })
+  await first.persistence.close()
+  await second.persistence.committer.commit(second.state.begin(1))
+  await second.persistence.close()
+  const third = await opened(store)
+  t.same([...third.state.tasks.keys()], [1])
+  await third.persistence.close()
+})
+
+t.test('a database that was put back to an earlier state is not written over', async t => {
+  const store = await openStore()
+  const { persistence, state } = await opened(store)
+  await persistence.committer.commit(state.submit(1))
+  await store.execute('UPDATE orchestrator_seats SET committed = 0')
+  await t.rejects(persistence.committer.commit(state.submit(2)), { message: /was put back to an earlier state/ })
+  await persistence.close()
+})
+
+t.test('ids come in blocks, larger ones where they go fast, and what is left is kept', async t => {
+  let next = 1
+  const asked: [string, number][] = []
+  let now = 0
+  const blocks = new IdBlocks(
+    async (what, count) => {
+      asked.push([what, count])
+      next += count
+      return [next - count, next]
+    },
+    () => now
+  )
+  t.throws(() => blocks.task(), { code: 'ORC_NOT_DURABLE' })
+  await blocks.ready()
+  t.equal(blocks.ready(), null)
+  t.same(asked, [
+    ['task', 1_000],
+    ['agent', 16]
+  ])
+  const seen = new Set<number>()
+  for (let at = 0; at < 5_000; at += 1) {
+    await blocks.ready()
+    seen.add(blocks.task())
+  }
+  t.equal(seen.size, 5_000)
+  t.same(
+    asked.slice(2).map(([, count]) => count),
+    [2_000, 4_000]
+  )
+  now = 10_000
+  const left = JSON.parse(blocks.serialise())
+  const again = new IdBlocks(async () => [1_000_000, 1_000_001])
+  again.add(left)
+  again.add({ task: [[5, 5]], agent: [[-1, 3]] })
+  t.same(JSON.parse(again.serialise()), left)
+  t.equal(again.task(), Math.max(...seen) + 1)
+})
+
+t.test('without ids, and without a database that gives some, the next command is refused', async t => {
+  let answers = false
+  const blocks = new IdBlocks(async (_, count) => {
+    if (!answers) throw new Error('nobody answers')
+    return [1, 1 + count]
+  })
+  await t.rejects(async () => void (await blocks.ready()), { code: 'ORC_NOT_DURABLE', message: /nobody answers/ })
+  answers = true
+  await blocks.ready()
+  t.equal(blocks.task(), 1)
+})

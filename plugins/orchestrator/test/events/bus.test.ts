@@ -1,0 +1,91 @@
+import type { AgentEventKind } from '@svc/contracts'
+import fc from 'fast-check'
+import t from 'tap'
+import { EventBus } from '../../src/events/bus.ts'
+
+const idle = (idle_ms: number): AgentEventKind => ({ type: 'orchestrator_idle', idle_ms })
+
+function bus() {
+  const errors: unknown[] = []
+  return { errors, bus: new EventBus({ now: () => 7, report: error => void errors.push(error) }) }
+}
+
+t.test('events are numbered from 1, and the last 1,024 are kept', t => {
+  const { bus: events } = bus()
+  t.same(events.recent(), [])
+  for (let at = 1; at <= 3_000; at += 1) events.emit(idle(at))
+  t.equal(events.lastId, 3_000)
+  const recent = events.recent()
+  t.equal(recent.length, 1_024)
+  t.same([recent[0]?.id, recent.at(-1)], [1_977, { id: 3_000, timestamp_ms: 7, kind: idle(3_000) }])
+  t.same(
+    events.recent(2).map(({ id }) => id),
+    [2_999, 3_000]
+  )
+  t.same(events.recent(-1), [])
+  t.end()
+})
+
+t.test('a listener that throws is reported, and the others are told', t => {
+  const { bus: events, errors } = bus()
+  const seen: number[] = []
+  events.subscribe(() => {
+    throw new Error('broken')
+  })
+  const stop = events.subscribe(({ id }) => void seen.push(id))
+  events.emit(idle(1))
+  stop()
+  events.emit(idle(2))
+  t.same(seen, [1])
+  t.match(errors, [/broken/, /broken/])
+  t.end()
+})
+
+t.test('what a listener publishes comes after what it was told of, for everybody', t => {
+  const { bus: events } = bus()
+  const seen: number[] = []
+  events.subscribe(({ id }) => {
+    if (id === 1) events.publish([idle(2), idle(3)])
+  })
+  events.subscribe(({ id }) => void seen.push(id))
+  events.emit(idle(1))
+  t.same(seen, [1, 2, 3])
+  t.end()
+})
+
+t.test('a slow reader is told how many it missed, and sees the rest in order', async t => {
+  const property = fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 20 }), async bursts => {
+    const { bus: events } = bus()
+    const end = new AbortController()
+    const reader = events.read(end.signal, 8)
+    let last = 0
+    for (const burst of bursts) {
+      for (let at = 0; at < burst; at += 1) events.emit(idle(at))
+      if (burst === 0) continue
+      const { value } = await reader.next()
+      if (value === undefined) throw new Error('it ended')
+      if (value.event.id !== last + 1 + value.dropped) throw new Error('one was neither seen nor counted')
+      last = value.event.id
+    }
+    end.abort()
+    for await (const { event, dropped } of reader) {
+      if (event.id !== last + 1 + dropped) throw new Error('one was neither seen nor counted')
+      last = event.id
+    }
+    return last === events.lastId
+  })
+  await t.resolves(fc.assert(property))
+})
+
+t.test('a reader that waits has the next event, and ends with its signal', async t => {
+  const { bus: events } = bus()
+  const end = new AbortController()
+  const reader = events.read(end.signal)
+  const next = reader.next()
+  events.emit(idle(1))
+  t.match(await next, { value: { event: { id: 1 }, dropped: 0 } })
+  const last = reader.next()
+  end.abort()
+  t.same(await last, { value: undefined, done: true })
+  t.same(await events.read(AbortSignal.abort()).next(), { value: undefined, done: true })
+})
