@@ -47,7 +47,8 @@ export interface ScoreWorld {
  */
 export function scoreOf(traits: TaskTraits, agent: Candidate, context: ScoreWorld, terms?: Term[]): number {
   let score = filesScore(agent, terms) + POINTS.load * agent.load
-  terms?.push({ term: 'load', value: POINTS.load * agent.load, because: `its load is ${round(agent.load)}` })
+  // Nothing to do is 0, and not -0.
+  terms?.push({ term: 'load', value: POINTS.load * agent.load + 0, because: `its load is ${round(agent.load)}` })
   if (traits.requirements !== null) score += capabilityScore(traits.requirements, agent, terms)
   if (!traits.everyAgentScores) return score
   if (traits.hasRemoteNodes) score += remoteScore(traits, agent, terms)

@@ -1,0 +1,157 @@
+/**
+ * What it costs to decide where a task goes, in microseconds, at several numbers of agents and of queued tasks. Each decision is
+ * followed by the change of a load, as it is where tasks are submitted.
+ *
+ *   node --import tsx --conditions=svc-source bench/routing.ts [--json] [--rounds N]
+ *
+ * Tasks name three files, mostly of their group; each queued task owns one. `least_loaded` is a task without files, `required` one
+ * that asks for a GPU which no owner of its files has, `every_agent` one with reputation on, where each agent has a score.
+ */
+import { parseArgs } from 'node:util'
+import { AffinityGroups } from '../plugins/orchestrator/src/routing/groups.ts'
+import { Router } from '../plugins/orchestrator/src/routing/router.ts'
+import type { RoutingSettings } from '../plugins/orchestrator/src/routing/routing-settings.ts'
+import type { TaskToRoute } from '../plugins/orchestrator/src/state/ports.ts'
+
+const AGENTS = [10, 100, 1_000]
+const QUEUED = [100, 10_000, 100_000]
+const GROUPS = 40
+
+/** Milliseconds for which each figure is measured. */
+const MEASURED_MS = 150
+
+const SETTINGS: RoutingSettings = {
+  fallback_to_single_agent: true,
+  qgate_reputation_routing: false,
+  qgate_reputation_weight: 1,
+  repo_shard_specialization_weight: 1.5,
+  repo_shard_validation_failure_penalty: 0.8,
+  repo_reduce_conflict_cooldown_penalty: 2.5,
+  repo_reduce_conflict_cooldown_ms: 300_000,
+  attention_enabled: false,
+  attention_trust_routing_weight: 2,
+  routing_exploration_epsilon: 0.05,
+  trust_task_completion_floor: 0.25,
+  trust_task_completion_weight: 1.5
+}
+
+interface Result {
+  readonly agents: number
+  readonly queued: number
+  readonly files_us: number
+  readonly least_loaded_us: number
+  readonly required_us: number
+  readonly every_agent_us: number
+}
+
+const { values } = parseArgs({ options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '3' } } })
+// Code that runs for the first time is not what is measured.
+measure(10, 100, 1)
+const results: Result[] = []
+for (const agents of AGENTS) for (const queued of QUEUED) results.push(measure(agents, queued, Number(values.rounds)))
+if (values.json) console.log(JSON.stringify({ benchmark: 'routing', node: process.version, results }))
+else console.table(results)
+
+function measure(agents: number, queued: number, rounds: number): Result {
+  const median = (run: () => number) =>
+    Array.from({ length: rounds }, run).sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? Number.NaN
+  const plain = world(agents, queued, SETTINGS)
+  const reputation = world(agents, queued, { ...SETTINGS, qgate_reputation_routing: true })
+  const required = { capabilities: { gpu_cuda: true } }
+  return {
+    agents,
+    queued,
+    files_us: median(() => cost(plain, tasks(queued))),
+    least_loaded_us: median(() => cost(plain, [task([])])),
+    required_us: median(() => cost(plain, tasks(queued, required))),
+    every_agent_us: median(() => cost(reputation, tasks(queued)))
+  }
+}
+
+function world(agents: number, queued: number, settings: RoutingSettings): Router {
+  const owners = new Map<string, number>()
+  const loads = new Float64Array(agents)
+  for (let index = 0; index < queued; index++) {
+    owners.set(path(index), index % agents)
+    loads[index % agents]! += 1
+  }
+  const groups = Array.from({ length: GROUPS }, (_, index) => ({
+    name: `node-${index}`,
+    patterns: [`packages/p${index}/**`]
+  }))
+  const groupAgents = new Map(groups.map(({ name }, index) => [name, index % agents]))
+  const router = new Router({
+    world: {
+      fileOwner: path => owners.get(path) ?? null,
+      groupAgent: group => groupAgents.get(group) ?? null,
+      trust: agent_id => ({
+        agent_id,
+        score: 0.5,
+        tier: 'Provisional',
+        outcomes: 3,
+        overridden: false,
+        reliability: 0.5
+      }),
+      canSpawn: () => false,
+      now: () => 0
+    },
+    groups: new AffinityGroups(groups),
+    settings,
+    random: Math.random,
+    newAgent: {}
+  })
+  for (let id = 0; id < agents; id++)
+    router.agentAdded({
+      id,
+      name: `agent-${id}`,
+      dynamic: false,
+      paused: false,
+      capabilities: { cpu_cores: 8, gpu_cuda: id % 5 === 4 },
+      weighted_load: loads[id] ?? 0
+    })
+  return router
+}
+
+function path(index: number): string {
+  return `packages/p${index % GROUPS}/src/module-${index % 97}/file-${index}.ts`
+}
+
+function task(files: readonly string[], over: Partial<TaskToRoute> = {}): TaskToRoute {
+  return {
+    description: 'Change what these files do, and say so in their tests',
+    files: files.map(path => ({ path, access: 'write' })),
+    capabilities: undefined,
+    agent_name: undefined,
+    required_labels: undefined,
+    active_skill: undefined,
+    workflow: undefined,
+    ...over
+  }
+}
+
+/** A thousand tasks over all that is queued; two thirds of their files belong to somebody. */
+function tasks(queued: number, over: Partial<TaskToRoute> = {}): readonly TaskToRoute[] {
+  return Array.from({ length: 1_000 }, (_, index) => {
+    const at = Math.floor((index * queued) / 1_000)
+    return task([path(at), path(at + GROUPS), path(queued + at)], over)
+  })
+}
+
+/** Mean microseconds of processor time for a decision and the change of a load. */
+function cost(router: Router, some: readonly TaskToRoute[]): number {
+  let count = 0
+  const started = process.cpuUsage()
+  let taken = 0
+  while (taken < MEASURED_MS * 1_000) {
+    for (let repeated = 0; repeated < 1_000; repeated++) {
+      const one = some[repeated % some.length] as TaskToRoute
+      const decision = router.route(one)
+      // Loads go up and down, so that the order of the agents changes.
+      if (decision.kind === 'agent') router.loadChanged(decision.agent, (count * 7919) % 1_000)
+      count++
+    }
+    const { user, system } = process.cpuUsage(started)
+    taken = user + system
+  }
+  return Math.round((taken / count) * 1e3) / 1e3
+}

@@ -1,0 +1,89 @@
+import t from 'tap'
+import { detectGroups } from '../../src/routing/group-detection.ts'
+import { AffinityGroups } from '../../src/routing/groups.ts'
+
+t.test('a repository that says nothing of parts is one group', async t => {
+  const groups = await detectGroups(t.testdir({ src: { 'a.txt': '' }, 'package.json': '{"name":"x"}' }))
+  t.same(groups, [{ name: 'workspace', patterns: ['**/*'] }])
+})
+
+t.test('packages of Node.js, without those that are taken away', async t => {
+  const root = t.testdir({
+    'package.json': JSON.stringify({ workspaces: ['core', 'packages/*', '!packages/old'] }),
+    core: { 'package.json': JSON.stringify({ name: '@x/core' }) },
+    packages: {
+      'a(1)': { 'package.json': '{"name":"a"}' },
+      old: { 'package.json': '{"name":"old"}' },
+      broken: { 'package.json': '{' },
+      empty: {},
+      node_modules: { 'package.json': '{"name":"no"}' }
+    }
+  })
+  const groups = new AffinityGroups(await detectGroups(root))
+  t.same(
+    groups.groups.map(({ name }) => name),
+    ['node-a', 'node-broken', 'node-@x/core']
+  )
+  t.equal(groups.of('core/src/x.ts'), 'node-@x/core')
+  t.equal(groups.of('packages/a(1)/x.ts'), 'node-a')
+  t.equal(groups.of('packages/old/x.ts'), null)
+})
+
+t.test('workspaces given as an object', async t => {
+  const root = t.testdir({
+    'package.json': '{"workspaces":{"packages":["p/**"]}}',
+    p: { deep: { er: { 'package.json': '{}' } } }
+  })
+  t.same(await detectGroups(root), [{ name: 'node-er', patterns: ['p/deep/er/**'] }])
+})
+
+t.test('crates, of a workspace and of the folder crates, the inner before the outer', async t => {
+  const root = t.testdir({
+    'Cargo.toml': '[workspace]\nmembers = ["outer", "outer/inner", "gone"]\nexclude = ["crates/c"]\n',
+    outer: {
+      'Cargo.toml': '[package]\nname = "out"\n',
+      inner: { 'Cargo.toml': '[package]\nname = "in"\n' }
+    },
+    crates: { b: { 'Cargo.toml': 'not toml' }, c: { 'Cargo.toml': '' } }
+  })
+  t.same(await detectGroups(root), [
+    { name: 'b-group', patterns: ['crates/b/**'] },
+    { name: 'in-group', patterns: ['outer/inner/**'] },
+    { name: 'out-group', patterns: ['outer/**'] }
+  ])
+})
+
+t.test('projects of Python', async t => {
+  const root = t.testdir({
+    'pyproject.toml': '[project]\nname = "whole"\n[tool.uv.workspace]\nmembers = ["libs/*"]\n',
+    libs: { one: { 'pyproject.toml': '' } }
+  })
+  t.same(await detectGroups(root), [
+    { name: 'python-one', patterns: ['libs/one/**'] },
+    { name: 'python-whole', patterns: ['**/*.py'] }
+  ])
+})
+
+t.test('modules of Go', async t => {
+  const root = t.testdir({
+    'go.work': 'go 1.22\nuse ./tool // near\nuse (\n  .\n  "./svc/api"\n)\n',
+    'go.mod': 'module example.org/whole\n',
+    tool: { 'go.mod': 'module example.org/x/tool\n' },
+    svc: { api: { 'go.mod': '' } }
+  })
+  t.same(await detectGroups(root), [
+    { name: 'go-api', patterns: ['svc/api/**'] },
+    { name: 'go-tool', patterns: ['tool/**'] },
+    { name: 'go-whole', patterns: ['**/*.go'] }
+  ])
+  const alone = t.testdir({ alone: { 'go.mod': 'module m\n' } })
+  t.same(await detectGroups(`${alone}/alone`), [{ name: 'go-m', patterns: ['**/*.go'] }])
+})
+
+t.test('nothing outside of the repository is looked at', async t => {
+  const root = t.testdir({
+    beside: { 'package.json': '{"name":"beside"}' },
+    repository: { 'package.json': '{"workspaces":["../beside","../*"]}' }
+  })
+  t.same(await detectGroups(`${root}/repository`), [{ name: 'workspace', patterns: ['**/*'] }])
+})

@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { rebalancer } from '../../src/routing/rebalance.ts'
+import type { AgentLoad, MovableTask, RebalanceWorld } from '../../src/state/ports.ts'
+
+const plan = rebalancer('performance')
+
+function load(id: number, weighted_load: number, over: Partial<AgentLoad> = {}): AgentLoad {
+  return { id, dynamic: false, paused: false, weighted_load, queued: 0, urgent: 0, idle_since_ms: null, ...over }
+}
+
+function movable(id: number, agent: number, over: Partial<MovableTask> = {}): MovableTask {
+  return { id, agent, priority: 'Normal', weight: 1, files: [], capabilities: undefined, ...over }
+}
+
+function world(
+  agents: readonly AgentLoad[],
+  tasks: readonly MovableTask[],
+  locks: ReadonlyMap<string, number> = new Map()
+): RebalanceWorld {
+  return {
+    agents,
+    queuedOf: agent => tasks.filter(task => task.agent === agent),
+    writer: path => locks.get(path) ?? null
+  }
+}
+
+const writes = (...paths: string[]) => ({ files: paths.map(path => ({ path, access: 'write' as const })) })
+
+t.test('one task for each pair of an agent above and one below the mean', async t => {
+  const agents = [load(1, 10), load(2, 0), load(3, 1)]
+  const tasks = Array.from({ length: 10 }, (_, index) => movable(index + 1, 1))
+  t.same(plan(world(agents, tasks)), [
+    { task: 1, from: 1, to: 2 },
+    { task: 2, from: 1, to: 3 }
+  ])
+})
+
+t.test('a load that is 2 above the mean is not too much', async t => {
+  const tasks = [movable(1, 1)]
+  t.same(plan(world([load(1, 4), load(2, 0)], tasks)), [])
+  t.same(plan(world([load(1, 4.04), load(2, 0)], tasks)), [{ task: 1, from: 1, to: 2 }])
+  t.same(plan(world([], [])), [])
+})
+
+t.test('files that somebody else holds for writing keep a task where it is', async t => {
+  const locks = new Map([
+    ['held', 3],
+    ['own', 1]
+  ])
+  const agents = [load(1, 10), load(2, 0), load(3, 5)]
+  const tasks = [
+    movable(1, 1, writes('free', 'held')),
+    movable(2, 1, { files: [{ path: 'held', access: 'read' }, ...writes('own').files] })
+  ]
+  t.same(plan(world(agents, tasks, locks)), [{ task: 2, from: 1, to: 2 }])
+})
+
+t.test('nothing goes to a paused agent, to one that it would overload, or to one that cannot do it', async t => {
+  t.same(plan(world([load(1, 10), load(2, 0, { paused: true })], [movable(1, 1)])), [])
+  t.same(plan(world([load(1, 6), load(2, 0)], [movable(1, 1, { weight: 6 })])), [])
+  const capable = (id: number, weight: number, gpu_cuda: boolean) => load(id, weight, { capabilities: { gpu_cuda } })
+  const tasks = [movable(1, 1, { capabilities: { gpu_cuda: true } }), movable(2, 1)]
+  t.same(plan(world([capable(1, 10, true), capable(2, 0, false)], tasks)), [{ task: 2, from: 1, to: 2 }])
+  t.same(plan(world([capable(1, 10, false), capable(2, 0, true)], tasks)), [{ task: 1, from: 1, to: 2 }])
+})
+
+t.test('with economy, those take first whose models cost least', async t => {
+  const agents = [load(1, 20), load(2, 0), load(3, 1, { model_cost: 2 }), load(4, 3, { model_cost: 1 })]
+  const tasks = [movable(1, 1), movable(2, 1), movable(3, 1)]
+  const targets = (preference: 'economy' | 'performance') =>
+    rebalancer(preference)(world(agents, tasks)).map(({ to }) => to)
+  t.same(targets('performance'), [2, 3, 4])
+  t.same(targets('economy'), [4, 3, 2])
+})
+
+t.test('moves bring loads closer together, and none is moved twice', async t => {
+  const loads = fc.integer({ min: 0, max: 300 }).map(units => units / 25)
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ base: loads, weights: fc.array(fc.constantFrom(0.4, 1, 3, 6), { maxLength: 8 }) })),
+      fc.constantFrom('economy' as const, 'performance' as const),
+      (given, preference) => {
+        let next = 1
+        const tasks: MovableTask[] = []
+        const agents = given.map(({ base, weights }, index) => {
+          for (const weight of weights) tasks.push(movable(next++, index, { weight }))
+          return load(index, base + weights.reduce((a, b) => a + b, 0))
+        })
+        const moves = rebalancer(preference)(world(agents, tasks))
+        const after = agents.map(({ weighted_load }) => weighted_load)
+        for (const { task, from, to } of moves) {
+          const { agent, weight } = tasks[task - 1]!
+          if (agent !== from) throw new Error('not the task of the one that gives')
+          after[from]! -= weight
+          after[to]! += weight
+        }
+        if (new Set(moves.map(({ task }) => task)).size !== moves.length) throw new Error('moved twice')
+        if (new Set(moves.map(({ from, to }) => `${from} ${to}`)).size !== moves.length) throw new Error('pair twice')
+        const squares = (values: readonly number[]) => values.reduce((sum, value) => sum + value * value, 0)
+        const before = agents.map(({ weighted_load }) => weighted_load)
+        if (moves.length > 0 && squares(after) >= squares(before)) throw new Error('further apart')
+      }
+    )
+  )
+  t.pass('always')
+})

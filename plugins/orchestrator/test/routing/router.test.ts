@@ -1,0 +1,120 @@
+import t from 'tap'
+import { placementRecord } from '../../src/routing/placement.ts'
+import { agent, DEFAULTS, openRouter, task } from './world.ts'
+
+t.test('an agent that is asked for has the task, or is made', async t => {
+  const { router } = openRouter()
+  router.agentAdded(agent(4, { name: 'x' }))
+  router.agentAdded(agent(3, { name: 'x' }))
+  t.match(router.route(task([], { agent_name: 'x' })), { kind: 'agent', agent: 3, rule: 'target_agent' })
+  router.agentRemoved(3)
+  t.match(router.route(task([], { agent_name: 'x' })), { kind: 'agent', agent: 4 })
+  router.agentRemoved(4)
+  t.match(router.route(task([], { agent_name: 'x' })), {
+    kind: 'spawn',
+    name: 'x',
+    dynamic: false,
+    rule: 'target_agent'
+  })
+})
+
+t.test('a task without files goes to the least loaded agent, then to an older one', async t => {
+  const { router } = openRouter()
+  t.match(router.route(task([])), { kind: 'spawn', name: 'default', rule: 'spawn_default', dynamic: false })
+  for (const id of [3, 1, 2]) router.agentAdded(agent(id, { weighted_load: id === 1 ? 1 : 0 }))
+  t.match(router.route(task([])), { agent: 2, rule: 'least_loaded' })
+  router.loadChanged(2, 0.4)
+  t.match(router.route(task([])), { agent: 3 })
+  router.pausedChanged(3, true)
+  t.match(router.route(task([])), { agent: 2 }, 'a paused one comes last')
+  for (const id of [1, 2]) router.agentRemoved(id)
+  t.match(router.route(task([])), { agent: 3 }, 'but is there')
+})
+
+t.test('a first task of a group has an agent made, which has the next ones', async t => {
+  const { router, world } = openRouter()
+  router.agentAdded(agent(1))
+  const first = router.route(task(['c/1', 'a/1', 'b/1']))
+  t.match(first, { kind: 'spawn', name: 'a', rule: 'spawn_for_group', group: 'a', dynamic: false })
+  router.agentAdded(agent(2, { name: 'a' }))
+  world.groupAgents.set('a', 2)
+  t.match(router.route(task(['a/2'])), { kind: 'agent', agent: 2, rule: 'highest_score', group: 'a' })
+})
+
+t.test('where there is no room for an agent of a group, the least loaded one has its task', async t => {
+  const { router, world } = openRouter()
+  world.hasRoom = false
+  router.agentAdded(agent(1, { weighted_load: 2 }))
+  router.agentAdded(agent(2, { weighted_load: 1 }))
+  t.match(router.route(task(['a/1'])), { agent: 2, rule: 'fallback_single', group: 'a' })
+})
+
+t.test('a file of no group goes to the least loaded agent, or to one for anything', async t => {
+  const lenient = openRouter()
+  lenient.router.agentAdded(agent(1))
+  t.match(lenient.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single', group: null })
+  const strict = openRouter({ settings: { fallback_to_single_agent: false } })
+  strict.router.agentAdded(agent(1))
+  t.match(strict.router.route(task(['c/1'])), { name: 'general', rule: 'spawn_general', dynamic: true })
+  strict.router.configure({ ...DEFAULTS, fallback_to_single_agent: true })
+  t.match(strict.router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' }, 'settings are obeyed at once')
+})
+
+t.test('nobody who lacks something has a task where somebody lacks nothing, whatever else counts', async t => {
+  const { router, world } = openRouter()
+  router.agentAdded(agent(1))
+  router.agentAdded(agent(2, { capabilities: { gpu_cuda: true }, weighted_load: 500_000 }))
+  world.owners.set('a/1', 1)
+  world.groupAgents.set('a', 1)
+  const asked = { capabilities: { prefer_gpu_compute: true } }
+  t.match(router.route(task(['a/1'], asked)), { agent: 2, rule: 'highest_score' })
+  t.match(router.route(task([], asked)), { agent: 2, rule: 'least_loaded' })
+  router.agentRemoved(2)
+  t.match(router.route(task(['a/1'], asked)), { agent: 1 }, 'unless nobody is there')
+})
+
+t.test('an agent is made for a group only where it would be no less fit than those there are', async t => {
+  const asked = { capabilities: { gpu_cuda: true } }
+  const poor = openRouter()
+  poor.router.agentAdded(agent(1, { capabilities: { gpu_cuda: true } }))
+  t.match(poor.router.route(task(['a/1'], asked)), { agent: 1, rule: 'highest_score' })
+  const rich = openRouter({ newAgent: { gpu_cuda: true } })
+  rich.router.agentAdded(agent(1, { capabilities: { gpu_cuda: true } }))
+  t.match(rich.router.route(task(['a/1'], asked)), { name: 'a', rule: 'spawn_for_group' })
+})
+
+t.test('attention tries any agent that could do it, now and then', async t => {
+  const draws = [0.04, 0.7, 0.05, 0.9]
+  const { router, world } = openRouter({ settings: { attention_enabled: true }, random: () => draws.shift()! })
+  for (const id of [1, 2, 3]) router.agentAdded(agent(id, { paused: id === 1 }))
+  world.owners.set('c/1', 2)
+  t.match(router.route(task(['c/1'])), { agent: 3, rule: 'exploration' })
+  t.match(router.route(task(['c/1'])), { agent: 2, rule: 'highest_score' })
+})
+
+t.test('the best are explained first, as many as are wanted', async t => {
+  const { router, world } = openRouter()
+  for (let id = 1; id <= 20; id++) router.agentAdded(agent(id, { weighted_load: id }))
+  const ids = (files: readonly string[], limit: number) => router.explain(task(files), limit).map(one => one.agent_id)
+  t.same(ids([], 3), [1, 2, 3])
+  world.owners.set('c/1', 9).set('c/2', 7)
+  t.same(ids(['c/1', 'c/2'], 10), [7, 9], 'those that something leads to')
+  t.match(router.explain(task(['c/1']), 1), [{ agent_id: 9, agent_name: 'agent-9', score: 9.1 }])
+  t.same(router.route(task(['c/1'])), { kind: 'agent', agent: 9, rule: 'highest_score', group: null })
+})
+
+t.test('an owner, or an agent of a group, that is gone leads nowhere', async t => {
+  const { router, world } = openRouter()
+  router.agentAdded(agent(1))
+  world.owners.set('c/1', 77)
+  world.groupAgents.set('a', 78)
+  t.match(router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' })
+  t.match(router.route(task(['a/1'])), { name: 'a', rule: 'spawn_for_group' })
+})
+
+t.test('what is kept of a placement names the experiment, where there is one', async t => {
+  const decision = { kind: 'agent', agent: 3, rule: 'highest_score', group: 'a' } as const
+  t.same(placementRecord(decision, 3, false), { rule: 'highest_score', agent_id: 3, group: 'a' })
+  const labelled = placementRecord({ ...decision, group: null }, 3, true)
+  t.same(labelled, { rule: 'highest_score', agent_id: 3, experiment: 'unified_routing' })
+})
