@@ -1,7 +1,111 @@
-import { definePlugin } from '@svc/plugin-sdk'
+import { databaseStore, goalSubmitting, inferenceClient, orchestrator, questioning, taskEnded } from '@svc/contracts'
+import { definePlugin, isSvcError, type Ref, ref } from '@svc/plugin-sdk'
+import { Announcements } from './announcements.ts'
+import { Drafting } from './drafting.ts'
+import { PlanExecution } from './execution/plan-execution.ts'
+import { repeatedly } from './execution/repeatedly.ts'
+import { Goals } from './goals.ts'
+import { plan } from './operations/plan.ts'
+import { planHandler } from './operations/plan-handler.ts'
+import { planExecute, planList, planNew, planReplan, planResume, planStatus } from './operations/plan-sessions.ts'
+import {
+  attachedOr,
+  executeHandler,
+  listHandler,
+  newHandler,
+  replanHandler,
+  resumeHandler,
+  statusHandler
+} from './operations/session-handlers.ts'
+import { Planner } from './planner.ts'
+import { type Settings, settings } from './settings.ts'
+import { PlanStore } from './store/plan-store.ts'
+
+/** Long enough that a single command has ended before: it need not take up plans. */
+const FIRST_RECONCILE_MS = 2_000
+const RECONCILE_MS = 60_000
 
 export default definePlugin({
   name: 'planning',
   summary: 'Goals into plans of tasks, and plans anew when they fail',
-  activate() {}
+  config: settings,
+  requires: { tasks: orchestrator },
+  optional: { database: databaseStore, client: ref(inferenceClient), questions: ref(questioning) },
+  operations: [plan, planNew, planReplan, planStatus, planExecute, planResume, planList],
+  permissions: { fsRead: ['.'], fsWrite: ['.'] },
+  activate(ctx, { tasks, database, client, questions }) {
+    const config: Settings = ctx.config
+    if (config.stub_body !== undefined && config.stub_ack)
+      ctx.log.warn('SVC_MCP_TEST_INFER_STUB_BODY stands in for the model: every plan is made of it')
+    const announcements = new Announcements(tasks)
+    const drafting = new Drafting({
+      orchestrator: tasks,
+      settings: config,
+      client: () => provided(client),
+      questioning: () => provided(questions)
+    })
+    const store = database === undefined ? null : new PlanStore(database)
+    const planner = store === null ? null : new Planner({ store, orchestrator: tasks, drafting, announcements })
+    const execution =
+      store === null || planner === null
+        ? null
+        : new PlanExecution({
+            store,
+            orchestrator: tasks,
+            announcements,
+            log: ctx.log,
+            replan: (session, failure) => planner.replanAfter(session, failure, ctx.signal)
+          })
+    const kept = planner === null || execution === null ? null : { planner, execution }
+    const goals = new Goals({ orchestrator: tasks, drafting, announcements, kept, log: ctx.log, signal: ctx.signal })
+    ctx.on(goalSubmitting, async goal => (await goals.take(goal)) ?? undefined, { label: 'plan a goal' })
+    if (execution !== null) {
+      ctx.on(taskEnded, end => execution.ended(end), { label: 'go on with a plan' })
+      ctx.effect('plans under way', () => execution.close())
+      ctx.effect(
+        'starts of steps',
+        tasks.subscribe(({ kind }) => {
+          if (kind.type === 'task_started') execution.started(kind.task_id)
+        })
+      )
+      ctx.background('take up plans', signal =>
+        repeatedly(FIRST_RECONCILE_MS, RECONCILE_MS, signal, async () => {
+          await execution.reconcile().catch((error: unknown) => {
+            ctx.log.debug('plans could not be taken up', { reason: String(error) })
+          })
+        })
+      )
+    }
+    const attached = attachedOr(
+      store === null || kept === null
+        ? null
+        : { store, ...kept, drafting, orchestrator: tasks, projectRoot: ctx.projectRoot }
+    )
+    ctx.implement(
+      plan,
+      planHandler({
+        orchestrator: tasks,
+        drafting,
+        planner,
+        questioning: () => provided(questions),
+        projectRoot: ctx.projectRoot
+      })
+    )
+    ctx.implement(planNew, newHandler(attached))
+    ctx.implement(planReplan, replanHandler(attached))
+    ctx.implement(planStatus, statusHandler(attached))
+    ctx.implement(planExecute, executeHandler(attached))
+    ctx.implement(planResume, resumeHandler(attached))
+    ctx.implement(planList, listHandler(attached))
+  }
 })
+
+/** The service of the generation that serves now; undefined where nothing provides it. */
+function provided<A>(service: Ref<A> | undefined): A | undefined {
+  try {
+    return service?.current
+  } catch (error) {
+    if (isSvcError(error, 'KRN_SERVICE_GONE')) return undefined
+    throw error
+  }
+}

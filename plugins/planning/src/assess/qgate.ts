@@ -1,0 +1,69 @@
+import type { QuestionOutcome } from '@svc/contracts'
+import type { PlanTask } from '../plan-task.ts'
+import type { AdequacyReport } from './adequacy.ts'
+import { realFiles } from './task-confidence.ts'
+
+const ABSTAIN_BELOW = 0.35
+const ASK_BELOW = 0.55
+
+export interface PlanQgate {
+  readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'
+  /** The plan's score times what its tasks leave of risk, [0, 1]. */
+  readonly confidence_estimate: number
+  /** From the number of tasks whose dependencies contradict their order: 0, 0.15, 0.28, then 0.22 each, at most 1. */
+  readonly contradiction_ratio: number
+  /** Share of the tasks that name a file. */
+  readonly citation_coverage: number
+  readonly questioning: {
+    readonly question_needed: boolean
+    readonly question_kind: 'open_ended' | null
+    readonly prompt: string | null
+    readonly expected_information_gain_bits: number
+    readonly expected_user_cost: number
+    readonly utility_bits_per_cost: number
+    readonly stop_reason: string | null
+  }
+}
+
+/** Bits that an answer to a plan's first question is worth: more where more risk is unresolved. */
+export function questionGain(risk: number): number {
+  return Math.min(0.6, 0.08 + risk)
+}
+
+/** What a person pays for answering it, on the scale of the questioning policy. */
+export const QUESTION_COST = 0.35
+
+export function planConfidence({ adequacy, aggregate_unresolved_risk }: AdequacyReport): number {
+  return adequacy.score * (1 - aggregate_unresolved_risk)
+}
+
+export function contradictionRatio({ per_task }: AdequacyReport): number {
+  const hints = per_task.filter(({ reason_codes }) => reason_codes.includes('deps_incomplete_or_order')).length
+  return hints <= 2 ? ([0, 0.15, 0.28][hints] ?? 0) : Math.min(1, 0.22 * hints)
+}
+
+/** The quality gate's view of a plan, with what became of the question that it raises. */
+export function planQgate(
+  report: AdequacyReport,
+  tasks: readonly PlanTask[],
+  outcome: QuestionOutcome | null
+): PlanQgate {
+  const confidence = planConfidence(report)
+  const prompt = report.suggested_clarifying_questions[0] ?? null
+  const gain = prompt === null ? 0 : questionGain(report.aggregate_unresolved_risk)
+  return {
+    risk_decision: confidence < ABSTAIN_BELOW ? 'Abstain' : confidence < ASK_BELOW ? 'Ask' : 'Answer',
+    confidence_estimate: confidence,
+    contradiction_ratio: contradictionRatio(report),
+    citation_coverage: tasks.length === 0 ? 0 : tasks.filter(task => realFiles(task).length > 0).length / tasks.length,
+    questioning: {
+      question_needed: outcome?.asked ?? false,
+      question_kind: prompt === null ? null : 'open_ended',
+      prompt,
+      expected_information_gain_bits: gain,
+      expected_user_cost: prompt === null ? 0 : QUESTION_COST,
+      utility_bits_per_cost: outcome?.utility_bits_per_cost ?? (prompt === null ? 0 : gain / QUESTION_COST),
+      stop_reason: outcome?.stop_reason ?? null
+    }
+  }
+}

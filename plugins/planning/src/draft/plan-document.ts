@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { planningErrors } from '../errors.ts'
+import type { PlanTask } from '../plan-task.ts'
+
+export interface DocumentedPlan {
+  readonly goal: string
+  readonly summary: string
+  readonly tasks: readonly PlanTask[]
+  readonly questions: readonly string[]
+}
+
+/** A plan for people, in Markdown. */
+export function planDocument({ goal, summary, tasks, questions }: DocumentedPlan): string {
+  const steps = tasks.flatMap(task => [
+    `${task.id}. ${task.description}`,
+    ...[
+      ['files', task.files.map(file => `\`${file}\``).join(', ')],
+      ['after', task.depends_on.join(', ')],
+      ['needs', task.preconditions.join('; ')],
+      ['test', task.test_decision ?? '']
+    ].flatMap(([name, value]) => (value === '' ? [] : [`   - ${name}: ${value}`]))
+  ])
+  const open = questions.length === 0 ? [] : ['', '## Open questions', '', ...questions.map(each => `- ${each}`)]
+  return `${['# Plan', '', summary, '', '## Goal', '', goal.trim(), '', '## Steps', '', ...steps, ...open].join('\n')}\n`
+}
+
+/** Writes `PLAN.md` into the project, whole or not at all; a link of that name is replaced, not followed. */
+export async function writePlanFile(projectRoot: string, text: string): Promise<string> {
+  const file = join(projectRoot, 'PLAN.md')
+  const part = join(projectRoot, `.PLAN.md.${randomUUID()}`)
+  try {
+    await writeFile(part, text, { flag: 'wx' })
+    await rename(part, file)
+  } catch (cause) {
+    await rm(part, { force: true })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw planningErrors.create('PLN_FILE_REFUSED', `${file} could not be written: ${reason}`, {
+      cause,
+      hint: 'make the folder of the project writable, or leave write_to_disk out'
+    })
+  }
+  return file
+}

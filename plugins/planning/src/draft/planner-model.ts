@@ -1,0 +1,97 @@
+import type { ChatMessage, InferenceClient } from '@svc/contracts'
+import { type ModelPlan, modelPlanSchema, parseModelPlan } from './model-plan.ts'
+
+/** A language model, or what stands in for its replies. */
+export interface PlannerModel {
+  readonly source: 'model' | 'stub'
+  reply(request: ModelRequest): Promise<ModelReply>
+}
+
+export interface ModelRequest {
+  readonly messages: readonly ChatMessage[]
+  readonly maxTokens: number
+  readonly format: Readonly<Record<string, unknown>>
+  readonly temperature?: number
+  readonly topP?: number
+  readonly signal: AbortSignal
+}
+
+export interface ModelReply {
+  readonly text: string
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+const BYTES_PER_TOKEN = 4
+
+export function clientModel(client: InferenceClient): PlannerModel {
+  return {
+    source: 'model',
+    async reply({ messages, maxTokens, format, temperature, topP, signal }) {
+      let text = ''
+      let promptTokens = 0
+      let completionTokens = 0
+      const events = client.chat({
+        messages,
+        maxTokens,
+        format,
+        signal,
+        ...(temperature === undefined ? {} : { temperature }),
+        ...(topP === undefined ? {} : { topP })
+      })
+      for await (const event of events) {
+        if (event.type === 'text') text += event.text
+        if (event.type === 'done') ({ promptTokens, completionTokens } = event.usage)
+      }
+      return { text, promptTokens, completionTokens }
+    }
+  }
+}
+
+/** Replies with the same text each time. */
+export function stubModel(body: string): PlannerModel {
+  return {
+    source: 'stub',
+    async reply({ messages }) {
+      const tokens = (text: string) => Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
+      return {
+        text: body,
+        promptTokens: messages.reduce((sum, { content }) => sum + tokens(content), 0),
+        completionTokens: tokens(body)
+      }
+    }
+  }
+}
+
+export interface AskedPlan {
+  /** Null where two replies in a row were no plan. */
+  readonly plan: ModelPlan | null
+  readonly tokens: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+/** Asks for a plan, and once more where the reply is none. Throws what the model throws. */
+export async function askForPlan(
+  model: PlannerModel,
+  request: Omit<ModelRequest, 'format'>,
+  maxTasks: number
+): Promise<AskedPlan> {
+  const format = modelPlanSchema(maxTasks)
+  const first = await model.reply({ ...request, format })
+  let promptTokens = first.promptTokens
+  let completionTokens = first.completionTokens
+  let plan = parseModelPlan(first.text, maxTasks)
+  if (plan === null) {
+    const messages: ChatMessage[] = [
+      ...request.messages,
+      { role: 'assistant', content: first.text },
+      { role: 'user', content: 'That was not the JSON object that was asked for. Reply with that object alone.' }
+    ]
+    const second = await model.reply({ ...request, messages, format })
+    promptTokens += second.promptTokens
+    completionTokens += second.completionTokens
+    plan = parseModelPlan(second.text, maxTasks)
+  }
+  return { plan, tokens: promptTokens + completionTokens, promptTokens, completionTokens }
+}

@@ -1,0 +1,189 @@
+import { type AdequacyReport, assessPlan } from '../assess/adequacy.ts'
+import { complexityOf } from '../assess/router.ts'
+import type { PlanDepth, PlanTask } from '../plan-task.ts'
+import { type AskedPlan, askForPlan, type PlannerModel } from './planner-model.ts'
+import { type DraftBrief, draftMessages, refineMessages } from './prompts.ts'
+import { splitGoal } from './splitter.ts'
+
+export type LoopMode = 'off' | 'auto' | 'force'
+
+/**
+ * - `ready`: the first draft was good enough;
+ * - `ready_below_threshold`: a round brought the risk below the threshold;
+ * - `refinement_off`: no round was allowed;
+ * - `max_refine_rounds`, `token_budget`: they are used up;
+ * - `model_resolve_failed`: there is no model, or it failed;
+ * - `reply_invalid`: two replies in a row were no plan.
+ */
+export type StopReason =
+  | 'ready'
+  | 'ready_below_threshold'
+  | 'refinement_off'
+  | 'max_refine_rounds'
+  | 'token_budget'
+  | 'model_resolve_failed'
+  | 'reply_invalid'
+
+export interface RefinementOptions {
+  readonly brief: DraftBrief
+  readonly loopMode: LoopMode
+  readonly autoExpand: boolean
+  /** 0 to 8. */
+  readonly maxRounds: number
+  readonly tokenBudget: number
+  /** Risk from which on a plan is refined, [0.05, 0.95]. */
+  readonly riskThreshold: number
+  /** Whether the first draft is the model's. */
+  readonly synthesise: boolean
+  readonly fatigued: boolean
+  /** Null where there is none. */
+  readonly model: PlannerModel | null
+  readonly temperature?: number
+  readonly topP?: number
+  readonly signal: AbortSignal
+  /** Told of every call of the model, with the milliseconds that it took. */
+  readonly onModelCall?: (asked: AskedPlan, milliseconds: number) => void
+  readonly onRound?: (done: number, of: number) => void
+}
+
+export interface Refined {
+  readonly tasks: readonly PlanTask[]
+  readonly summary: string | null
+  readonly report: AdequacyReport
+  readonly rounds: number
+  readonly stopReason: StopReason
+  /** Where the tasks come from. */
+  readonly source: 'splitter' | 'model' | 'stub'
+  /** Why the model did not help; null where it did or was not asked. */
+  readonly modelProblem: string | null
+}
+
+/** Tokens that a reply may have. */
+const ALLOWANCE: Readonly<Record<PlanDepth, number>> = { minimal: 3072, standard: 4096, deep: 8192 }
+/** Rounds without a loop, for a plan that is too thin. */
+const EXPANSION_ROUNDS = 4
+
+/**
+ * Drafts a plan and refines it until it is good enough or its rounds, its tokens or its model are exhausted. A round that makes a
+ * plan worse is not taken over, but counts. Throws only what aborts it.
+ */
+export async function draftPlan(options: RefinementOptions): Promise<Refined> {
+  const { brief, loopMode, riskThreshold, signal } = options
+  const drafter = new Drafter(options)
+  let current = await drafter.first()
+  const most =
+    loopMode === 'off' ? (options.autoExpand ? Math.min(EXPANSION_ROUNDS, options.maxRounds) : 0) : options.maxRounds
+  const ready = () => {
+    const { adequacy, aggregate_unresolved_risk: risk } = current.report
+    // Without a loop only a plan that is too thin is worth a call of the model.
+    return !adequacy.is_too_thin && (loopMode === 'off' || risk < riskThreshold)
+  }
+  let rounds = 0
+  let stopReason: StopReason | null = null
+  while (stopReason === null) {
+    signal.throwIfAborted()
+    if (ready() && (loopMode !== 'force' || rounds > 0)) stopReason = rounds === 0 ? 'ready' : 'ready_below_threshold'
+    else if (most === 0) stopReason = 'refinement_off'
+    else if (rounds >= most) stopReason = 'max_refine_rounds'
+    else if (drafter.spent + ALLOWANCE[brief.depth] > options.tokenBudget) stopReason = 'token_budget'
+    else if (options.model === null) stopReason = 'model_resolve_failed'
+    else {
+      const outcome = await drafter.refine(current)
+      if (typeof outcome === 'string') stopReason = outcome
+      else {
+        rounds += 1
+        options.onRound?.(rounds, most)
+        if (isBetter(outcome.report, current.report)) current = outcome
+      }
+    }
+  }
+  return { ...current, rounds, stopReason, modelProblem: drafter.problem }
+}
+
+/** Higher is better: what is not too thin first, then what is left of the score after its risk. */
+function isBetter(next: AdequacyReport, than: AdequacyReport): boolean {
+  const rank = ({ adequacy, aggregate_unresolved_risk: risk }: AdequacyReport) =>
+    (adequacy.is_too_thin ? 0 : 1) + adequacy.score * (1 - risk)
+  return rank(next) >= rank(than)
+}
+
+interface Draft {
+  readonly tasks: readonly PlanTask[]
+  readonly summary: string | null
+  readonly report: AdequacyReport
+  readonly source: Refined['source']
+}
+
+class Drafter {
+  /** Tokens of the rounds, not of the first draft. */
+  spent = 0
+  problem: string | null = null
+  readonly #options: RefinementOptions
+  readonly #complexity: number
+
+  constructor(options: RefinementOptions) {
+    this.#options = options
+    this.#complexity = complexityOf(options.brief.goal)
+  }
+
+  async first(): Promise<Draft> {
+    const { brief, model, synthesise } = this.#options
+    if (synthesise && model !== null) {
+      const asked = await this.#ask(model, draftMessages(brief))
+      if (asked?.plan) return this.#scored(asked.plan.tasks, asked.plan.summary, model.source)
+    }
+    return this.#scored(splitGoal(brief.goal, { maxTasks: brief.maxTasks }), null, 'splitter')
+  }
+
+  async refine(current: Draft): Promise<Draft | StopReason> {
+    const { brief, model } = this.#options
+    if (model === null) return 'model_resolve_failed'
+    const asked = await this.#ask(model, refineMessages(brief, current.tasks, current.report))
+    if (asked === null) return 'model_resolve_failed'
+    this.spent += asked.tokens
+    if (asked.plan === null) return 'reply_invalid'
+    return this.#scored(asked.plan.tasks, asked.plan.summary ?? current.summary, model.source, current.tasks)
+  }
+
+  /** Null where the model failed. */
+  async #ask(model: PlannerModel, messages: ReturnType<typeof draftMessages>): Promise<AskedPlan | null> {
+    const { brief, temperature, topP, signal, onModelCall } = this.#options
+    const began = performance.now()
+    try {
+      const request = {
+        messages,
+        maxTokens: ALLOWANCE[brief.depth],
+        signal,
+        ...(temperature === undefined ? {} : { temperature }),
+        ...(topP === undefined ? {} : { topP })
+      }
+      const asked = await askForPlan(model, request, brief.maxTasks)
+      onModelCall?.(asked, performance.now() - began)
+      this.problem = asked.plan === null ? 'two replies of the model in a row were no plan' : null
+      return asked
+    } catch (error) {
+      signal.throwIfAborted()
+      this.problem = error instanceof Error ? error.message : String(error)
+      return null
+    }
+  }
+
+  #scored(
+    tasks: readonly PlanTask[],
+    summary: string | null,
+    source: Draft['source'],
+    previous?: readonly PlanTask[]
+  ): Draft {
+    const { brief, fatigued } = this.#options
+    const report = assessPlan({
+      goal: brief.goal,
+      tasks,
+      routerComplexity: this.#complexity,
+      scopeFiles: brief.scopeFiles.length,
+      depth: brief.depth,
+      fatigued,
+      ...(previous === undefined ? {} : { previous })
+    })
+    return { tasks, summary, report, source }
+  }
+}

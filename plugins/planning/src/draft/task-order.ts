@@ -1,0 +1,25 @@
+import type { PlanTask } from '../plan-task.ts'
+
+/**
+ * Puts each task after those that it depends on, as far as it can keep the order given, and numbers them anew from 1. What
+ * depends on itself in a circle, or on nothing that is there, stays where it is, for the scoring to find.
+ */
+export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {
+  const ids = new Set(tasks.map(({ id }) => id))
+  const sorted: PlanTask[] = []
+  const placed = new Set<number>()
+  let rest = [...tasks]
+  while (rest.length > 0) {
+    const at = rest.findIndex(task => task.depends_on.every(id => placed.has(id) || !ids.has(id)))
+    const next = rest[Math.max(0, at)] as PlanTask
+    sorted.push(next)
+    placed.add(next.id)
+    rest = rest.filter(task => task !== next)
+  }
+  const position = new Map(sorted.map(({ id }, index) => [id, index + 1]))
+  return sorted.map((task, index) => ({
+    ...task,
+    id: index + 1,
+    depends_on: [...new Set(task.depends_on.map(id => position.get(id) ?? 0))]
+  }))
+}

@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Runs something after `first` milliseconds, and again `pause` after it ended, until the signal is aborted. Keeps no process alive. */
+export async function repeatedly(
+  first: number,
+  pause: number,
+  signal: AbortSignal,
+  run: () => Promise<void>
+): Promise<void> {
+  let wait = first
+  while (!signal.aborted) {
+    try {
+      await sleep(wait, undefined, { signal, ref: false })
+    } catch {
+      return
+    }
+    await run()
+    wait = pause
+  }
+}

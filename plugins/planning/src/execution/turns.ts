@@ -1,0 +1,23 @@
+/** Work of one key in the order in which it came, one at a time; other keys go on beside it. */
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  take<A>(key: string, run: () => Promise<A>): Promise<A> {
+    const before = this.#last.get(key) ?? Promise.resolve()
+    const mine = before.then(run, run)
+    const settled = mine.then(
+      () => {},
+      () => {}
+    )
+    this.#last.set(key, settled)
+    void settled.then(() => {
+      if (this.#last.get(key) === settled) this.#last.delete(key)
+    })
+    return mine
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values())
+  }
+}

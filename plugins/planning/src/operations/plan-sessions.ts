@@ -1,0 +1,208 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { planningErrors } from '../errors.ts'
+import { qgateMeta } from './plan.ts'
+
+const { ORC_NO_DATABASE } = orchestrationErrors.specs
+const { PLN_ADEQUACY, PLN_FILE_REFUSED, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN } = planningErrors.specs
+const DRAFT_TIMEOUT_MS = 900_000
+
+const sessionId = t.string({ minLength: 1, maxLength: 2048, description: 'Id of the plan: plan-… or wf-….' })
+const mode = t.optional(
+  t.string({ maxLength: 64, description: 'How it is drafted: off, auto or force, as loop_mode of svc_plan.' })
+)
+
+const versions = t.array(
+  t.object({
+    version: t.integer(),
+    steps: t.array(
+      t.object({ id: t.string(), description: t.string(), status: t.string(), test_decision: t.optional(t.string()) })
+    )
+  }),
+  { description: 'Oldest first.' }
+)
+
+const sessionStatus = t.enum(['pending', 'running', 'completed', 'failed', 'cancelled'])
+
+export const planNew = defineOperation({
+  id: 'ai.plan.new',
+  summary: 'Make a plan for a goal and keep it, so that it can be executed',
+  input: t.object({
+    goal: t.string({ minLength: 1, maxLength: 65_536 }),
+    session_id: t.optional(t.string({ minLength: 1, maxLength: 2048, description: 'Session that the plan is for.' })),
+    scope_files: t.array(t.string({ minLength: 1, maxLength: 4096 }), { default: [], maxItems: 2000 }),
+    mode,
+    max_tasks: t.integer({ default: 30, minimum: 1, maximum: 2000 }),
+    write_to_disk: t.boolean({ default: false, description: 'Whether PLAN.md is written into the project.' })
+  }),
+  output: t.object({
+    session_id: t.string(),
+    goal: t.string(),
+    summary: t.string(),
+    versions,
+    plan_md: t.string(),
+    written_to_disk: t.boolean()
+  }),
+  errors: { ORC_NO_DATABASE, PLN_ADEQUACY, PLN_FILE_REFUSED },
+  effect: 'write',
+  timeoutMs: DRAFT_TIMEOUT_MS,
+  expose: { rpc: true, cli: { command: 'plan new', args: ['goal'], view: { text: 'plan_md', note: 'session_id' } } }
+})
+
+export const planReplan = defineOperation({
+  id: 'ai.plan.replan',
+  summary: 'Make a new version of a plan after a hint; what was not finished is superseded',
+  input: t.object({
+    session_id: sessionId,
+    delta_hint: t.string({ minLength: 1, maxLength: 65_536, description: 'What is different now.' }),
+    write_to_disk: t.boolean({ default: false, description: 'Whether PLAN.md is written into the project.' }),
+    mode
+  }),
+  output: t.object({
+    session_id: t.string(),
+    goal: t.string(),
+    summary: t.string(),
+    versions,
+    replan_version: t.integer(),
+    plan_md: t.string(),
+    written_to_disk: t.boolean(),
+    qgate: qgateMeta
+  }),
+  errors: { ORC_NO_DATABASE, PLN_ADEQUACY, PLN_FILE_REFUSED, PLN_SESSION_UNKNOWN },
+  effect: 'write',
+  timeoutMs: DRAFT_TIMEOUT_MS,
+  expose: {
+    mcp: { name: 'svc_replan', title: 'Replan', result: 'tool-result', meta: 'qgate', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'plan replan', args: ['session_id', 'delta_hint'], view: { text: 'plan_md' } }
+  }
+})
+
+export const planStatus = defineOperation({
+  id: 'ai.plan.status',
+  summary: 'Tell how a plan stands: its steps, their attempts, and what happened last',
+  input: t.object({ session_id: sessionId }),
+  output: t.object({
+    session_id: t.string(),
+    goal: t.string(),
+    summary: t.string(),
+    status: sessionStatus,
+    source: t.string({ description: 'Where it is read from.' }),
+    strategy: t.string(),
+    execution_mode: t.enum(['auto', 'approval'], { description: 'Whether its tasks wait for a person.' }),
+    plan_version: t.integer(),
+    latest_version: t.integer(),
+    nodes: t.array(
+      t.object({
+        node_id: t.string(),
+        status: t.string(),
+        description: t.string(),
+        depends_on: t.array(t.string()),
+        workflow: t.optional(t.string()),
+        task_id: t.optional(t.integer()),
+        attempts_count: t.integer(),
+        last_outcome: t.optional(t.string()),
+        last_error: t.optional(t.string())
+      })
+    ),
+    progress: t.object({ total: t.integer(), completed: t.integer(), failed: t.integer() }),
+    step_counts: t.object({
+      pending: t.integer(),
+      completed: t.integer(),
+      failed: t.integer(),
+      in_progress: t.integer(),
+      skipped: t.integer()
+    }),
+    recent_events: t.array(t.record(t.unknown()), { description: 'The last 20, oldest first.' }),
+    qgate: qgateMeta
+  }),
+  errors: { ORC_NO_DATABASE, PLN_SESSION_UNKNOWN },
+  effect: 'read',
+  expose: {
+    mcp: {
+      name: 'svc_plan_status',
+      title: 'Plan status',
+      result: 'tool-result',
+      meta: 'qgate',
+      lane: 'ai',
+      readRole: true
+    },
+    rpc: true,
+    http: { method: 'GET', path: '/api/plans/:session_id' },
+    cli: {
+      command: 'plan show',
+      args: ['session_id'],
+      view: {
+        rows: 'nodes',
+        columns: ['node_id', 'status', 'attempts_count', 'task_id', 'description', 'last_error'],
+        note: 'summary'
+      }
+    }
+  }
+})
+
+export const planExecute = defineOperation({
+  id: 'ai.plan.execute',
+  summary: 'Enqueue the steps of a plan that can run; the others follow as their dependencies are completed',
+  input: t.object({
+    session_id: sessionId,
+    force_risky_reason: t.optional(
+      t.string({
+        minLength: 1,
+        maxLength: 1024,
+        description: 'Why steps are executed although the quality gate refuses them; kept with each step.'
+      })
+    )
+  }),
+  output: t.object({ task_ids: t.array(t.integer()), ok: t.boolean(), summary: t.string() }),
+  errors: { ORC_NO_DATABASE, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN },
+  effect: 'write',
+  expose: { rpc: true, cli: { command: 'plan execute', args: ['session_id'], view: { text: 'summary' } } }
+})
+
+export const planResume = defineOperation({
+  id: 'planning.resume',
+  summary: 'Take up a plan again: its failed and cancelled steps become pending, and what can run is enqueued',
+  input: t.object({ session_id: sessionId }),
+  output: t.object({ task_ids: t.array(t.integer()), ok: t.boolean(), summary: t.string() }),
+  errors: { ORC_NO_DATABASE, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN },
+  effect: 'write',
+  expose: {
+    mcp: { name: 'svc_plan_resume', title: 'Resume a plan', result: 'tool-result', lane: 'ai' },
+    cli: { command: 'plan resume', args: ['session_id'], view: { text: 'summary' } }
+  }
+})
+
+export const planList = defineOperation({
+  id: 'planning.list',
+  summary: 'List the plans that are kept, the newest first',
+  input: t.object({
+    status: t.optional(sessionStatus),
+    limit: t.integer({ default: 50, minimum: 1, maximum: 500 }),
+    offset: t.integer({ default: 0, minimum: 0 })
+  }),
+  output: t.object({
+    sessions: t.array(
+      t.object({
+        session_id: t.string(),
+        status: t.string(),
+        strategy: t.string(),
+        version: t.integer(),
+        goal: t.string({ description: 'Its first 200 characters.' }),
+        origin_session_id: t.nullable(t.string()),
+        created_at: t.string(),
+        updated_at: t.string()
+      })
+    )
+  }),
+  errors: { ORC_NO_DATABASE },
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_plan_list_sessions', title: 'List plans', result: 'tool-result', lane: 'ai' },
+    http: { method: 'GET', path: '/api/plans' },
+    cli: {
+      command: 'plan list',
+      view: { rows: 'sessions', columns: ['session_id', 'status', 'version', 'goal', 'updated_at'] }
+    }
+  }
+})

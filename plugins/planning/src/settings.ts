@@ -1,0 +1,20 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+/** What is only about making plans; when goals are planned is said in the section `[orchestrator]`. */
+export const settings = t.object({
+  stub_body: t.optional(
+    t.string({
+      minLength: 1,
+      'x-env': 'SVC_MCP_TEST_INFER_STUB_BODY',
+      description: 'Diagnostics: taken as the reply of the model, which is not asked then. Counts with stub_ack alone.'
+    })
+  ),
+  stub_ack: t.boolean({
+    default: false,
+    'x-env': 'SVC_MCP_INFER_STUB_ACK',
+    'x-env-type': 'truthy',
+    description: 'Acknowledges that stub_body replaces the model. Never in production.'
+  })
+})
+
+export type Settings = Infer<typeof settings>

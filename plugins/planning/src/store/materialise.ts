@@ -1,0 +1,74 @@
+import type { FileAffinity } from '@svc/contracts'
+import type { PlanTask } from '../plan-task.ts'
+import type { ExecutionPolicy, NewNode } from './plan-rows.ts'
+
+/** Failures after which a plan is made anew where nothing else is said. */
+export const DEFAULT_TRIGGERS = ['compile', 'test', 'scope', 'lock', 'capability', 'dependency'] as const
+
+/** Words by which an error is told to be of a kind. */
+const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegExp>> = {
+  compile: /compil|syntax error|type ?check|typecheck|type error/i,
+  test: /\btests?\b|assertion|expected .+ (?:but|to)/i,
+  scope: /scope denied|out(?:side)? of scope|outside (?:its|the) scope/i,
+  lock: /\block(?:ed| conflict)?\b/i,
+  capability: /capabilit|no agent (?:can|has)|min_vram|gpu/i,
+  dependency: /dependenc|not found|missing (?:module|package|import)/i
+}
+
+/** Which of a policy's triggers an error matches; null for none. */
+export function matchingTrigger(triggers: readonly string[], error: string): string | null {
+  const lower = error.toLowerCase()
+  return (
+    triggers.find(trigger =>
+      trigger.startsWith('custom:')
+        ? lower.includes(trigger.slice('custom:'.length).toLowerCase())
+        : (TRIGGER_PATTERNS[trigger as keyof typeof TRIGGER_PATTERNS]?.test(error) ?? false)
+    ) ?? null
+  )
+}
+
+const READS_ONLY =
+  /^(?:analy[sz]e|assess|audit|check|compare|describe|evaluate|examine|explain|explore|find|inspect|investigate|list|observe|read|research|review|scan|search|study|survey|test|trace|validate|verify)\b/i
+
+/** The step of a plan that a task becomes. Dependencies that could never be met are left out. */
+export function nodeOf(task: PlanTask, goalFiles: readonly FileAffinity[] = []): NewNode {
+  const readsOnly = READS_ONLY.test(task.description)
+  const own = task.files
+    .filter(path => !goalFiles.some(file => file.path === path))
+    .map((path): FileAffinity => ({ path, access: readsOnly ? 'read' : 'write' }))
+  const inherited = goalFiles.map(({ path, access }): FileAffinity => ({ path, access: readsOnly ? 'read' : access }))
+  const policy: ExecutionPolicy = {
+    allowed_skills: [],
+    allowed_action_labels: readsOnly ? ['read', 'execute'] : ['read', 'write', 'execute'],
+    file_manifest: [...inherited, ...own],
+    enqueue_hints: {
+      complexity: task.estimated_complexity,
+      ...(task.category === undefined ? {} : { task_category: task.category })
+    },
+    force_risky: false,
+    replan_triggers: [...DEFAULT_TRIGGERS],
+    max_retries: 1,
+    ...(task.test_decision === undefined ? {} : { test_decision: task.test_decision }),
+    ...(task.preconditions.length === 0 ? {} : { preconditions: task.preconditions })
+  }
+  return {
+    id: `n${task.id}`,
+    description: task.description,
+    dependsOn: task.depends_on.filter(id => id >= 1 && id < task.id).map(id => `n${id}`),
+    policy,
+    status: 'pending',
+    workflow: null
+  }
+}
+
+/** The task that a step was, for scoring it; without a decision about tests, which was weighed when it was drafted. */
+export function taskOfNode(node: Pick<NewNode, 'description' | 'dependsOn' | 'policy'>, id: number): PlanTask {
+  return {
+    id,
+    description: node.description,
+    files: node.policy.file_manifest.map(({ path }) => path),
+    estimated_complexity: node.policy.enqueue_hints?.complexity ?? 3,
+    depends_on: node.dependsOn.map(each => Number(each.slice(1))),
+    preconditions: node.policy.preconditions ?? []
+  }
+}

@@ -1,0 +1,101 @@
+import type { EnqueueHints, FileAffinity, SubmitRequest, TestDecision } from '@svc/contracts'
+
+/** `pending` until it is executed; it ends as one of the last three, and `replan` or `resume` may take it up again. */
+export type SessionStatus = 'pending' | 'running' | 'completed' | 'failed' | 'cancelled'
+
+export type NodeStatus = 'pending' | 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'superseded'
+
+/** What a step may do and how often it is tried; kept as JSON, and given to its task. */
+export interface ExecutionPolicy {
+  readonly allowed_skills: readonly string[]
+  readonly allowed_action_labels: readonly ('read' | 'write' | 'execute')[]
+  readonly file_manifest: readonly FileAffinity[]
+  readonly enqueue_hints?: EnqueueHints
+  readonly force_risky: boolean
+  readonly force_risky_reason?: string
+  /** Kinds of failures, or `custom:TEXT`, for which the plan is made anew. */
+  readonly replan_triggers: readonly string[]
+  /** Further attempts after the first. */
+  readonly max_retries: number
+  readonly timeout_ms?: number
+  readonly test_decision?: TestDecision
+  readonly preconditions?: readonly string[]
+}
+
+export interface PlanSession {
+  readonly id: string
+  readonly originSession: string | null
+  readonly goal: string
+  readonly strategy: string
+  readonly version: number
+  readonly status: SessionStatus
+  readonly rounds: number
+  readonly stopReason: string | null
+  readonly metadata: SessionMetadata
+  /** UTC, as SQLite writes it. */
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** Facts of a session that have no column of their own. */
+export interface SessionMetadata {
+  readonly summary?: string
+  readonly scope_files?: readonly string[]
+  readonly max_tasks?: number
+  readonly mode?: string
+  readonly source?: string
+  readonly telemetry_session_id?: string
+  readonly answerer_profile?: string
+  readonly goal_type?: string
+  readonly goal_scope?: string
+  /** What the tasks of the steps take over from the task that the goal would have been. */
+  readonly request?: Pick<
+    SubmitRequest,
+    'priority' | 'agent_name' | 'capabilities' | 'depends_on' | 'approvals' | 'hints'
+  >
+}
+
+export interface PlanNode {
+  readonly id: string
+  readonly version: number
+  readonly description: string
+  /** Ids of nodes of the same version. */
+  readonly dependsOn: readonly string[]
+  readonly policy: ExecutionPolicy
+  readonly status: NodeStatus
+  /** Name of the workflow that it is handed to; null for a task. */
+  readonly workflow: string | null
+}
+
+export type NewNode = Omit<PlanNode, 'version'>
+
+export interface PlanVersion {
+  readonly version: number
+  readonly parent: number | null
+  readonly triggerEvent: string | null
+  readonly quality: number
+  readonly verdict: string
+  readonly createdAt: string
+}
+
+export interface NewVersion {
+  readonly triggerEvent: string
+  readonly triggerPayload: Readonly<Record<string, unknown>>
+  /** Adequacy, [0, 1]. */
+  readonly quality: number
+  readonly verdict: 'pending' | 'adequate' | 'thin'
+}
+
+export interface NodeAttempt {
+  readonly version: number
+  readonly node: string
+  readonly number: number
+  readonly task: number | null
+  /** Null while its task has not ended. */
+  readonly outcome: string | null
+  readonly error: string | null
+  readonly latencyMs: number | null
+  readonly createdAt: string
+}
+
+export const UNFINISHED: readonly NodeStatus[] = ['pending', 'queued', 'in_progress', 'failed', 'cancelled']
