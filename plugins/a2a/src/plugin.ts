@@ -1,7 +1,50 @@
+import { a2aBus, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { PlaneBus } from './bus.ts'
+import { DurableInbox } from './durable-inbox.ts'
+import { ackHandler, broadcastHandler, historyHandler, inboxHandler, sendHandler, watchHandler } from './handlers.ts'
+import { LocalBus } from './local-bus.ts'
+import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch, operations } from './operations.ts'
+import { settings } from './settings.ts'
+import { tasksHandler } from './tasks.ts'
 
 export default definePlugin({
   name: 'a2a',
   summary: 'Messages between agents over five planes',
-  activate() {}
+  config: settings,
+  requires: { kernel: kernelPort, orchestrator },
+  optional: { database: databaseStore },
+  provides: [a2aBus],
+  operations,
+  async activate(ctx, { kernel, orchestrator, database }) {
+    const { consumer_id = `pid:${process.pid}`, lease_ms, retention_days } = ctx.config
+    const local = await ctx.keep(
+      'local messages',
+      () => new LocalBus(),
+      () => undefined
+    )
+    const durable =
+      database === undefined
+        ? null
+        : new DurableInbox(database, kernel.repositoryId, {
+            consumer: consumer_id,
+            leaseMs: lease_ms,
+            retentionDays: retention_days
+          })
+    const bus = new PlaneBus(local, durable, orchestrator, ctx.log)
+    ctx.effect(
+      'inboxes of agents that are gone',
+      orchestrator.subscribe(({ kind }) => {
+        if (kind.type === 'agent_retired') local.forget(kind.agent_id)
+      })
+    )
+    ctx.provide(a2aBus, bus)
+    ctx.implement(a2aSend, sendHandler(bus, orchestrator))
+    ctx.implement(a2aInbox, inboxHandler(bus, orchestrator, durable !== null))
+    ctx.implement(a2aAck, ackHandler(bus, orchestrator))
+    ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator))
+    ctx.implement(a2aHistory, historyHandler(bus))
+    ctx.implement(a2aTasks, tasksHandler(orchestrator))
+    ctx.implement(a2aWatch, watchHandler(bus, durable))
+  }
 })

@@ -19,6 +19,20 @@ CREATE TABLE IF NOT EXISTS a2a_messages (
   processed_at_ms INTEGER
 );
 CREATE INDEX IF NOT EXISTS a2a_messages_inbox ON a2a_messages (receiver_agent, acknowledged, id);
+CREATE TABLE IF NOT EXISTS a2a_message_details (
+  message_id INTEGER PRIMARY KEY REFERENCES a2a_messages (id) ON DELETE CASCADE,
+  correlation_id TEXT,
+  tenant_id TEXT,
+  idempotency_key TEXT,
+  clarification_intent TEXT,
+  hypothesis_set_id TEXT,
+  question_kind TEXT,
+  expected_information_gain_bits REAL,
+  expected_user_cost REAL,
+  requested_evidence_dimensions_json TEXT,
+  urgency TEXT,
+  stop_policy_json TEXT
+);
 CREATE TABLE IF NOT EXISTS distributed_locks (
   lock_key TEXT NOT NULL,
   repository_id TEXT NOT NULL DEFAULT '',

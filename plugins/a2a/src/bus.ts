@@ -1,0 +1,266 @@
+import {
+  type A2aBus,
+  type A2aInbox,
+  type A2aMessage,
+  type A2aSend,
+  type A2aSent,
+  agentLabel,
+  type Orchestrator,
+  orchestrationErrors
+} from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { CLARIFICATION_RANK, isClarification, parseClarification } from './clarification.ts'
+import type { Candidate, DurableInbox } from './durable-inbox.ts'
+import { a2aErrors, databaseMissing, meshOff } from './errors.ts'
+import { defaultIdempotencyKey } from './idempotency-key.ts'
+import type { LocalBus } from './local-bus.ts'
+import { PLANE_OF_ROUTE, type Priority, priorityRank, URGENT_TYPES } from './planes.ts'
+
+const DEFAULT_TTL_MS = 300_000
+const DEFAULT_LIMIT = 256
+const URGENT = [...URGENT_TYPES]
+
+type AgentsOfOrchestrator = Pick<Orchestrator, 'agent' | 'agents' | 'emit' | 'attention'>
+
+/** The planes behind one door: it knows the agents, and which plane a route means. */
+export class PlaneBus implements A2aBus {
+  readonly #local: LocalBus
+  readonly #durable: DurableInbox | null
+  readonly #orchestrator: AgentsOfOrchestrator
+  readonly #log: Pick<Logger, 'warn'>
+
+  constructor(
+    local: LocalBus,
+    durable: DurableInbox | null,
+    orchestrator: AgentsOfOrchestrator,
+    log: Pick<Logger, 'warn'>
+  ) {
+    this.#local = local
+    this.#durable = durable
+    this.#orchestrator = orchestrator
+    this.#log = log
+  }
+
+  /**
+   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `A2A_MESH_OFF`, `A2A_PLANE_UNSUITED` and `A2A_CLARIFICATION_INVALID`.
+   * The receiver of a durable message may be an agent of another process, and need not be known here.
+   */
+  async send(message: A2aSend): Promise<A2aSent> {
+    const { sender, receiver, msg_type, payload, route = 'local', correlation_id } = message
+    this.#demandAgent(sender)
+    if (route === 'mesh') throw meshOff()
+    const head = {
+      delivery_plane: PLANE_OF_ROUTE[route],
+      route,
+      idempotency_key:
+        message.idempotency_key ?? correlation_id ?? defaultIdempotencyKey(sender, receiver, msg_type, payload)
+    }
+    if (route === 'db') {
+      const { id, uuid } = await this.#sendDurable(message)
+      return { message_id: id, db_message_uuid: uuid, ...head, dropped: 0 }
+    }
+    this.#demandAgent(receiver)
+    if (isClarification(msg_type))
+      throw a2aErrors.create(
+        'A2A_PLANE_UNSUITED',
+        `a ${msg_type} has to last until it is answered: not with route local`,
+        {
+          data: { msg_type, route },
+          hint: 'send it with route db'
+        }
+      )
+    const {
+      message: sent,
+      dropped,
+      repeated
+    } = this.#local.send([receiver], {
+      sender,
+      receiver,
+      msg_type,
+      payload,
+      priority: message.priority ?? 'normal',
+      ttlMs: message.ttl_ms ?? DEFAULT_TTL_MS,
+      correlation_id,
+      thread_id: message.thread_id,
+      key: message.idempotency_key
+    })
+    if (!repeated) this.#announce(sent)
+    return { message_id: sent.id, db_message_uuid: null, ...head, dropped }
+  }
+
+  async broadcast(message: Omit<A2aSend, 'receiver' | 'route'>): Promise<number> {
+    const { inboxes } = this.announceToAll(message)
+    return inboxes
+  }
+
+  /** As {@link broadcast}, with the number of the message and what full inboxes lost for it. */
+  announceToAll(message: Omit<A2aSend, 'receiver' | 'route'>) {
+    const { sender, msg_type, payload } = message
+    this.#demandAgent(sender)
+    const others = this.#orchestrator.agents().flatMap(({ id }) => (id === sender ? [] : [id]))
+    const delivered = this.#local.send(others, {
+      sender,
+      receiver: null,
+      msg_type,
+      payload,
+      priority: message.priority ?? 'normal',
+      ttlMs: message.ttl_ms ?? DEFAULT_TTL_MS,
+      correlation_id: message.correlation_id,
+      thread_id: message.thread_id
+    })
+    this.#announce(delivered.message)
+    return delivered
+  }
+
+  /**
+   * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in deep
+   * focus, errors and conflicts alone come through. `before` counts in each plane by itself. Throws `A2A_MESH_OFF`, and
+   * `ORC_NO_DATABASE` for durable messages alone.
+   */
+  async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
+    const { source = 'merged', limit = DEFAULT_LIMIT, before } = options
+    if (source === 'mesh') throw meshOff()
+    if (source === 'db' && this.#durable === null) throw databaseMissing()
+    const deep = this.inDeepFocus()
+    const passes = ({ msg_type }: { readonly msg_type: string }): boolean => !deep || URGENT_TYPES.has(msg_type)
+    const { messages, dropped } = source === 'db' ? { messages: [], dropped: 0 } : this.#local.inbox(agent)
+    const local = messages.filter(each => passes(each) && (before === undefined || each.id < before))
+    const durable = source === 'local' ? null : this.#durable
+    const counts = (await durable?.unread(agent, URGENT)) ?? { all: 0, others: 0 }
+    const suppressed = deep ? counts.others + messages.filter(each => !passes(each)).length : 0
+    const head = { unread: messages.length + counts.all, dropped, suppressed }
+    if (suppressed > 0) this.#orchestrator.attention.debit(0, 'InboxSuppressed', { frequency: false })
+    if (durable === null) return { messages: local.slice(0, limit), ...head }
+    // What would not be returned is not claimed: somebody else may have it.
+    let shown: ReadonlySet<number> = new Set()
+    const claimed = await durable.claim(
+      agent,
+      { limit: deep ? Number.MAX_SAFE_INTEGER : limit, before },
+      candidates => {
+        const chosen = merged(local.map(ofLocal), candidates.filter(passes).map(ofCandidate)).slice(0, limit)
+        shown = new Set(chosen.flatMap(each => (each.plane === 'local' ? [each.id] : [])))
+        return chosen.flatMap(each => (each.plane === 'db' ? [each.id] : []))
+      }
+    )
+    const kept = local.filter(({ id }) => shown.has(id))
+    return { messages: merged(kept.map(ofMessage), claimed.map(ofMessage)).map(({ message }) => message), ...head }
+  }
+
+  /** Throws `A2A_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
+  async ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean> {
+    if (route === 'db' && this.#durable === null) throw databaseMissing()
+    const here = typeof message === 'number' && route !== 'db' && this.#local.has(agent, message)
+    if (typeof message === 'number' && here) {
+      if (route === undefined && (await this.#durable?.has(agent, message)) === true)
+        throw a2aErrors.create(
+          'A2A_MESSAGE_AMBIGUOUS',
+          `${agentLabel(agent)} has two messages ${message}, a local and a durable one`,
+          {
+            data: { agent_id: agent, message_id: message },
+            hint: 'add route local or db, or name the durable one by its uuid'
+          }
+        )
+      return this.#local.ack(agent, message)
+    }
+    return route === 'local' || this.#durable === null ? false : this.#durable.ack(agent, message)
+  }
+
+  async history({ since = 0, limit = 100 }: Parameters<A2aBus['history']>[0] = {}): Promise<readonly A2aMessage[]> {
+    const durable = (await this.#durable?.history(since, limit)) ?? []
+    const all = [...this.#local.history(since), ...durable]
+    return all.sort((a, b) => a.timestamp_ms - b.timestamp_ms).slice(-limit)
+  }
+
+  subscribe(listener: (message: A2aMessage) => void): () => void {
+    return this.#local.subscribe(message => {
+      try {
+        listener(message)
+      } catch (error) {
+        this.#log.warn('a listener to messages failed', { error, message_id: message.id })
+      }
+    })
+  }
+
+  inDeepFocus(): boolean {
+    const { attention } = this.#orchestrator
+    return attention.enabled && attention.state().focus_depth === 'Deep'
+  }
+
+  async #sendDurable(message: A2aSend) {
+    if (this.#durable === null) throw databaseMissing()
+    const { sender, receiver, msg_type, payload, correlation_id, thread_id, tenant_id } = message
+    const clarification = isClarification(msg_type) ? parseClarification(msg_type, payload) : undefined
+    const priority: Priority = clarification === undefined ? (message.priority ?? 'normal') : 'critical'
+    const sent = await this.#durable.send({
+      sender,
+      receiver,
+      msg_type,
+      payload,
+      rank: clarification === undefined ? priorityRank(priority) : CLARIFICATION_RANK,
+      thread_id,
+      correlation_id,
+      tenant_id,
+      key: message.idempotency_key,
+      clarification
+    })
+    if (sent.repeated) return sent
+    const told: A2aMessage = {
+      id: sent.id,
+      uuid: sent.uuid,
+      sender,
+      receiver,
+      msg_type,
+      payload,
+      plane: 'local_durable',
+      ...(correlation_id === undefined ? {} : { correlation_id }),
+      ...(thread_id === undefined ? {} : { thread_id }),
+      priority,
+      timestamp_ms: sent.timestamp_ms,
+      acknowledged: false
+    }
+    this.#local.tell(told)
+    this.#announce(told)
+    return sent
+  }
+
+  /** Without the payload: events go to logs. */
+  #announce({ sender, receiver, msg_type, plane, id }: A2aMessage): void {
+    const summary = `${msg_type} over ${plane}, message ${id}`
+    this.#orchestrator.emit({
+      type: 'message_sent',
+      from: sender,
+      ...(receiver === null ? {} : { to: receiver }),
+      summary
+    })
+  }
+
+  #demandAgent(agent: number): void {
+    if (this.#orchestrator.agent(agent) !== null) return
+    throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
+      data: { agent_id: agent },
+      hint: 'svc_orchestrator_status lists the agents'
+    })
+  }
+}
+
+interface Ranked {
+  readonly rank: number
+  readonly timestamp_ms: number
+}
+
+/** Higher ranks first, then older ones; both lists are in that order and stay in it where all is equal. */
+function merged<A extends Ranked, B extends Ranked>(a: readonly A[], b: readonly B[]): (A | B)[] {
+  return [...a, ...b].sort((x, y) => y.rank - x.rank || x.timestamp_ms - y.timestamp_ms)
+}
+
+function ofMessage(message: A2aMessage) {
+  return { rank: priorityRank(message.priority), timestamp_ms: message.timestamp_ms, message }
+}
+
+function ofLocal({ id, priority, timestamp_ms }: A2aMessage) {
+  return { plane: 'local', id, rank: priorityRank(priority), timestamp_ms } as const
+}
+
+function ofCandidate({ id, rank, timestamp_ms }: Candidate) {
+  return { plane: 'db', id, rank, timestamp_ms } as const
+}

@@ -1,0 +1,139 @@
+import { type A2aBus, type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
+import type { Handler } from '@svc/plugin-sdk'
+import type { PlaneBus } from './bus.ts'
+import type { DurableInbox } from './durable-inbox.ts'
+import { holdBack } from './escalation.ts'
+import { streamMessages } from './message-stream.ts'
+import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aWatch } from './operations.ts'
+import { PLANE_OF_ROUTE, ROUTE_OF_PLANE } from './planes.ts'
+import { checkBinding } from './session-binding.ts'
+import { toWire } from './wire.ts'
+
+function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): AgentView {
+  const view = orchestrator.agent(agent)
+  if (view !== null) return view
+  throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
+    data: { agent_id: agent },
+    hint: 'svc_orchestrator_status lists the agents'
+  })
+}
+
+export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aSend> {
+  return async input => {
+    const { sender_id: sender, receiver_id: receiver, sender_session_id, route, correlation_id, ...message } = input
+    const binding = checkBinding(agentOf(orchestrator, sender), sender_session_id, 'sender_session_id')
+    const known = orchestrator.agent(receiver) !== null
+    if (!known && route !== 'db') agentOf(orchestrator, receiver)
+    const tenant = input.tenant_id ?? orchestrator.policy.account_id
+    const head = {
+      sender,
+      receiver,
+      route,
+      delivery_plane: PLANE_OF_ROUTE[route],
+      correlation_id: correlation_id ?? null,
+      tenant_id: tenant,
+      relay_attempted: false,
+      relay_ok: false,
+      ...binding,
+      ...(known
+        ? {}
+        : {
+            receiver_advisory: `${agentLabel(receiver)} is not of this process; the message waits for whoever reads as it`
+          })
+    }
+    // The plane is asked for first: what can go nowhere is no reason to weigh an interruption.
+    const held = route === 'mesh' ? null : holdBack(orchestrator, sender, input.msg_type, 'svc_a2a_send')
+    if (held !== null) return { ...head, ...held, route_ok: false, dropped_messages: 0 }
+    const { message_id, db_message_uuid, idempotency_key, dropped } = await bus.send({
+      ...message,
+      sender,
+      receiver,
+      route,
+      ...(correlation_id === undefined ? {} : { correlation_id }),
+      ...(tenant === null ? {} : { tenant_id: tenant })
+    })
+    return {
+      message_id,
+      ...(db_message_uuid === null ? {} : { db_message_uuid }),
+      ...head,
+      route_ok: true,
+      idempotency_key,
+      dropped_messages: dropped
+    }
+  }
+}
+
+export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, durable: boolean): Handler<typeof a2aInbox> {
+  return async ({ agent_id, source, max_messages, before_message_id, agent_session_id }) => {
+    const binding = checkBinding(agentOf(orchestrator, agent_id), agent_session_id, 'agent_session_id')
+    const { messages, unread, dropped, suppressed } = await bus.inbox(agent_id, {
+      source,
+      limit: max_messages,
+      ...(before_message_id === undefined ? {} : { before: before_message_id })
+    })
+    const planes = [
+      ...(source === 'db' ? [] : (['local_ephemeral', 'broadcast'] as const)),
+      ...(source === 'local' || !durable ? [] : (['local_durable'] as const))
+    ]
+    return {
+      agent_id,
+      source,
+      delivery_planes: planes,
+      routes: planes.flatMap(plane => ROUTE_OF_PLANE[plane] ?? []),
+      unread_count: unread,
+      remote_attempted: false,
+      remote_ok: false,
+      dropped_messages: dropped,
+      suppressed_count: suppressed,
+      focus_depth_filter_active: bus.inDeepFocus(),
+      ...binding,
+      messages: messages.map(toWire)
+    }
+  }
+}
+
+export function ackHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aAck> {
+  return async ({ agent_id, message_id, route, agent_session_id }) => {
+    const view = orchestrator.agent(agent_id)
+    if (view !== null && agent_session_id !== undefined) checkBinding(view, agent_session_id, 'agent_session_id')
+    return { agent_id, message_id, acknowledged: await bus.ack(agent_id, message_id, route) }
+  }
+}
+
+export function broadcastHandler(bus: PlaneBus, orchestrator: Orchestrator): Handler<typeof a2aBroadcast> {
+  return ({ sender_id: sender, sender_session_id, ...message }) => {
+    const view = agentOf(orchestrator, sender)
+    if (sender_session_id !== undefined) checkBinding(view, sender_session_id, 'sender_session_id')
+    const { message: sent, inboxes, dropped } = bus.announceToAll({ ...message, sender })
+    return {
+      message_id: sent.id,
+      sender,
+      delivery_plane: sent.plane,
+      route: ROUTE_OF_PLANE[sent.plane],
+      receivers: inboxes,
+      dropped_messages: dropped
+    }
+  }
+}
+
+export function historyHandler(bus: A2aBus): Handler<typeof a2aHistory> {
+  return async ({ since_ms, limit }) => {
+    const messages = await bus.history({ limit, ...(since_ms === undefined ? {} : { since: since_ms }) })
+    return { messages: messages.map(toWire) }
+  }
+}
+
+export function watchHandler(bus: A2aBus, durable: DurableInbox | null): Handler<typeof a2aWatch> {
+  return async ({ agent_id }, call) => {
+    let messages = 0
+    const told = (message: Parameters<typeof toWire>[0]): void => {
+      const { sender, receiver } = message
+      // A broadcast reaches everybody.
+      if (agent_id !== undefined && sender !== agent_id && receiver !== null && receiver !== agent_id) return
+      messages += 1
+      call.emit(toWire(message))
+    }
+    await streamMessages(bus, durable, told, call.signal)
+    return { messages }
+  }
+}

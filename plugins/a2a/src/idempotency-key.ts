@@ -1,0 +1,23 @@
+const OFFSET_HIGH = 0xcbf29ce4
+const OFFSET_LOW = 0x84222325
+/** The prime is 2^40 + 0x1b3. */
+const PRIME_LOW = 0x1b3
+const TWO_32 = 0x1_0000_0000
+
+/** FNV-1a of 64 bits over the UTF-8 of a text, as 16 hex digits (Fowler, Noll, Vo; draft-eastlake-fnv). */
+export function fnv1a64(text: string): string {
+  let high = OFFSET_HIGH
+  let low = OFFSET_LOW
+  for (const byte of Buffer.from(text, 'utf8')) {
+    low = (low ^ byte) >>> 0
+    const product = low * PRIME_LOW
+    high = (Math.imul(high, PRIME_LOW) + Math.floor(product / TWO_32) + (low << 8)) >>> 0
+    low = product >>> 0
+  }
+  return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')
+}
+
+/** The key of a message that was given none. */
+export function defaultIdempotencyKey(sender: number, receiver: number, type: string, payload: string): string {
+  return `mcp-a2a-${sender}-${receiver}-${fnv1a64(type + payload)}`
+}

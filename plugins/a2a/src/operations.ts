@@ -1,0 +1,239 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { a2aErrors } from './errors.ts'
+import { messageSchema, planeSchema, routeSchema } from './wire.ts'
+
+const { ORC_AGENT_NOT_FOUND, ORC_HUMAN_REQUIRED, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
+const { A2A_CLARIFICATION_INVALID, A2A_MESH_OFF, A2A_MESSAGE_AMBIGUOUS, A2A_PLANE_UNSUITED } = a2aErrors.specs
+
+const agent = (description: string) => t.integer({ minimum: 0, description })
+const text = (maxLength: number, description: string) => t.optional(t.string({ minLength: 1, maxLength, description }))
+
+const content = {
+  msg_type: t.string({
+    minLength: 1,
+    maxLength: 128,
+    description: 'For example progress_update, help_request, error_report, conflict_detected, free_form.'
+  }),
+  payload: t.string({ maxLength: 262_144, description: 'Text; JSON for clarifications.' })
+}
+
+const priority = t.optional(
+  t.enum(['low', 'normal', 'high', 'critical'], { description: 'Higher ones are read first. Default: normal.' })
+)
+
+const SESSION = 'Session of the caller; required where the agent is bound to one.'
+
+export const a2aSend = defineOperation({
+  id: 'a2a.send',
+  summary: 'Send a message from one agent to another',
+  input: t.object({
+    sender_id: agent('Agent that sends.'),
+    receiver_id: agent('Agent that gets it.'),
+    ...content,
+    correlation_id: text(256, 'Ties messages together; also the idempotency key that is told.'),
+    tenant_id: text(256, 'Default: the account of the orchestrator.'),
+    sender_session_id: text(2_048, SESSION),
+    route: t.enum(['local', 'db', 'mesh'], {
+      default: 'local',
+      description: 'local: in this process; db: kept until acknowledged; mesh: to another machine.'
+    }),
+    idempotency_key: text(256, 'A second message of the sender to the receiver with it is not sent again.'),
+    thread_id: text(256, 'Conversation that it belongs to.'),
+    priority,
+    ttl_ms: t.optional(t.integer({ minimum: 1, description: 'Milliseconds that a local message lasts.' }))
+  }),
+  output: t.object({
+    message_id: t.optional(t.integer({ description: 'Absent where it was not sent.' })),
+    db_message_uuid: t.optional(t.string()),
+    sender: t.integer(),
+    receiver: t.integer(),
+    route: t.enum(['local', 'db', 'mesh']),
+    delivery_plane: planeSchema,
+    route_ok: t.boolean({ description: 'Whether the message is on its way.' }),
+    idempotency_key: t.optional(t.string()),
+    correlation_id: t.nullable(t.string()),
+    tenant_id: t.nullable(t.string()),
+    relay_attempted: t.boolean(),
+    relay_ok: t.boolean(),
+    dropped_messages: t.integer({ description: 'Older messages that the full inbox lost for it.' }),
+    sender_identity_binding: t.enum(['verified', 'unbound']),
+    binding_advisory: t.optional(t.string()),
+    receiver_advisory: t.optional(t.string()),
+    decision: t.optional(t.enum(['DeferUntilCheckpoint', 'ProceedAutonomously'])),
+    deferred: t.optional(t.boolean({ description: 'Whether to send it again later; only where it was not sent.' })),
+    reason: t.optional(t.string())
+  }),
+  errors: {
+    ORC_AGENT_NOT_FOUND,
+    ORC_SESSION_MISMATCH,
+    ORC_HUMAN_REQUIRED,
+    ORC_NO_DATABASE,
+    A2A_MESH_OFF,
+    A2A_PLANE_UNSUITED,
+    A2A_CLARIFICATION_INVALID
+  },
+  expose: {
+    mcp: { name: 'svc_a2a_send', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a send', args: ['sender_id', 'receiver_id', 'msg_type', 'payload'] }
+  }
+})
+
+export const a2aInbox = defineOperation({
+  id: 'a2a.inbox',
+  summary: 'Read the messages that wait for an agent; durable ones are held for the caller until it acknowledges them',
+  input: t.object({
+    agent_id: agent('Whose messages.'),
+    source: t.enum(['merged', 'local', 'db', 'mesh'], { default: 'merged', description: 'Which planes.' }),
+    max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048 }),
+    before_message_id: t.optional(t.integer({ minimum: 1, description: 'Only smaller numbers, in each plane.' })),
+    agent_session_id: text(2_048, SESSION)
+  }),
+  output: t.object({
+    agent_id: t.integer(),
+    source: t.string(),
+    delivery_planes: t.array(planeSchema, { description: 'Planes that were read.' }),
+    routes: t.array(t.string(), { description: 'Their legacy tokens.' }),
+    unread_count: t.integer(),
+    remote_attempted: t.boolean(),
+    remote_ok: t.boolean(),
+    dropped_messages: t.integer(),
+    suppressed_count: t.integer({ description: 'Held back by deep focus.' }),
+    focus_depth_filter_active: t.boolean(),
+    sender_identity_binding: t.enum(['verified', 'unbound']),
+    binding_advisory: t.optional(t.string()),
+    messages: t.array(messageSchema)
+  }),
+  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, A2A_MESH_OFF },
+  // A durable message is claimed by it.
+  effect: 'write',
+  expose: {
+    mcp: { name: 'svc_a2a_inbox', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: {
+      command: 'a2a inbox',
+      args: ['agent_id'],
+      view: { rows: 'messages', columns: ['id', 'sender', 'msg_type', 'priority', 'delivery_plane', 'payload'] }
+    }
+  }
+})
+
+export const a2aAck = defineOperation({
+  id: 'a2a.ack',
+  summary: 'Acknowledge a message, so that it is not delivered again',
+  input: t.object({
+    agent_id: agent('Agent that got it.'),
+    message_id: t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
+      description: 'Number, or uuid of a durable message.'
+    }),
+    route: t.optional(t.enum(['local', 'db'], { description: 'Plane of the number, where both have it.' })),
+    agent_session_id: text(2_048, 'Session of the caller; checked where it is given.')
+  }),
+  output: t.object({
+    agent_id: t.integer(),
+    message_id: t.union([t.integer(), t.string()]),
+    acknowledged: t.boolean({ description: 'False where no such message waited.' })
+  }),
+  errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, A2A_MESSAGE_AMBIGUOUS },
+  idempotent: true,
+  expose: {
+    mcp: { name: 'svc_a2a_ack', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a ack', args: ['agent_id', 'message_id'] }
+  }
+})
+
+export const a2aBroadcast = defineOperation({
+  id: 'a2a.broadcast',
+  summary: 'Send a message to every other agent of this process',
+  input: t.object({
+    sender_id: agent('Agent that sends.'),
+    ...content,
+    correlation_id: text(256, 'Ties messages together.'),
+    thread_id: text(256, 'Conversation that it belongs to.'),
+    priority,
+    sender_session_id: text(2_048, 'Session of the caller; checked where it is given.')
+  }),
+  output: t.object({
+    message_id: t.integer(),
+    sender: t.integer(),
+    delivery_plane: planeSchema,
+    route: routeSchema,
+    receivers: t.integer({ description: 'Inboxes that took it.' }),
+    dropped_messages: t.integer({ description: 'Older messages that full inboxes lost for it.' })
+  }),
+  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH },
+  expose: {
+    mcp: { name: 'svc_a2a_broadcast', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: { command: 'a2a broadcast', args: ['sender_id', 'msg_type', 'payload'] }
+  }
+})
+
+export const a2aHistory = defineOperation({
+  id: 'a2a.history',
+  summary: 'List the messages that were sent last, oldest first',
+  input: t.object({
+    since_ms: t.optional(t.integer({ minimum: 0, description: 'Unix milliseconds.' })),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+  }),
+  output: t.object({ messages: t.array(messageSchema) }),
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_a2a_history', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: {
+      command: 'a2a history',
+      view: { rows: 'messages', columns: ['id', 'sender', 'receiver', 'msg_type', 'delivery_plane', 'acknowledged'] }
+    }
+  }
+})
+
+const STATES = ['submitted', 'working', 'input_required', 'completed', 'failed', 'canceled'] as const
+
+export const a2aTasks = defineOperation({
+  id: 'a2a.tasks',
+  summary: 'List tasks in the states of the A2A protocol, newest first',
+  input: t.object({
+    agent_id: t.optional(agent('Only the tasks of this agent.')),
+    state: t.optional(t.enum(STATES)),
+    limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
+  }),
+  output: t.object({
+    tasks: t.array(
+      t.object({
+        task_id: t.integer(),
+        context_id: t.nullable(t.string({ description: 'Thread, else session.' })),
+        agent_id: t.integer(),
+        state: t.enum(STATES),
+        status: t.string({ description: 'Of the orchestrator.' }),
+        description: t.string({ description: 'The first 200 characters.' }),
+        created_at_ms: t.integer()
+      })
+    )
+  }),
+  effect: 'read',
+  expose: {
+    mcp: { name: 'svc_a2a_tasks', result: 'tool-result', lane: 'ai' },
+    rpc: true,
+    cli: {
+      command: 'a2a tasks',
+      view: { rows: 'tasks', columns: ['task_id', 'agent_id', 'state', 'status', 'description'] }
+    }
+  }
+})
+
+export const a2aWatch = defineOperation({
+  id: 'a2a.watch',
+  summary: 'Follow the messages between agents until it is interrupted, one JSON line each',
+  input: t.object({ agent_id: t.optional(agent('Only what this agent sends or gets.')) }),
+  output: t.object({ messages: t.integer({ description: 'How many were told.' }) }),
+  events: messageSchema,
+  effect: 'read',
+  idempotent: false,
+  timeoutMs: 0,
+  expose: { rpc: true, cli: { command: 'a2a watch' } }
+})
+
+export const operations = [a2aSend, a2aInbox, a2aAck, a2aBroadcast, a2aHistory, a2aTasks, a2aWatch]

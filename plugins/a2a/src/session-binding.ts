@@ -1,0 +1,28 @@
+import { type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
+
+/** Whether a caller has shown that it speaks for an agent. */
+export interface Binding {
+  readonly sender_identity_binding: 'verified' | 'unbound'
+  /** What to do about it; absent where it is verified. */
+  readonly binding_advisory?: string
+}
+
+/**
+ * An agent that is bound to a session is spoken for by that session alone; one that is not may be by everybody. Throws
+ * `ORC_SESSION_MISMATCH` for another session, and for none where one is required.
+ */
+export function checkBinding(agent: AgentView, session: string | undefined, field: string): Binding {
+  const { session_id: bound } = agent
+  if (bound === undefined)
+    return {
+      sender_identity_binding: 'unbound',
+      binding_advisory: `${agentLabel(agent.id)} is bound to no session, so that anybody may speak for it; bind it with svc_map_agent_session`
+    }
+  if (session === bound) return { sender_identity_binding: 'verified' }
+  const what = session === undefined ? `${field} is required` : `${field} names another one`
+  throw orchestrationErrors.create(
+    'ORC_SESSION_MISMATCH',
+    `Session mismatch: ${agentLabel(agent.id)} is bound to a session, and ${what}`,
+    { data: { agent_id: agent.id }, hint: `give the session that the agent was bound to as ${field}` }
+  )
+}

@@ -1,0 +1,25 @@
+import { type Infer, t } from '@svc/plugin-sdk'
+
+export const settings = t.object({
+  consumer_id: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 256,
+      'x-env': 'SVC_A2A_CONSUMER_ID',
+      description: 'Who holds the durable messages that are read here. Default: pid:PROCESS.'
+    })
+  ),
+  lease_ms: t.integer({
+    default: 120_000,
+    minimum: 1_000,
+    maximum: 3_600_000,
+    description: 'Milliseconds for which a durable message that was read is given to nobody else.'
+  }),
+  retention_days: t.integer({
+    default: 30,
+    minimum: 1,
+    description: 'Days that acknowledged durable messages are kept.'
+  })
+})
+
+export type Settings = Infer<typeof settings>
