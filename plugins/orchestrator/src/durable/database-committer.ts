@@ -9,7 +9,7 @@ import { describeFailure, statementToBlame } from './failures.ts'
 import { Pause } from './pause.ts'
 import { REJECTED_ROW, recordStatements, setRecords } from './records.ts'
 import { malformed, rowStatements } from './rows.ts'
-import { LEASE_MS, type SeatRow, type Seats, seatTurn } from './seats.ts'
+import { type SeatRow, type Seats, seatTurn } from './seats.ts'
 
 export interface CommitterOptions {
   readonly store: DatabaseStore
@@ -179,7 +179,7 @@ export class DatabaseCommitter implements Committer {
 
   /** One transaction with all that wait. */
   async #attempt(): Promise<void> {
-    const { store, repositoryId, seat, source, ids, now } = this.#options
+    const { store, repositoryId, seats, seat, source, ids } = this.#options
     const taken = this.#waiting.length
     const dirty = new Set<string>()
     const rows: TableRow[] = []
@@ -198,7 +198,7 @@ export class DatabaseCommitter implements Committer {
         fence: seat.fence,
         from: this.#committed,
         to: number,
-        leaseUntilMs: now() + LEASE_MS,
+        leaseUntilMs: seats.leaseUntil(),
         ids: ids()
       }),
       ...first,

@@ -8,7 +8,7 @@ import { DatabaseCommitter } from './database-committer.ts'
 import { IdBlocks } from './ids.ts'
 import type { Persistence, Recovery } from './persistence.ts'
 import { joinRecoveries, recoverSeat } from './recovery.ts'
-import { LEASE_MS, mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
+import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
 /** Between two looks for what processes left that are gone. */
 const LOOK_MS = 10_000
@@ -68,7 +68,7 @@ class DatabasePersistence implements Persistence {
     this.#blocks = ids
     this.ids = ids
     this.durability = { kind: 'database', location: options.store.location }
-    this.#renewal = setInterval(() => void this.#renew(), LEASE_MS / 3)
+    this.#renewal = setInterval(() => void this.#renew(), seats.lease / 3)
     this.#renewal.unref()
   }
 

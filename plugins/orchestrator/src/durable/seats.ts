@@ -3,16 +3,20 @@ import { type DatabaseStore, rowsByName, type SqlStatement, type SqlValue } from
 import type { IdRange, IdRanges, Numbered } from './ids.ts'
 import { ownIdentity, type Presence, type ProcessIdentity, presenceOf } from './process-identity.ts'
 
-/** How long a seat is a process's own after it was last heard of, for whoever cannot look for the process. */
-export const LEASE_MS = 30_000
-/** What clocks of two hosts may differ by. */
-const CLOCK_SKEW_MS = 30_000
+const LEASE_MS = 15_000
+/** What clocks of two hosts may differ by. More does no harm but that a process is given up which then finds out. */
+const CLOCK_SKEW_MS = 5_000
 
 export interface SeatOptions {
   readonly store: DatabaseStore
   readonly repositoryId: string
   /** Unix milliseconds. */
   readonly now: () => number
+  /**
+   * Milliseconds that a seat is a process's own after it was last heard of, for whoever cannot look for the process; default
+   * 15,000.
+   */
+  readonly leaseMs?: number
   /** Default: this process. */
   readonly identity?: ProcessIdentity
   /** Whether another process is there; default: as the system says. */
@@ -41,14 +45,22 @@ const OWN = 'repository_id = ? AND seat = ? AND fence = ?'
  */
 export class Seats {
   readonly owner = randomUUID()
+  /** Milliseconds. */
+  readonly lease: number
   readonly #options: SeatOptions
   readonly #identity: ProcessIdentity
   readonly #presence: (other: ProcessIdentity) => Presence
 
   constructor(options: SeatOptions) {
     this.#options = options
+    this.lease = options.leaseMs ?? LEASE_MS
     this.#identity = options.identity ?? ownIdentity()
     this.#presence = options.presence ?? presenceOf
+  }
+
+  /** When a lease ends that begins now, in Unix milliseconds. */
+  leaseUntil(): number {
+    return this.#options.now() + this.lease
   }
 
   /** The lowest seat that nobody has, or else a new one. */
@@ -70,12 +82,12 @@ export class Seats {
 
   /** Null where somebody was quicker. */
   async claim({ seat, fence }: SeatRow): Promise<SeatRow | null> {
-    const { store, repositoryId, now } = this.#options
+    const { store, repositoryId } = this.#options
     const { host, pid, start } = this.#identity
     const { rows, columns } = await store.execute(
       `UPDATE orchestrator_seats SET owner = ?, host = ?, pid = ?, process_start = ?, lease_until_ms = ?, fence = fence + 1
        WHERE ${OWN} RETURNING ${COLUMNS}`,
-      [this.owner, host, pid, start, now() + LEASE_MS, repositoryId, seat, fence]
+      [this.owner, host, pid, start, this.leaseUntil(), repositoryId, seat, fence]
     )
     const [row] = rowsByName({ columns, rows })
     return row === undefined ? null : seatRow(row)
@@ -83,9 +95,9 @@ export class Seats {
 
   /** False where the seat is no longer the process's own. */
   async renew(seat: number, fence: number): Promise<boolean> {
-    const { store, repositoryId, now } = this.#options
+    const { store, repositoryId } = this.#options
     const { changes } = await store.execute(`UPDATE orchestrator_seats SET lease_until_ms = ? WHERE ${OWN}`, [
-      now() + LEASE_MS,
+      this.leaseUntil(),
       repositoryId,
       seat,
       fence
@@ -148,12 +160,12 @@ export class Seats {
   }
 
   async #add(seat: number): Promise<SeatRow | null> {
-    const { store, repositoryId, now } = this.#options
+    const { store, repositoryId } = this.#options
     const { host, pid, start } = this.#identity
     const { rows, columns } = await store.execute(
       `INSERT INTO orchestrator_seats (repository_id, seat, owner, host, pid, process_start, lease_until_ms)
        VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`,
-      [repositoryId, seat, this.owner, host, pid, start, now() + LEASE_MS]
+      [repositoryId, seat, this.owner, host, pid, start, this.leaseUntil()]
     )
     const [row] = rowsByName({ columns, rows })
     return row === undefined ? null : seatRow(row)

@@ -1,13 +1,15 @@
 import type { AgentEvent, AgentEventKind } from '@svc/contracts'
 
 /** Events that are kept for whoever asks for the last ones. */
-const KEPT = 1024
+const KEPT = 1_024
 /** Events that wait for a slow reader. */
-const BUFFERED = 1024
+const BUFFERED = 1_024
 
 export interface EventBusOptions {
   /** Unix milliseconds. */
   readonly now: () => number
+  /** Events that are kept; default 1,024. */
+  readonly capacity?: number
   /** Told of what listeners throw, which disturbs neither the others nor whoever publishes. */
   readonly report: (error: unknown) => void
 }
@@ -24,9 +26,10 @@ interface Reader {
   wake(): void
 }
 
-/** Numbers events, keeps the last 1,024, and tells everybody of each, in one order that all see alike. */
+/** Numbers events, keeps the last ones, and tells everybody of each, in one order that all see alike. */
 export class EventBus {
   readonly #options: EventBusOptions
+  readonly #capacity: number
   readonly #ring: AgentEvent[] = []
   readonly #listeners = new Set<(event: AgentEvent) => void>()
   /** What listeners publish while they are told of something comes after it for every listener. */
@@ -36,6 +39,7 @@ export class EventBus {
 
   constructor(options: EventBusOptions) {
     this.#options = options
+    this.#capacity = options.capacity ?? KEPT
   }
 
   /** Id of the event that was published last, 0 before the first. */
@@ -64,10 +68,13 @@ export class EventBus {
     return () => void this.#listeners.delete(own)
   }
 
-  /** The last ones, at most 1,024, oldest first. */
-  recent(limit = KEPT): readonly AgentEvent[] {
+  /** The last ones, oldest first. */
+  recent(limit = this.#capacity): readonly AgentEvent[] {
     const count = Math.min(Math.max(Math.trunc(limit), 0), this.#ring.length)
-    return Array.from({ length: count }, (_, at) => this.#ring[(this.#last - count + at) % KEPT] as AgentEvent)
+    return Array.from(
+      { length: count },
+      (_, at) => this.#ring[(this.#last - count + at) % this.#capacity] as AgentEvent
+    )
   }
 
   /**
@@ -98,7 +105,7 @@ export class EventBus {
 
   #tell(kind: AgentEventKind): void {
     const event: AgentEvent = { id: this.#last + 1, timestamp_ms: this.#options.now(), kind }
-    this.#ring[this.#last % KEPT] = event
+    this.#ring[this.#last % this.#capacity] = event
     this.#last += 1
     if (this.#listeners.size === 0) return
     this.#telling = true

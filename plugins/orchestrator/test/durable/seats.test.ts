@@ -6,7 +6,7 @@ import type { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { IdBlocks } from '../../src/durable/ids.ts'
 import { ownIdentity, presenceOf } from '../../src/durable/process-identity.ts'
-import { LEASE_MS, Seats } from '../../src/durable/seats.ts'
+import { Seats } from '../../src/durable/seats.ts'
 import { opened, openStore } from './opened.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
@@ -42,11 +42,11 @@ t.test('a seat that was left is taken first, and a new one where all are taken',
 t.test('a seat of another host is taken when its lease ran out, and not before', async t => {
   const store = await openStore()
   const options = { store, repositoryId: 'repo' }
-  await new Seats({ ...options, now: () => 1_000, identity: elsewhere }).take()
+  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity: elsewhere }).take()
   const at = (now: number): Seats => new Seats({ ...options, now: () => now })
-  t.same(await at(1_000 + LEASE_MS).abandoned(0), [])
-  t.same(await at(1_000 + LEASE_MS + 30_000).abandoned(0), [])
-  t.match(await at(1_001 + LEASE_MS + 30_000).abandoned(0), [{ seat: 1 }])
+  t.same(await at(1_500).abandoned(0), [])
+  t.same(await at(6_500).abandoned(0), [])
+  t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
 })
 
 t.test('whoever was given up writes nothing more, and is told so', async t => {

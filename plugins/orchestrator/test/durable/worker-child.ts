@@ -10,7 +10,16 @@ import { SmallState } from './small-state.ts'
 
 const [file = '', point = 'never', at = '0', tasks = '0'] = process.argv.slice(2)
 const kill = (): boolean => process.kill(process.pid, 'SIGKILL')
-const say = (line: string): void => void writeSync(1, `${line}\n`)
+/** Out of the process when it returns: a pipe that is full is waited for. */
+const say = (line: string): void => {
+  for (;;) {
+    try {
+      return void writeSync(1, `${line}\n`)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+  }
+}
 let batches = 0
 
 /** Ends the process at its point. */
