@@ -8,7 +8,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 export function shapeCheck(schema: () => JsonSchema): (value: unknown) => string | null {
   let validate: ValidateFunction | undefined
   return value => {
-    validate ??= new Ajv2020({ meta: false, strict: false }).compile(schema())
+    validate ??= new Ajv2020({ meta: false, validateSchema: false, strict: false }).compile(schema())
     if (validate(value)) return null
     const [problem] = validate.errors ?? []
     const field = problem?.instancePath.slice(1).replaceAll('/', '.') || 'it'
