@@ -7,18 +7,14 @@ export interface AdvertisedCapabilities {
   readonly vulkan: boolean
   readonly webgpu: boolean
   readonly npu: boolean
-  readonly device_class?: string
-  /** Name and mebibytes of a GPU; they count only together. */
-  readonly gpu_model?: string
-  readonly gpu_vram_mb?: number
-  readonly labels?: readonly string[]
+  readonly device_class?: string | undefined
 }
 
 export interface HostFacts {
   readonly parallelism: number
   /** As Node.js names it. */
   readonly arch: string
-  /** `HOSTNAME` and `COMPUTERNAME` are read. */
+  /** `HOSTNAME`, `COMPUTERNAME`, `SVC_GPU_MODEL` and `SVC_GPU_VRAM_MB` are read. */
   readonly environment: Readonly<Record<string, string | undefined>>
   /** What the system calls itself, where the environment does not say. */
   readonly hostname: string
@@ -46,7 +42,8 @@ export function hostFacts(): HostFacts {
 export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts): CapabilityHints {
   const { environment } = facts
   const name = [environment.HOSTNAME, environment.COMPUTERNAME, facts.hostname].find(text => text?.trim())
-  const { device_class, gpu_model, gpu_vram_mb, labels } = advertised
+  const { device_class } = advertised
+  const vram = vramOf(environment)
   return {
     cpu_cores: facts.parallelism,
     min_cpu_cores: facts.parallelism,
@@ -57,7 +54,12 @@ export function probeHost(advertised: AdvertisedCapabilities, facts: HostFacts):
     gpu_webgpu: advertised.webgpu,
     npu: advertised.npu,
     ...(device_class ? { device_class } : {}),
-    ...(gpu_model && gpu_vram_mb !== undefined && gpu_vram_mb > 0 ? { min_vram_mb: gpu_vram_mb } : {}),
-    ...(labels === undefined ? {} : { labels })
+    ...(vram === null ? {} : { min_vram_mb: vram })
   }
+}
+
+/** Mebibytes of the GPU. Model and memory count only together, as for the inference engine, whose variables they are. */
+function vramOf({ SVC_GPU_MODEL: model, SVC_GPU_VRAM_MB: memory }: HostFacts['environment']): number | null {
+  const megabytes = Number(memory)
+  return model && Number.isSafeInteger(megabytes) && megabytes > 0 ? megabytes : null
 }

@@ -30,12 +30,7 @@ function precedes(a: AgentEntry, b: AgentEntry): boolean {
  * that a change of its load costs O(log n).
  */
 export class LoadHeap {
-  readonly capabilities: CapabilityHints
   readonly #items: AgentEntry[] = []
-
-  constructor(capabilities: CapabilityHints) {
-    this.capabilities = capabilities
-  }
 
   get size(): number {
     return this.#items.length

@@ -79,7 +79,7 @@ export class Router implements RouterPort {
     this.agentRemoved(agent.id)
     const signature = signatureOf(agent.capabilities)
     let heap = this.#classes.get(signature)
-    if (heap === undefined) this.#classes.set(signature, (heap = new LoadHeap(agent.capabilities)))
+    if (heap === undefined) this.#classes.set(signature, (heap = new LoadHeap()))
     const entry: AgentEntry = {
       id: agent.id,
       name: agent.name,
@@ -129,12 +129,13 @@ export class Router implements RouterPort {
   }
 
   shardOutcome(agent: number, what: 'shard_validate' | 'reduce_conflict'): void {
+    if (!this.#agents.has(agent)) return
     if (what === 'shard_validate') this.#skills.shardFailed(agent)
     else this.#skills.conflicted(agent, this.#parts.world.now())
   }
 
   skillOutcome(agent: number, skill: string, success: boolean): void {
-    this.#skills.outcome(agent, skill, success)
+    if (this.#agents.has(agent)) this.#skills.outcome(agent, skill, success)
   }
 
   route(task: TaskToRoute): RouteDecision {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { mergeCapabilities } from '../../src/routing/capabilities.ts'
 import { type AdvertisedCapabilities, type HostFacts, hostFacts, probeHost } from '../../src/routing/host-probe.ts'
+import { advertisedOf } from '../../src/routing/host-settings.ts'
 
 const NOTHING: AdvertisedCapabilities = { gpu: false, vulkan: false, webgpu: false, npu: false }
 const FACTS: HostFacts = { parallelism: 8, arch: 'x64', environment: {}, hostname: 'box' }
@@ -45,14 +46,13 @@ t.test('the host has what is advertised of it', async t => {
     arch: 'x86_64',
     hostname: 'box'
   })
-  const all = { gpu: true, vulkan: true, webgpu: true, npu: true, device_class: 'desktop', labels: ['l'] }
+  const all = { gpu: true, vulkan: true, webgpu: true, npu: true, device_class: 'desktop' }
   t.match(mergeCapabilities({}, probeHost(all, FACTS)), {
     gpu_cuda: true,
     gpu_vulkan: true,
     gpu_webgpu: true,
     npu: true,
-    device_class: 'desktop',
-    labels: ['l']
+    device_class: 'desktop'
   })
 })
 
@@ -64,12 +64,32 @@ t.test('the name is that of the environment, then that of the system', async t =
 })
 
 t.test('memory of a GPU counts together with its name alone', async t => {
-  const vram = (over: Partial<AdvertisedCapabilities>) => probeHost({ ...NOTHING, ...over }, FACTS).min_vram_mb
-  t.equal(vram({ gpu_model: 'X', gpu_vram_mb: 16_000 }), 16_000)
-  t.equal(vram({ gpu_vram_mb: 16_000 }), undefined)
-  t.equal(vram({ gpu_model: 'X' }), undefined)
-  t.equal(vram({ gpu_model: '', gpu_vram_mb: 16_000 }), undefined)
-  t.equal(vram({ gpu_model: 'X', gpu_vram_mb: 0 }), undefined)
+  const vram = (environment: HostFacts['environment']) => probeHost(NOTHING, { ...FACTS, environment }).min_vram_mb
+  t.equal(vram({ SVC_GPU_MODEL: 'X', SVC_GPU_VRAM_MB: '16000' }), 16_000)
+  t.equal(vram({ SVC_GPU_VRAM_MB: '16000' }), undefined)
+  t.equal(vram({ SVC_GPU_MODEL: 'X' }), undefined)
+  t.equal(vram({ SVC_GPU_MODEL: '', SVC_GPU_VRAM_MB: '16000' }), undefined)
+  for (const nonsense of ['0', '-1', 'much', '', '1.5'])
+    t.equal(vram({ SVC_GPU_MODEL: 'X', SVC_GPU_VRAM_MB: nonsense }), undefined, nonsense)
+})
+
+t.test('what is advertised is what the settings say', async t => {
+  const settings = {
+    host_advertise_gpu: true,
+    host_advertise_vulkan: false,
+    host_advertise_webgpu: true,
+    host_advertise_npu: false,
+    host_device_class: 'desktop'
+  }
+  t.same(mergeCapabilities({}, probeHost(advertisedOf(settings), FACTS)), {
+    cpu_cores: 8,
+    min_cpu_cores: 8,
+    arch: 'x86_64',
+    hostname: 'box',
+    gpu_cuda: true,
+    gpu_webgpu: true,
+    device_class: 'desktop'
+  })
 })
 
 t.test('the host that this runs on has cores and a name', async t => {

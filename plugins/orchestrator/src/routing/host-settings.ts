@@ -1,0 +1,43 @@
+import { t } from '@svc/plugin-sdk'
+import type { AdvertisedCapabilities } from './host-probe.ts'
+
+const advertised = (what: string, variable: string) =>
+  t.boolean({
+    default: false,
+    description: `Whether agents on this host have ${what}. No driver is asked.`,
+    'x-env': `SVC_MESH_ADVERTISE_${variable}`,
+    'x-env-type': 'truthy'
+  })
+
+/** What is to be told of this host, as settings. */
+export const hostSettings = {
+  host_advertise_gpu: advertised('a GPU with CUDA', 'GPU'),
+  host_advertise_vulkan: advertised('a GPU with Vulkan', 'VULKAN'),
+  host_advertise_webgpu: advertised('a GPU with WebGPU', 'WEBGPU'),
+  host_advertise_npu: advertised('a neural processor', 'NPU'),
+  host_device_class: t.optional(
+    t.string({
+      minLength: 1,
+      description: 'Class of this host, for example `desktop`, unless the capabilities of agents name one.',
+      'x-env': 'SVC_MESH_DEVICE_CLASS'
+    })
+  )
+}
+
+export interface HostSettings {
+  readonly host_advertise_gpu: boolean
+  readonly host_advertise_vulkan: boolean
+  readonly host_advertise_webgpu: boolean
+  readonly host_advertise_npu: boolean
+  readonly host_device_class?: string | undefined
+}
+
+export function advertisedOf(settings: HostSettings): AdvertisedCapabilities {
+  return {
+    gpu: settings.host_advertise_gpu,
+    vulkan: settings.host_advertise_vulkan,
+    webgpu: settings.host_advertise_webgpu,
+    npu: settings.host_advertise_npu,
+    device_class: settings.host_device_class
+  }
+}
