@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { RawData, WebSocket } from 'ws'
 import type { Gate } from '../gate/gate.ts'
 import { tooManyText } from '../gate/refusal.ts'
@@ -48,6 +49,8 @@ export class SocketClient {
     this.#socket = socket
     this.#parts = parts
     this.#role = parts.role
+    // One for each call.
+    setMaxListeners(0, this.#left.signal)
     this.#authTimer = this.#role === null ? setTimeout(() => this.#refuse(), AUTH_MS).unref() : null
     socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
     socket.on('pong', () => {

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { BearerTokens } from '../src/gate/bearer-tokens.ts'
+import { clientKey } from '../src/gate/client-key.ts'
+import { TokenBuckets } from '../src/gate/token-buckets.ts'
+
+t.test("a bucket gives a minute's worth at once, and then at the rate, whatever the clock does", t => {
+  const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 20 }), fc.array(step, { maxLength: 200 }), (perMinute, steps) => {
+      let now = 0
+      const buckets = new TokenBuckets(perMinute, () => now)
+      const given = new Map<string, number[]>()
+      for (const { client, wait } of steps) {
+        now += wait
+        const taken = given.get(client) ?? []
+        given.set(client, taken)
+        const until = buckets.take(client)
+        if (until === 0) taken.push(now)
+        else {
+          assert.ok(until > 0 && until <= 60_000 / perMinute)
+          const before = now
+          now += until + 1
+          assert.equal(buckets.take(client), 0, 'there is one when it was promised')
+          taken.push(now)
+          assert.ok(now > before)
+        }
+      }
+      // In any span a client has a bucketful and what flowed in meanwhile, and no more.
+      for (const taken of given.values()) {
+        for (let from = 0; from < taken.length; from++) {
+          for (let to = from; to < taken.length; to++) {
+            const span = (taken[to] as number) - (taken[from] as number)
+            assert.ok(to - from + 1 <= perMinute + (span * perMinute) / 60_000 + 1e-6)
+          }
+        }
+      }
+    }),
+    { numRuns: 100 }
+  )
+  t.pass()
+  t.end()
+})
+
+t.test('no more clients are remembered than there is room for', t => {
+  let now = 0
+  const buckets = new TokenBuckets(1, () => now, 100)
+  for (let client = 0; client < 1_000; client++) buckets.take(`${client}`)
+  t.equal(buckets.clients, 100)
+  t.ok(buckets.take('999') > 0, 'the newest stay')
+  now = 60_000
+  buckets.take('new')
+  t.equal(buckets.clients, 1, 'who has a full bucket again is forgotten first')
+  t.end()
+})
+
+t.test('clients are told apart by their address', t => {
+  const key = (remoteAddress: string | undefined, forwarded?: string, trust = false): string =>
+    clientKey(
+      { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as never,
+      trust
+    )
+  t.equal(key('203.0.113.9'), '203.0.113.9')
+  t.equal(key('::ffff:203.0.113.9'), '203.0.113.9')
+  t.equal(key('2001:db8:0:1::5'), '2001:db8:0:1::/64')
+  t.equal(key('2001:DB8::1:aaaa:bbbb:cccc:dddd'), key('2001:db8:0:1::'))
+  t.equal(key('::1'), '0:0:0:0::/64')
+  t.equal(key('fe80::1%eth0'), 'fe80:0:0:0::/64')
+  t.equal(key('203.0.113.9', '198.51.100.1', false), '203.0.113.9')
+  t.equal(key('203.0.113.9', ' 198.51.100.1 , 10.0.0.1', true), '198.51.100.1')
+  t.equal(key('203.0.113.9', '198.51.100.1:5123', true), '198.51.100.1')
+  t.equal(key('203.0.113.9', '[2001:db8::1]:5123', true), '2001:db8:0:0::/64')
+  for (const nonsense of [
+    '',
+    'unknown',
+    '1.2.3',
+    '[::1',
+    '300.1.1.1',
+    '1.2.3.4, '.repeat(3).trim().replace('1.2.3.4', 'x')
+  ]) {
+    t.equal(key('203.0.113.9', nonsense, true), '203.0.113.9', nonsense)
+  }
+  t.equal(key(undefined), '')
+  t.end()
+})
+
+t.test('a token is the one or the other, or neither', t => {
+  const tokens = new BearerTokens('w', 'r')
+  const role = (header?: string): string | null => tokens.roleOfHeader(header)
+  t.same(
+    ['Bearer w', 'bearer  r', 'BEARER w ', 'Bearer x', 'Bearer', 'Basic w', 'w', undefined, 'Bearer w r'].map(role),
+    ['write', 'read', 'write', null, null, null, null, null, null]
+  )
+  t.equal(new BearerTokens(undefined, undefined).required, false)
+  t.equal(new BearerTokens(undefined, 'r').roleOf('undefined'), null)
+  t.end()
+})

@@ -1,0 +1,92 @@
+import { defineOperation, definePlugin, type Plugin, t as s } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+import http from '../../http/src/plugin.ts'
+import mcp from '../../mcp/src/plugin.ts'
+import gateway from '../src/plugin.ts'
+import { openWorld, toolsPlugin, WRITE } from './world.ts'
+
+t.test('nothing listens until it is switched on', async t => {
+  const kernel = await testKernel([http, mcp, gateway] as Plugin[], { settings: { http: { main: false } } })
+  t.teardown(() => kernel.close())
+  t.equal(kernel.state('mcp-gateway'), 'active')
+  t.notOk(kernel.log.some(({ message }) => message.includes('listens on')))
+})
+
+t.test('it does not start without a token, unless it is told to', async t => {
+  await t.rejects(openWorld(t, {}, { tokens: false }), {
+    code: 'GWY_TOKEN_MISSING',
+    message: /SVC_MCP_HTTP_BEARER_TOKEN/,
+    hint: /SVC_MCP_HTTP_ALLOW_UNAUTHENTICATED=1/
+  })
+  await t.rejects(openWorld(t, { read_bearer_token: WRITE }), { code: 'GWY_TOKENS_EQUAL' })
+  const reader = await openWorld(t, { read_bearer_token: WRITE }, { tokens: false })
+  t.match(await (await reader.get('/v1/tools')).json(), { tools: [{}, {}] }, 'the token for readers is enough')
+
+  const open = await openWorld(t, { allow_unauthenticated: true }, { tokens: false })
+  t.match(await (await open.call('svc_cancel_task', {}, {})).json(), { success: true })
+  t.match(await (await open.get('/v1/info', {})).json(), { auth_required: false })
+  t.ok(open.kernel.log.some(({ level, message }) => level === 'warn' && /everybody who reaches/.test(message)))
+
+  const both = await openWorld(t, { allow_unauthenticated: true })
+  t.equal((await both.get('/v1/tools', {})).status, 401, 'beside a token the override means nothing')
+  t.ok(both.kernel.log.some(({ level, message }) => level === 'warn' && /means nothing/.test(message)))
+})
+
+t.test('a name that no plugin knows stops the start, and the nearest one is told', async t => {
+  await t.rejects(openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_task_staus'] }), {
+    code: 'GWY_TOOL_UNKNOWN',
+    message: /SVC_MCP_HTTP_ALLOWED_TOOLS\) names the tool "svc_task_staus"/,
+    hint: /did you mean svc_task_status\?/
+  })
+  await t.rejects(openWorld(t, { read_role_allowed_tools: ['rebalance'] }), {
+    code: 'GWY_TOOL_UNKNOWN',
+    message: /SVC_MCP_HTTP_READ_ROLE_ALLOWED_TOOLS/,
+    hint: /did you mean svc_rebalance\?/
+  })
+  const world = await openWorld(t, { allowed_tools: ['svc_rebalance', 'svc_chat_message'] })
+  t.match(await (await world.get('/v1/info')).json(), {
+    allowed_tools: ['svc_rebalance'],
+    missing_tools: ['svc_chat_message']
+  })
+})
+
+t.test('tools come and go with their plugins', async t => {
+  const world = await openWorld(
+    t,
+    { allowed_tools: ['svc_rebalance', 'svc_later'] },
+    {
+      plugins: [toolsPlugin(), later('svc_later')]
+    }
+  )
+  const names = async (): Promise<unknown> => {
+    const { allowed_tools } = (await (await world.get('/v1/info')).json()) as { allowed_tools: unknown }
+    return allowed_tools
+  }
+  t.same(await names(), ['svc_later', 'svc_rebalance'])
+  await world.kernel.replace(later('svc_other'))
+  t.same(await names(), ['svc_rebalance'], 'which does not stop the plugin from changing')
+  await world.kernel.replace(later('svc_later'))
+  t.same(await names(), ['svc_later', 'svc_rebalance'])
+})
+
+t.test('what is no origin is no setting', async t => {
+  for (const origin of ['svc.example.org', 'https://svc.example.org/', 'ftp://x.example', '*']) {
+    await t.rejects(openWorld(t, { allowed_origins: [origin] }), { code: 'GWY_ORIGIN_INVALID' })
+  }
+})
+
+function later(name: string): Plugin {
+  const operation = defineOperation({
+    id: 'later.op',
+    summary: 'Comes later',
+    input: s.object({}),
+    output: s.object({}),
+    expose: { mcp: { name } }
+  })
+  return definePlugin({
+    name: 'later',
+    operations: [operation],
+    activate: ctx => ctx.implement(operation, () => ({}))
+  }) as Plugin
+}
