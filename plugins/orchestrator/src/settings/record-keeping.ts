@@ -16,7 +16,6 @@ export const recordKeeping = {
       description: 'File that gets one JSON object a line for every event, relative to the project.'
     })
   ),
-  event_bus_capacity: integer(1_024, [16, 1_000_000], 'Events that are kept for those who come late.'),
   lineage_off: t.boolean({
     default: false,
     'x-env': 'SVC_ORCH_LINEAGE_OFF',
@@ -32,6 +31,5 @@ export const recordKeeping = {
     })
   ),
   commit_timeout_ms: milliseconds(10_000, 100, 'Milliseconds that a caller waits for the database to take a change.'),
-  commit_queue_limit: integer(100_000, [1, 10_000_000], 'Changes that may wait for the database.'),
-  seat_lease_ms: milliseconds(15_000, 1_000, 'Milliseconds after which the tasks of a silent process are taken over.')
+  commit_queue_limit: integer(20_000, [1, 10_000_000], 'Changes that may wait for the database.')
 }

@@ -1,4 +1,4 @@
-import type { AgentEventKind, LineageRow } from '@svc/contracts'
+import type { AgentEventKind, LineageRow, TaskEnd } from '@svc/contracts'
 
 /** What one record of the state is about. Records are kept under `kind/key`. */
 export type RecordKind =
@@ -28,6 +28,8 @@ export class Changes {
   readonly events: AgentEventKind[] = []
   readonly lineage: LineageRow[] = []
   readonly rows: TableRow[] = []
+  /** Tasks that ended, for whoever is told after that is durable. */
+  readonly ended: TaskEnd[] = []
 
   touch(kind: RecordKind, key: string | number): void {
     this.records.add(`${kind}/${key}`)

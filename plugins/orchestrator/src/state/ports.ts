@@ -208,6 +208,11 @@ export interface Judgement {
 
 export interface JudgePort {
   judge(task: TaskToJudge, agent: number): Judgement
+  /** Whether a task must come with tests, and why. */
+  test(task: Pick<TaskToJudge, 'description' | 'files' | 'complexity' | 'qgate'>): {
+    readonly decision: TestDecision
+    readonly rationale: string
+  }
   /** Throws `ORC_INJECTION`. Warnings, for whoever submits. Text comes back only where it had to be changed. */
   screen(description: string): { readonly description: string; readonly warnings: readonly string[] }
   /** Throws `ORC_SCOPE_DENIED` where the quality gate is enforced and the evidence is too thin to begin. */

@@ -1,0 +1,32 @@
+/** Which tasks wait for which: from the one that is waited for to those that wait. */
+export class Dependencies {
+  readonly #dependants = new Map<number, number[]>()
+
+  /** `task` waits for `on`. */
+  add(task: number, on: number): void {
+    const waiting = this.#dependants.get(on)
+    if (waiting === undefined) this.#dependants.set(on, [task])
+    else waiting.push(task)
+  }
+
+  /** Those that wait for a task, which from now on nobody does. */
+  take(on: number): readonly number[] {
+    const waiting = this.#dependants.get(on)
+    if (waiting === undefined) return []
+    this.#dependants.delete(on)
+    return waiting
+  }
+
+  /** `task` waits for `on` no longer. */
+  remove(task: number, on: number): void {
+    const waiting = this.#dependants.get(on)
+    if (waiting === undefined) return
+    const at = waiting.indexOf(task)
+    if (at !== -1) waiting.splice(at, 1)
+    if (waiting.length === 0) this.#dependants.delete(on)
+  }
+
+  has(on: number): boolean {
+    return this.#dependants.has(on)
+  }
+}

@@ -1,0 +1,44 @@
+import type { Changes } from './changes.ts'
+import { endTask } from './endings.ts'
+import { COMPLETED, QUEUED, refuseTransition } from './status.ts'
+import type { World } from './world.ts'
+
+/** Takes a task aside that somebody does not trust, until {@link resolveDoubt}. Its files stay locked. */
+export function doubt(world: World, changes: Changes, id: number, reason: string | null): void {
+  const task = world.task(id)
+  if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'doubted')
+  world.move(task, { kind: 'Doubted', reason }, changes, 'it is doubted')
+  task.role = 'verifier'
+  const why = reason === null ? null : { reason }
+  changes.event({ type: 'task_doubted', task_id: id, agent_id: task.agent, ...why })
+  world.traces.note(id, 'doubted', reason ?? 'without a reason', world.parts.now())
+}
+
+/** `validated`: it goes on. `overruled`: it is complete as it is. */
+export function resolveDoubt(
+  world: World,
+  changes: Changes,
+  id: number,
+  outcome: 'validated' | 'overruled',
+  report: string
+): void {
+  const task = world.task(id)
+  if (task.status.kind !== 'Doubted') refuseTransition(id, task.status, outcome)
+  const validated = outcome === 'validated'
+  const extra = task.more()
+  extra.audit_report = validated ? report : `OVERRULED: ${report}`
+  changes.event({ type: 'task_resolved', task_id: id, agent_id: task.agent, validated, report })
+  world.traces.note(id, 'resolved', outcome, world.parts.now())
+  if (validated) {
+    extra.queued_at_ms = world.parts.now()
+    task.startedAt = 0
+    world.move(task, QUEUED, changes)
+    return
+  }
+  const agent = world.agents.get(task.agent)
+  if (agent !== undefined) {
+    agent.completed += 1
+    changes.touch('agent', agent.id)
+  }
+  endTask(world, changes, task, COMPLETED, null)
+}

@@ -1,0 +1,259 @@
+import { type Attestation, agentLabel, type Completion, type TaskEnd, type TaskStatus, taskLabel } from '@svc/contracts'
+import { shardPhaseOf } from '../routing/skill-ledger.ts'
+import type { Agent } from './agent.ts'
+import type { Changes } from './changes.ts'
+import { lockToWork, releaseFiles } from './files.ts'
+import { MOST_DESCRIPTION_BYTES, SHOWN_CANDIDATES } from './limits.ts'
+import type { GateEvidence } from './ports.ts'
+import { CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED, refuseTransition } from './status.ts'
+import type { Task } from './task.ts'
+import { routeAgain } from './task-request.ts'
+import type { World } from './world.ts'
+
+/** Agents up to which it is written down who could have had a task that leaves its queue. */
+const MOST_EXPLAINED = 64
+
+/** The next task of an agent, in progress from now on; null where it has none that could run now, or has one already. */
+export function next(world: World, changes: Changes, id: number): Task | null {
+  const agent = world.agent(id)
+  if (agent.paused || agent.current !== null || world.stopped !== null) return null
+  for (let task = agent.queue.first; task !== undefined; task = agent.queue.first) {
+    const path = lockToWork(world, task, agent, changes)
+    if (path === null) {
+      start(world, changes, task)
+      agent.current = task
+      return task
+    }
+    // Others need not wait for it.
+    world.contend(task, path)
+  }
+  return null
+}
+
+function start(world: World, changes: Changes, task: Task): void {
+  const now = world.parts.now()
+  // With many agents that costs more than it is worth before anybody asks.
+  if (world.agents.size <= MOST_EXPLAINED)
+    world.traces.candidates(task.id, () => world.router.explain(routeAgain(task), SHOWN_CANDIDATES))
+  world.move(task, IN_PROGRESS, changes)
+  task.startedAt = now
+  world.traces.note(task.id, 'started', agentLabel(task.agent), now)
+  const session_id = task.extra?.session_id
+  changes.event({
+    type: 'task_started',
+    task_id: task.id,
+    agent_id: task.agent,
+    ...(session_id === undefined ? null : { session_id })
+  })
+}
+
+/**
+ * Throws `ORC_TRANSITION` for a task that nobody can have worked on. One that is queued could have been: whoever works without
+ * a fleet does not start it first.
+ */
+export function assertWorkable(world: World, id: number, wanted: string): Task {
+  const task = world.task(id)
+  const { kind } = task.status
+  if (kind !== 'InProgress' && kind !== 'Queued') refuseTransition(id, task.status, wanted)
+  return task
+}
+
+function startIfQueued(world: World, changes: Changes, task: Task): void {
+  if (task.status.kind !== 'Queued') return
+  const agent = world.agents.get(task.agent) as Agent
+  // What was locked by others since is told of, not refused: the work is done.
+  lockToWork(world, task, agent, changes)
+  start(world, changes, task)
+}
+
+/**
+ * Asks the gates, and completes the task where they let it; else it is queued again with a note. Throws what a gate refuses
+ * with, and `ORC_TRANSITION`; nothing has changed then.
+ */
+export function complete(
+  world: World,
+  changes: Changes,
+  id: number,
+  attestation: Attestation | undefined,
+  evidence: GateEvidence | null
+): Completion {
+  const task = assertWorkable(world, id, 'completed')
+  const { parts } = world
+  const now = parts.now()
+  const trust = parts.trust.of(task.agent)
+  const outcome = parts.gates.run({ task: task.view(), attestation, evidence, trust, now })
+  world.traces.gates(id, outcome.records)
+  if (outcome.kind === 'refuse') {
+    world.traces.note(id, 'gate', `${outcome.gate} refused it: ${outcome.error.message}`, now)
+    throw outcome.error
+  }
+  startIfQueued(world, changes, task)
+  if (outcome.kind === 'requeue') {
+    const { gate, reason, note, counter } = outcome
+    const iteration = task.countUp(counter)
+    annotate(task, note)
+    requeue(world, changes, task, `${gate} sent it back`)
+    world.traces.note(id, 'requeued', `${gate}: ${reason}`, now)
+    changes.event({ type: 'task_requeued', task_id: id, agent_id: task.agent, gate, reason, iteration })
+    return { completed: false, requeued: { gate, reason, iteration } }
+  }
+  const agent = world.agents.get(task.agent)
+  if (agent !== undefined) {
+    agent.completed += 1
+    changes.touch('agent', agent.id)
+  }
+  parts.trust.observe(task.agent, true)
+  changes.touch('trust', task.agent)
+  for (const key of parts.budgets.completed(task.agent)) changes.touch('budget', key)
+  noteSkills(world, task, true)
+  endTask(world, changes, task, COMPLETED, null)
+  return { completed: true }
+}
+
+/** What the router learns of an agent from how its task ended. */
+function noteSkills(world: World, task: Task, success: boolean): void {
+  const skill = task.extra?.active_skill
+  if (skill !== undefined) world.router.skillOutcome(task.agent, skill, success)
+  const phase = shardPhaseOf(task.description)
+  if (phase === null) return
+  world.router.skillOutcome(task.agent, phase, success)
+  if (phase === 'shard_validate' && !success) world.router.shardOutcome(task.agent, 'shard_validate')
+}
+
+/** Back to its queue, from work. */
+export function requeue(world: World, changes: Changes, task: Task, because: string): void {
+  world.move(task, QUEUED, changes, because)
+  task.startedAt = 0
+  const extra = task.more()
+  extra.queued_at_ms = world.parts.now()
+  extra.phase = undefined
+}
+
+/** A note grows the description, but not for ever. */
+function annotate(task: Task, note: string): void {
+  const next = `${task.description}\n${note}`
+  if (Buffer.byteLength(next) <= MOST_DESCRIPTION_BYTES) task.description = next
+}
+
+export function fail(world: World, changes: Changes, id: number, reason: string): void {
+  const task = assertWorkable(world, id, 'failed')
+  startIfQueued(world, changes, task)
+  world.parts.trust.observe(task.agent, false)
+  changes.touch('trust', task.agent)
+  noteSkills(world, task, false)
+  endTask(world, changes, task, { kind: 'Failed', reason }, reason)
+}
+
+/** Takes a task back. Those that wait for it are taken back too, since it never completes. */
+export function cancel(world: World, changes: Changes, id: number): void {
+  const task = world.task(id)
+  if (task.status.kind === 'Completed' || task.status.kind === 'Cancelled')
+    refuseTransition(id, task.status, 'cancelled')
+  endTask(world, changes, task, CANCELLED, null)
+}
+
+/**
+ * Ends a task that has not ended, from wherever it is. `reason`: why it failed, was cancelled or expired; null where there is
+ * nothing to say. Those that wait for one that is cancelled are cancelled too, since it never completes.
+ */
+export function endTask(
+  world: World,
+  changes: Changes,
+  task: Task,
+  status: TaskStatus,
+  reason: string | null,
+  outcome?: TaskEnd['outcome']
+): void {
+  endOne(world, changes, task, status, reason, outcome)
+  if (status.kind !== 'Cancelled') return
+  const cancelled = [task.id]
+  for (let id = cancelled.pop(); id !== undefined; id = cancelled.pop()) {
+    for (const dependant of world.dependencies.take(id)) {
+      const waiting = world.tasks.get(dependant)
+      if (waiting === undefined || hasEnded(waiting.status.kind)) continue
+      endOne(world, changes, waiting, CANCELLED, `${taskLabel(id)} never completes, and it waited for that`)
+      cancelled.push(dependant)
+    }
+  }
+}
+
+function endOne(
+  world: World,
+  changes: Changes,
+  task: Task,
+  status: TaskStatus,
+  reason: string | null,
+  outcome: TaskEnd['outcome'] = OUTCOMES[status.kind as keyof typeof OUTCOMES]
+): void {
+  const wasFailed = task.status.kind === 'Failed'
+  const now = world.parts.now()
+  for (const on of task.dependsOn) world.dependencies.remove(task.id, on)
+  releaseFiles(world, task, changes)
+  world.move(task, status, changes, reason ?? outcome)
+  task.endedAt = Math.max(now, task.startedAt, task.createdAt)
+  if (wasFailed) world.totals.failed -= 1
+  world.totals[TOTALS[outcome]] += 1
+  changes.touch('meta', 'totals')
+  world.traces.note(task.id, 'outcome', reason === null ? outcome : `${outcome}: ${reason}`, now)
+  tell(changes, task, outcome, reason, now)
+  if (status.kind === 'Completed') unblock(world, changes, task.id)
+}
+
+const OUTCOMES = { Completed: 'completed', Failed: 'failed', Cancelled: 'cancelled' } as const
+const TOTALS = { completed: 'completed', failed: 'failed', cancelled: 'cancelled', expired: 'cancelled' } as const
+
+function tell(changes: Changes, task: Task, outcome: TaskEnd['outcome'], reason: string | null, now: number): void {
+  const { id: task_id, agent: agent_id, extra } = task
+  const ids = { task_id, agent_id }
+  const session = extra?.session_id === undefined ? null : { session_id: extra.session_id }
+  const audit = extra?.audit_report === undefined ? null : { audit_report: extra.audit_report }
+  if (outcome === 'completed') changes.event({ type: 'task_completed', ...ids, ...session, ...audit })
+  else if (outcome === 'failed') {
+    changes.event({ type: 'task_failed', ...ids, error: reason ?? '', ...session, ...audit })
+  } else if (outcome === 'cancelled') changes.event({ type: 'task_cancelled', ...ids })
+  else changes.event({ type: 'task_expired', ...ids, age_ms: Math.max(0, now - task.queuedAt) })
+  if (outcome === 'completed' || outcome === 'failed') {
+    changes.lineage.push({
+      kind: outcome === 'completed' ? 'task_completed' : 'task_failed',
+      ...ids,
+      ...session,
+      payload: {
+        ...(extra?.phase === undefined ? null : { phase: extra.phase }),
+        ...(extra?.campaign_id === undefined ? null : { campaign_id: extra.campaign_id }),
+        ...(extra?.benchmark_tier === undefined ? null : { benchmark_tier: extra.benchmark_tier }),
+        ...(reason === null ? null : { error: reason })
+      }
+    })
+  }
+  changes.ended.push({
+    task_id,
+    outcome,
+    ...(reason === null ? null : { reason }),
+    ...(extra?.plan === undefined ? null : { plan: extra.plan }),
+    ...(task.startedAt === 0 ? null : { started_at_ms: task.startedAt }),
+    ended_at_ms: task.endedAt
+  })
+}
+
+/** Tasks that waited for one that is complete wait for the next, or no longer. */
+function unblock(world: World, changes: Changes, completed: number): void {
+  for (const id of world.dependencies.take(completed)) {
+    const task = world.tasks.get(id)
+    if (task === undefined || hasEnded(task.status.kind)) continue
+    task.waiting -= 1
+    if (task.status.kind !== 'Blocked') continue
+    if (task.waiting === 0) {
+      task.more().queued_at_ms = world.parts.now()
+      world.move(task, QUEUED, changes)
+    } else world.move(task, blockedOn(world, task), changes)
+  }
+}
+
+/** The first task that one waits for. */
+export function blockedOn(world: World, task: Task): TaskStatus {
+  const on = task.dependsOn.find(id => {
+    const other = world.tasks.get(id)
+    return other !== undefined && other.status.kind !== 'Completed'
+  })
+  return { kind: 'Blocked', on: on ?? (task.dependsOn[0] as number) }
+}

@@ -1,0 +1,29 @@
+import { agentLabel, type TaskExplanation } from '@svc/contracts'
+import { SHOWN_CANDIDATES } from './limits.ts'
+import { routeAgain } from './task-request.ts'
+import type { World } from './world.ts'
+
+/** Why a task went where it went; null for one that is not known. */
+export function explain(world: World, id: number): TaskExplanation | null {
+  const task = world.tasks.get(id)
+  if (task === undefined) return null
+  const page = world.traces.read(id)
+  const isQueued = task.status.kind === 'Queued' || task.status.kind === 'Blocked'
+  return {
+    task_id: id,
+    routing: {
+      agent_id: task.agent,
+      rule: task.rule,
+      candidates: isQueued ? world.router.explain(routeAgain(task), SHOWN_CANDIDATES) : (page?.candidates ?? []),
+      placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
+    },
+    test_decision: world.parts.judge.test({
+      description: task.description,
+      files: task.files,
+      complexity: task.complexity,
+      qgate: task.extra?.qgate
+    }),
+    gates: page?.gates ?? [],
+    trace: [...(page?.stages ?? [])]
+  }
+}

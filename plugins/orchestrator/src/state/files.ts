@@ -1,0 +1,176 @@
+import { agentLabel, type FileAffinity, orchestrationErrors } from '@svc/contracts'
+import type { Agent } from './agent.ts'
+import type { Changes } from './changes.ts'
+import type { LockConflict } from './locks.ts'
+import type { Task } from './task.ts'
+import type { World } from './world.ts'
+
+/**
+ * A path as it is kept: relative to the repository, with forward slashes, without `.`. Throws `ORC_SCOPE_DENIED` for one that
+ * leads out of it.
+ */
+export function repositoryPath(path: string): string {
+  const isPlain = !path.includes('\\') && !path.includes('//') && !path.includes('./') && !path.endsWith('/')
+  const parts = isPlain ? null : path.replaceAll('\\', '/').split('/')
+  const clean = parts === null ? path : parts.filter((part, at) => part !== '.' && (part !== '' || at === 0)).join('/')
+  if (clean === '' || clean === '.' || clean.startsWith('/') || /^[a-z]:/i.test(clean) || clean.includes('\0'))
+    throw outside(path)
+  if (clean === '..' || clean.startsWith('../') || clean.endsWith('/..') || clean.includes('/../')) throw outside(path)
+  return clean
+}
+
+function outside(path: string): Error {
+  const shown = JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
+  return orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${shown} is no path inside the repository`, {
+    hint: 'name files relative to the root of the repository, with forward slashes'
+  })
+}
+
+/** The same files, each once: writing is more than reading. */
+export function manifest(files: readonly FileAffinity[]): readonly FileAffinity[] {
+  if (files.length === 0) return files
+  if (files.length === 1) {
+    const [only] = files as readonly [FileAffinity]
+    return [{ path: repositoryPath(only.path), access: only.access }]
+  }
+  const merged = new Map<string, FileAffinity>()
+  for (const file of files) {
+    const path = repositoryPath(file.path)
+    if (merged.get(path)?.access !== 'write') merged.set(path, { path, access: file.access })
+  }
+  return [...merged.values()]
+}
+
+/** Throws `ORC_LOCK_CONFLICT` where another agent has a file that is to be written. */
+export function assertUnlocked(world: World, files: readonly FileAffinity[], agent: number): void {
+  for (const { path, access } of files) {
+    if (access !== 'write') continue
+    const conflict = world.locks.conflict(path, agent)
+    if (conflict === null) continue
+    world.locks.contention += 1
+    throw lockConflict(conflict)
+  }
+}
+
+function lockConflict({ path, kind, holder }: LockConflict): Error {
+  const how = kind === 'exclusively_held' ? 'writes it' : 'reads it'
+  return orchestrationErrors.create('ORC_LOCK_CONFLICT', `Lock conflict: ${path}: ${agentLabel(holder)} ${how}`, {
+    hint: 'wait until it has ended, or give the task to that agent'
+  })
+}
+
+/**
+ * Whether an agent may write these files, by its scope. Throws `ORC_SCOPE_DENIED` where that is strict and the agent not reliable
+ * enough to be spared; tells of it otherwise.
+ */
+export function checkScope(world: World, files: readonly FileAffinity[], agent: number, changes: Changes): void {
+  const { scope_enforcement, trust_gate_relax_enabled, trust_gate_relax_min_reliability } = world.parts.settings()
+  if (scope_enforcement === 'disabled') return
+  for (const { path, access } of files) {
+    if (access !== 'write' || world.files.isInScope(path, agent)) continue
+    const reason = `${agentLabel(agent)} owns files, and ${path} is none of them`
+    changes.event({ type: 'scope_violation', agent_id: agent, path, reason })
+    const isSpared =
+      trust_gate_relax_enabled && world.parts.trust.of(agent).reliability >= trust_gate_relax_min_reliability
+    if (scope_enforcement === 'warn' || isSpared) continue
+    throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${reason}`, {
+      hint: 'claim the file for the agent, or name another agent'
+    })
+  }
+}
+
+/** The agent writes these files from now on: it has their locks, and they are its own. */
+export function takeFiles(world: World, task: Task, agent: number, changes: Changes): void {
+  for (const { path, access } of task.files) {
+    if (access !== 'write') continue
+    lockToWrite(world, path, agent, task.id, changes)
+    own(world, path, agent, changes)
+  }
+}
+
+export function own(world: World, path: string, agent: number, changes: Changes): void {
+  if (world.files.assign(path, agent)) changes.touch('file_owner', path)
+}
+
+function lockToWrite(world: World, path: string, agent: number, task: number, changes: Changes): void {
+  if (!world.locks.write(path, agent, task, world.parts.now())) return
+  changes.touch('lock', path)
+  changes.event({ type: 'lock_acquired', agent_id: agent, path, exclusive: true })
+}
+
+/**
+ * The locks that a task works under: those that were released by force while it waited are taken again. A path that another
+ * agent has is returned, and nothing is taken then.
+ */
+export function lockToWork(world: World, task: Task, agent: Agent, changes: Changes): string | null {
+  if (task.files.length === 0) return null
+  for (const { path, access } of task.files) {
+    if (access !== 'write' || world.locks.conflict(path, agent.id) === null) continue
+    world.locks.contention += 1
+    return path
+  }
+  const now = world.parts.now()
+  for (const { path, access } of task.files) {
+    if (access === 'write') lockToWrite(world, path, agent.id, task.id, changes)
+    else if (world.locks.read(path, agent.id, task.id, now)) {
+      changes.touch('lock', path)
+      changes.event({ type: 'lock_acquired', agent_id: agent.id, path, exclusive: false })
+    }
+  }
+  return null
+}
+
+/** The write locks and the files of a task that was given to another agent, but for what somebody else holds. */
+export function moveFiles(world: World, task: Task, to: number, changes: Changes): void {
+  for (const { path, access } of task.files) {
+    if (access !== 'write' || world.locks.conflict(path, to) !== null) continue
+    lockToWrite(world, path, to, task.id, changes)
+    own(world, path, to, changes)
+  }
+}
+
+/** What a task held is free, but for what other tasks of its agent need. */
+export function releaseFiles(world: World, task: Task, changes: Changes): void {
+  for (const { path } of task.files) {
+    if (!world.locks.release(path, task.agent, task.id, other => world.tasks.get(other)?.agent ?? null)) continue
+    tellReleased(world, path, task.agent, changes)
+  }
+}
+
+/** Whatever an agent holds on a file. */
+export function dropLock(world: World, path: string, agent: number, changes: Changes): void {
+  if (world.locks.drop(path, agent)) tellReleased(world, path, agent, changes)
+}
+
+function tellReleased(world: World, path: string, agent: number, changes: Changes): void {
+  changes.touch('lock', path)
+  changes.event({ type: 'lock_released', agent_id: agent, path })
+  world.freed(path)
+}
+
+/** Signs of life of an agent keep what its tasks in progress hold. */
+export function renewLocks(world: World, agent: Agent): void {
+  const now = world.parts.now()
+  for (const task of agent.working) for (const { path } of task.files) world.locks.renew(path, agent.id, now)
+}
+
+/** Throws `ORC_LOCK_CONFLICT` where another agent writes it. */
+export function claimFile(world: World, changes: Changes, agent: number, path: string): void {
+  world.agent(agent)
+  const clean = repositoryPath(path)
+  assertUnlocked(world, [{ path: clean, access: 'write' }], agent)
+  own(world, clean, agent, changes)
+}
+
+/** Throws `ORC_SCOPE_DENIED` where the first does not own it. Its lock goes with it, unless a task works under that. */
+export function transferFile(world: World, changes: Changes, from: number, to: number, path: string): void {
+  world.agent(from)
+  world.agent(to)
+  const clean = repositoryPath(path)
+  if (world.files.owner(clean) !== from)
+    throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${agentLabel(from)} does not own ${clean}`, {
+      hint: 'svc orch files shows who does'
+    })
+  assertUnlocked(world, [{ path: clean, access: 'write' }], from)
+  own(world, clean, to, changes)
+}

@@ -1,0 +1,156 @@
+import type { LockView } from '@svc/contracts'
+
+interface Lock {
+  /** Agent that writes; null while others read. */
+  writer: number | null
+  readers: number[]
+  /** Tasks that it is held for. */
+  readonly tasks: Set<number>
+  since: number
+}
+
+export interface LockConflict {
+  readonly path: string
+  readonly kind: 'exclusively_held' | 'shared_readers'
+  readonly holder: number
+}
+
+/**
+ * Locks on files: one agent writes, or several read. They are held by agents on behalf of tasks, so that one agent's tasks never
+ * stand in each other's way, and the last of them gives the lock back. The only agent that reads may go on to write.
+ */
+export class LockTable {
+  readonly #locks = new Map<string, Lock>()
+  /** How often somebody was refused. */
+  contention = 0
+
+  get size(): number {
+    return this.#locks.size
+  }
+
+  /** Why an agent could not write a file; null where it could. */
+  conflict(path: string, agent: number): LockConflict | null {
+    const lock = this.#locks.get(path)
+    if (lock === undefined || lock.writer === agent) return null
+    if (lock.writer !== null) return { path, kind: 'exclusively_held', holder: lock.writer }
+    const other = lock.readers.find(reader => reader !== agent)
+    return other === undefined ? null : { path, kind: 'shared_readers', holder: other }
+  }
+
+  /** Whether the lock is new for the agent. The caller has made sure that there is no {@link conflict}. */
+  write(path: string, agent: number, task: number, now: number): boolean {
+    const lock = this.#locks.get(path)
+    if (lock === undefined) {
+      this.#locks.set(path, { writer: agent, readers: [], tasks: new Set([task]), since: now })
+      return true
+    }
+    const isNew = lock.writer !== agent
+    lock.writer = agent
+    lock.readers = []
+    lock.tasks.add(task)
+    return isNew
+  }
+
+  /** Whether the agent reads now under a lock that it had not. A file that somebody writes can be read, without one. */
+  read(path: string, agent: number, task: number, now: number): boolean {
+    const lock = this.#locks.get(path)
+    if (lock === undefined) {
+      this.#locks.set(path, { writer: null, readers: [agent], tasks: new Set([task]), since: now })
+      return true
+    }
+    if (lock.writer !== null && lock.writer !== agent) return false
+    lock.tasks.add(task)
+    if (lock.writer === agent || lock.readers.includes(agent)) return false
+    lock.readers.push(agent)
+    return true
+  }
+
+  /**
+   * A task needs a file no longer. The agent keeps the lock while another task that it is held for is the agent's. True where
+   * the agent holds it no longer.
+   */
+  release(path: string, agent: number, task: number, ownerOf: (task: number) => number | null): boolean {
+    const lock = this.#locks.get(path)
+    if (lock?.tasks.delete(task) !== true) return false
+    for (const other of lock.tasks) if (ownerOf(other) === agent) return false
+    return this.#leave(path, lock, agent)
+  }
+
+  /** Whatever an agent holds on a file. True where it held something. */
+  drop(path: string, agent: number): boolean {
+    const lock = this.#locks.get(path)
+    if (lock === undefined || (lock.writer !== agent && !lock.readers.includes(agent))) return false
+    return this.#leave(path, lock, agent)
+  }
+
+  /** Those that have been held since before `time`. */
+  *heldSince(time: number): Iterable<{ readonly path: string; readonly holders: readonly number[] }> {
+    for (const [path, lock] of this.#locks) if (lock.since < time) yield { path, holders: holdersOf(lock) }
+  }
+
+  /** A sign of life of who works under it. */
+  renew(path: string, agent: number, now: number): void {
+    const lock = this.#locks.get(path)
+    if (lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))) lock.since = now
+  }
+
+  /** Agent that writes a file; null where nobody does. */
+  writer(path: string): number | null {
+    return this.#locks.get(path)?.writer ?? null
+  }
+
+  /** Whether an agent holds a file, and for some task. */
+  isHeld(path: string, agent: number): boolean {
+    const lock = this.#locks.get(path)
+    return lock !== undefined && (lock.writer === agent || lock.readers.includes(agent))
+  }
+
+  /** Those that no task needs. */
+  *idle(): Iterable<{ readonly path: string; readonly holders: readonly number[] }> {
+    for (const [path, lock] of this.#locks) if (lock.tasks.size === 0) yield { path, holders: holdersOf(lock) }
+  }
+
+  views(): readonly LockView[] {
+    return [...this.#locks].map(([path, lock]) => {
+      const [first] = lock.tasks
+      return {
+        path,
+        kind: lock.writer === null ? 'shared_read' : 'exclusive',
+        holders: holdersOf(lock),
+        ...(first === undefined ? {} : { task_id: first }),
+        acquired_at_ms: lock.since
+      }
+    })
+  }
+
+  serialise(path: string): string | null {
+    const lock = this.#locks.get(path)
+    if (lock === undefined) return null
+    const { writer, readers, since } = lock
+    return JSON.stringify({ writer, readers, since })
+  }
+
+  /** Without its tasks, which say themselves what they need: see {@link LockTable.needs}. False where somebody has it. */
+  restore(path: string, json: string): boolean {
+    if (this.#locks.has(path)) return false
+    const { writer, readers, since } = JSON.parse(json) as Pick<Lock, 'writer' | 'readers' | 'since'>
+    this.#locks.set(path, { writer, readers: [...readers], tasks: new Set(), since })
+    return true
+  }
+
+  /** A task needs a file; where its agent holds it, it is held for that task too. */
+  needs(path: string, agent: number, task: number): void {
+    if (this.isHeld(path, agent)) this.#locks.get(path)?.tasks.add(task)
+  }
+
+  #leave(path: string, lock: Lock, agent: number): boolean {
+    if (lock.writer === agent) lock.writer = null
+    lock.readers = lock.readers.filter(reader => reader !== agent)
+    if (lock.writer === null && lock.readers.length === 0) this.#locks.delete(path)
+    return true
+  }
+}
+
+function holdersOf(lock: Lock): readonly number[] {
+  return lock.writer === null ? [...lock.readers] : [lock.writer]
+}

@@ -1,0 +1,196 @@
+import { agentLabel, type Handoff, type HandoffOutcome, orchestrationErrors, taskLabel } from '@svc/contracts'
+import type { Agent } from './agent.ts'
+import { admit, assertAgentsLeft, spawn, spawnAs } from './agents.ts'
+import type { Changes } from './changes.ts'
+import { endTask, requeue } from './endings.ts'
+import { dropLock, moveFiles, own, releaseFiles, repositoryPath } from './files.ts'
+import { assertHandoff } from './handoff-rules.ts'
+import { MOST_HANDOFFS } from './limits.ts'
+import type { AgentLoad, MovableTask } from './ports.ts'
+import { hasEnded, refuseTransition } from './status.ts'
+import type { Task } from './task.ts'
+import { routeAgain } from './task-request.ts'
+import type { World } from './world.ts'
+
+/** A task goes to another agent, with its files. */
+function give(world: World, changes: Changes, task: Task, to: Agent, because: string): void {
+  releaseFiles(world, task, changes)
+  world.reassign(task, to, changes, because)
+  moveFiles(world, task, to.id, changes)
+}
+
+/** Who has a task now whose agent is gone; one is made where the router says so. */
+export function rehome(world: World, changes: Changes, task: Task): Agent {
+  const decision = world.router.route(routeAgain(task))
+  let agent: Agent
+  if (decision.kind === 'agent') agent = world.agent(decision.agent)
+  else {
+    assertAgentsLeft(world)
+    const { name, dynamic, reason } = decision
+    agent = spawnAs(world, changes, { id: world.parts.ids.agent(), name, dynamic, reason })
+  }
+  task.rule = decision.rule
+  return agent
+}
+
+/**
+ * Everything of an agent that is about to go is given to whoever is fit for it. False, and nothing has happened, where there is
+ * nobody else.
+ */
+export function evacuate(world: World, changes: Changes, agent: Agent): boolean {
+  const tasks = agent.tasks()
+  if (tasks.length > 0 && world.agents.size < 2) return false
+  world.router.agentRemoved(agent.id)
+  try {
+    for (const task of tasks) {
+      give(world, changes, task, rehome(world, changes, task), `${agentLabel(agent.id)} is gone`)
+      world.traces.note(task.id, 'rerouted', `${agentLabel(agent.id)} is gone`, world.parts.now())
+    }
+  } catch (error) {
+    admit(world, agent)
+    throw error
+  }
+  return true
+}
+
+/** Evens out the loads. The number of tasks that moved. */
+export function rebalance(world: World, changes: Changes): number {
+  const moves = world.parts.planRebalance({
+    agents: agentLoads(world),
+    queuedOf: agent => movable(world, agent),
+    writer: path => world.locks.writer(path)
+  })
+  let moved = 0
+  for (const { task: id, from, to } of moves) {
+    const task = world.tasks.get(id)
+    const target = world.agents.get(to)
+    if (task?.agent !== from || target === undefined || task.status.kind !== 'Queued') continue
+    give(world, changes, task, target, '')
+    task.rule = 'rebalance'
+    world.traces.note(id, 'rebalanced', `${agentLabel(from)} to ${agentLabel(to)}`, world.parts.now())
+    moved += 1
+  }
+  return moved
+}
+
+function* movable(world: World, id: number): Iterable<MovableTask> {
+  const agent = world.agents.get(id)
+  if (agent === undefined) return
+  for (const task of agent.queue.leastUrgent()) {
+    yield {
+      id: task.id,
+      agent: id,
+      priority: task.priority,
+      weight: task.weight / 50,
+      files: task.files,
+      capabilities: task.extra?.capabilities
+    }
+  }
+}
+
+/** The agents as the scaler and the rebalancer see them. */
+export function agentLoads(world: World): readonly AgentLoad[] {
+  return Array.from(world.agents.values(), agent => ({
+    id: agent.id,
+    dynamic: agent.dynamic,
+    paused: agent.paused,
+    capabilities: agent.capabilities,
+    weighted_load: agent.weightedLoad,
+    queued: agent.queue.size,
+    urgent: agent.queue.sizeOf('Urgent'),
+    idle_since_ms: agent.hasWork || agent.parked.size > 0 ? null : agent.idleSince
+  }))
+}
+
+/**
+ * One agent gives its work to another, which is made where none is named. Throws `ORC_HANDOFF_STALE` and `ORC_HANDOFF_INVALID`;
+ * a task that was handed over too often fails, as one that nobody wants.
+ */
+export function handoff(world: World, changes: Changes, payload: Handoff): HandoffOutcome {
+  const from = world.agent(payload.from_agent)
+  const pending = (payload.pending_tasks ?? []).map(id => pendingTask(world, id, from))
+  const files = (payload.owned_files ?? []).map(repositoryPath)
+  try {
+    assertHandoff(payload, world.parts.now())
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    changes.event({ type: 'agent_handoff_rejected', from: from.id, reason })
+    throw error
+  }
+  const named = payload.to_agent
+  const to =
+    named === undefined
+      ? spawn(world, changes, {
+          name: `${from.name}-handoff`,
+          dynamic: true,
+          parent_agent_id: from.id,
+          reason: 'handoff',
+          ...(pending[0] === undefined ? null : { source_task_id: pending[0].id }),
+          capabilities: from.capabilities
+        })
+      : world.agent(named)
+  const moved: number[] = []
+  for (const task of pending) if (handOver(world, changes, task, to)) moved.push(task.id)
+  const movedFiles = files.filter(path => world.files.owner(path) === from.id)
+  for (const path of movedFiles) {
+    dropLock(world, path, from.id, changes)
+    own(world, path, to.id, changes)
+  }
+  announce(world, changes, payload, to, moved)
+  return { to_agent: to.id, moved_tasks: moved, moved_files: movedFiles }
+}
+
+function pendingTask(world: World, id: number, from: Agent): Task {
+  const task = world.task(id)
+  if (task.agent !== from.id)
+    throw orchestrationErrors.create(
+      'ORC_HANDOFF_INVALID',
+      `Handoff invariant: ${taskLabel(id)} is a task of ${agentLabel(task.agent)}, not of ${agentLabel(from.id)}`,
+      { hint: 'name tasks of the agent that hands over' }
+    )
+  if (hasEnded(task.status.kind)) refuseTransition(id, task.status, 'handed over')
+  return task
+}
+
+/** False where it has been handed over too often. */
+function handOver(world: World, changes: Changes, task: Task, to: Agent): boolean {
+  const count = task.countUp('handoff_count')
+  if (count > MOST_HANDOFFS) {
+    if (task.status.kind !== 'Queued' && task.status.kind !== 'InProgress') return false
+    const reason = `possible infinite A2A handoff loop: it was handed over ${count} times`
+    endTask(world, changes, task, { kind: 'Failed', reason }, reason)
+    return false
+  }
+  if (task.status.kind === 'InProgress') requeue(world, changes, task, `handed over to ${agentLabel(to.id)}`)
+  give(world, changes, task, to, '')
+  task.rule = 'handoff'
+  world.traces.note(task.id, 'handed over', agentLabel(to.id), world.parts.now())
+  return true
+}
+
+function announce(world: World, changes: Changes, payload: Handoff, to: Agent, moved: readonly number[]): void {
+  const metadata = new Map(payload.metadata ?? [])
+  const session = world.agents.get(payload.from_agent)?.session ?? null
+  const facts = {
+    plan_summary: payload.plan_summary,
+    has_context_envelope: metadata.has('context_envelope_json'),
+    has_harness_spec: metadata.has('harness_spec_json'),
+    ...(session === null ? null : { session_id: session })
+  }
+  const role = metadata.get('execution_role')
+  changes.event({
+    type: 'plan_handoff',
+    from: payload.from_agent,
+    to: to.id,
+    ...(role === undefined ? null : { from_role: role }),
+    ...facts
+  })
+  changes.event({ type: 'agent_handoff_accepted', agent_id: to.id, from: payload.from_agent, ...facts })
+  changes.lineage.push({
+    kind: 'task_delegated',
+    agent_id: to.id,
+    ...(moved[0] === undefined ? null : { task_id: moved[0] }),
+    ...(session === null ? null : { session_id: session }),
+    payload: { reason: 'handoff_accept', from_agent: payload.from_agent, tasks: moved }
+  })
+}

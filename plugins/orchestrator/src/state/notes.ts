@@ -1,0 +1,36 @@
+import type { TaskPhase } from '@svc/contracts'
+import type { Changes } from './changes.ts'
+import { MOST_OBSERVATIONS, MOST_TURNS } from './limits.ts'
+import type { World } from './world.ts'
+
+/** Which part of the work on a task has begun. */
+export function enterPhase(world: World, changes: Changes, id: number, phase: TaskPhase): void {
+  const task = world.task(id)
+  task.more().phase = phase
+  changes.touch('task', id)
+  changes.event({ type: 'task_phase_changed', task_id: id, agent_id: task.agent, phase })
+}
+
+/** Something that was said while a task was worked on; the last are kept. */
+export function addTurn(world: World, changes: Changes, id: number, message: string): void {
+  const task = world.task(id)
+  const agent = world.agents.get(task.agent)
+  const extra = task.more()
+  const turn = {
+    agent_id: task.agent,
+    agent_name: agent?.name ?? '',
+    message,
+    timestamp_ms: world.parts.now()
+  }
+  extra.transcript = [...(extra.transcript ?? []), turn].slice(-MOST_TURNS)
+  changes.touch('task', id)
+}
+
+/** Something that was seen while a task was worked on; the last are kept. */
+export function addObservation(world: World, changes: Changes, id: number, note: string): void {
+  const task = world.task(id)
+  const extra = task.more()
+  extra.observations = [...(extra.observations ?? []), note].slice(-MOST_OBSERVATIONS)
+  changes.touch('task', id)
+  changes.event({ type: 'observation_recorded', agent_id: task.agent, task_id: id, note })
+}

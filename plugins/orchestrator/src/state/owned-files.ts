@@ -1,0 +1,78 @@
+/**
+ * Which agent a file belongs to: whoever was given a task that writes it, claimed it, or had it handed over. What an agent owns
+ * is also its scope: one that owns nothing may write anywhere, others at, below and above what they own.
+ */
+export class OwnedFiles {
+  readonly #owners = new Map<string, number>()
+  readonly #files = new Map<number, Set<string>>()
+  /** Of each agent: how many of its files lie below each folder. */
+  readonly #folders = new Map<number, Map<string, number>>()
+
+  owner(path: string): number | null {
+    return this.#owners.get(path) ?? null
+  }
+
+  filesOf(agent: number): readonly string[] {
+    return [...(this.#files.get(agent) ?? [])]
+  }
+
+  count(agent: number): number {
+    return this.#files.get(agent)?.size ?? 0
+  }
+
+  /** False where it has it already. */
+  assign(path: string, agent: number): boolean {
+    const previous = this.#owners.get(path)
+    if (previous === agent) return false
+    if (previous !== undefined) this.#forget(path, previous)
+    this.#owners.set(path, agent)
+    let files = this.#files.get(agent)
+    let folders = this.#folders.get(agent)
+    if (files === undefined || folders === undefined) {
+      this.#files.set(agent, (files = new Set()))
+      this.#folders.set(agent, (folders = new Map()))
+    }
+    files.add(path)
+    for (const folder of foldersOf(path)) folders.set(folder, (folders.get(folder) ?? 0) + 1)
+    return true
+  }
+
+  /** False where nobody has it. */
+  release(path: string): boolean {
+    const owner = this.#owners.get(path)
+    if (owner === undefined) return false
+    this.#owners.delete(path)
+    this.#forget(path, owner)
+    return true
+  }
+
+  /** Whether an agent may write a file, by what it owns. */
+  isInScope(path: string, agent: number): boolean {
+    const files = this.#files.get(agent)
+    if (files === undefined || files.size === 0 || files.has(path)) return true
+    if (this.#folders.get(agent)?.has(path) === true) return true
+    for (const folder of foldersOf(path)) if (files.has(folder)) return true
+    return false
+  }
+
+  #forget(path: string, agent: number): void {
+    const files = this.#files.get(agent)
+    const folders = this.#folders.get(agent)
+    files?.delete(path)
+    if (files?.size === 0) {
+      this.#files.delete(agent)
+      this.#folders.delete(agent)
+      return
+    }
+    for (const folder of foldersOf(path)) {
+      const left = (folders?.get(folder) ?? 0) - 1
+      if (left <= 0) folders?.delete(folder)
+      else folders?.set(folder, left)
+    }
+  }
+}
+
+/** `a/b/c` -> `a/b`, `a`. */
+function* foldersOf(path: string): Iterable<string> {
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) yield path.slice(0, at)
+}

@@ -1,0 +1,117 @@
+import type { Priority } from '@svc/contracts'
+import { PRIORITIES, rank } from './priority.ts'
+import type { Task } from './task.ts'
+
+/** Whether `one` is served before `other`: the older first, the smaller id among those of one age. */
+function before(one: Task, other: Task): boolean {
+  return one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)
+}
+
+/** A binary heap whose tasks know their place, so that any of them is taken out in logarithmic time. */
+class TaskHeap {
+  readonly #tasks: Task[] = []
+
+  get size(): number {
+    return this.#tasks.length
+  }
+
+  get first(): Task | undefined {
+    return this.#tasks[0]
+  }
+
+  add(task: Task): void {
+    task.slot = this.#tasks.length
+    this.#tasks.push(task)
+    this.#up(task)
+  }
+
+  remove(task: Task): void {
+    const { slot } = task
+    const last = this.#tasks.pop() as Task
+    task.slot = -1
+    if (last === task) return
+    last.slot = slot
+    this.#tasks[slot] = last
+    this.#up(last)
+    this.#down(last)
+  }
+
+  /** In no order. */
+  values(): readonly Task[] {
+    return this.#tasks
+  }
+
+  #up(task: Task): void {
+    while (task.slot > 0) {
+      const above = this.#tasks[(task.slot - 1) >> 1] as Task
+      if (!before(task, above)) return
+      this.#swap(task, above)
+    }
+  }
+
+  #down(task: Task): void {
+    for (;;) {
+      const left = 2 * task.slot + 1
+      if (left >= this.#tasks.length) return
+      let least = this.#tasks[left] as Task
+      const right = this.#tasks[left + 1]
+      if (right !== undefined && before(right, least)) least = right
+      if (!before(least, task)) return
+      this.#swap(task, least)
+    }
+  }
+
+  #swap(one: Task, other: Task): void {
+    const { slot } = one
+    one.slot = other.slot
+    other.slot = slot
+    this.#tasks[one.slot] = one
+    this.#tasks[other.slot] = other
+  }
+}
+
+/** The tasks of one agent that could run now: by priority, and first in, first out among those of one priority. */
+export class RunQueue {
+  readonly #heaps = [new TaskHeap(), new TaskHeap(), new TaskHeap()] as const
+
+  get size(): number {
+    return this.#heaps[0].size + this.#heaps[1].size + this.#heaps[2].size
+  }
+
+  sizeOf(priority: Priority): number {
+    return this.#heaps[rank(priority)].size
+  }
+
+  /** The task that is served next. */
+  get first(): Task | undefined {
+    return this.#heaps[0].first ?? this.#heaps[1].first ?? this.#heaps[2].first
+  }
+
+  add(task: Task): void {
+    this.#heaps[rank(task.priority)].add(task)
+  }
+
+  /** The task must be in the queue, with the priority that it came with. */
+  remove(task: Task): void {
+    this.#heaps[rank(task.priority)].remove(task)
+  }
+
+  /** In no order. */
+  *values(): Iterable<Task> {
+    for (const heap of this.#heaps) yield* heap.values()
+  }
+
+  /** Those that a queue of that many can do without first: lowest priority, and of those the newest. */
+  *leastUrgent(): Iterable<Task> {
+    for (const priority of [...PRIORITIES].reverse())
+      yield* [...this.#heaps[rank(priority)].values()].sort((one, other) => (before(one, other) ? 1 : -1))
+  }
+
+  /** Those that have waited since before `time`. */
+  waitingSince(time: number): readonly Task[] {
+    return this.#heaps.flatMap(heap =>
+      // The first was made before all others: where it is young enough, so are they.
+      (heap.first?.createdAt ?? Infinity) < time ? heap.values().filter(task => task.queuedAt < time) : []
+    )
+  }
+}

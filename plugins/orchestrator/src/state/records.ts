@@ -1,0 +1,186 @@
+import type { TaskStatus } from '@svc/contracts'
+import { Agent } from './agent.ts'
+import { admit } from './agents.ts'
+import { Changes, type RecordKind } from './changes.ts'
+import { blockedOn } from './endings.ts'
+import { dropLock } from './files.ts'
+import type { Restorable } from './ports.ts'
+import { BLOCKED_ON_APPROVAL, CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED } from './status.ts'
+import { Task } from './task.ts'
+import type { Totals, World } from './world.ts'
+
+/**
+ * The state as records, and back. What was kept may come while the state is at work already: from a process that ended, whose
+ * tasks nobody has now.
+ */
+export class Records implements Restorable {
+  readonly #world: World
+  /** Restored, and not yet in their places: agents may come after their tasks. */
+  #tasks: Task[] = []
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  serialise(kind: RecordKind, key: string): string | null {
+    const world = this.#world
+    switch (kind) {
+      case 'task':
+        return world.tasks.get(Number(key))?.serialise() ?? null
+      case 'agent':
+        return world.agents.get(Number(key))?.serialise() ?? null
+      case 'lock':
+        return world.locks.serialise(key)
+      case 'file_owner':
+        return numberOrNull(world.files.owner(key))
+      case 'group_agent':
+        return numberOrNull(world.groupAgents.get(key) ?? null)
+      case 'trust':
+        return world.parts.trust.serialise(key)
+      case 'budget':
+        return world.parts.budgets.serialise(key)
+      case 'attention':
+        return world.parts.attention.serialise(key)
+      case 'meta':
+        return this.#meta(key)
+    }
+  }
+
+  restore(kind: RecordKind, key: string, json: string): void {
+    const world = this.#world
+    switch (kind) {
+      case 'task':
+        this.#tasks.push(Task.restore(json, shared))
+        return
+      case 'agent':
+        admit(world, Agent.restore(json, world.parts.now()))
+        return
+      case 'lock':
+        world.locks.restore(key, json)
+        return
+      case 'file_owner':
+        if (world.files.owner(key) === null) world.files.assign(key, JSON.parse(json) as number)
+        return
+      case 'group_agent':
+        if (!world.groupAgents.has(key)) world.groupAgents.set(key, JSON.parse(json) as number)
+        return
+      case 'trust':
+        world.parts.trust.restore(key, json)
+        return
+      case 'budget':
+        world.parts.budgets.restore(key, json)
+        return
+      case 'attention':
+        world.parts.attention.restore(key, json)
+        return
+      case 'meta':
+        this.#restoreMeta(key, json)
+    }
+  }
+
+  recovered(): Changes {
+    const world = this.#world
+    const changes = new Changes()
+    const restored = this.#tasks.sort((one, other) => one.id - other.id)
+    this.#tasks = []
+    const last = Array.from(world.tasks.keys()).at(-1) ?? 0
+    const isInOrder = restored.length === 0 || (restored[0] as Task).id > last
+    for (const task of restored) {
+      if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(task, changes)
+      const { kind } = task.status
+      if (kind === 'InProgress' && task.extra?.remote === undefined) {
+        // Whoever worked on it is gone.
+        task.status = QUEUED
+        task.startedAt = 0
+        task.countUp('recoveries')
+        task.more().queued_at_ms = world.parts.now()
+        changes.touch('task', task.id)
+        changes.event({
+          type: 'task_requeued',
+          task_id: task.id,
+          agent_id: task.agent,
+          gate: 'recovery',
+          reason: 'the process that worked on it ended',
+          iteration: task.count('recoveries')
+        })
+      }
+      world.insert(task)
+    }
+    for (const task of restored) this.#reconnect(task, changes)
+    if (!isInOrder) world.tasks = new Map([...world.tasks].sort(([one], [other]) => one - other))
+    for (const { path, holders } of [...world.locks.idle()])
+      for (const agent of holders) dropLock(world, path, agent, changes)
+    for (const agent of new Set(restored.map(task => task.agent))) world.parts.observer.runnable(agent)
+    return changes
+  }
+
+  /** What a task waits for, and holds. */
+  #reconnect(task: Task, changes: Changes): void {
+    const world = this.#world
+    if (hasEnded(task.status.kind)) return
+    for (const { path } of task.files) world.locks.needs(path, task.agent, task.id)
+    task.waiting = 0
+    for (const on of task.dependsOn) {
+      const other = world.tasks.get(on)
+      // One that is no longer known ended long ago: only what completed lets those go that wait for it.
+      if (other === undefined || other.status.kind === 'Completed') continue
+      task.waiting += 1
+      world.dependencies.add(task.id, on)
+    }
+    if (task.status.kind !== 'Blocked') return
+    if (task.waiting === 0) world.move(task, QUEUED, changes)
+    else task.status = blockedOn(world, task)
+  }
+
+  /** An agent for a task whose own is not there: some other of its kind, or one that is made for it. */
+  #heir(task: Task, changes: Changes): number {
+    const world = this.#world
+    const [first] = world.agents.keys()
+    changes.touch('task', task.id)
+    if (first !== undefined) return first
+    const now = world.parts.now()
+    const agent = new Agent({
+      id: world.parts.ids.agent(),
+      name: 'default',
+      dynamic: false,
+      capabilities: world.parts.capabilities(undefined),
+      spawned: { at_ms: now, reason: 'recovery' },
+      now
+    })
+    admit(world, agent)
+    changes.touch('agent', agent.id)
+    changes.event({ type: 'agent_spawned', agent_id: agent.id, name: agent.name })
+    return agent.id
+  }
+
+  #meta(key: string): string | null {
+    const world = this.#world
+    if (key === 'totals') return JSON.stringify(world.totals)
+    if (key === 'stopped') return world.stopped === null ? null : JSON.stringify(world.stopped)
+    return null
+  }
+
+  #restoreMeta(key: string, json: string): void {
+    const world = this.#world
+    if (key === 'stopped') world.stopped ??= JSON.parse(json) as { reason: string | null }
+    if (key !== 'totals') return
+    const kept = JSON.parse(json) as Totals
+    world.totals.completed += kept.completed
+    world.totals.failed += kept.failed
+    world.totals.cancelled += kept.cancelled
+  }
+}
+
+const SHARED: Readonly<Partial<Record<TaskStatus['kind'], TaskStatus>>> = {
+  Queued: QUEUED,
+  InProgress: IN_PROGRESS,
+  Completed: COMPLETED,
+  Cancelled: CANCELLED,
+  BlockedOnApproval: BLOCKED_ON_APPROVAL
+}
+
+const shared = { status: (read: TaskStatus) => SHARED[read.kind] ?? read }
+
+function numberOrNull(value: number | null): string | null {
+  return value === null ? null : String(value)
+}

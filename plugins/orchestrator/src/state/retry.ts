@@ -1,0 +1,26 @@
+import { orchestrationErrors, taskLabel } from '@svc/contracts'
+import type { Changes } from './changes.ts'
+import { requeue } from './endings.ts'
+import { rehome } from './moves.ts'
+import { refuseTransition } from './status.ts'
+import type { World } from './world.ts'
+
+/** Queues a failed task again, for the agent that it had, or whoever is fit for it where that one is gone. */
+export function retry(world: World, changes: Changes, id: number): void {
+  const task = world.task(id)
+  if (task.status.kind !== 'Failed') refuseTransition(id, task.status, 'retried')
+  const { max_task_retries } = world.parts.settings()
+  if (task.count('retry_count') >= max_task_retries)
+    throw orchestrationErrors.create(
+      'ORC_TRANSITION',
+      `Task ${taskLabel(id)} is Failed: it was retried ${max_task_retries} times, and that is the most`,
+      { hint: 'submit another, or raise [orchestrator] max_task_retries' }
+    )
+  if (!world.agents.has(task.agent)) task.agent = rehome(world, changes, task).id
+  task.countUp('retry_count')
+  task.endedAt = 0
+  world.totals.failed -= 1
+  changes.touch('meta', 'totals')
+  requeue(world, changes, task, '')
+  world.traces.note(id, 'retried', `attempt ${task.count('retry_count') + 1}`, world.parts.now())
+}

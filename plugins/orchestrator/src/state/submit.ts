@@ -1,0 +1,164 @@
+import { agentLabel, type FileAffinity, orchestrationErrors, type SubmitRequest, type Submitted } from '@svc/contracts'
+import type { Agent } from './agent.ts'
+import { assertAgentsLeft, type NewAgent, spawnAs } from './agents.ts'
+import type { Changes } from './changes.ts'
+import { assertUnlocked, checkScope, manifest, takeFiles } from './files.ts'
+import { PRIORITY_OF } from './limits.ts'
+import type { Judgement, RoutingRule } from './ports.ts'
+import { BLOCKED_ON_APPROVAL, QUEUED } from './status.ts'
+import { Task } from './task.ts'
+import { inlineHints } from './task-hints.ts'
+import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
+import type { World } from './world.ts'
+
+/** Tokens that a file adds to the estimate of what a task takes. */
+const TOKENS_PER_FILE = 200
+const NOTHING: readonly string[] = Object.freeze([])
+
+/** Throws what refuses work at all: `ORC_DISABLED`, `ORC_STOPPED`. */
+export function assertOpen(world: World): void {
+  if (!world.parts.settings().enabled)
+    throw orchestrationErrors.create('ORC_DISABLED', 'Orchestrator is disabled: [orchestrator] enabled is false', {
+      hint: 'set it to true, or SVC_ORCHESTRATOR_ENABLED=true'
+    })
+  if (world.stopped === null) return
+  const why = world.stopped.reason === null ? '' : ` (${world.stopped.reason})`
+  throw orchestrationErrors.create('ORC_STOPPED', `Orchestrator is stopped: an emergency stop holds${why}`, {
+    hint: 'svc orch start ends it'
+  })
+}
+
+/**
+ * Takes a task: says which agent has it, judges it, holds its files for it and queues it. Where this throws nothing has changed.
+ *
+ * 1. Whether work is taken at all, and whether the request makes sense.
+ * 2. Safety of the text, and what its markers say.
+ * 3. Which agent has it. One that is to be made is made last of all.
+ * 4. Tier of approval, budget, evidence, locks and scope.
+ */
+export function submit(world: World, changes: Changes, request: SubmitRequest): Submitted {
+  assertOpen(world)
+  assertRoom(world)
+  assertDescription(request.description)
+  const { parts } = world
+  const settings = parts.settings()
+  const { hints } = request
+  const { description, warnings } = parts.judge.screen(request.description)
+  const files = manifest(request.files)
+  const open = openDependencies(world, request.depends_on)
+  const inline = inlineHints(description)
+  const category = hints?.task_category ?? inline?.category ?? 'General'
+  const complexity = complexityOf(hints?.complexity)
+  const priority = request.priority ?? PRIORITY_OF[settings.default_priority]
+  const extra = extraOf(request, hints, description, inline, settings.account_id)
+
+  const target = targetOf(world, request, description, files)
+  const { agent_id } = target
+  const approvals = request.approvals ?? NOTHING
+  const toJudge = { description, files, priority, complexity, category, approvals, qgate: hints?.qgate }
+  const judgement = parts.judge.judge(toJudge, agent_id)
+  const isParked = hints?.requires_approval === true
+  assertAllowed(judgement, settings.tier_enforcement, isParked)
+  const estimate = Math.ceil(description.length / 4) + TOKENS_PER_FILE * files.length
+  const signal = parts.budgets.admit(agent_id, extra?.tenant_id, estimate)
+  if (hints?.qgate !== undefined) parts.judge.admitEvidence(toJudge)
+  assertUnlocked(world, files, agent_id)
+  checkScope(world, files, agent_id, changes)
+
+  const agent = target.agent ?? spawnAs(world, changes, target.make as NewAgent)
+  if (target.group !== null && !world.groupAgents.has(target.group)) {
+    world.groupAgents.set(target.group, agent_id)
+    changes.touch('group_agent', target.group)
+  }
+  const [blocker] = open
+  const task = new Task({
+    id: parts.ids.task(),
+    description,
+    status: isParked ? BLOCKED_ON_APPROVAL : blocker === undefined ? QUEUED : { kind: 'Blocked', on: blocker },
+    priority,
+    agent: agent_id,
+    complexity,
+    category,
+    role: hints?.execution_role ?? ROLES[category],
+    createdAt: world.stampCreation(),
+    traceId: hints?.trace_id ?? parts.traceId(),
+    rule: target.rule
+  })
+  task.files = files
+  task.extra = extra
+  task.tier = judgement.tier
+  task.attentionWeight = judgement.attentionWeight
+  task.test = judgement.test
+  if (request.depends_on !== undefined && request.depends_on.length > 0) {
+    task.dependsOn = [...new Set(request.depends_on)]
+    task.waiting = open.length
+    for (const on of open) world.dependencies.add(task.id, on)
+  }
+  if (signal === 'HighLoad') changes.event({ type: 'budget_alert', agent_id, signal })
+  takeFiles(world, task, agent_id, changes)
+  world.add(task, changes)
+  agent.continuations = 0
+  announce(world, changes, task, judgement)
+  return { task_id: task.id, agent_id, status: task.status.kind as Submitted['status'], warnings }
+}
+
+function assertRoom(world: World): void {
+  const { Queued, Blocked, BlockedOnApproval } = world.counts
+  const waiting = Queued + Blocked + BlockedOnApproval
+  const { queue_limit } = world.parts.settings()
+  if (waiting < queue_limit) return
+  throw orchestrationErrors.create('ORC_QUEUE_FULL', `Queue full: ${waiting} tasks wait, and ${queue_limit} may`, {
+    hint: 'wait until some are done, or raise [orchestrator] queue_limit'
+  })
+}
+
+interface Target {
+  readonly agent_id: number
+  /** Null where it is to be made. */
+  readonly agent: Agent | null
+  readonly make: NewAgent | null
+  readonly rule: RoutingRule
+  readonly group: string | null
+}
+
+/** Throws `ORC_MAX_AGENTS`. */
+function targetOf(world: World, request: SubmitRequest, description: string, files: readonly FileAffinity[]): Target {
+  const decision = world.router.route(toRoute(request, request.hints, description, files))
+  const { rule, group } = decision
+  if (decision.kind === 'agent')
+    return { agent_id: decision.agent, agent: world.agent(decision.agent), make: null, rule, group }
+  assertAgentsLeft(world)
+  const id = world.parts.ids.agent()
+  const { name, dynamic, reason } = decision
+  return { agent_id: id, agent: null, make: { id, name, dynamic, reason }, rule, group }
+}
+
+/** Throws `ORC_APPROVAL_BLOCKED` for a task that a person has to allow first, but for one that waits for a person anyway. */
+function assertAllowed({ tier, because }: Judgement, isEnforced: boolean, isParked: boolean): void {
+  if (tier !== 'Blocked' || !isEnforced || isParked) return
+  throw orchestrationErrors.create('ORC_APPROVAL_BLOCKED', `Approval blocked: ${because}`, {
+    hint: 'put [human-approved] into the description when a person has allowed it, or ask for requires_approval'
+  })
+}
+
+function announce(world: World, changes: Changes, task: Task, { because }: Judgement): void {
+  const session_id = task.extra?.session_id
+  const placement_reason = task.placement
+  changes.event({
+    type: 'task_submitted',
+    task_id: task.id,
+    agent_id: task.agent,
+    description: task.description,
+    placement_reason,
+    ...(session_id === undefined ? undefined : { session_id })
+  })
+  changes.lineage.push({
+    kind: 'task_submitted',
+    task_id: task.id,
+    agent_id: task.agent,
+    ...(session_id === undefined ? undefined : { session_id }),
+    payload: { placement_reason, priority: task.priority }
+  })
+  world.traces.note(task.id, 'ingress', because, task.createdAt)
+  world.traces.note(task.id, 'routed', `${agentLabel(task.agent)} by ${task.rule}`, task.createdAt)
+}

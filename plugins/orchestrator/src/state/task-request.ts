@@ -1,0 +1,156 @@
+import {
+  type EnqueueHints,
+  type ExecutionRole,
+  type FileAffinity,
+  orchestrationErrors,
+  type SubmitRequest,
+  type TaskCategory,
+  taskLabel
+} from '@svc/contracts'
+import { MOST_DESCRIPTION_BYTES } from './limits.ts'
+import type { TaskToRoute } from './ports.ts'
+import type { Task, TaskExtra } from './task.ts'
+import { campaignTokens, type InlineHints } from './task-hints.ts'
+import type { World } from './world.ts'
+
+/** Whoever works on a task of a category, unless the task says otherwise. */
+export const ROLES: Readonly<Record<TaskCategory, ExecutionRole>> = {
+  General: 'planner',
+  CodeGen: 'builder',
+  Testing: 'verifier',
+  Debugging: 'reproducer',
+  TypeChecking: 'builder',
+  Research: 'researcher',
+  Parsing: 'builder',
+  Review: 'verifier',
+  Ars: 'planner',
+  Planning: 'planner',
+  Visus: 'builder',
+  InterAgent: 'planner',
+  ToolOrchestration: 'planner'
+}
+
+const DEFAULT_COMPLEXITY = 5
+
+/** 1 to 10. */
+export function complexityOf(asked: number | undefined): number {
+  if (asked === undefined || Number.isNaN(asked)) return DEFAULT_COMPLEXITY
+  return Math.min(10, Math.max(1, Math.round(asked)))
+}
+
+/** Throws `ORC_VALIDATION_FAILED`. */
+export function assertDescription(description: string): void {
+  // A text of that many units has at most three times as many bytes.
+  const bytes =
+    description.length * 3 <= MOST_DESCRIPTION_BYTES ? description.length : Buffer.byteLength(description, 'utf8')
+  if (bytes > 0 && bytes <= MOST_DESCRIPTION_BYTES) return
+  throw orchestrationErrors.create(
+    'ORC_VALIDATION_FAILED',
+    `Task validation failed: the description has ${bytes} bytes; 1 to ${MOST_DESCRIPTION_BYTES} are taken`,
+    { hint: bytes === 0 ? 'say what is to be done' : 'put long texts into a file and name that' }
+  )
+}
+
+const NONE: readonly number[] = Object.freeze([])
+
+/**
+ * Those of the tasks that are to be waited for that are not complete. Throws `ORC_DEPENDENCY` for one that is not known, which
+ * is also what a task that waits for itself looks like, and for one that never will be complete.
+ */
+export function openDependencies(world: World, on: readonly number[] | undefined): readonly number[] {
+  if (on === undefined || on.length === 0) return NONE
+  const open = new Set<number>()
+  for (const id of on) {
+    const task = world.tasks.get(id)
+    if (task === undefined)
+      throw orchestrationErrors.create('ORC_DEPENDENCY', `Dependency ${taskLabel(id)} is no task that is known`, {
+        hint: 'a task may wait for tasks that were submitted before it and have not ended long ago'
+      })
+    if (task.status.kind === 'Cancelled')
+      throw orchestrationErrors.create(
+        'ORC_DEPENDENCY',
+        `Dependency ${taskLabel(id)} is Cancelled: it never completes`,
+        {
+          hint: 'leave it out, or submit it again and wait for that'
+        }
+      )
+    if (task.status.kind !== 'Completed') open.add(id)
+  }
+  return [...open]
+}
+
+const COPIED = [
+  'thread_id',
+  'model_preference',
+  'model_override',
+  'budget',
+  'qgate',
+  'harness_spec_json',
+  'active_skill',
+  'required_labels',
+  'correlation_id',
+  'attachment_manifest',
+  'is_detached'
+] as const satisfies readonly (keyof EnqueueHints)[]
+
+/** What few tasks have, from everything that says it; null where there is nothing of the kind. */
+export function extraOf(
+  request: SubmitRequest,
+  hints: EnqueueHints | undefined,
+  description: string,
+  inline: InlineHints | null,
+  account: string | undefined
+): TaskExtra | null {
+  const extra: TaskExtra = {}
+  let isEmpty = true
+  const set = <K extends keyof TaskExtra>(key: K, value: TaskExtra[K]) => {
+    if (value === undefined) return
+    extra[key] = value
+    isEmpty = false
+  }
+  set('tenant_id', hints?.tenant_id ?? account)
+  set('session_id', request.session_id)
+  set('agent_name', request.agent_name)
+  set('capabilities', request.capabilities)
+  set('plan', request.plan)
+  set('execution_policy_json', request.execution_policy_json)
+  set('approvals', request.approvals)
+  if (hints !== undefined) for (const key of COPIED) set(key, hints[key] as never)
+  const tools = [...(hints?.tool_hints ?? []), ...(inline?.tools ?? [])]
+  if (tools.length > 0) set('tool_hints', [...new Set(tools)])
+  const research = [...(hints?.research_hints ?? []), ...(inline?.research ?? [])]
+  if (research.length > 0) set('research_hints', [...new Set(research)])
+  if (description.includes(':')) {
+    const tokens = campaignTokens(description)
+    set('campaign_id', hints?.campaign_id ?? tokens.campaign)
+    set('benchmark_tier', hints?.benchmark_tier ?? tokens.tier)
+  } else {
+    set('campaign_id', hints?.campaign_id)
+    set('benchmark_tier', hints?.benchmark_tier)
+  }
+  return isEmpty ? null : extra
+}
+
+/** A request, as the router sees it. */
+export function toRoute(
+  request: Pick<SubmitRequest, 'agent_name' | 'capabilities'>,
+  hints: Pick<EnqueueHints, 'required_labels' | 'active_skill' | 'qgate'> | undefined,
+  description: string,
+  files: readonly FileAffinity[]
+): TaskToRoute {
+  return {
+    description,
+    files,
+    capabilities: request.capabilities,
+    agent_name: request.agent_name,
+    required_labels: hints?.required_labels,
+    active_skill: hints?.active_skill,
+    workflow: hints?.qgate?.workflow
+  }
+}
+
+/** A task that is there, as the router sees it. */
+export function routeAgain(task: Task): TaskToRoute {
+  const extra = task.extra ?? {}
+  return toRoute(extra as SubmitRequest, extra as EnqueueHints, task.description, task.files)
+}

@@ -1,0 +1,125 @@
+import type { Staleness } from './agent.ts'
+import { retire, spawnAs } from './agents.ts'
+import type { Changes } from './changes.ts'
+import { endTask } from './endings.ts'
+import { dropLock } from './files.ts'
+import { agentLoads, evacuate, rebalance } from './moves.ts'
+import { CANCELLED } from './status.ts'
+import { submit } from './submit.ts'
+import type { World } from './world.ts'
+
+/** Signs of life in a row that were missed, most first. */
+const STALE: readonly (readonly [missed: number, level: Staleness])[] = [
+  [10, 'dead'],
+  [5, 'critical'],
+  [3, 'alert'],
+  [1, 'warn']
+]
+const ORDER: readonly Staleness[] = ['fresh', 'warn', 'alert', 'critical', 'dead']
+
+/** What is done once a second, each part for itself: what one of them throws is given to `report`, and the others go on. */
+export function tick(world: World, changes: Changes, report: (duty: string, error: unknown) => void): void {
+  const duties: Readonly<Record<string, () => void>> = {
+    'locks held too long': () => releaseStaleLocks(world, changes),
+    'tasks that waited too long': () => expire(world, changes),
+    'signs of life': () => lookForLife(world, changes),
+    scaling: () => scale(world, changes),
+    continuation: () => continueWork(world, changes),
+    idleness: () => tellIdle(world, changes)
+  }
+  for (const [duty, run] of Object.entries(duties)) {
+    try {
+      run()
+    } catch (error) {
+      report(duty, error)
+    }
+  }
+}
+
+function releaseStaleLocks(world: World, changes: Changes): void {
+  const before = world.parts.now() - world.parts.settings().lock_timeout_ms
+  for (const { path, holders } of [...world.locks.heldSince(before)])
+    for (const agent of holders) dropLock(world, path, agent, changes)
+}
+
+function expire(world: World, changes: Changes): void {
+  const before = world.parts.now() - world.parts.settings().task_timeout_ms
+  for (const agent of world.agents.values()) {
+    for (const task of agent.queue.waitingSince(before)) {
+      // One that waited for another that expired is gone already.
+      if (task.status.kind === 'Queued') endTask(world, changes, task, CANCELLED, 'it waited too long', 'expired')
+    }
+  }
+}
+
+function lookForLife(world: World, changes: Changes): void {
+  const now = world.parts.now()
+  const { heartbeat_interval_ms, stale_threshold_ms } = world.parts.settings()
+  if (now - world.lastHeartbeatLook < heartbeat_interval_ms) return
+  world.lastHeartbeatLook = now
+  for (const agent of [...world.agents.values()]) {
+    const missed = Math.floor(Math.max(0, now - agent.heardAt) / stale_threshold_ms)
+    const level = STALE.find(([least]) => missed >= least)?.[1] ?? 'fresh'
+    const isWorse = ORDER.indexOf(level) > ORDER.indexOf(agent.staleness)
+    agent.staleness = level
+    if (!isWorse) continue
+    changes.event({ type: 'agent_idle', agent_id: agent.id, level })
+    if (level === 'dead' && agent.dynamic && evacuate(world, changes, agent)) retire(world, changes, agent.id)
+  }
+}
+
+function scale(world: World, changes: Changes): void {
+  const { parts } = world
+  const isCritical = Array.from(world.agents.keys()).some(agent => {
+    const signal = parts.budgets.signal(agent)
+    return signal === 'CostExceeded' || signal === 'Critical'
+  })
+  const { spawn, retire: idle, rebalanceUrgent } = parts.scaler.tick(parts.now(), agentLoads(world), isCritical)
+  const { max_agents } = parts.settings()
+  for (const name of spawn) {
+    if (world.agents.size >= max_agents) break
+    spawnAs(world, changes, { id: parts.ids.agent(), name, dynamic: true, reason: 'scale_up' })
+  }
+  for (const id of idle) {
+    const agent = world.agents.get(id)
+    if (agent !== undefined && !agent.hasWork && agent.parked.size === 0) retire(world, changes, id)
+  }
+  if (!rebalanceUrgent && spawn.length === 0) return
+  const moved = rebalance(world, changes)
+  if (rebalanceUrgent) changes.event({ type: 'urgent_rebalance_triggered', moved })
+}
+
+/** An agent that somebody works for, and that has nothing to do, is asked to look for what is left. */
+function continueWork(world: World, changes: Changes): void {
+  const { parts } = world
+  const settings = parts.settings()
+  if (!settings.auto_continue_enabled || !settings.enabled || world.stopped !== null) return
+  const now = parts.now()
+  for (const agent of [...world.agents.values()]) {
+    const { idleSince } = agent
+    if (agent.paused || agent.hasWork || agent.parked.size > 0 || idleSince === null) continue
+    if (!agent.isAttended || agent.staleness !== 'fresh' || agent.completed === 0) continue
+    if (agent.continuations >= settings.max_auto_continuations) continue
+    if (now - Math.max(agent.continuedAt, idleSince) < settings.continuation_cooldown_ms) continue
+    const count = agent.continuations + 1
+    agent.continuedAt = now
+    // It is work as any other, and would begin the count anew.
+    submit(world, changes, {
+      description: `[Auto-Continuation] Look at what ${agent.name} has done, and do what is left of it.`,
+      files: [],
+      priority: 'Background',
+      agent_name: agent.name
+    })
+    agent.continuations = count
+    changes.touch('agent', agent.id)
+    changes.event({ type: 'continuation_triggered', agent_id: agent.id, strategy: 'review_recent_work' })
+  }
+}
+
+function tellIdle(world: World, changes: Changes): void {
+  const idle = Math.max(0, world.parts.now() - world.activeAt)
+  const isBusy = world.counts.InProgress > 0 || world.counts.Queued > 0
+  if (world.saidIdle || isBusy || idle < world.parts.settings().idle_timeout_ms) return
+  world.saidIdle = true
+  changes.event({ type: 'orchestrator_idle', idle_ms: idle })
+}

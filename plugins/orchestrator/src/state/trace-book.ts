@@ -1,0 +1,48 @@
+import type { GateRecord, RoutingExplanation, TaskExplanation } from '@svc/contracts'
+
+type Stage = TaskExplanation['trace'][number]
+
+interface Page {
+  readonly stages: Stage[]
+  gates: readonly GateRecord[]
+  /** Who could have had it, when it left its queue. */
+  candidates: RoutingExplanation['candidates']
+}
+
+const MOST_TASKS = 200
+const MOST_STAGES = 32
+
+/** What happened to the last tasks, for whoever asks why. It ends with the process. */
+export class TraceBook {
+  readonly #pages = new Map<number, Page>()
+
+  note(task: number, stage: string, detail: string, now: number): void {
+    const { stages } = this.#page(task)
+    stages.push({ stage, timestamp_ms: now, detail })
+    // The first tells where it came from; what is in the middle is the least worth.
+    if (stages.length > MOST_STAGES) stages.splice(1, 1)
+  }
+
+  gates(task: number, records: readonly GateRecord[]): void {
+    this.#page(task).gates = records
+  }
+
+  /** Only where the task is one of the last. */
+  candidates(task: number, make: () => RoutingExplanation['candidates']): void {
+    const page = this.#pages.get(task)
+    if (page !== undefined) page.candidates = make()
+  }
+
+  read(task: number): Readonly<Page> | null {
+    return this.#pages.get(task) ?? null
+  }
+
+  #page(task: number): Page {
+    let page = this.#pages.get(task)
+    if (page === undefined) {
+      this.#pages.set(task, (page = { stages: [], gates: [], candidates: [] }))
+      if (this.#pages.size > MOST_TASKS) this.#pages.delete(this.#pages.keys().next().value as number)
+    }
+    return page
+  }
+}

@@ -1,0 +1,37 @@
+import type { Priority } from '@svc/contracts'
+import type { Changes } from './changes.ts'
+import { blockedOn } from './endings.ts'
+import { QUEUED, refuseTransition } from './status.ts'
+import type { World } from './world.ts'
+
+/** A person allows a task that waited for that. One that was blocked by its tier is to be reviewed then. */
+export function approve(world: World, changes: Changes, id: number, by: string): void {
+  const task = world.task(id)
+  if (task.status.kind !== 'BlockedOnApproval') refuseTransition(id, task.status, 'approved')
+  if (task.tier === 'Blocked') task.tier = 'Review'
+  const extra = task.more()
+  extra.approved_by = by
+  extra.queued_at_ms = world.parts.now()
+  world.move(task, task.waiting > 0 ? blockedOn(world, task) : QUEUED, changes)
+  world.traces.note(id, 'approved', by, world.parts.now())
+  changes.event({ type: 'task_approved', task_id: id, agent_id: task.agent })
+}
+
+/** Gives a task that waits another place. */
+export function reorder(world: World, changes: Changes, id: number, priority: Priority): void {
+  const task = world.task(id)
+  const { kind } = task.status
+  if (kind !== 'Queued' && kind !== 'Blocked' && kind !== 'BlockedOnApproval')
+    refuseTransition(id, task.status, 'reordered')
+  if (task.priority === priority) return
+  world.replace(
+    task,
+    () => {
+      task.priority = priority
+    },
+    changes
+  )
+  const word = priority.toLowerCase()
+  changes.event({ type: 'task_reprioritized', task_id: id, agent_id: task.agent, priority: word })
+  world.traces.note(id, 'reordered', word, world.parts.now())
+}

@@ -1,0 +1,321 @@
+import {
+  agentLabel,
+  type CapabilityHints,
+  orchestrationErrors,
+  type TaskStatus,
+  type TaskStatusKind,
+  taskLabel
+} from '@svc/contracts'
+import type { Agent } from './agent.ts'
+import type { Changes } from './changes.ts'
+import { Dependencies } from './dependencies.ts'
+import { MOST_ENDED, type StateSettings } from './limits.ts'
+import { LockTable } from './locks.ts'
+import { OwnedFiles } from './owned-files.ts'
+import type {
+  BudgetPort,
+  Clock,
+  GatePort,
+  IdSource,
+  JudgePort,
+  Ledger,
+  PlanRebalance,
+  RouterPort,
+  RoutingWorld,
+  ScalerPort,
+  TrustPort
+} from './ports.ts'
+import { allows, hasEnded, QUEUED, refuseTransition } from './status.ts'
+import type { Task } from './task.ts'
+import { TraceBook } from './trace-book.ts'
+
+/** What the state is made with. */
+export interface Parts {
+  readonly settings: () => StateSettings
+  readonly now: Clock
+  readonly ids: IdSource
+  readonly traceId: () => string
+  /** The router looks at the state that it is made for. */
+  readonly router: (world: RoutingWorld) => RouterPort
+  readonly scaler: ScalerPort
+  readonly planRebalance: PlanRebalance
+  readonly trust: TrustPort
+  readonly budgets: BudgetPort
+  readonly attention: Ledger
+  readonly judge: JudgePort
+  readonly gates: Pick<GatePort, 'run'>
+  /** What an agent has that asks for these capabilities itself. */
+  readonly capabilities: (own: CapabilityHints | undefined) => CapabilityHints
+  readonly observer: Observer
+}
+
+/** Told at once, while the command runs. */
+export interface Observer {
+  /** The agent may have something to run that it had not before. */
+  runnable(agent: number): void
+  /** Nobody here works on the task any more. */
+  stopped(task: number, because: string): void
+}
+
+export interface Totals {
+  completed: number
+  failed: number
+  cancelled: number
+}
+
+/**
+ * All tasks, agents, locks and files, and the few moves from which every command is made: each keeps queues, counts, loads and
+ * indexes in step. No I/O, no waiting; what changes is noted in a {@link Changes}.
+ */
+export class World {
+  readonly parts: Parts
+  readonly router: RouterPort
+  /** By id, in the order of the ids; with those that ended and are still known. */
+  tasks = new Map<number, Task>()
+  readonly agents = new Map<number, Agent>()
+  readonly locks = new LockTable()
+  readonly files = new OwnedFiles()
+  readonly dependencies = new Dependencies()
+  readonly traces = new TraceBook()
+  readonly groupAgents = new Map<string, number>()
+  readonly counts: Record<TaskStatusKind, number> = {
+    Queued: 0,
+    InProgress: 0,
+    Completed: 0,
+    Failed: 0,
+    Blocked: 0,
+    BlockedOnApproval: 0,
+    Cancelled: 0,
+    Doubted: 0
+  }
+  readonly totals: Totals = { completed: 0, failed: 0, cancelled: 0 }
+  /** Since when an emergency stop holds, and why; null where none does. */
+  stopped: { readonly reason: string | null } | null = null
+  /** When something was last submitted, started or ended. */
+  activeAt: number
+  /** Whether it was told that nothing has happened for long. */
+  saidIdle = false
+  lastHeartbeatLook = 0
+  /** Sum of the loads of all agents, in fiftieths. */
+  load = 0
+  /** Ids of tasks that ended and are still known, those that ended first at the front. */
+  readonly #ended = new Set<number>()
+  /** Queued tasks that found a file locked when they were to start. */
+  readonly #contended = new Map<string, Set<Task>>()
+  #createdAt = 0
+
+  constructor(parts: Parts) {
+    this.parts = parts
+    this.activeAt = parts.now()
+    this.router = parts.router({
+      fileOwner: path => this.files.owner(path),
+      groupAgent: group => this.groupAgents.get(group) ?? null,
+      trust: agent => parts.trust.of(agent),
+      canSpawn: () => this.agents.size < parts.settings().max_agents,
+      now: parts.now
+    })
+  }
+
+  /** Throws `ORC_TASK_NOT_FOUND`. */
+  task(id: number): Task {
+    const task = this.tasks.get(id)
+    if (task === undefined)
+      throw orchestrationErrors.create('ORC_TASK_NOT_FOUND', `Task ${taskLabel(id)} not found`, {
+        hint: 'svc orch tasks lists those that are known'
+      })
+    return task
+  }
+
+  /** Throws `ORC_AGENT_NOT_FOUND`. */
+  agent(id: number): Agent {
+    const agent = this.agents.get(id)
+    if (agent === undefined)
+      throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(id)} not found`, {
+        hint: 'svc orch agents lists those that are there'
+      })
+    return agent
+  }
+
+  /** When a task is made: never before one that is there, whatever the clock does, so that the first in is the first out. */
+  stampCreation(): number {
+    this.#createdAt = Math.max(this.#createdAt, this.parts.now())
+    return this.#createdAt
+  }
+
+  /** Puts a new task where it belongs by its status. */
+  add(task: Task, changes: Changes): void {
+    this.insert(task)
+    changes.touch('task', task.id)
+  }
+
+  /** {@link World.add}, for a task that was kept. */
+  insert(task: Task): void {
+    this.tasks.set(task.id, task)
+    if (task.createdAt > this.#createdAt) this.#createdAt = task.createdAt
+    this.#enter(task)
+    const agent = this.agents.get(task.agent)
+    if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
+  }
+
+  /** Every change of a status of a task that is there. Throws `ORC_TRANSITION`. */
+  move(task: Task, to: TaskStatus, changes: Changes, because = ''): void {
+    if (!allows(task.status.kind, to.kind)) refuseTransition(task.id, task.status, to.kind)
+    const agent = this.agents.get(task.agent)
+    const before = agent?.load
+    this.#leave(task, because)
+    task.status = to
+    this.#enter(task)
+    changes.touch('task', task.id)
+    this.activeAt = this.parts.now()
+    this.saidIdle = false
+    if (agent !== undefined && agent.load !== before) this.router.loadChanged(agent.id, agent.weightedLoad)
+    this.#evict(changes)
+  }
+
+  /** Gives a task that has not ended to another agent; what is in progress is queued again. */
+  reassign(task: Task, to: Agent, changes: Changes, because: string): void {
+    const from = this.agents.get(task.agent)
+    this.#leave(task, because)
+    if (task.status.kind === 'InProgress') {
+      task.status = QUEUED
+      task.startedAt = 0
+    }
+    task.agent = to.id
+    this.#enter(task)
+    changes.touch('task', task.id)
+    if (from !== undefined) this.router.loadChanged(from.id, from.weightedLoad)
+    this.router.loadChanged(to.id, to.weightedLoad)
+  }
+
+  /** Changes something that the place of a queued task depends on. */
+  replace(task: Task, change: () => void, changes: Changes): void {
+    this.#leave(task, '')
+    change()
+    this.#enter(task)
+    changes.touch('task', task.id)
+    const agent = this.agents.get(task.agent)
+    if (agent !== undefined) this.router.loadChanged(agent.id, agent.weightedLoad)
+  }
+
+  /** Puts a queued task aside until a file is free. */
+  contend(task: Task, path: string): void {
+    const agent = this.agents.get(task.agent)
+    if (task.slot === -1) return
+    agent?.queue.remove(task)
+    agent?.parked.add(task)
+    const waiting = this.#contended.get(path)
+    if (waiting === undefined) this.#contended.set(path, new Set([task]))
+    else waiting.add(task)
+  }
+
+  /** A file is free: whoever waited for it is queued again. */
+  freed(path: string): void {
+    const waiting = this.#contended.get(path)
+    if (waiting === undefined) return
+    this.#contended.delete(path)
+    for (const task of waiting) {
+      const agent = this.agents.get(task.agent)
+      if (agent === undefined) continue
+      agent.parked.delete(task)
+      agent.queue.add(task)
+      this.parts.observer.runnable(agent.id)
+    }
+  }
+
+  /** Completed, failed and cancelled tasks that are still known. */
+  get endedCount(): number {
+    return this.#ended.size
+  }
+
+  /** Forgets the oldest of those that ended, above the limit; but none that others still wait for. */
+  #evict(changes: Changes): void {
+    for (let looks = this.#ended.size; looks > 0 && this.#ended.size > MOST_ENDED; looks--) {
+      const [oldest] = this.#ended
+      if (oldest === undefined) return
+      this.#ended.delete(oldest)
+      if (this.dependencies.has(oldest)) {
+        this.#ended.add(oldest)
+        continue
+      }
+      this.tasks.delete(oldest)
+      changes.touch('task', oldest)
+    }
+  }
+
+  #leave(task: Task, because: string): void {
+    const { kind } = task.status
+    this.counts[kind] -= 1
+    if (hasEnded(kind)) {
+      this.#ended.delete(task.id)
+      return
+    }
+    const agent = this.agents.get(task.agent)
+    if (agent === undefined) return
+    agent.handoffs.delete(task.id)
+    switch (kind) {
+      case 'Queued':
+        if (task.slot !== -1) agent.queue.remove(task)
+        else this.#uncontend(task, agent)
+        this.#weigh(agent, -task.weight)
+        break
+      case 'InProgress':
+        agent.working.delete(task)
+        if (agent.current === task) agent.current = null
+        this.#weigh(agent, -task.weight)
+        this.parts.observer.stopped(task.id, because)
+        // Its agent may take up the next.
+        if (agent.queue.size > 0) this.parts.observer.runnable(agent.id)
+        break
+      case 'Doubted':
+        agent.doubted -= 1
+        agent.parked.delete(task)
+        break
+      default:
+        agent.parked.delete(task)
+    }
+    if (!agent.hasWork) agent.idleSince ??= this.parts.now()
+  }
+
+  #enter(task: Task): void {
+    const { kind } = task.status
+    this.counts[kind] += 1
+    if (hasEnded(kind)) {
+      this.#ended.add(task.id)
+      return
+    }
+    const agent = this.agents.get(task.agent)
+    if (agent === undefined) return
+    const handoffs = task.count('handoff_count')
+    if (handoffs > 0) agent.handoffs.set(task.id, handoffs)
+    switch (kind) {
+      case 'Queued':
+        agent.queue.add(task)
+        this.#weigh(agent, task.weight)
+        this.parts.observer.runnable(agent.id)
+        break
+      case 'InProgress':
+        agent.working.add(task)
+        this.#weigh(agent, task.weight)
+        break
+      case 'Doubted':
+        agent.doubted += 1
+        agent.parked.add(task)
+        break
+      default:
+        agent.parked.add(task)
+    }
+    if (agent.hasWork) agent.idleSince = null
+  }
+
+  #weigh(agent: Agent, fiftieths: number): void {
+    agent.load += fiftieths
+    this.load += fiftieths
+  }
+
+  #uncontend(task: Task, agent: Agent): void {
+    agent.parked.delete(task)
+    for (const [path, waiting] of this.#contended) {
+      if (waiting.delete(task) && waiting.size === 0) this.#contended.delete(path)
+    }
+  }
+}
