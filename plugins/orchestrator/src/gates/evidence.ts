@@ -6,9 +6,10 @@ export interface FileEvidence {
   /** As it was claimed. */
   readonly path: string
   /**
-   * `outside`: it leads out of the repository, by its name or by a link. `too_large`: it is there, but not looked through.
+   * `outside`: it leads out of the repository, by its name or by a link. `unseen`: it was not looked through, since it is too
+   * large, or one too many.
    */
-  readonly state: 'read' | 'missing' | 'outside' | 'too_large' | 'not_a_file' | 'unreadable'
+  readonly state: 'read' | 'missing' | 'outside' | 'unseen' | 'not_a_file' | 'unreadable'
   readonly why?: string
   /** Absent where it is no source code. */
   readonly stubs?: readonly StubFinding[]

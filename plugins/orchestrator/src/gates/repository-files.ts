@@ -35,6 +35,7 @@ export async function inspectFiles(
       if (!(await leadsSomewhere(home, path, link.target))) brokenLinks.push({ file: path, ...link })
     }
   }
+  for (const path of paths.slice(MOST_FILES)) files.push({ path, state: 'unseen' })
   return { files, brokenLinks }
 }
 
@@ -48,7 +49,7 @@ async function read(home: string, path: string): Promise<{ evidence: FileEvidenc
     // A pipe would never end, and a device need not.
     const found = await stat(real)
     if (!found.isFile()) return none({ state: 'not_a_file' })
-    if (found.size > MOST_BYTES) return none({ state: 'too_large' })
+    if (found.size > MOST_BYTES) return none({ state: 'unseen' })
     const text = await readFile(real, 'utf8')
     const stubs = scanForStubs(path, text)
     const evidence: FileEvidence = {

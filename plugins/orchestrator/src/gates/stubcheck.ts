@@ -56,7 +56,7 @@ function scan({ attestation, evidence }: GateContext): Finding {
   for (const file of files) {
     if (file.state === 'missing' && !mayBeGone) errors.push(`${file.path} does not exist`)
     if (file.state === 'unreadable') errors.push(`${file.path} could not be read: ${file.why}`)
-    if (file.state === 'too_large') warnings += 1
+    if (file.state === 'unseen') warnings += 1
     for (const finding of file.stubs ?? []) {
       if (finding.severity === 'warning') warnings += 1
       else errors.push(`${file.path}:${finding.line} ${finding.rule.replace('_', ' ')}: ${finding.text}`)

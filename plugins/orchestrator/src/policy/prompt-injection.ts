@@ -1,4 +1,4 @@
-import { maskMentions } from './prompt-mask.ts'
+import { maskCode, maskMentions } from './prompt-mask.ts'
 import { type PromptWord, promptWords } from './prompt-words.ts'
 
 export interface Injection {
@@ -22,7 +22,7 @@ const SUSPICIOUS =
 export function findInjection(text: string): Injection | null {
   if (!SUSPICIOUS.test(text)) return null
   const masked = maskMentions(text)
-  return chatToken(masked) ?? forgedTool(masked) ?? roleMarker(masked) ?? order(promptWords(masked))
+  return chatToken(masked) ?? forgedTool(maskCode(text)) ?? roleMarker(masked) ?? order(promptWords(masked))
 }
 
 const CHAT_TOKENS: readonly RegExp[] = [
@@ -152,20 +152,28 @@ function dismissal(words: readonly PromptWord[], at: number): FoundOrder | null 
   if (DISMISSALS.has(verb)) {
     if (!isOrder(words, at) || isNegated(words, at)) return null
   } else if (!OBEDIENCE.has(verb) || !isNegated(words, at)) return null
-  const end = objectOf(words, at)
-  return end === null || isElsewhere(words, end) ? null : { marker: 'override', end }
+  const object = objectOf(words, at)
+  if (object === null || (!object.isOwn && isElsewhere(words, object.end))) return null
+  return { marker: 'override', end: object.end }
 }
 
-/** Index of the instructions that a verb is about; null where it is about something else. */
-function objectOf(words: readonly PromptWord[], verb: number): number | null {
+interface OrderObject {
+  /** Index of its last word. */
+  readonly end: number
+  /** Whether it is the reader's beyond doubt. */
+  readonly isOwn: boolean
+}
+
+/** The instructions that a verb is about; null where it is about something else. */
+function objectOf(words: readonly PromptWord[], verb: number): OrderObject | null {
   let isQualified = false
   let isOwn = false
   for (let at = verb + 1; at <= verb + ORDER_REACH && sameSentence(words, verb, at); at++) {
     const text = textAt(words, at)
-    if (isQualified && OBJECTS.has(text)) return at
-    if (isOwn && WEAK_OBJECTS.has(text)) return at
-    if (text === 'everything' && ['above', 'before'].includes(textAt(words, at + 1))) return at + 1
-    if (OBJECTS.has(text) && ['above', 'before'].includes(textAt(words, at + 1))) return at + 1
+    const isObject = OBJECTS.has(text)
+    if ((isQualified && isObject) || (isOwn && WEAK_OBJECTS.has(text))) return { end: at, isOwn }
+    if ((isObject || text === 'everything') && ['above', 'before'].includes(textAt(words, at + 1)))
+      return { end: at + 1, isOwn: true }
     if (QUALIFIERS.has(text)) isQualified = true
     if (text === 'your') isOwn = true
   }
@@ -213,12 +221,12 @@ function isOrder(words: readonly PromptWord[], at: number): boolean {
   return before !== 'to' || ['you', 'need', 'have', 'want'].includes(textAt(words, at - 2))
 }
 
+/** By the word before it or, within the same clause, the one before that. */
 function isNegated(words: readonly PromptWord[], at: number): boolean {
-  for (let before = at - 1; before >= at - 2 && before >= 0; before--) {
-    if (!sameSentence(words, at, before)) return false
-    if (NEGATIONS.has(textAt(words, before))) return true
-  }
-  return false
+  if (!sameSentence(words, at, at - 1)) return false
+  if (NEGATIONS.has(textAt(words, at - 1))) return true
+  const isOneClause = words[at]?.opens === false && words[at - 1]?.opens === false
+  return isOneClause && NEGATIONS.has(textAt(words, at - 2))
 }
 
 function sameSentence(words: readonly PromptWord[], one: number, other: number): boolean {

@@ -4,13 +4,18 @@ const LONGEST_QUOTE = 200
 const FENCE = /^ {0,3}(`{3,}|~{3,})[^\n`]*$/gm
 const CLOSING: Readonly<Record<string, string>> = { '`': '`', '"': '"', "'": "'", '“': '”', '«': '»', '‘': '’' }
 
+/** The text with fenced code and code between backticks blanked out, at the same length. Linear in the text. */
+export function maskCode(text: string): string {
+  return /[`~]/.test(text) ? maskQuotes(maskFences(text), { '`': '`' }) : text
+}
+
 /**
  * The text with what is merely mentioned blanked out, at the same length: fenced code, code between backticks, and what stands
  * between quotes on one line. A fence or quote that is never closed hides nothing. Linear in the text.
  */
 export function maskMentions(text: string): string {
   if (!/[`~"'“«‘]/.test(text)) return text
-  return maskQuotes(maskFences(text))
+  return maskQuotes(maskFences(text), CLOSING)
 }
 
 function maskFences(text: string): string {
@@ -30,14 +35,16 @@ function maskFences(text: string): string {
   return out + text.slice(done)
 }
 
-function maskQuotes(text: string): string {
+function maskQuotes(text: string, quotes: Readonly<Record<string, string>>): string {
   let out = ''
   let done = 0
+  /** Up to where no closing quote of a kind was found, so that no stretch is searched twice. */
+  const barren = new Map<string, number>()
   for (let at = 0; at < text.length; at++) {
-    const closing = CLOSING[text[at] ?? '']
+    const closing = quotes[text[at] ?? '']
     if (closing === undefined || (text[at] !== '`' && isInsideWord(text, at))) continue
-    const end = quoteEnd(text, at, closing)
-    if (end < 0) continue
+    const end = quoteEnd(text, at, closing, barren)
+    if (end === null) continue
     out += text.slice(done, at) + blank(text.slice(at, end + 1))
     done = end + 1
     at = end
@@ -45,14 +52,14 @@ function maskQuotes(text: string): string {
   return out + text.slice(done)
 }
 
-/** Offset of the closing quote on the same line, not further away than a quote may be long; -1 where there is none. */
-function quoteEnd(text: string, open: number, closing: string): number {
+/** Offset of the closing quote on the same line, not further away than a quote may be long; null where there is none. */
+function quoteEnd(text: string, open: number, closing: string, barren: Map<string, number>): number | null {
   const last = Math.min(text.length - 1, open + LONGEST_QUOTE)
-  for (let at = open + 1; at <= last; at++) {
-    if (text[at] === '\n') return -1
+  let at = Math.max(open + 1, barren.get(closing) ?? 0)
+  for (; at <= last && text[at] !== '\n'; at++)
     if (text[at] === closing && (closing !== "'" || !isLetter(text[at + 1]))) return at
-  }
-  return -1
+  barren.set(closing, at)
+  return null
 }
 
 /** An apostrophe is no quote. */
