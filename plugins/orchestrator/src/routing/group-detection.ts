@@ -1,5 +1,5 @@
 import type { AffinityGroup } from './groups.ts'
-import { json, record, strings, stringsIn, tableIn, text, toml } from './manifest-file.ts'
+import { json, record, strings, stringsIn, tableIn, text, toml, yaml } from './manifest-file.ts'
 import { memberFolders } from './member-folders.ts'
 
 /** The group of everything, where a repository says nothing of parts. */
@@ -19,7 +19,7 @@ type Reader = (root: string) => Promise<Member[]>
 
 /**
  * Groups of a repository from what its workspaces are: members in `Cargo.toml` and folders of `crates/` (`<name>-group`), in
- * `package.json` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A member inside of another
+ * `package.json` or `pnpm-workspace.yaml` (`node-<name>`), in `pyproject.toml` (`python-<name>`) and in `go.work` (`go-<name>`). A member inside of another
  * comes before it. Without any, one group `workspace` of all files. Manifests that cannot be read or parsed have no members.
  */
 export async function detectGroups(root: string): Promise<readonly AffinityGroup[]> {
@@ -53,7 +53,8 @@ const crates: Reader = async root => {
 
 const nodePackages: Reader = async root => {
   const { workspaces } = json(await text(root, 'package.json'))
-  const globs = Array.isArray(workspaces) ? strings(workspaces) : stringsIn(record(workspaces), 'packages')
+  const named = Array.isArray(workspaces) ? strings(workspaces) : stringsIn(record(workspaces), 'packages')
+  const globs = [...named, ...stringsIn(await yaml(await text(root, 'pnpm-workspace.yaml')), 'packages')]
   const folders = await memberFolders(root, globs, 'package.json')
   return Promise.all(
     folders.map(async folder => {

@@ -16,6 +16,17 @@ export function toml(source: string | null): Record<string, unknown> {
   }
 }
 
+/** What a YAML document holds; nothing where it does not parse. Its parser is loaded only where there is something to parse. */
+export async function yaml(source: string | null): Promise<Record<string, unknown>> {
+  if (source === null) return {}
+  const { parse } = await import('yaml')
+  try {
+    return record(parse(source, { logLevel: 'error' }))
+  } catch {
+    return {}
+  }
+}
+
 /** What a JSON object holds; nothing where it does not parse, or is none. */
 export function json(source: string | null): Record<string, unknown> {
   try {

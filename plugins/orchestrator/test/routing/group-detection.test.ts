@@ -37,6 +37,17 @@ t.test('workspaces given as an object', async t => {
   t.same(await detectGroups(root), [{ name: 'node-er', patterns: ['p/deep/er/**'] }])
 })
 
+t.test('packages of pnpm', async t => {
+  const root = t.testdir({
+    'package.json': '{}',
+    'pnpm-workspace.yaml': "packages:\n  - 'apps/*'\n  - '!apps/old'\n",
+    apps: { web: { 'package.json': '{"name":"web"}' }, old: { 'package.json': '{}' } }
+  })
+  t.same(await detectGroups(root), [{ name: 'node-web', patterns: ['apps/web/**'] }])
+  const broken = t.testdir({ 'pnpm-workspace.yaml': 'packages: [' })
+  t.same(await detectGroups(broken), [{ name: 'workspace', patterns: ['**/*'] }])
+})
+
 t.test('crates, of a workspace and of the folder crates, the inner before the outer', async t => {
   const root = t.testdir({
     'Cargo.toml': '[workspace]\nmembers = ["outer", "outer/inner", "gone"]\nexclude = ["crates/c"]\n',
