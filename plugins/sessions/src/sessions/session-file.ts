@@ -58,7 +58,10 @@ export class SessionFile {
       const last = Buffer.alloc(1)
       if (size > 0) await file.read(last, 0, 1, size - 1)
       const torn = size > 0 && last[0] !== NEWLINE ? '\n' : ''
-      await file.appendFile(`${torn}${JSON.stringify(event)}\n`)
+      const line = Buffer.from(`${torn}${JSON.stringify(event)}\n`)
+      // One write, which the system does not mix with those of others; what is written in parts could be.
+      const { bytesWritten } = await file.write(line)
+      if (bytesWritten < line.length) throw new Error(`${bytesWritten} of ${line.length} bytes could be written`)
       if (isSynced) await file.sync()
     } finally {
       await file.close()

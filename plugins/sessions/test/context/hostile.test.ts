@@ -71,7 +71,13 @@ t.test('any text is an envelope or refused with the code', t => {
 t.test('journeys are refused by the same bounds', t => {
   const journey = { envelope_version: 1, journey_id: 'j', session_id: 's', repository_id: 'r', origin_surface: 'cli' }
   t.equal(checkedJourney(journey), journey)
-  const refused = [null, 'x', [], { ...journey, origin_surface: 'x' }, { ...journey, more: JSON.parse(nested(40)) }]
+  const refused: unknown[] = [
+    null,
+    'x',
+    [],
+    { ...journey, origin_surface: 'x' },
+    { ...journey, more: JSON.parse(nested(40)) }
+  ]
   refused.push(
     { ...journey, more: 'x'.repeat(131_072) },
     { ...journey, session_id: 'a\0' },

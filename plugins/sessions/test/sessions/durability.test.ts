@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, mkdtempSync, readFileSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DatabaseStore } from '@svc/contracts'
+import t, { type Test } from 'tap'
+import { applyBaseline } from '../../../database/src/baseline/apply.ts'
+import { openFile } from '../../../database/src/store/local-store.ts'
+import '../../../database/test/built-worker.ts'
+import { openSessions } from './open-sessions.ts'
+
+const SCRIPT = join(import.meta.dirname, 'writer-child.ts')
+
+interface Writer {
+  readonly child: ChildProcess
+  /** What it was told to be there, in its order. */
+  readonly told: string[]
+}
+
+async function startWriter(folder: string, file: string, prefix: string, turns: number): Promise<Writer> {
+  const child = spawn(process.execPath, ['--import=tsx', '--conditions=svc-source', SCRIPT, folder, file, prefix], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  const told: string[] = []
+  let rest = ''
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', code => reject(new Error(`the writer ended with ${code}`)))
+    child.stdout?.on('data', (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split('\n')
+      rest = lines.pop() ?? ''
+      told.push(...lines.filter(line => line !== 'ready'))
+      if (told.length >= turns) resolve()
+    })
+  })
+  return { child, told }
+}
+
+async function kill({ child }: Writer): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function checkHistory(t: Test, folder: string, store: DatabaseStore | null, writers: Writer[]): Promise<void> {
+  const turns = await openSessions({ folder, store }).turns('shared')
+  const said = turns.map(({ content }) => content.slice(0, content.indexOf(' ')))
+  for (const { told } of writers) {
+    const prefix = told[0]?.[0] ?? '?'
+    const own = said.filter(name => name.startsWith(prefix))
+    t.same(own.slice(0, told.length), told, `everything that ${prefix} was told is there, in its order`)
+  }
+  t.equal(new Set(said).size, said.length, 'nothing is there twice')
+  t.ok(
+    turns.every(({ content }) => /^[ab]\d+ x*$/.test(content)),
+    'every turn is whole'
+  )
+}
+
+t.test('what was acknowledged is in the file after processes that shared it were killed, torn lines aside', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+  const writers = await Promise.all(['a', 'b'].map(prefix => startWriter(folder, '', prefix, 40)))
+  await Promise.all(writers.map(kill))
+  await checkHistory(t, folder, null, writers)
+  const path = join(folder, 'shared.jsonl')
+  appendFileSync(path, '{"id":"torn","at":1,"event":"turn_a')
+  const sessions = openSessions({ folder })
+  const before = (await sessions.turns('shared')).length
+  const turn = { id: 'next', role: 'user', content: 'a0 after the crash', timestamp: 1, context_files: [] } as const
+  await sessions.record('shared', () => [{ event: 'turn_added', turn }])
+  t.equal((await openSessions({ folder }).turns('shared')).length, before + 1, 'the line after a torn one is whole')
+  truncateSync(path, readFileSync(path).length - 5)
+  t.equal((await openSessions({ folder }).turns('shared')).length, before, 'the last line alone is lost')
+})
+
+t.test('what was acknowledged is in the database after processes were killed, in both tables', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+  const file = join(folder, 'store.db')
+  const options = { busyTimeoutMs: 30_000, synchronous: 'normal' } as const
+  const first = await openFile(file, options)
+  await applyBaseline(first)
+  await first.close()
+  const writers = await Promise.all(['a', 'b'].map(prefix => startWriter(folder, file, prefix, 40)))
+  await Promise.all(writers.map(kill))
+  const store = await openFile(file, options)
+  await checkHistory(t, join(folder, 'other'), store, writers)
+  await checkHistory(t, folder, store, writers)
+  const { rows } = await store.query(`SELECT
+    (SELECT count(*) FROM chat_transcripts), (SELECT count(*) FROM conversation_messages),
+    (SELECT count(*) FROM agent_session_events WHERE event_type = 'turn_added')`)
+  t.equal(new Set(rows[0]).size, 1, 'as many turns in each')
+  await store.close()
+})

@@ -1,0 +1,24 @@
+import type { DatabaseStore } from '@svc/contracts'
+import { Sessions } from '../../src/sessions/sessions.ts'
+import type { Settings } from '../../src/settings.ts'
+
+export const SETTINGS: Settings = { idle_seconds: 1800, archive_seconds: 86_400, max_live: 16, fsync: 'auto' }
+
+export interface OpenOptions {
+  readonly folder: string
+  readonly store?: DatabaseStore | null
+  readonly now?: () => number
+  readonly settings?: Partial<Settings>
+}
+
+export function openSessions({ folder, store = null, now = Date.now, settings }: OpenOptions): Sessions {
+  return new Sessions({
+    repositoryId: 'test',
+    folder,
+    otherFolders: [],
+    now,
+    store: async () => store,
+    settings: () => ({ ...SETTINGS, ...settings }),
+    warn: () => undefined
+  })
+}

@@ -1,0 +1,23 @@
+// A process that says things in a session and tells which were acknowledged: FOLDER, the database's file or nothing, PREFIX.
+import { writeSync } from 'node:fs'
+import { openFile } from '../../../database/src/store/local-store.ts'
+import { SessionTranscripts } from '../../src/transcripts/session-transcripts.ts'
+import { openSessions } from './open-sessions.ts'
+
+const [folder = '', file = '', prefix = ''] = process.argv.slice(2)
+const store = file === '' ? null : await openFile(file, { busyTimeoutMs: 30_000, synchronous: 'normal' })
+const sessions = openSessions({ folder, store })
+const said = new SessionTranscripts({
+  sessions,
+  store: async () => store,
+  repositoryId: 'test',
+  now: Date.now,
+  wasReset: () => undefined
+})
+writeSync(1, 'ready\n')
+for (let at = 0; ; at += 1) {
+  // Long enough for a line to be torn.
+  const content = `${prefix}${at} ${'x'.repeat((at * 997) % 20_000)}`
+  await said.append({ session_id: 'shared', role: 'user', content })
+  writeSync(1, `${prefix}${at}\n`)
+}
