@@ -1,14 +1,5 @@
 import type { CapabilityHints } from '@svc/contracts'
-
-const FLAGS = [
-  'gpu_cuda',
-  'gpu_metal',
-  'gpu_vulkan',
-  'gpu_webgpu',
-  'npu',
-  'visus_eligible',
-  'multi_modal'
-] as const satisfies readonly (keyof CapabilityHints)[]
+import { DEVICES } from './fitness.ts'
 
 /**
  * Capabilities of an agent that is made, by the protocol's five rules, in their order:
@@ -26,7 +17,7 @@ export function mergeCapabilities(configured: CapabilityHints, probe: Capability
   const merged: Record<string, unknown> = { ...configured }
   overlay(merged, { cpu_cores: probe.cpu_cores, arch: probe.arch, hostname: probe.hostname })
   if (labels.length > 0) merged.labels = labels
-  for (const flag of FLAGS) {
+  for (const flag of DEVICES) {
     if (configured[flag] === true || probe[flag] === true) merged[flag] = true
     else delete merged[flag]
   }
@@ -39,8 +30,8 @@ export function mergeCapabilities(configured: CapabilityHints, probe: Capability
 }
 
 /** Sets what is known. */
-function overlay(target: Record<string, unknown>, values: CapabilityHintsPartial): void {
+function overlay(target: Record<string, unknown>, values: Perhaps<CapabilityHints>): void {
   for (const [key, value] of Object.entries(values)) if (value !== undefined) target[key] = value
 }
 
-type CapabilityHintsPartial = { readonly [Key in keyof CapabilityHints]: CapabilityHints[Key] | undefined }
+type Perhaps<A> = { readonly [Key in keyof A]: A[Key] | undefined }

@@ -3,7 +3,8 @@ import type { CapabilityHints } from '@svc/contracts'
 /** Points for each thing that a task requires and an agent lacks, from the table of the routing score. */
 export const PENALTIES = { device: -10_000, size: -5_000, preference: -1_500 } as const
 
-const DEVICES = [
+/** Flags of what a host has. */
+export const DEVICES = [
   'gpu_cuda',
   'gpu_metal',
   'gpu_vulkan',
