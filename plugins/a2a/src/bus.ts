@@ -132,18 +132,17 @@ export class PlaneBus implements A2aBus {
     if (suppressed > 0) this.#orchestrator.attention.debit(0, 'InboxSuppressed', { frequency: false })
     if (durable === null) return { messages: local.slice(0, limit), ...head }
     // What would not be returned is not claimed: somebody else may have it.
-    let shown: ReadonlySet<number> = new Set()
+    let order: readonly Place[] = []
     const claimed = await durable.claim(
       agent,
       { limit: deep ? Number.MAX_SAFE_INTEGER : limit, before },
       candidates => {
-        const chosen = merged(local.map(ofLocal), candidates.filter(passes).map(ofCandidate)).slice(0, limit)
-        shown = new Set(chosen.flatMap(each => (each.plane === 'local' ? [each.id] : [])))
-        return chosen.flatMap(each => (each.plane === 'db' ? [each.id] : []))
+        order = [...local.map(ofLocal), ...candidates.filter(passes).map(ofCandidate)].sort(byRank).slice(0, limit)
+        return order.flatMap(({ plane, id }) => (plane === 'db' ? [id] : []))
       }
     )
-    const kept = local.filter(({ id }) => shown.has(id))
-    return { messages: merged(kept.map(ofMessage), claimed.map(ofMessage)).map(({ message }) => message), ...head }
+    const found = { local: byId(local), db: byId(claimed) }
+    return { messages: order.flatMap(({ plane, id }) => found[plane].get(id) ?? []), ...head }
   }
 
   /** Throws `A2A_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
@@ -243,24 +242,27 @@ export class PlaneBus implements A2aBus {
   }
 }
 
-interface Ranked {
+/** Where a message stands among those of both planes. */
+interface Place {
+  readonly plane: 'local' | 'db'
+  readonly id: number
   readonly rank: number
   readonly timestamp_ms: number
 }
 
-/** Higher ranks first, then older ones; both lists are in that order and stay in it where all is equal. */
-function merged<A extends Ranked, B extends Ranked>(a: readonly A[], b: readonly B[]): (A | B)[] {
-  return [...a, ...b].sort((x, y) => y.rank - x.rank || x.timestamp_ms - y.timestamp_ms)
+/** Higher ranks first, then older ones. A stable sort keeps the order of each plane where all is equal. */
+function byRank(a: Place, b: Place): number {
+  return b.rank - a.rank || a.timestamp_ms - b.timestamp_ms
 }
 
-function ofMessage(message: A2aMessage) {
-  return { rank: priorityRank(message.priority), timestamp_ms: message.timestamp_ms, message }
+function ofLocal({ id, priority, timestamp_ms }: A2aMessage): Place {
+  return { plane: 'local', id, rank: priorityRank(priority), timestamp_ms }
 }
 
-function ofLocal({ id, priority, timestamp_ms }: A2aMessage) {
-  return { plane: 'local', id, rank: priorityRank(priority), timestamp_ms } as const
+function ofCandidate({ id, rank, timestamp_ms }: Candidate): Place {
+  return { plane: 'db', id, rank, timestamp_ms }
 }
 
-function ofCandidate({ id, rank, timestamp_ms }: Candidate) {
-  return { plane: 'db', id, rank, timestamp_ms } as const
+function byId(messages: readonly A2aMessage[]): ReadonlyMap<number, A2aMessage> {
+  return new Map(messages.map(message => [message.id, message]))
 }

@@ -1,0 +1,20 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { defaultIdempotencyKey, fnv1a64 } from '../src/idempotency-key.ts'
+
+t.test('the hash is FNV-1a of 64 bits', async t => {
+  // Vectors of the authors of the hash.
+  t.equal(fnv1a64(''), 'cbf29ce484222325')
+  t.equal(fnv1a64('a'), 'af63dc4c8601ec8c')
+  t.equal(fnv1a64('foobar'), '85944171f73967e8')
+  const slow = (text: string): string => {
+    let hash = 0xcbf29ce484222325n
+    for (const byte of Buffer.from(text, 'utf8')) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n)
+    return hash.toString(16).padStart(16, '0')
+  }
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 200 }), text => fnv1a64(text) === slow(text)))
+})
+
+t.test('a message without a key has one of who, whom, and what', async t => {
+  t.equal(defaultIdempotencyKey(1, 2, 'foo', 'bar'), 'mcp-a2a-1-2-85944171f73967e8')
+})

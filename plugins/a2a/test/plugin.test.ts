@@ -1,0 +1,334 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CallerInputOf, OutputOf, Plugin } from '@svc/plugin-sdk'
+import t from 'tap'
+import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch } from '../src/operations.ts'
+import plugin from '../src/plugin.ts'
+import { openWorld } from './open-world.ts'
+
+type World = Awaited<ReturnType<typeof openWorld>>
+
+const send = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aSend>> = {}) =>
+  kernel.call(a2aSend, { sender_id: 1, receiver_id: 2, msg_type: 'free_form', payload: 'hello', ...change })
+const inbox = ({ kernel }: World, change: Partial<CallerInputOf<typeof a2aInbox>> = {}) =>
+  kernel.call(a2aInbox, { agent_id: 2, ...change })
+
+t.test('a local message is read, with its plane beside the legacy token, until it is acknowledged', async t => {
+  const world = await openWorld(t)
+  const sent = await send(world, { correlation_id: 'c', thread_id: 'th' })
+  t.match(sent, {
+    message_id: 1,
+    sender: 1,
+    receiver: 2,
+    route: 'local',
+    delivery_plane: 'local_ephemeral',
+    route_ok: true,
+    idempotency_key: 'c',
+    correlation_id: 'c',
+    tenant_id: 'account',
+    relay_attempted: false,
+    relay_ok: false,
+    dropped_messages: 0,
+    sender_identity_binding: 'unbound',
+    binding_advisory: /svc_map_agent_session/
+  })
+  t.notOk('db_message_uuid' in sent)
+  t.match((await send(world)).idempotency_key, /^mcp-a2a-1-2-[0-9a-f]{16}$/)
+  const read = await inbox(world)
+  t.match(read, {
+    agent_id: 2,
+    source: 'merged',
+    delivery_planes: ['local_ephemeral', 'broadcast', 'local_durable'],
+    routes: ['local', 'db'],
+    unread_count: 2,
+    remote_attempted: false,
+    suppressed_count: 0,
+    focus_depth_filter_active: false
+  })
+  t.match(read.messages[0], { id: 1, route: 'local', delivery_plane: 'local_ephemeral', correlation_id: 'c' })
+  t.same(await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 }), {
+    agent_id: 2,
+    message_id: 1,
+    acknowledged: true
+  })
+  t.equal((await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 })).acknowledged, false)
+  t.same(
+    (await inbox(world)).messages.map(({ id }) => id),
+    [2]
+  )
+  t.match(world.fake.emitted[0], { type: 'message_sent', from: 1, to: 2, summary: /free_form over local_ephemeral/ })
+  t.notMatch(JSON.stringify(world.fake.emitted), /hello/, 'events tell no payload')
+})
+
+t.test('a durable message outlives the process, and a local one does not', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'a2a-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const database = { path: join(folder, 'messages.db') }
+  const first = await openWorld(t, { database })
+  await send(first)
+  const { db_message_uuid } = await send(first, { route: 'db', priority: 'high' })
+  t.match(db_message_uuid, /^[0-9a-f-]{36}$/)
+  await first.kernel.close()
+  const second = await openWorld(t, { database })
+  const { messages } = await inbox(second)
+  t.match(messages, [{ uuid: db_message_uuid, priority: 'high', delivery_plane: 'local_durable' }])
+  t.equal(messages.length, 1)
+})
+
+t.test('a reload of the plugin loses no local message', async t => {
+  const world = await openWorld(t)
+  await send(world)
+  await world.kernel.replace({ ...(plugin as Plugin), summary: 'another' })
+  t.match((await inbox(world)).messages, [{ payload: 'hello' }])
+  await send(world)
+  t.same(
+    (await inbox(world)).messages.map(({ id }) => id),
+    [1, 2]
+  )
+})
+
+t.test('both planes are read in one order, and what is not returned is held by nobody', async t => {
+  const world = await openWorld(t)
+  await send(world, { payload: 'local low', priority: 'low' })
+  await send(world, { payload: 'durable high', priority: 'high', route: 'db' })
+  await send(world, { payload: 'local normal' })
+  await send(world, { payload: 'durable low', priority: 'low', route: 'db' })
+  const { messages, unread_count } = await inbox(world, { max_messages: 3 })
+  t.same(
+    messages.map(({ payload }) => payload),
+    ['durable high', 'local normal', 'local low']
+  )
+  t.equal(unread_count, 4)
+  const { rows } = await world.store.query('SELECT payload, claim_owner FROM a2a_messages ORDER BY id')
+  t.same(rows, [
+    ['durable high', `pid:${process.pid}`],
+    ['durable low', null]
+  ])
+  t.same((await inbox(world, { source: 'local' })).messages.length, 2)
+  t.same((await inbox(world, { source: 'db' })).routes, ['db'])
+})
+
+t.test('planes number their messages for themselves: which one is acknowledged has to be said', async t => {
+  const world = await openWorld(t)
+  await send(world)
+  await send(world, { route: 'db' })
+  await t.rejects(world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 }), { code: 'A2A_MESSAGE_AMBIGUOUS' })
+  t.ok((await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1, route: 'db' })).acknowledged)
+  t.match((await inbox(world)).messages, [{ id: 1, route: 'local' }])
+  t.ok((await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 })).acknowledged)
+  const { db_message_uuid = '' } = await send(world, { route: 'db' })
+  t.ok((await world.kernel.call(a2aAck, { agent_id: 2, message_id: db_message_uuid })).acknowledged)
+  t.equal((await inbox(world)).unread_count, 0)
+})
+
+t.test('who is not registered is named, and a durable message may wait for an agent of another process', async t => {
+  const world = await openWorld(t)
+  await t.rejects(send(world, { sender_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND', message: 'Agent A-09 not found' })
+  await t.rejects(send(world, { receiver_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND' })
+  await t.rejects(inbox(world, { agent_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND' })
+  t.match(await send(world, { receiver_id: 9, route: 'db' }), { route_ok: true, receiver_advisory: /A-09/ })
+})
+
+t.test('a bound agent is spoken for by its session alone', async t => {
+  const world = await openWorld(t)
+  world.fake.join(1, 'mine')
+  await t.rejects(send(world), { code: 'ORC_SESSION_MISMATCH', message: /sender_session_id is required/ })
+  await t.rejects(send(world, { sender_session_id: 'other' }), { code: 'ORC_SESSION_MISMATCH', message: /another/ })
+  const sent = await send(world, { sender_session_id: 'mine' })
+  t.equal(sent.sender_identity_binding, 'verified')
+  t.notOk('binding_advisory' in sent)
+  world.fake.join(2, 'theirs')
+  await t.rejects(inbox(world), { code: 'ORC_SESSION_MISMATCH' })
+  t.equal((await inbox(world, { agent_session_id: 'theirs' })).sender_identity_binding, 'verified')
+  await t.rejects(world.kernel.call(a2aAck, { agent_id: 2, message_id: 1, agent_session_id: 'mine' }), {
+    code: 'ORC_SESSION_MISMATCH'
+  })
+})
+
+t.test('the mesh is off, and says so with the next step', async t => {
+  const world = await openWorld(t)
+  const calls: (() => Promise<unknown>)[] = [
+    () => send(world, { route: 'mesh' }),
+    () => inbox(world, { source: 'mesh' })
+  ]
+  for (const call of calls)
+    await t.rejects(call, { code: 'A2A_MESH_OFF', message: /mesh plugin is off/, hint: /enable the mesh plugin/ })
+  await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'OPR_INPUT_INVALID' })
+})
+
+t.test('without a database there are the planes of the process', async t => {
+  const world = await openWorld(t, { database: false })
+  await t.rejects(send(world, { route: 'db' }), { code: 'ORC_NO_DATABASE', message: 'Database not attached.' })
+  await t.rejects(inbox(world, { source: 'db' }), { code: 'ORC_NO_DATABASE' })
+  await send(world)
+  t.match(await inbox(world), { delivery_planes: ['local_ephemeral', 'broadcast'], messages: [{ payload: 'hello' }] })
+})
+
+t.test('a call for a person is sent, put off, dropped or refused as the policy of interruptions says', async t => {
+  const world = await openWorld(t)
+  const { fake } = world
+  const gains: Record<string, number> = { error_report: 0.24, conflict_detected: 0.22, help_request: 0.14 }
+  for (const [msg_type, gain_bits] of Object.entries(gains)) {
+    t.ok((await send(world, { msg_type })).route_ok)
+    t.match(fake.decisions.at(-1), { channel: 'a2a', surface: 'svc_a2a_send', gain_bits, trust: 0.5 })
+  }
+  fake.outcome = 'DeferUntilCheckpoint'
+  const put = await send(world, { msg_type: 'help_request' })
+  t.match(put, { decision: 'DeferUntilCheckpoint', deferred: true, route_ok: false, reason: 'as the test says' })
+  t.notOk('message_id' in put)
+  fake.outcome = 'ProceedAutonomously'
+  t.match(await send(world, { msg_type: 'error_report' }), { decision: 'ProceedAutonomously', deferred: false })
+  fake.outcome = 'RequireHuman'
+  await t.rejects(send(world, { msg_type: 'conflict_detected' }), {
+    code: 'ORC_HUMAN_REQUIRED',
+    message: 'Human approval required: as the test says'
+  })
+  t.equal((await inbox(world)).unread_count, 3)
+  const asked = fake.decisions.length
+  t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
+  t.equal(fake.decisions.length, asked, 'other types ask nobody')
+})
+
+t.test('in deep focus errors and conflicts alone come through, and the rest is counted and not claimed', async t => {
+  const world = await openWorld(t)
+  const types = ['progress_update', 'error_report', 'conflict_detected', 'free_form']
+  for (const msg_type of types) for (const route of ['local', 'db'] as const) await send(world, { msg_type, route })
+  world.fake.focus = 'Deep'
+  const deep = await inbox(world)
+  t.match(deep, { focus_depth_filter_active: true, suppressed_count: 4, unread_count: 8 })
+  t.same([...new Set(deep.messages.map(({ msg_type }) => msg_type))].sort(), ['conflict_detected', 'error_report'])
+  t.equal(deep.messages.length, 4)
+  const { rows } = await world.store.query('SELECT count(*) FROM a2a_messages WHERE claim_owner IS NOT NULL')
+  t.equal(rows[0]?.[0], 2)
+  t.match(world.fake.debits, [{ milliseconds: 0, why: 'InboxSuppressed', frequency: false }])
+  world.fake.focus = 'Focused'
+  t.equal((await inbox(world)).messages.length, 8)
+})
+
+t.test('a broadcast goes to every other agent, and an agent that left keeps nothing', async t => {
+  const world = await openWorld(t)
+  const sent = await world.kernel.call(a2aBroadcast, { sender_id: 1, msg_type: 'broadcast_news', payload: 'news' })
+  t.match(sent, { sender: 1, delivery_plane: 'broadcast', route: null, receivers: 2, dropped_messages: 0 })
+  for (const agent_id of [2, 3])
+    t.match((await inbox(world, { agent_id })).messages, [{ receiver: null, delivery_plane: 'broadcast', route: null }])
+  t.same((await inbox(world, { agent_id: 1 })).messages, [])
+  t.equal(await world.bus.broadcast({ sender: 2, msg_type: 'free_form', payload: 'x' }), 2)
+  world.fake.retire(3)
+  world.fake.join(3)
+  t.same((await inbox(world, { agent_id: 3 })).messages, [])
+})
+
+t.test('clarifications last until they are answered, are read first, and are checked', async t => {
+  const world = await openWorld(t)
+  const payload = JSON.stringify({ clarification_intent: 'which port', question_kind: 'entry', urgency: null })
+  const ask = (change: object = {}) =>
+    send(world, { msg_type: 'clarification_request', payload, route: 'db', ...change })
+  await send(world, { route: 'db', priority: 'critical' })
+  await ask()
+  t.match((await inbox(world)).messages, [{ msg_type: 'clarification_request', payload }, { priority: 'critical' }])
+  const { rows } = await world.store.query('SELECT priority FROM a2a_messages ORDER BY id')
+  t.same(rows, [[3], [5]])
+  await t.rejects(ask({ route: 'local' }), { code: 'A2A_PLANE_UNSUITED' })
+  const broken: [string, RegExp][] = [
+    ['x', /is not JSON/],
+    ['[]', /is no object/],
+    ['{}', /clarification_intent/],
+    ['{"clarification_intent":"x","question_kind":"guess"}', /question_kind/],
+    ['{"clarification_intent":"x","expected_user_cost":2}', /expected_user_cost/],
+    ['{"clarification_intent":"x","requested_evidence_dimensions":{}}', /a list/],
+    ['{"clarification_intent":"x","stop_policy":[]}', /an object/]
+  ]
+  for (const [payload, message] of broken)
+    await t.rejects(ask({ payload }), { code: 'A2A_CLARIFICATION_INVALID', message })
+})
+
+t.test('history tells both planes by time, and tasks are told in the states of the protocol', async t => {
+  const world = await openWorld(t)
+  await send(world, { payload: '1' })
+  await send(world, { payload: '2', route: 'db' })
+  await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1, route: 'local' })
+  const { messages } = await world.kernel.call(a2aHistory, {})
+  t.same(
+    messages.map(({ payload, route, acknowledged }) => [payload, route, acknowledged]),
+    [
+      ['1', 'local', true],
+      ['2', 'db', false]
+    ]
+  )
+  t.same((await world.kernel.call(a2aHistory, { limit: 1 })).messages.length, 1)
+  t.same((await world.kernel.call(a2aHistory, { since_ms: Date.now() + 60_000 })).messages, [])
+  const task = { description: 'x'.repeat(300), agent_id: 1, created_at_ms: 5 }
+  const kinds = ['Queued', 'InProgress', 'Doubted', 'Failed'] as const
+  for (const [at, kind] of kinds.entries()) world.fake.tasksNow.push({ ...task, id: at + 1, status: { kind } } as never)
+  const { tasks } = await world.kernel.call(a2aTasks, {})
+  t.same(
+    tasks.map(({ task_id, state, status }) => [task_id, state, status]),
+    [
+      [4, 'failed', 'Failed'],
+      [3, 'input_required', 'Doubted'],
+      [2, 'working', 'InProgress'],
+      [1, 'submitted', 'Queued']
+    ]
+  )
+  t.equal(tasks[0]?.description.length, 200)
+  t.match(await world.kernel.call(a2aTasks, { state: 'working' }), { tasks: [{ task_id: 2 }] })
+})
+
+t.test(
+  'a watcher is told everything once and in order, also what other processes write, and holds nothing',
+  async t => {
+    const world = await openWorld(t)
+    const seen: OutputOf<typeof a2aInbox>['messages'][number][] = []
+    const only: typeof seen = []
+    const stop = new AbortController()
+    const watching = [
+      world.kernel.call(a2aWatch, {}, { signal: stop.signal, onEvent: event => seen.push(event as never) }),
+      world.kernel.call(a2aWatch, { agent_id: 3 }, { signal: stop.signal, onEvent: event => only.push(event as never) })
+    ]
+    const until = async (met: () => boolean): Promise<void> => {
+      const end = Date.now() + 30_000
+      while (!met() && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 10))
+    }
+    // They begin when they begin: the first that is seen by both says so.
+    await until(() => {
+      world.bus
+        .send({ sender: 3, receiver: 3, msg_type: 'free_form', payload: 'begin', route: 'db' })
+        .catch(() => undefined)
+      return seen.length > 0 && only.length > 0
+    })
+    for (let at = 0; at < 20; at += 1) await send(world, { payload: `${at}`, route: at % 2 === 0 ? 'local' : 'db' })
+    await world.store.execute(
+      `INSERT INTO a2a_messages (message_uuid, sender_agent, receiver_agent, msg_type, payload, repository_id)
+     VALUES ('elsewhere', '7', '3', 'free_form', 'from elsewhere', ?)`,
+      ['test']
+    )
+    await until(() => [seen, only].every(list => list.some(({ uuid }) => uuid === 'elsewhere')))
+    const told = seen.filter(({ payload }) => payload !== 'begin')
+    const of = (route: string) => told.filter(message => message.route === route).map(({ payload }) => payload)
+    t.same(of('local'), ['0', '2', '4', '6', '8', '10', '12', '14', '16', '18'])
+    t.same(of('db'), ['1', '3', '5', '7', '9', '11', '13', '15', '17', '19', 'from elsewhere'])
+    t.same(
+      only.filter(({ payload }) => payload !== 'begin').map(({ payload }) => payload),
+      ['from elsewhere']
+    )
+    stop.abort()
+    await Promise.allSettled(watching)
+    t.equal((await inbox(world)).unread_count, 20)
+  }
+)
+
+t.test('one listener that fails takes no message from others', async t => {
+  const world = await openWorld(t, { database: false })
+  const seen: string[] = []
+  world.bus.subscribe(() => {
+    throw new Error('no')
+  })
+  const stop = world.bus.subscribe(({ payload }) => seen.push(payload))
+  await send(world)
+  stop()
+  await send(world)
+  t.same(seen, ['hello'])
+  t.ok(world.kernel.log.some(({ level, message }) => level === 'warn' && message.includes('listener')))
+})
