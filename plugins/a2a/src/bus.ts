@@ -42,7 +42,7 @@ export class PlaneBus implements A2aBus {
   }
 
   /**
-   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `A2A_MESH_OFF`, `A2A_PLANE_UNSUITED` and `A2A_CLARIFICATION_INVALID`.
+   * Throws `ORC_AGENT_NOT_FOUND`, `ORC_NO_DATABASE`, `MSG_MESH_OFF`, `MSG_PLANE_UNSUITED` and `MSG_CLARIFICATION_INVALID`.
    * The receiver of a durable message may be an agent of another process, and need not be known here.
    */
   async send(message: A2aSend): Promise<A2aSent> {
@@ -62,7 +62,7 @@ export class PlaneBus implements A2aBus {
     this.#demandAgent(receiver)
     if (isClarification(msg_type))
       throw a2aErrors.create(
-        'A2A_PLANE_UNSUITED',
+        'MSG_PLANE_UNSUITED',
         `a ${msg_type} has to last until it is answered: not with route local`,
         {
           data: { msg_type, route },
@@ -114,7 +114,7 @@ export class PlaneBus implements A2aBus {
 
   /**
    * Local messages stay until they are acknowledged; durable ones are claimed for this consumer. While the person is in deep
-   * focus, errors and conflicts alone come through. `before` counts in each plane by itself. Throws `A2A_MESH_OFF`, and
+   * focus, errors and conflicts alone come through. `before` counts in each plane by itself. Throws `MSG_MESH_OFF`, and
    * `ORC_NO_DATABASE` for durable messages alone.
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
@@ -145,14 +145,14 @@ export class PlaneBus implements A2aBus {
     return { messages: order.flatMap(({ plane, id }) => found[plane].get(id) ?? []), ...head }
   }
 
-  /** Throws `A2A_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
+  /** Throws `MSG_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
   async ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean> {
     if (route === 'db' && this.#durable === null) throw databaseMissing()
     const here = typeof message === 'number' && route !== 'db' && this.#local.has(agent, message)
     if (typeof message === 'number' && here) {
       if (route === undefined && (await this.#durable?.has(agent, message)) === true)
         throw a2aErrors.create(
-          'A2A_MESSAGE_AMBIGUOUS',
+          'MSG_MESSAGE_AMBIGUOUS',
           `${agentLabel(agent)} has two messages ${message}, a local and a durable one`,
           {
             data: { agent_id: agent, message_id: message },

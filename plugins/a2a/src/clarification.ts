@@ -23,10 +23,10 @@ export function isClarification(type: string): boolean {
   return TYPES.has(type)
 }
 
-/** Throws `A2A_CLARIFICATION_INVALID`, and names the field. Fields that are not known stay in the payload, unread. */
+/** Throws `MSG_CLARIFICATION_INVALID`, and names the field. Fields that are not known stay in the payload, unread. */
 export function parseClarification(type: string, payload: string): Clarification {
   const refuse = (what: string, cause?: unknown): never => {
-    throw a2aErrors.create('A2A_CLARIFICATION_INVALID', `the payload of a ${type} ${what}`, {
+    throw a2aErrors.create('MSG_CLARIFICATION_INVALID', `the payload of a ${type} ${what}`, {
       hint: 'send JSON with clarification_intent, see the README of the plugin a2a',
       cause
     })

@@ -2,17 +2,17 @@ import { orchestrationErrors } from '@svc/contracts'
 import { errorTable, type SvcError } from '@svc/plugin-sdk'
 
 export const a2aErrors = errorTable({
-  A2A_MESH_OFF: {
+  MSG_MESH_OFF: {
     message: 'A message was to go to another machine, and the mesh plugin is off.',
     status: 501
   },
-  A2A_PLANE_UNSUITED: { message: 'A plane does not carry messages of this type.', status: 422 },
-  A2A_CLARIFICATION_INVALID: { message: 'The payload of a clarification is not one.', status: 422 },
-  A2A_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message of this number.', status: 409 }
+  MSG_PLANE_UNSUITED: { message: 'A plane does not carry messages of this type.', status: 422 },
+  MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is not one.', status: 422 },
+  MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message of this number.', status: 409 }
 })
 
 export function meshOff(): SvcError {
-  return a2aErrors.create('A2A_MESH_OFF', 'the plane remote_mesh (route mesh) is not there: the mesh plugin is off', {
+  return a2aErrors.create('MSG_MESH_OFF', 'the plane remote_mesh (route mesh) is not there: the mesh plugin is off', {
     data: { route: 'mesh', delivery_plane: 'remote_mesh' },
     hint: 'enable the mesh plugin, or send with route db to whatever runs on this machine'
   })

@@ -4,7 +4,7 @@ import { a2aErrors } from './errors.ts'
 import { messageSchema, planeSchema, routeSchema } from './wire.ts'
 
 const { ORC_AGENT_NOT_FOUND, ORC_HUMAN_REQUIRED, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
-const { A2A_CLARIFICATION_INVALID, A2A_MESH_OFF, A2A_MESSAGE_AMBIGUOUS, A2A_PLANE_UNSUITED } = a2aErrors.specs
+const { MSG_CLARIFICATION_INVALID, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNSUITED } = a2aErrors.specs
 
 const agent = (description: string) => t.integer({ minimum: 0, description })
 const text = (maxLength: number, description: string) => t.optional(t.string({ minLength: 1, maxLength, description }))
@@ -69,9 +69,9 @@ export const a2aSend = defineOperation({
     ORC_SESSION_MISMATCH,
     ORC_HUMAN_REQUIRED,
     ORC_NO_DATABASE,
-    A2A_MESH_OFF,
-    A2A_PLANE_UNSUITED,
-    A2A_CLARIFICATION_INVALID
+    MSG_MESH_OFF,
+    MSG_PLANE_UNSUITED,
+    MSG_CLARIFICATION_INVALID
   },
   expose: {
     mcp: { name: 'svc_a2a_send', result: 'tool-result', lane: 'ai' },
@@ -105,7 +105,7 @@ export const a2aInbox = defineOperation({
     binding_advisory: t.optional(t.string()),
     messages: t.array(messageSchema)
   }),
-  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, A2A_MESH_OFF },
+  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF },
   // A durable message is claimed by it.
   effect: 'write',
   expose: {
@@ -135,7 +135,7 @@ export const a2aAck = defineOperation({
     message_id: t.union([t.integer(), t.string()]),
     acknowledged: t.boolean({ description: 'False where no such message waited.' })
   }),
-  errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, A2A_MESSAGE_AMBIGUOUS },
+  errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESSAGE_AMBIGUOUS },
   idempotent: true,
   expose: {
     mcp: { name: 'svc_a2a_ack', result: 'tool-result', lane: 'ai' },

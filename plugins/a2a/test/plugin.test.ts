@@ -114,7 +114,7 @@ t.test('planes number their messages for themselves: which one is acknowledged h
   const world = await openWorld(t)
   await send(world)
   await send(world, { route: 'db' })
-  await t.rejects(world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 }), { code: 'A2A_MESSAGE_AMBIGUOUS' })
+  await t.rejects(world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 }), { code: 'MSG_MESSAGE_AMBIGUOUS' })
   t.ok((await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1, route: 'db' })).acknowledged)
   t.match((await inbox(world)).messages, [{ id: 1, route: 'local' }])
   t.ok((await world.kernel.call(a2aAck, { agent_id: 2, message_id: 1 })).acknowledged)
@@ -154,7 +154,7 @@ t.test('the mesh is off, and says so with the next step', async t => {
     () => inbox(world, { source: 'mesh' })
   ]
   for (const call of calls)
-    await t.rejects(call, { code: 'A2A_MESH_OFF', message: /mesh plugin is off/, hint: /enable the mesh plugin/ })
+    await t.rejects(call, { code: 'MSG_MESH_OFF', message: /mesh plugin is off/, hint: /enable the mesh plugin/ })
   await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'OPR_INPUT_INVALID' })
 })
 
@@ -230,7 +230,7 @@ t.test('clarifications last until they are answered, are read first, and are che
   t.match((await inbox(world)).messages, [{ msg_type: 'clarification_request', payload }, { priority: 'critical' }])
   const { rows } = await world.store.query('SELECT priority FROM a2a_messages ORDER BY id')
   t.same(rows, [[3], [5]])
-  await t.rejects(ask({ route: 'local' }), { code: 'A2A_PLANE_UNSUITED' })
+  await t.rejects(ask({ route: 'local' }), { code: 'MSG_PLANE_UNSUITED' })
   const broken: [string, RegExp][] = [
     ['x', /is not JSON/],
     ['[]', /is no object/],
@@ -241,7 +241,7 @@ t.test('clarifications last until they are answered, are read first, and are che
     ['{"clarification_intent":"x","stop_policy":[]}', /an object/]
   ]
   for (const [payload, message] of broken)
-    await t.rejects(ask({ payload }), { code: 'A2A_CLARIFICATION_INVALID', message })
+    await t.rejects(ask({ payload }), { code: 'MSG_CLARIFICATION_INVALID', message })
 })
 
 t.test('history tells both planes by time, and tasks are told in the states of the protocol', async t => {
