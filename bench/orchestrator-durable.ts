@@ -1,0 +1,203 @@
+/**
+ * Tasks a second from submit over dispatch to completion, each step kept before the next, against BullMQ on Redis with an
+ * append-only file that is synced for each change, and pg-boss and graphile-worker on PostgreSQL. All are driven by this process
+ * in turn, with the same tasks and as many of them under way; then each is given half of what it did, and the time between a
+ * task's moment and its begin is taken.
+ *
+ *   node --import tsx --conditions=svc-source bench/orchestrator-durable.ts [--json] [--rounds 3] [--seconds 3]
+ *     [--concurrency 256] [--peers FOLDER] [--only NAME,NAME]
+ *
+ * Needs redis-server and PostgreSQL of Debian, or SVC_BENCH_REDIS and SVC_BENCH_POSTGRES; packages are installed into FOLDER,
+ * or into a temporary one.
+ */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { openBullmq } from './task-queues/bullmq.ts'
+import { openCommitted } from './task-queues/committed.ts'
+import { openGraphileWorker } from './task-queues/graphile-worker.ts'
+import { installPeers } from './task-queues/peer-packages.ts'
+import { openPgBoss } from './task-queues/pg-boss.ts'
+import { startPostgres, startRedis } from './task-queues/servers.ts'
+import type { BenchTask, TaskProgress, TaskQueue } from './task-queues/task-queue.ts'
+
+interface Measured {
+  readonly name: string
+  readonly about: string
+  readonly tasks_per_second: number
+  readonly rounds: readonly number[]
+  readonly latency_p50_ms: number
+  readonly latency_p99_ms: number
+}
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
+    concurrency: { type: 'string', default: '256' },
+    peers: { type: 'string' },
+    only: { type: 'string' }
+  }
+})
+const rounds = Number(values.rounds)
+const milliseconds = Number(values.seconds) * 1_000
+const concurrency = Number(values.concurrency)
+const folder = mkdtempSync(join(tmpdir(), 'svc-bench-queues-'))
+// The database is run by another user.
+chmodSync(folder, 0o755)
+
+/** Tells whoever waits for it what became of a task. */
+class Progress implements TaskProgress {
+  readonly onStarted = new Map<number, () => void>()
+  readonly onCompleted = new Map<number, () => void>()
+
+  started(id: number): void {
+    this.onStarted.get(id)?.()
+    this.onStarted.delete(id)
+  }
+
+  completed(id: number): void {
+    this.onCompleted.get(id)?.()
+    this.onCompleted.delete(id)
+  }
+}
+
+let ids = 0
+const nextTask = (): BenchTask => {
+  ids += 1
+  return {
+    id: ids,
+    description:
+      `Look at what was said of the ${ids}th part, put right what is wrong with it, and tell in two sentences why. `.repeat(
+        2
+      ),
+    file: `src/part-${ids}/index.ts`
+  }
+}
+
+/** Tasks a second with always so many under way. Those that are due in one turn of the event loop are submitted together. */
+async function throughput(queue: TaskQueue, progress: Progress): Promise<number> {
+  let completed = 0
+  let due: BenchTask[] = []
+  let finish = (): void => {}
+  const finished = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  const begin = performance.now()
+  const end = begin + milliseconds
+  let underWay = 0
+  const flush = (): void => {
+    const tasks = due
+    due = []
+    void queue.submit(tasks).then(() => {
+      for (const { id } of tasks) half(id)
+    })
+  }
+  const halves = new Set<number>()
+  /** Both that it was submitted and that it was done must have been told. */
+  const half = (id: number): void => {
+    if (!halves.delete(id)) return void halves.add(id)
+    completed += 1
+    underWay -= 1
+    if (performance.now() < end) launch()
+    else if (underWay === 0) finish()
+  }
+  const launch = (): void => {
+    underWay += 1
+    const task = nextTask()
+    progress.onCompleted.set(task.id, () => half(task.id))
+    due.push(task)
+    if (due.length === 1) setImmediate(flush)
+  }
+  for (let at = 0; at < concurrency; at += 1) launch()
+  await finished
+  return completed / ((performance.now() - begin) / 1_000)
+}
+
+/** Milliseconds between the moment that a task is due and its begin, at so many a second. */
+async function latency(queue: TaskQueue, progress: Progress, rate: number): Promise<{ p50: number; p99: number }> {
+  const taken: number[] = []
+  const submits: Promise<void>[] = []
+  const count = Math.floor((rate * milliseconds) / 1_000)
+  let left = count
+  let finish = (): void => {}
+  const finished = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  const begin = performance.now()
+  for (let next = 0; next < count; ) {
+    const tasks: BenchTask[] = []
+    for (; next < count && begin + (next * 1_000) / rate <= performance.now(); next += 1) {
+      const task = nextTask()
+      const due = begin + (next * 1_000) / rate
+      progress.onStarted.set(task.id, () => void taken.push(performance.now() - due))
+      progress.onCompleted.set(task.id, () => {
+        left -= 1
+        if (left === 0) finish()
+      })
+      tasks.push(task)
+    }
+    if (tasks.length > 0) submits.push(queue.submit(tasks))
+    await sleep(1)
+  }
+  await Promise.all(submits)
+  await finished
+  taken.sort((a, b) => a - b)
+  const at = (part: number): number => taken[Math.min(taken.length - 1, Math.floor(taken.length * part))] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99) }
+}
+
+const median = (figures: readonly number[]): number =>
+  [...figures].sort((a, b) => a - b)[figures.length >> 1] ?? Number.NaN
+
+const peers = installPeers(values.peers ?? join(folder, 'peers'))
+const redis = await startRedis(join(folder, 'redis'))
+const postgres = await startPostgres(join(folder, 'postgres'))
+const openers: Readonly<Record<string, (progress: Progress) => Promise<TaskQueue>>> = {
+  full: progress => openCommitted(join(folder, 'full.db'), 'full', progress),
+  normal: progress => openCommitted(join(folder, 'normal.db'), 'normal', progress),
+  'bullmq-bulk': progress => openBullmq(peers, redis, progress, true),
+  bullmq: progress => openBullmq(peers, redis, progress, false),
+  'pg-boss': progress => openPgBoss(peers, postgres, progress),
+  'graphile-worker': progress => openGraphileWorker(peers, postgres, progress)
+}
+const names = values.only?.split(',') ?? Object.keys(openers)
+const contestants: { queue: TaskQueue; progress: Progress; figures: number[] }[] = []
+try {
+  for (const name of names) {
+    const progress = new Progress()
+    const open = openers[name]
+    if (open === undefined) throw new Error(`--only ${name}: one of ${Object.keys(openers).join(', ')}`)
+    contestants.push({ queue: await open(progress), progress, figures: [] })
+  }
+  for (const { queue, progress } of contestants) await throughput(queue, progress)
+  for (let round = 0; round < rounds; round += 1)
+    for (const { queue, progress, figures } of contestants) figures.push(await throughput(queue, progress))
+  const results: Measured[] = []
+  for (const { queue, progress, figures } of contestants) {
+    const rate = median(figures)
+    const { p50, p99 } = await latency(queue, progress, rate / 2)
+    results.push({
+      name: queue.name,
+      about: queue.about,
+      tasks_per_second: Math.round(rate),
+      rounds: figures.map(Math.round),
+      latency_p50_ms: Number(p50.toFixed(2)),
+      latency_p99_ms: Number(p99.toFixed(2))
+    })
+  }
+  if (values.json) process.stdout.write(`${JSON.stringify({ concurrency, results }, null, 2)}\n`)
+  else
+    for (const { name, tasks_per_second, latency_p50_ms, latency_p99_ms, about } of results)
+      process.stdout.write(
+        `${name.padEnd(30)} ${String(tasks_per_second).padStart(7)} tasks/s   at half of it p50 ${latency_p50_ms} ms, p99 ${latency_p99_ms} ms\n  ${about}\n`
+      )
+} finally {
+  for (const { queue } of contestants) await queue.close()
+  await Promise.all([redis.stop(), postgres.stop()])
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit(0)
