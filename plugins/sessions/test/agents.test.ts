@@ -132,7 +132,7 @@ t.test('in shadow mode envelopes are logged and nobody is stopped', async t => {
     }
   ])
   t.equal(events.length, 5)
-  await context.inject('s', 18)
+  await context.inject('s', 17)
   t.match(emitted, [{ type: 'context_truncated', session_id: 's', section: 'session_context' }])
   await kernel.close()
 })
