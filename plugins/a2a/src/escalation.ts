@@ -1,5 +1,4 @@
-import type { InterruptionDecision, Orchestrator } from '@svc/contracts'
-import { orchestrationErrors } from '@svc/contracts'
+import { type InterruptionDecision, type Orchestrator, orchestrationErrors } from '@svc/contracts'
 
 /** Bits that a message of an agent tells the person who is interrupted by it. */
 const GAIN_BITS: Readonly<Record<string, number>> = {
@@ -18,18 +17,25 @@ export interface HeldBack {
   readonly reason: string
 }
 
+export interface Weighed {
+  /** Null where the message may go. */
+  readonly held: HeldBack | null
+  /** Milliseconds of attention that it takes when it is sent; null where it interrupts nobody. */
+  readonly costMs: number | null
+}
+
 /**
- * Asks the policy of interruptions about a message that calls a person: help, an error, a conflict. Null where it may go, which
- * is so for every other type. Throws `ORC_HUMAN_REQUIRED`.
+ * Asks the policy of interruptions about a message that calls a person: help, an error, a conflict. Every other type may go and
+ * interrupts nobody. Throws `ORC_HUMAN_REQUIRED`.
  */
-export function holdBack(
+export function weighInterruption(
   { attention, trust }: Pick<Orchestrator, 'attention' | 'trust'>,
   sender: number,
   type: string,
   surface: string
-): HeldBack | null {
+): Weighed {
   const gain_bits = GAIN_BITS[type]
-  if (gain_bits === undefined) return null
+  if (gain_bits === undefined) return { held: null, costMs: null }
   const decision: InterruptionDecision = attention.decide({
     channel: 'a2a',
     surface,
@@ -37,14 +43,15 @@ export function holdBack(
     user_cost: USER_COST,
     trust: trust.of(sender).score
   })
-  if (decision.decision === 'RequireHuman')
-    throw orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${decision.reason}`, {
+  const { decision: outcome, reason } = decision
+  if (outcome === 'RequireHuman')
+    throw orchestrationErrors.create('ORC_HUMAN_REQUIRED', `Human approval required: ${reason}`, {
       data: { msg_type: type, decision },
       hint: 'have a person decide, and send what was decided as another type'
     })
-  if (decision.decision === 'DeferUntilCheckpoint')
-    return { decision: 'DeferUntilCheckpoint', deferred: true, reason: decision.reason }
-  if (decision.decision === 'ProceedAutonomously')
-    return { decision: 'ProceedAutonomously', deferred: false, reason: decision.reason }
-  return null
+  if (outcome === 'DeferUntilCheckpoint') return { held: { decision: outcome, deferred: true, reason }, costMs: null }
+  if (outcome === 'ProceedAutonomously') return { held: { decision: outcome, deferred: false, reason }, costMs: null }
+  // What joins a conversation that is open interrupts nobody anew, and a policy that is off keeps no account.
+  const interrupts = outcome === 'InterruptNow' && attention.enabled
+  return { held: null, costMs: interrupts ? decision.scaled_cost_ms : null }
 }

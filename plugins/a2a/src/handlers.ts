@@ -2,7 +2,8 @@ import { type A2aBus, type AgentView, agentLabel, type Orchestrator, orchestrati
 import type { Handler } from '@svc/plugin-sdk'
 import type { PlaneBus } from './bus.ts'
 import type { DurableInbox } from './durable-inbox.ts'
-import { holdBack } from './escalation.ts'
+import { meshOff } from './errors.ts'
+import { weighInterruption } from './escalation.ts'
 import { streamMessages } from './message-stream.ts'
 import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aWatch } from './operations.ts'
 import { PLANE_OF_ROUTE, ROUTE_OF_PLANE } from './planes.ts'
@@ -41,8 +42,9 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<ty
             receiver_advisory: `${agentLabel(receiver)} is not of this process; the message waits for whoever reads as it`
           })
     }
-    // The plane is asked for first: what can go nowhere is no reason to weigh an interruption.
-    const held = route === 'mesh' ? null : holdBack(orchestrator, sender, input.msg_type, 'svc_a2a_send')
+    // What can go nowhere is no reason to weigh an interruption.
+    if (route === 'mesh') throw meshOff()
+    const { held, costMs } = weighInterruption(orchestrator, sender, input.msg_type, 'svc_a2a_send')
     if (held !== null) return { ...head, ...held, route_ok: false, dropped_messages: 0 }
     const { message_id, db_message_uuid, idempotency_key, dropped } = await bus.send({
       ...message,
@@ -52,6 +54,7 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<ty
       ...(correlation_id === undefined ? {} : { correlation_id }),
       ...(tenant === null ? {} : { tenant_id: tenant })
     })
+    if (costMs !== null) orchestrator.attention.debit(costMs, 'Interrupted')
     return {
       message_id,
       ...(db_message_uuid === null ? {} : { db_message_uuid }),

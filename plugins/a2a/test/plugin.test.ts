@@ -174,6 +174,10 @@ t.test('a call for a person is sent, put off, dropped or refused as the policy o
     t.ok((await send(world, { msg_type })).route_ok)
     t.match(fake.decisions.at(-1), { channel: 'a2a', surface: 'svc_a2a_send', gain_bits, trust: 0.5 })
   }
+  const paid = { milliseconds: 10, why: 'Interrupted', frequency: true }
+  t.same(fake.debits, [paid, paid, paid], 'whoever interrupts pays')
+  fake.outcome = 'BatchWithExisting'
+  t.ok((await send(world, { msg_type: 'error_report' })).route_ok)
   fake.outcome = 'DeferUntilCheckpoint'
   const put = await send(world, { msg_type: 'help_request' })
   t.match(put, { decision: 'DeferUntilCheckpoint', deferred: true, route_ok: false, reason: 'as the test says' })
@@ -185,7 +189,8 @@ t.test('a call for a person is sent, put off, dropped or refused as the policy o
     code: 'ORC_HUMAN_REQUIRED',
     message: 'Human approval required: as the test says'
   })
-  t.equal((await inbox(world)).unread_count, 3)
+  t.equal((await inbox(world)).unread_count, 4)
+  t.equal(fake.debits.length, 3)
   const asked = fake.decisions.length
   t.ok((await send(world, { msg_type: 'progress_update' })).route_ok)
   t.equal(fake.decisions.length, asked, 'other types ask nobody')
@@ -202,7 +207,7 @@ t.test('in deep focus errors and conflicts alone come through, and the rest is c
   t.equal(deep.messages.length, 4)
   const { rows } = await world.store.query('SELECT count(*) FROM a2a_messages WHERE claim_owner IS NOT NULL')
   t.equal(rows[0]?.[0], 2)
-  t.match(world.fake.debits, [{ milliseconds: 0, why: 'InboxSuppressed', frequency: false }])
+  t.same(world.fake.debits.at(-1), { milliseconds: 0, why: 'InboxSuppressed', frequency: false })
   world.fake.focus = 'Focused'
   t.equal((await inbox(world)).messages.length, 8)
 })

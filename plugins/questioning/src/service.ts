@@ -1,4 +1,11 @@
-import type { Attention, QuestionCandidate, Questioning, QuestionOutcome } from '@svc/contracts'
+import type {
+  Attention,
+  InterruptionDecision,
+  InterruptionOutcome,
+  QuestionCandidate,
+  Questioning,
+  QuestionOutcome
+} from '@svc/contracts'
 import { assertSound, POLICY, stopReason, utility } from './policy.ts'
 import type { SessionAttention } from './session-attention.ts'
 import type { QuestionStore } from './store.ts'
@@ -11,6 +18,8 @@ export interface QuestioningParts {
   readonly tally: SessionAttention
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
 }
+
+const INTERRUPTS: ReadonlySet<InterruptionOutcome> = new Set(['InterruptNow', 'RequireHuman'])
 
 /** Asks what is worth its price, by the policy of questioning first and by that of interruptions then. */
 export class QuestioningService implements Questioning {
@@ -27,7 +36,7 @@ export class QuestioningService implements Questioning {
 
   async consider(question: QuestionCandidate): Promise<QuestionOutcome> {
     assertSound(question)
-    const { store, tally, settings } = this.#parts
+    const { store, attention, tally, settings } = this.#parts
     const utility_bits_per_cost = utility(question)
     const refuse = (stop_reason: QuestionOutcome['stop_reason']): QuestionOutcome => ({
       asked: false,
@@ -39,17 +48,18 @@ export class QuestioningService implements Questioning {
     const open = await store.open(question.session_id)
     const turn = open?.turns ?? 0
     const standing = { turn, spentMs: tally.spent(question.session_id), maxMs: settings.max_attention_ms }
-    const reason =
-      stopReason(question, standing) ??
-      (this.#mayInterrupt(question, turn, open?.waiting ?? 0, open !== null) ? null : 'policy_deferred')
+    const stop = stopReason(question, standing)
+    const decision = stop === null ? this.#decide(question, turn, open?.waiting ?? 0, open !== null) : null
+    const reason = stop ?? (decision !== null && !INTERRUPTS.has(decision.decision) ? 'policy_deferred' : null)
     if (reason !== null) {
       if (open !== null) await store.stopped(question, reason)
       return refuse(reason)
     }
     const question_id = await store.ask(question)
     if (question_id === null) return refuse('max_clarification_turns')
-    // The interruption itself is charged where it is decided.
-    this.#parts.attention?.debit(0, 'ClarificationAsked', { frequency: false })
+    // Deciding costs nothing, and whoever interrupts pays; a policy that is off keeps no account.
+    const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
+    attention?.debit(cost, 'ClarificationAsked')
     return { asked: true, question_id, utility_bits_per_cost, stop_reason: null }
   }
 
@@ -61,11 +71,17 @@ export class QuestioningService implements Questioning {
       this.#parts.attention?.debit(milliseconds, 'ClarificationAsked', { frequency: false })
   }
 
-  #mayInterrupt(question: QuestionCandidate, turn: number, backlog: number, openSession: boolean): boolean {
+  /** Null without an orchestrator. */
+  #decide(
+    question: QuestionCandidate,
+    turn: number,
+    backlog: number,
+    openSession: boolean
+  ): InterruptionDecision | null {
     const { attention } = this.#parts
-    if (attention === null) return true
+    if (attention === null) return null
     const { contradiction_ratio, high_risk } = question
-    const { decision } = attention.decide({
+    return attention.decide({
       channel: question.channel,
       surface: question.surface,
       gain_bits: question.expected_information_gain_bits,
@@ -78,6 +94,5 @@ export class QuestioningService implements Questioning {
       turn,
       max_turns: POLICY.maxTurns
     })
-    return decision === 'InterruptNow' || decision === 'RequireHuman'
   }
 }

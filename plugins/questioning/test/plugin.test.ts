@@ -68,7 +68,7 @@ t.test('a question waits, is answered with an option, and changes what is believ
   t.same(
     fake.debits.map(({ why, milliseconds, frequency }) => [why, milliseconds, frequency]),
     [
-      ['ClarificationAsked', 0, false],
+      ['ClarificationAsked', 10, true],
       ['ClarificationAnswered', 0, false]
     ]
   )
@@ -174,7 +174,7 @@ t.test('time is charged to its session and to all, until the session has none le
   t.equal((await service.consider(candidate({ prompt: 'more?' }))).stop_reason, 'attention_budget_exceeded')
   t.ok((await service.consider(candidate({ session_id: 'other' }))).asked, 'others have theirs')
   t.same(
-    fake.debits.filter(({ milliseconds }) => milliseconds > 0),
+    fake.debits.filter(({ frequency }) => !frequency),
     [600, 400].map(milliseconds => ({ milliseconds, why: 'ClarificationAsked', frequency: false }))
   )
 })
