@@ -1,4 +1,5 @@
 import { t } from '@svc/plugin-sdk'
+import { hostSettings } from '../routing/host-settings.ts'
 import { flag, integer, milliseconds, real } from './declare.ts'
 
 /** What every agent is said to have, before its host is looked at. */
@@ -69,6 +70,7 @@ export const scheduling = {
     description: 'What happens where a task writes outside of the files of its agent: refused, told of, nothing.'
   }),
   default_agent_capabilities: t.optional(capabilities),
+  ...hostSettings,
   fallback_to_single_agent: flag(true, 'Whether a task that suits no agent goes to the least loaded one.', {
     env: 'FALLBACK_SINGLE'
   }),

@@ -1,0 +1,99 @@
+import { orchestrationErrors, type TaskEnd } from '@svc/contracts'
+import type { Committer } from '../durable/committer.ts'
+import { Changes } from '../state/changes.ts'
+import type { IdSource } from '../state/ports.ts'
+
+export interface RunnerParts {
+  readonly committer: Committer
+  readonly ids: IdSource
+  /** Told of tasks that ended, in their order, after that is durable. */
+  readonly ended: (end: TaskEnd) => Promise<void>
+  /** Told of what nobody waits for and went wrong. */
+  readonly report: (what: string, error: unknown) => void
+}
+
+/** Longer than anything waits: a change whose caller gave up is still durable one day. */
+const NO_LIMIT_MS = 2 ** 31 - 1
+
+/** Runs commands: each changes the state at once and as a whole, and is answered when what it changed is durable. */
+export class CommandRunner {
+  readonly #parts: RunnerParts
+  #closed = false
+  /** Tasks whose ends are being told of. */
+  #telling: Promise<void> = Promise.resolve()
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
+  }
+
+  /** Rejects with what the command throws, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
+  run<A>(command: (changes: Changes) => A): Promise<A> {
+    const changes = new Changes()
+    let result: A
+    try {
+      this.#assertOpen()
+      this.#parts.committer.assertRoom()
+      result = command(changes)
+    } catch (error) {
+      // What was refused may be told of all the same.
+      if (!changes.isEmpty) this.apply(changes, 'what was refused')
+      return Promise.reject(error)
+    }
+    return this.#commit(changes).then(() => result)
+  }
+
+  /** {@link CommandRunner.run}, for a command that takes ids. */
+  runWithIds<A>(command: (changes: Changes) => A): Promise<A> {
+    const missing = this.#parts.ids.ready()
+    return missing === null ? this.run(command) : missing.then(() => this.run(command))
+  }
+
+  /** A command that nobody waits for, and that is never refused. */
+  note(what: string, command: (changes: Changes) => void): void {
+    this.#assertOpen()
+    const changes = new Changes()
+    command(changes)
+    this.apply(changes, what)
+  }
+
+  /** Makes a change durable that was made already; nobody waits for it. */
+  apply(changes: Changes, what: string): void {
+    if (changes.isEmpty && changes.ended.length === 0) return
+    this.#commit(changes).catch(error => this.#parts.report(what, error))
+  }
+
+  /** From now on commands are refused. Resolves when everybody was told of the tasks that ended. */
+  close(): Promise<void> {
+    this.#closed = true
+    return this.#telling
+  }
+
+  #assertOpen(): void {
+    if (this.#closed)
+      throw orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: it takes nothing any more')
+  }
+
+  #commit(changes: Changes): Promise<void> {
+    const { committer } = this.#parts
+    const done = committer.commit(changes)
+    if (changes.ended.length > 0) {
+      // A caller that waited for too long was told so; the change goes its way, and is told of then.
+      const durable = done.catch(() => committer.commit(changes, { waitMs: NO_LIMIT_MS }))
+      this.#tell(changes.ended, durable)
+    }
+    return done
+  }
+
+  #tell(ends: readonly TaskEnd[], durable: Promise<void>): void {
+    const before = this.#telling
+    this.#telling = durable.then(
+      async () => {
+        await before
+        for (const end of ends) {
+          await this.#parts.ended(end).catch(error => this.#parts.report(`the end of task ${end.task_id}`, error))
+        }
+      },
+      error => this.#parts.report('tasks that ended', error)
+    )
+  }
+}

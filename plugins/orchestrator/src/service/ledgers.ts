@@ -1,0 +1,123 @@
+import {
+  type AgentEventKind,
+  type Attention,
+  agentLabel,
+  type Budgets,
+  type DatabaseStore,
+  orchestrationErrors,
+  type Trust
+} from '@svc/contracts'
+import type { AttentionLedger } from '../policy/attention.ts'
+import type { BudgetLedger } from '../policy/budgets.ts'
+import { costHistory, costRow } from '../policy/cost-records.ts'
+import type { TrustLedger } from '../policy/trust.ts'
+import type { Clock } from '../state/ports.ts'
+import type { CommandRunner } from './command-runner.ts'
+
+/** What the ledgers want to be told of while a method of theirs runs. */
+export class Asides {
+  #events: AgentEventKind[] = []
+
+  readonly tell = (event: AgentEventKind): void => {
+    this.#events.push(event)
+  }
+
+  take(): readonly AgentEventKind[] {
+    if (this.#events.length === 0) return this.#events
+    const events = this.#events
+    this.#events = []
+    return events
+  }
+}
+
+/** The ledger of attention, with what changes in it kept. */
+export function attentionService(ledger: AttentionLedger, asides: Asides, runner: CommandRunner): Attention {
+  const kept = <A>(use: () => A): A => {
+    let result: A | undefined
+    runner.note('attention', changes => {
+      result = use()
+      changes.events.push(...asides.take())
+      changes.touch('attention', 'global')
+    })
+    return result as A
+  }
+  return {
+    get enabled() {
+      return ledger.enabled
+    },
+    state: () => ledger.state(),
+    events: limit => ledger.events(limit),
+    decide: signals => kept(() => ledger.decide(signals)),
+    debit: (milliseconds, why, options) => kept(() => ledger.debit(milliseconds, why, options)),
+    reset: (maxMs, reason) =>
+      runner.run(changes => {
+        ledger.reset(maxMs, reason)
+        changes.events.push(...asides.take())
+        changes.touch('attention', 'global')
+      })
+  }
+}
+
+export function trustService(ledger: TrustLedger, assertAgent: (agent: number) => void, runner: CommandRunner): Trust {
+  return {
+    of: agent => ledger.of(agent),
+    override: (agent, tier, score, reason) =>
+      runner.run(changes => {
+        assertAgent(agent)
+        const view = ledger.override(agent, tier, score)
+        changes.touch('trust', agent)
+        changes.event({ type: 'trust_override', agent_id: agent, tier: view.tier, reason })
+        return view
+      })
+  }
+}
+
+export interface BudgetServiceParts {
+  readonly ledger: BudgetLedger
+  readonly runner: CommandRunner
+  readonly assertAgent: (agent: number) => void
+  readonly database: () => Pick<DatabaseStore, 'query'> | null
+  readonly now: Clock
+  /** Whether costs are told as events. */
+  readonly tellCosts: () => boolean
+}
+
+export function budgetService(parts: BudgetServiceParts): Budgets {
+  const { ledger, runner } = parts
+  return {
+    of: agent => ledger.of(agent),
+    all: () => ledger.all(),
+    set: (agent, limits) =>
+      runner.run(changes => {
+        parts.assertAgent(agent)
+        const budget = ledger.set(agent, limits)
+        changes.touch('budget', `agent:${agent}`)
+        return budget
+      }),
+    record: cost =>
+      runner.run(changes => {
+        if (!Number.isFinite(cost.cost_usd) || cost.cost_usd < 0 || cost.input_tokens < 0 || cost.output_tokens < 0) {
+          throw orchestrationErrors.create(
+            'ORC_VALIDATION_FAILED',
+            `Task validation failed: costs of ${agentLabel(cost.agent_id)} are no amounts`,
+            { hint: 'tokens and dollars are numbers from 0 on' }
+          )
+        }
+        const { signal, keys } = ledger.record(cost)
+        for (const key of keys) changes.touch('budget', key)
+        changes.rows.push(costRow(cost, parts.now()))
+        const { agent_id, provider, model, input_tokens, output_tokens, cost_usd } = cost
+        if (parts.tellCosts()) {
+          const facts = { agent_id, provider, model, input_tokens, output_tokens, cost_usd }
+          changes.event({ type: 'cost_incurred', ...facts })
+        }
+        if (signal !== 'Normal') changes.event({ type: 'budget_alert', agent_id, signal })
+        return signal
+      }),
+    toolCalled: (agent, output) => ledger.toolCalled(agent, output),
+    history: async filter => {
+      const database = parts.database()
+      return database === null ? ledger.costs(filter) : costHistory(database, filter)
+    }
+  }
+}

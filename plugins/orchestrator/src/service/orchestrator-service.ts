@@ -1,0 +1,297 @@
+import type {
+  Admission,
+  AgentActivity,
+  AgentEvent,
+  AgentEventKind,
+  AgentView,
+  Attention,
+  Attestation,
+  Budgets,
+  Completion,
+  Durability,
+  ExecutionTimes,
+  Handoff,
+  HandoffOutcome,
+  LineageRow,
+  LockView,
+  Orchestrator,
+  OrchestratorPolicy,
+  OrchestratorStatus,
+  Priority,
+  SpawnRequest,
+  SubmitRequest,
+  Submitted,
+  TaskExplanation,
+  TaskFilter,
+  TaskPhase,
+  TaskView,
+  Trust
+} from '@svc/contracts'
+import type { EventBus } from '../events/bus.ts'
+import { bindSession, drain, heartbeat, retire, setPaused, spawn } from '../state/agents.ts'
+import { doubt, resolveDoubt } from '../state/doubts.ts'
+import { assertWorkable, cancel, complete, fail, next } from '../state/endings.ts'
+import { explain } from '../state/explain.ts'
+import { claimFile, repositoryPath, transferFile } from '../state/files.ts'
+import { handoff, rebalance } from '../state/moves.ts'
+import { addObservation, addTurn, enterPhase } from '../state/notes.ts'
+import type { GatePort } from '../state/ports.ts'
+import { retry } from '../state/retry.ts'
+import { submit } from '../state/submit.ts'
+import { tick } from '../state/tick.ts'
+import { agentView, agentViews, statusView, taskViews } from '../state/views.ts'
+import { approve, reorder } from '../state/waiting.ts'
+import type { World } from '../state/world.ts'
+import type { CommandRunner } from './command-runner.ts'
+import type { TaskSignals } from './task-signals.ts'
+import type { Wakes } from './wakes.ts'
+
+export interface ServiceParts {
+  readonly repositoryId: string
+  readonly durability: Durability
+  readonly world: World
+  readonly runner: CommandRunner
+  readonly gates: GatePort
+  readonly bus: EventBus
+  readonly wakes: Wakes
+  readonly signals: TaskSignals
+  readonly attention: Attention
+  readonly budgets: Budgets
+  readonly trust: Trust
+  readonly executionTimes: ExecutionTimes
+  readonly policy: () => OrchestratorPolicy
+  readonly admit: (request: SubmitRequest, surface: string) => Admission
+  readonly outbox: () => OrchestratorStatus['outbox']
+  readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
+  readonly report: (what: string, error: unknown) => void
+}
+
+/** The orchestrator as others see it: commands of the state, each answered when it is durable. */
+export class OrchestratorService implements Orchestrator {
+  readonly repositoryId: string
+  readonly durability: Durability
+  readonly attention: Attention
+  readonly budgets: Budgets
+  readonly trust: Trust
+  readonly executionTimes: ExecutionTimes
+  readonly #parts: ServiceParts
+  readonly #world: World
+  readonly #runner: CommandRunner
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts
+    this.#world = parts.world
+    this.#runner = parts.runner
+    this.repositoryId = parts.repositoryId
+    this.durability = parts.durability
+    this.attention = parts.attention
+    this.budgets = parts.budgets
+    this.trust = parts.trust
+    this.executionTimes = parts.executionTimes
+  }
+
+  get policy(): OrchestratorPolicy {
+    return this.#parts.policy()
+  }
+
+  admit(request: SubmitRequest, surface: string): Admission {
+    return this.#parts.admit(request, surface)
+  }
+
+  submit(request: SubmitRequest): Promise<Submitted> {
+    return this.#runner.runWithIds(changes => submit(this.#world, changes, request))
+  }
+
+  async complete(id: number, attestation?: Attestation): Promise<Completion> {
+    const task = assertWorkable(this.#world, id, 'completed')
+    // Files and envelopes are looked at before, since a command waits for nothing.
+    const gathering = this.#parts.gates.gather(task.view(), attestation)
+    const evidence = gathering === null ? null : await gathering
+    return this.#runner.run(changes => complete(this.#world, changes, id, attestation, evidence))
+  }
+
+  fail(task: number, reason: string): Promise<void> {
+    return this.#runner.run(changes => fail(this.#world, changes, task, reason))
+  }
+
+  cancel(task: number): Promise<void> {
+    return this.#runner.run(changes => cancel(this.#world, changes, task))
+  }
+
+  retry(task: number): Promise<void> {
+    return this.#runner.runWithIds(changes => retry(this.#world, changes, task))
+  }
+
+  doubt(task: number, reason: string | null): Promise<void> {
+    return this.#runner.run(changes => doubt(this.#world, changes, task, reason))
+  }
+
+  resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void> {
+    return this.#runner.run(changes => resolveDoubt(this.#world, changes, task, outcome, report))
+  }
+
+  approve(task: number, by: string): Promise<void> {
+    return this.#runner.run(changes => approve(this.#world, changes, task, by))
+  }
+
+  reorder(task: number, priority: Priority): Promise<void> {
+    return this.#runner.run(changes => reorder(this.#world, changes, task, priority))
+  }
+
+  task(id: number): TaskView | null {
+    return this.#world.tasks.get(id)?.view() ?? null
+  }
+
+  tasks(filter: TaskFilter = {}): readonly TaskView[] {
+    return taskViews(this.#world, filter)
+  }
+
+  explain(task: number): TaskExplanation | null {
+    return explain(this.#world, task)
+  }
+
+  spawnAgent(request: SpawnRequest): Promise<AgentView> {
+    return this.#runner.runWithIds(changes => agentView(this.#world, spawn(this.#world, changes, request)))
+  }
+
+  async retireAgent(agent: number): Promise<readonly TaskView[]> {
+    const left = await this.#runner.run(changes => retire(this.#world, changes, agent))
+    this.#parts.wakes.forget(agent)
+    return left
+  }
+
+  pauseAgent(agent: number): Promise<void> {
+    return this.#runner.run(changes => setPaused(this.#world, changes, agent, true))
+  }
+
+  resumeAgent(agent: number): Promise<void> {
+    return this.#runner.run(changes => setPaused(this.#world, changes, agent, false))
+  }
+
+  drainAgent(agent: number): Promise<number> {
+    return this.#runner.run(changes => drain(this.#world, changes, agent))
+  }
+
+  heartbeat(agent: number, activity: AgentActivity): void {
+    this.#runner.note('a sign of life', changes => heartbeat(this.#world, changes, agent, activity))
+  }
+
+  bindSession(agent: number, session: string): Promise<void> {
+    return this.#runner.run(changes => bindSession(this.#world, changes, agent, session))
+  }
+
+  agents(): readonly AgentView[] {
+    return agentViews(this.#world)
+  }
+
+  agent(id: number): AgentView | null {
+    const agent = this.#world.agents.get(id)
+    return agent === undefined ? null : agentView(this.#world, agent)
+  }
+
+  handoff(payload: Handoff): Promise<HandoffOutcome> {
+    return this.#runner.runWithIds(changes => handoff(this.#world, changes, payload))
+  }
+
+  rebalance(): Promise<number> {
+    return this.#runner.run(changes => rebalance(this.#world, changes))
+  }
+
+  emergencyStop(reason: string | null): Promise<void> {
+    return this.#runner.run(changes => {
+      this.#world.stopped = { reason }
+      changes.touch('meta', 'stopped')
+      changes.event({ type: 'emergency_stop', ...(reason === null ? null : { reason }) })
+    })
+  }
+
+  start(): Promise<void> {
+    return this.#runner.run(changes => {
+      if (this.#world.stopped === null) return
+      this.#world.stopped = null
+      changes.touch('meta', 'stopped')
+      for (const agent of this.#world.agents.keys()) this.#parts.wakes.runnable(agent)
+    })
+  }
+
+  claimFile(agent: number, path: string): Promise<void> {
+    return this.#runner.run(changes => claimFile(this.#world, changes, agent, path))
+  }
+
+  transferFile(from: number, to: number, path: string): Promise<void> {
+    return this.#runner.run(changes => transferFile(this.#world, changes, from, to, path))
+  }
+
+  fileOwner(path: string): number | null {
+    return this.#world.files.owner(repositoryPath(path))
+  }
+
+  filesOf(agent: number): readonly string[] {
+    return this.#world.files.filesOf(agent)
+  }
+
+  locks(): readonly LockView[] {
+    return this.#world.locks.views()
+  }
+
+  async next(agent: number): Promise<TaskView | null> {
+    this.#parts.wakes.looked(agent)
+    const task = await this.#runner.run(changes => next(this.#world, changes, agent)?.view() ?? null)
+    return task
+  }
+
+  wake(agent: number, signal: AbortSignal): Promise<void> {
+    return this.#parts.wakes.wait(agent, signal)
+  }
+
+  taskSignal(task: number): AbortSignal {
+    return this.#parts.signals.of(task, this.#world.tasks.get(task)?.status.kind === 'InProgress')
+  }
+
+  phase(task: number, phase: TaskPhase): void {
+    this.#runner.note('a phase', changes => enterPhase(this.#world, changes, task, phase))
+  }
+
+  turn(task: number, message: string): void {
+    this.#runner.note('a turn', changes => addTurn(this.#world, changes, task, message))
+  }
+
+  observe(task: number, note: string): void {
+    this.#runner.note('an observation', changes => addObservation(this.#world, changes, task, note))
+  }
+
+  status(): OrchestratorStatus {
+    return statusView(this.#world, {
+      durability: this.durability,
+      outbox: this.#parts.outbox(),
+      scaling_profile: this.#parts.scalingProfile()
+    })
+  }
+
+  subscribe(listener: (event: AgentEvent) => void): () => void {
+    return this.#parts.bus.subscribe(listener)
+  }
+
+  recentEvents(limit?: number): readonly AgentEvent[] {
+    return this.#parts.bus.recent(limit)
+  }
+
+  emit(kind: AgentEventKind): void {
+    this.#runner.note('an event', changes => changes.event(kind))
+  }
+
+  lineage(row: LineageRow): Promise<void> {
+    return this.#runner.run(changes => {
+      changes.lineage.push(row)
+    })
+  }
+
+  /** What is due once a second. Resolves when it is durable; throws nothing. */
+  async tick(): Promise<void> {
+    try {
+      await this.#runner.runWithIds(changes => tick(this.#world, changes, this.#parts.report))
+    } catch (error) {
+      this.#parts.report('the duties of this second', error)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { taskLabel } from '@svc/contracts'
+
+/** A signal for each task in progress that somebody works on. */
+export class TaskSignals {
+  readonly #controllers = new Map<number, AbortController>()
+
+  /** `isInProgress`: where not, the signal is aborted already. */
+  of(task: number, isInProgress: boolean): AbortSignal {
+    const found = this.#controllers.get(task)
+    if (found !== undefined) return found.signal
+    const controller = new AbortController()
+    if (isInProgress) this.#controllers.set(task, controller)
+    else controller.abort(new Error(`Task ${taskLabel(task)} is not in progress`))
+    return controller.signal
+  }
+
+  stopped(task: number, because: string): void {
+    const controller = this.#controllers.get(task)
+    if (controller === undefined) return
+    this.#controllers.delete(task)
+    const why = because === '' ? '' : `: ${because}`
+    controller.abort(new Error(`Task ${taskLabel(task)} is in progress no longer${why}`))
+  }
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentEvent, DatabaseStore, TaskEnd } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { type OpenOrchestrator, openOrchestrator } from '../../src/service/open.ts'
+import type { Settings } from '../../src/settings.ts'
+import { defaultSettings } from '../default-settings.ts'
+
+export interface Opened extends OpenOrchestrator {
+  readonly settings: Settings
+  readonly events: AgentEvent[]
+  readonly ends: TaskEnd[]
+  readonly warnings: string[]
+  /** Types of the events so far, without those of locks and heartbeats. */
+  told(): readonly string[]
+  /** Moves the clock. */
+  pass(milliseconds: number): void
+}
+
+interface Teardown {
+  teardown(run: () => unknown): unknown
+}
+
+/** The orchestrator with everything in it, in a folder of its own and with a clock that the test moves. */
+export async function opened(
+  t: Teardown,
+  options: {
+    readonly settings?: Partial<Settings>
+    readonly store?: DatabaseStore
+    readonly root?: string
+    readonly at?: number
+  } = {}
+): Promise<Opened> {
+  const root = options.root ?? mkdtempSync(join(tmpdir(), 'svc-orchestrator-'))
+  if (options.root === undefined) t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  let time = options.at ?? 1_700_000_000_000
+  const events: AgentEvent[] = []
+  const ends: TaskEnd[] = []
+  const warnings: string[] = []
+  const settings = defaultSettings({ stubcheck_gate: false, auto_continue_enabled: false, ...options.settings })
+  const warn = (message: string, fields?: object) => warnings.push(`${message} ${JSON.stringify(fields ?? {})}`)
+  const log: Logger = { debug: () => {}, info: () => {}, warn, error: warn }
+  const open = await openOrchestrator({
+    settings,
+    repositoryId: 'test',
+    root,
+    store: options.store ?? null,
+    log,
+    ended: async end => void ends.push(end),
+    envelope: async () => null,
+    now: () => time,
+    random: () => 0.5
+  })
+  open.service.subscribe(event => events.push(event))
+  t.teardown(() => open.close())
+  return {
+    ...open,
+    settings,
+    events,
+    ends,
+    warnings,
+    told: () =>
+      events.map(({ kind }) => kind.type).filter(type => !type.startsWith('lock_') && type !== 'agent_heartbeat'),
+    pass(milliseconds) {
+      time += milliseconds
+    }
+  }
+}
