@@ -17,7 +17,13 @@ const ASSETS = [
   { path: '/v1/mobile/worker.js', file: 'worker.js', type: 'text/javascript; charset=utf-8' }
 ]
 
-const HEADERS = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-cache' }
+const HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-cache',
+  // The page stands one level above its worker.
+  'service-worker-allowed': '/v1/mobile'
+}
 
 /** The page, and what a browser needs to install it, by path. `folder`: where the files lie, with a slash at the end. */
 export async function mobileFiles(folder: URL): Promise<ReadonlyMap<string, MobileFile>> {
