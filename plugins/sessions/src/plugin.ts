@@ -93,9 +93,7 @@ export default definePlugin({
     const agents = { orchestrator: orchestrating, sessions, context, now }
     ctx.implement(contextBudget, budgetHandler(agents))
     ctx.implement(handoffContext, handoffHandler(agents))
-    const created = (session_id: string, agent_id: number) =>
-      orchestrating()?.emit({ type: 'session_created', agent_id, session_id })
-    ctx.implement(sessionCreate, createHandler(sessions, created))
+    ctx.implement(sessionCreate, createHandler(sessions, orchestrating))
     ctx.implement(sessionInfo, infoHandler(sessions))
     ctx.implement(sessionList, listSessionsHandler(sessions))
     ctx.implement(sessionReset, resetHandler(sessions, said))

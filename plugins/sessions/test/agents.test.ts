@@ -67,6 +67,7 @@ t.test('an agent is told of its budget, with the session that it is bound to or 
     code: 'ORC_AGENT_NOT_FOUND',
     message: 'Agent A-09 not found'
   })
+  await t.rejects(kernel.call(sessionCreate, { agent_id: 9 }), { code: 'ORC_AGENT_NOT_FOUND' })
   await kernel.call(sessionReset, { session_id })
   t.same(emitted, [
     { type: 'session_created', agent_id: 2, session_id },

@@ -149,7 +149,8 @@ function needed(running: Orchestrator | undefined): Orchestrator {
   })
 }
 
-function agentOf(running: Orchestrator, agent: number): AgentView {
+/** Throws `ORC_AGENT_NOT_FOUND`. */
+export function agentOf(running: Orchestrator, agent: number): AgentView {
   const view = running.agent(agent)
   if (view !== null) return view
   throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {

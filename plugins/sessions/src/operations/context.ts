@@ -79,7 +79,7 @@ const HISTORY = 'chat_history:'
 
 /** The history of a session is under a key, too, for readers who know it by that. */
 export function getHandler(store: SharedContext, transcripts: Transcripts): Handler<typeof contextGet> {
-  return async ({ key }, call) => {
+  return async ({ key }) => {
     const found = await store.get(key)
     if (found !== null) return { ...shown(found), value: found.value }
     if (key.startsWith(HISTORY)) {
@@ -87,7 +87,11 @@ export function getHandler(store: SharedContext, transcripts: Transcripts): Hand
       if (history.length > 0)
         return { key, agent_id: null, updated_at_ms: null, expires_at_ms: null, value: JSON.stringify(history) }
     }
-    return call.fail('SES_CONTEXT_UNKNOWN', `there is no context under ${JSON.stringify(key)}, or its time is over`)
+    throw sessionErrors.create(
+      'SES_CONTEXT_UNKNOWN',
+      `there is no context under ${JSON.stringify(key)}, or its time is over`,
+      { hint: 'svc_list_context, or svc context list, tells which keys there are' }
+    )
   }
 }
 

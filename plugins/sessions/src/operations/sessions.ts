@@ -1,8 +1,9 @@
-import type { Transcripts } from '@svc/contracts'
+import { type Orchestrator, orchestrationErrors, type Transcripts } from '@svc/contracts'
 import { defineOperation, type Handler, type Infer, t } from '@svc/plugin-sdk'
 import { sessionErrors } from '../errors.ts'
 import type { SessionView } from '../sessions/session-state.ts'
 import type { Sessions } from '../sessions/sessions.ts'
+import { agentOf } from './agents.ts'
 import { agentId, historyEntry, sessionName, sessionView } from './parts.ts'
 
 const { SES_SESSION_INVALID, SES_SESSION_UNKNOWN } = sessionErrors.specs
@@ -12,6 +13,7 @@ export const sessionCreate = defineOperation({
   summary: 'Begin a session for an agent',
   input: t.object({ agent_id: agentId }),
   output: sessionView,
+  errors: { ORC_AGENT_NOT_FOUND: orchestrationErrors.specs.ORC_AGENT_NOT_FOUND },
   expose: { mcp: { name: 'svc_session_create', result: 'tool-result', lane: 'ai' }, rpc: true }
 })
 
@@ -82,13 +84,16 @@ export const chatHistory = defineOperation({
   }
 })
 
+/** Where no orchestrator runs, nobody knows which agents there are, and any number will do. */
 export function createHandler(
   sessions: Sessions,
-  created: (session: string, agent: number) => void
+  orchestrator: () => Orchestrator | undefined
 ): Handler<typeof sessionCreate> {
   return async ({ agent_id }) => {
+    const running = orchestrator()
+    if (running !== undefined) agentOf(running, agent_id)
     const view = await sessions.create(agent_id)
-    created(view.session_id, agent_id)
+    running?.emit({ type: 'session_created', agent_id, session_id: view.session_id })
     return shown(view)
   }
 }
