@@ -1,0 +1,358 @@
+import type { Attestation, GateName, TaskView } from '@svc/contracts'
+import fc from 'fast-check'
+import t from 'tap'
+import type { GatheredEvidence } from '../../src/gates/evidence.ts'
+import type { GateContext } from '../../src/gates/gate.ts'
+import { groundingOf } from '../../src/gates/grounding.ts'
+import { GATES, runGates } from '../../src/gates/pipeline.ts'
+import type { GateSettings } from '../../src/gates/settings.ts'
+import type { GateOutcome } from '../../src/state/ports.ts'
+import { honest, settings, task, trust } from './task.ts'
+
+const nothing: GatheredEvidence = { files: [], brokenLinks: [], envelope: null }
+
+interface Given {
+  readonly task?: Partial<TaskView>
+  readonly attestation?: Attestation | null
+  readonly settings?: Partial<GateSettings>
+  readonly evidence?: Partial<GatheredEvidence>
+  readonly rollup?: number | null
+  readonly reliability?: number
+}
+
+function run(given: Given = {}): GateOutcome {
+  const attestation = given.attestation === undefined ? honest : given.attestation
+  const subject = task(given.task)
+  const evidence = { ...nothing, ...given.evidence }
+  const context: GateContext = {
+    task: subject,
+    attestation,
+    evidence,
+    trust: { ...trust, reliability: given.reliability ?? 0.5 },
+    rollup: given.rollup ?? null,
+    grounding: subject.qgate === undefined ? null : groundingOf(subject.qgate, attestation, evidence.envelope),
+    settings: { ...settings, ...given.settings }
+  }
+  return runGates(context, 1_000)
+}
+
+const verdictOf = (outcome: GateOutcome, gate: GateName) =>
+  outcome.records.find(record => record.gate === gate)?.verdict
+
+t.test('the gates stand in their order', async t => {
+  t.strictSame(
+    GATES.map(gate => gate.name),
+    ['behavioral', 'research', 'approval', 'trust', 'harness', 'stubcheck', 'doc_links', 'qgate', 'grounding']
+  )
+  const outcome = run()
+  t.equal(outcome.kind, 'pass')
+  t.strictSame(
+    outcome.records.map(record => record.gate),
+    GATES.map(gate => gate.name)
+  )
+  t.ok(outcome.records.every(record => record.timestamp_ms === 1_000 && record.detail !== ''))
+})
+
+/** What each gate fails at, with everything before it in order. */
+const FAILING: readonly (readonly [GateName, Given, counter: string, atLimit: string, heading: RegExp])[] = [
+  [
+    'behavioral',
+    {
+      settings: { behavioral_gate_on_complete: true },
+      evidence: { tests: { command: 'npm test', ok: false, why: 'it exited with 1', output: '' } }
+    },
+    'debug_iterations',
+    'ORC_VALIDATION_FAILED',
+    /^\n\n\[BEHAVIORAL GATE\] npm test failed/
+  ],
+  [
+    'research',
+    { task: { role: 'researcher' } },
+    'debug_iterations',
+    'ORC_VALIDATION_FAILED',
+    /\[SCHEMA COMPLIANCE GATE\]/
+  ],
+  [
+    'approval',
+    { task: { approval_tier: 'Review' } },
+    'debug_iterations',
+    'ORC_ATTESTATION_REQUIRED',
+    /\[APPROVAL GATE\]/
+  ],
+  [
+    'trust',
+    { rollup: 0.2, attestation: { ...honest, checks_passed: [], artifact_paths: ['a'] } },
+    'stubcheck_iterations',
+    'pass',
+    /\[TRUST GATE\]/
+  ],
+  [
+    'harness',
+    {
+      settings: { harness_completion_guard: 'enforce' },
+      task: { harness_spec_json: '{"contracts":{"required_outputs":[{"artifact_id":"r","path_hint":"out/r.md"}]}}' }
+    },
+    'debug_iterations',
+    'ORC_SCOPE_DENIED',
+    /\[HARNESS COMPLETION GATE\] .*out\/r\.md/
+  ],
+  ['stubcheck', { attestation: null }, 'stubcheck_iterations', 'ORC_SCOPE_DENIED', /\[AUTO-DEBUG ITERATION 1\]/],
+  [
+    'stubcheck',
+    { evidence: { files: [{ path: 'a.ts', state: 'missing' }] } },
+    'stubcheck_iterations',
+    'pass',
+    /\[AUTO-DEBUG ITERATION 1\] 1 error: a\.ts does not exist/
+  ],
+  [
+    'doc_links',
+    {
+      settings: { completion_markdown_link_audit_enabled: true },
+      evidence: { brokenLinks: [{ file: 'a.md', line: 3, target: 'b.md' }] }
+    },
+    'debug_iterations',
+    'pass',
+    /\[DOC INTEGRITY GATE\].*a\.md:3 to b\.md/
+  ],
+  [
+    'qgate',
+    { settings: { qgate_gate_enforce: true }, task: { qgate: { required_citations: 4, evidence_count: 2 } } },
+    'qgate_iterations',
+    'pass',
+    /\[QGATE\] Ask: confidence 0\.50/
+  ],
+  [
+    'grounding',
+    {
+      settings: { completion_grounding_enforce: true },
+      task: { qgate: {} },
+      attestation: { ...honest, evidence_citations: ['doc-1'] }
+    },
+    'qgate_iterations',
+    'pass',
+    /\[GROUNDING GATE\] declared_not_in_envelope: doc-1/
+  ]
+]
+
+t.test('a gate that fails sends the task back until its limit, and then does what it is there for', async t => {
+  for (const [gate, given, counter, atLimit, heading] of FAILING) {
+    const first = run(given)
+    t.match(first, { kind: 'requeue', gate, counter, note: heading, reason: /./ }, `${gate} sends it back`)
+    t.equal(verdictOf(first, gate), 'requeue')
+    t.equal(first.records.at(-1)?.gate, gate, 'nothing behind it was asked')
+    t.match(run({ ...given, task: { ...given.task, [counter]: 2 } }), { kind: 'requeue' }, 'a third time')
+    const last = run({ ...given, task: { ...given.task, [counter]: 3 } })
+    if (atLimit === 'pass') {
+      t.match(last, { kind: 'pass' }, `${gate} lets it pass`)
+      t.equal(verdictOf(last, gate), 'pass_at_limit')
+    } else {
+      t.match(last, { kind: 'refuse', gate, error: { code: atLimit } }, `${gate} refuses`)
+      t.equal(verdictOf(last, gate), 'refuse')
+    }
+  }
+})
+
+t.test('refusals begin with the words of the protocol', async t => {
+  const words: Record<string, RegExp> = {
+    behavioral: /^Task validation failed: T-0042/,
+    research: /^Task validation failed: /,
+    approval: /^Approval attestation required: /,
+    harness: /^Scope denied: /,
+    stubcheck: /^Scope denied: /
+  }
+  for (const [gate, given, counter, atLimit] of FAILING) {
+    if (atLimit === 'pass') continue
+    const outcome = run({ ...given, task: { ...given.task, [counter]: 3 } })
+    t.match(outcome.kind === 'refuse' && outcome.error.message, words[gate] ?? /^$/, gate)
+  }
+})
+
+t.test('tiers of approval ask for what they ask for', async t => {
+  const kind = (approval_tier: 'Confirm' | 'Review' | 'Blocked' | 'AutoApprove', attestation: Attestation) =>
+    verdictOf(run({ task: { approval_tier }, attestation }), 'approval')
+  t.equal(kind('AutoApprove', {}), 'pass')
+  t.equal(kind('Confirm', {}), 'requeue')
+  t.equal(kind('Confirm', { declared_non_placeholder: true }), 'pass')
+  t.equal(kind('Confirm', { checks_passed: ['lint'] }), 'pass')
+  t.equal(kind('Review', { checks_passed: ['lint'] }), 'requeue')
+  for (const check of [' Human_Review_Approved', 'peer_review_approved', 'APPROVAL_REVIEWED '])
+    t.equal(kind('Review', { checks_passed: ['lint', check] }), 'pass', check)
+  t.equal(kind('Blocked', { checks_passed: ['human_review_approved'] }), 'requeue')
+  t.equal(
+    verdictOf(run({ task: { approval_tier: 'Blocked' }, settings: { tier_enforcement: false } }), 'approval'),
+    'skipped'
+  )
+})
+
+t.test('an attestation must be complete', async t => {
+  const detail = (attestation: Attestation, files: TaskView['files'] = []) => {
+    const outcome = run({ attestation, task: { files } })
+    return outcome.kind === 'requeue' ? outcome.reason : null
+  }
+  const writes = [{ path: './src/a.ts', access: 'write' }] as const
+  t.match(detail({ ...honest, force_risky: true, force_risky_reason: ' ' }), /force_risky_reason/)
+  t.match(detail(honest, writes), /artifact_paths lacks .*src\/a\.ts/)
+  t.equal(detail({ ...honest, artifact_paths: ['src\\a.ts'] }, writes), null)
+  t.match(detail({ ...honest, declared_non_placeholder: false }), /declared_non_placeholder/)
+  t.match(detail({ ...honest, completion_summary: 'done' }), /4 characters/)
+  t.match(detail({ ...honest, completion_summary: 'The rest is a placeholder for later.' }), /"placeholder"/)
+  t.equal(detail({ ...honest, completion_summary: 'The stubborn todos-app is fixed at last.' }), null, 'other words')
+  t.match(detail({ ...honest, checks_passed: [] }), /at least one/)
+})
+
+t.test('what was scanned decides, unless somebody takes the risk and says why', async t => {
+  const stubs = [{ line: 3, rule: 'macro', severity: 'error', text: 'todo!()' }] as const
+  const evidence = { files: [{ path: 'a.rs', state: 'read', stubs }] } as const
+  t.match(run({ evidence }), { kind: 'requeue', reason: '1 error: a.rs:3 macro: todo!()' })
+  const risky = { ...honest, force_risky: true, force_risky_reason: 'the macro is the subject of a test' }
+  const outcome = run({ evidence, attestation: risky })
+  t.equal(outcome.kind, 'pass')
+  t.equal(verdictOf(outcome, 'stubcheck'), 'shadow')
+  const warned = { files: [{ path: 'a.rs', state: 'read', stubs: [{ ...stubs[0], severity: 'warning' }] }] } as const
+  t.match(run({ evidence: warned }).records[5], { verdict: 'pass', data: { warnings: 1 } })
+  const gone = { files: [{ path: 'old.ts', state: 'missing' }] } as const
+  t.equal(
+    run({ evidence: gone, attestation: { ...honest, completion_summary: 'Removed the old parser altogether.' } }).kind,
+    'pass'
+  )
+  const outside = { files: [{ path: '../x', state: 'outside' }] } as const
+  t.match(run({ evidence: outside }), { kind: 'requeue', reason: /\.\.\/x is outside/ })
+})
+
+t.test('a harness is held against what was made', async t => {
+  const harness_spec_json = JSON.stringify({
+    contracts: {
+      required_outputs: [
+        { artifact_id: 'report', path_hint: './out/report.md', required: true },
+        { artifact_id: 'notes', path_hint: 'notes.md', required: false },
+        { artifact_id: 'log' }
+      ],
+      completion_gates: [{ gate_id: 'sources', evidence_required: true }]
+    }
+  })
+  const guarded = (attestation: Attestation, guard: GateSettings['harness_completion_guard'] = 'strict') =>
+    verdictOf(
+      run({ task: { harness_spec_json }, attestation, settings: { harness_completion_guard: guard } }),
+      'harness'
+    )
+  const whole = { ...honest, artifact_paths: ['work/out/report.md'], evidence_citations: ['a'] }
+  t.equal(guarded(whole), 'pass', 'a path may end with the hint')
+  t.equal(guarded({ ...whole, artifact_paths: ['out/my-report.md'] }), 'requeue')
+  t.equal(guarded({ ...whole, evidence_citations: [] }), 'requeue')
+  for (const guard of ['shadow', 'warn'] as const) t.equal(guarded(honest, guard), 'shadow')
+  t.equal(guarded(honest, 'off'), 'skipped')
+  const broken = run({ task: { harness_spec_json: '{' }, settings: { harness_completion_guard: 'enforce' } })
+  t.match(broken, { kind: 'requeue', reason: /does not parse/ })
+})
+
+t.test('the quality gate can watch, be spared, and be strict', async t => {
+  const weak = { qgate: { required_citations: 4, evidence_count: 2 } }
+  const verdict = (given: Given) => verdictOf(run(given), 'qgate')
+  t.equal(verdict({ task: weak }), 'skipped')
+  t.equal(verdict({ task: weak, settings: { qgate_gate_shadow: true } }), 'shadow')
+  const enforced = { qgate_gate_enforce: true, trust_gate_relax_enabled: true }
+  t.equal(verdict({ task: weak, settings: enforced, reliability: 0.84 }), 'requeue')
+  t.equal(verdict({ task: weak, settings: enforced, reliability: 0.85 }), 'relaxed')
+  const strict = { ...weak, capabilities: { is_low_confidence_bypass_blocked: true } }
+  t.equal(verdict({ task: strict, settings: enforced, reliability: 1 }), 'requeue', 'not where that is forbidden')
+  const good = { qgate: { required_citations: 4, evidence_count: 4 } }
+  t.equal(verdict({ task: good, settings: enforced }), 'pass')
+  t.equal(verdict({ task: { qgate: { ...good.qgate, force_research: true } }, settings: enforced }), 'requeue')
+  const fair = {
+    qgate: { required_citations: 10, evidence_count: 6 },
+    capabilities: { is_low_confidence_bypass_blocked: true }
+  }
+  t.equal(verdict({ task: fair, settings: enforced }), 'requeue', 'an answer, but below 0.7')
+})
+
+t.test('citations that are in the envelope count as evidence', async t => {
+  const given: Given = {
+    task: { qgate: { required_citations: 2, evidence_count: 0 } },
+    settings: { qgate_gate_enforce: true, completion_grounding_enforce: true },
+    attestation: {
+      ...honest,
+      evidence_citations: ['DOC-1'],
+      completion_summary: 'It is so, as [[voxcite: doc-2 ]] tells at length.'
+    }
+  }
+  t.match(run(given), { kind: 'requeue', gate: 'qgate' })
+  t.equal(run({ ...given, evidence: { envelope: 'see doc-1 and doc-2' } }).kind, 'pass')
+  t.match(run({ ...given, evidence: { envelope: 'see doc-1' } }), { kind: 'requeue', gate: 'qgate' })
+})
+
+t.test('whatever is handed in, a task is sent back no more often than the limits allow', async () => {
+  const maybe = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined })
+  const attestation = fc.option(
+    fc.record(
+      {
+        completion_summary: fc.constantFrom(
+          '',
+          'done',
+          honest.completion_summary ?? '',
+          'todo: all of it, later on then'
+        ),
+        checks_passed: fc.subarray(['lint', 'peer_review_approved']),
+        evidence_citations: fc.subarray(['doc-1', 'doc-2']),
+        artifact_paths: fc.subarray(['a.ts', 'b.md']),
+        declared_non_placeholder: fc.boolean(),
+        force_risky: fc.boolean()
+      },
+      { requiredKeys: [] }
+    )
+  ) as fc.Arbitrary<Attestation | null>
+  const limit = fc.nat(4)
+  const subject = fc.record({
+    role: fc.constantFrom('builder', 'researcher'),
+    approval_tier: fc.constantFrom('AutoApprove', 'Confirm', 'Review', 'Blocked'),
+    qgate: maybe(fc.record({ required_citations: fc.nat(3), evidence_count: fc.nat(3), factual_mode: fc.boolean() })),
+    files: fc.subarray([{ path: 'a.ts', access: 'write' as const }])
+  })
+  const switches = fc.record({
+    max_debug_iterations: limit,
+    max_stubcheck_debug_iterations: limit,
+    max_qgate_debug_iterations: limit,
+    stubcheck_gate: fc.boolean(),
+    qgate_gate_enforce: fc.boolean(),
+    completion_grounding_enforce: fc.boolean(),
+    completion_markdown_link_audit_enabled: fc.boolean()
+  })
+  const rollup = fc.option(fc.double({ min: 0, max: 1, noNaN: true }))
+  fc.assert(
+    fc.property(
+      subject,
+      fc.array(attestation, { minLength: 1, maxLength: 20 }),
+      switches,
+      rollup,
+      (each, attempts, gates, low) => {
+        const counters = { debug_iterations: 0, stubcheck_iterations: 0, qgate_iterations: 0 }
+        const limits = {
+          debug_iterations: gates.max_debug_iterations,
+          stubcheck_iterations: gates.max_stubcheck_debug_iterations,
+          qgate_iterations: gates.max_qgate_debug_iterations
+        }
+        const evidence = { brokenLinks: [{ file: 'b.md', line: 1, target: 'c.md' }] }
+        for (const given of attempts) {
+          const outcome = run({
+            task: { ...each, ...counters } as Partial<TaskView>,
+            attestation: given,
+            settings: gates,
+            evidence,
+            rollup: low
+          })
+          const order = outcome.records.map(record => GATES.findIndex(gate => gate.name === record.gate))
+          if (order.some((index, at) => index !== at)) return false
+          const isLast = outcome.records.every(
+            (record, at) => at === outcome.records.length - 1 || !['requeue', 'refuse'].includes(record.verdict)
+          )
+          if (!isLast) return false
+          if (outcome.kind === 'pass' && outcome.records.length !== GATES.length) return false
+          if (outcome.kind === 'requeue') counters[outcome.counter] += 1
+          for (const name of Object.keys(counters) as (keyof typeof counters)[])
+            if (counters[name] > limits[name]) return false
+        }
+        return true
+      }
+    ),
+    { numRuns: 300 }
+  )
+})
