@@ -1,0 +1,123 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { parseModelPlan } from '../src/draft/model-plan.ts'
+import { inOrder } from '../src/draft/task-order.ts'
+import type { PlanTask } from '../src/plan-task.ts'
+
+t.test('a plan is read from an object, an array, a fence or words around it', async t => {
+  const plan = '{"summary":" S ","tasks":[{"id":1,"description":"Add the page"}]}'
+  const expected = {
+    summary: 'S',
+    tasks: [
+      { id: 1, description: 'Add the page', files: [], estimated_complexity: 3, depends_on: [], preconditions: [] }
+    ]
+  }
+  t.same(parseModelPlan(plan, 9), expected)
+  t.same(parseModelPlan(`Here it is:\n\`\`\`json\n${plan}\n\`\`\`\nGood luck.`, 9), expected)
+  t.same(parseModelPlan('[{"description":"Add the page"}]', 9), { ...expected, summary: null })
+})
+
+t.test('what is no plan is none', async t => {
+  for (const reply of [
+    '',
+    'no',
+    '{',
+    '{}',
+    '{"tasks":{}}',
+    '{"tasks":[]}',
+    '{"tasks":[1,null,{"description":" "}]}',
+    'null'
+  ])
+    t.equal(parseModelPlan(reply, 9), null, reply)
+})
+
+t.test('fields are brought into their form, and paths out of the project left out', async t => {
+  const [task] =
+    parseModelPlan(
+      JSON.stringify({
+        tasks: [
+          {
+            description: ' Add the page ',
+            category: 'code_gen',
+            files: ['src\\a.ts', './src/b.ts', 'src/b.ts', '../c', '/etc/passwd', 'C:/x', 5, ' '],
+            estimated_complexity: 99,
+            depends_on: ['x', 4.5],
+            test_decision: 'required',
+            preconditions: 'none'
+          }
+        ]
+      }),
+      9
+    )?.tasks ?? []
+  t.same(task, {
+    id: 1,
+    description: 'Add the page',
+    category: 'CodeGen',
+    files: ['src/a.ts', 'src/b.ts'],
+    estimated_complexity: 10,
+    depends_on: [],
+    test_decision: 'Required',
+    preconditions: []
+  })
+})
+
+t.test('no more tasks than allowed', async t => {
+  const tasks = Array.from({ length: 5 }, () => ({ description: 'Add the page' }))
+  t.equal(parseModelPlan(JSON.stringify({ tasks }), 2)?.tasks.length, 2)
+})
+
+const task = (id: number, ...depends_on: number[]): PlanTask => ({
+  id,
+  description: `t${id}`,
+  files: [],
+  estimated_complexity: 5,
+  depends_on,
+  preconditions: []
+})
+
+t.test('tasks are put after what they depend on, and numbered anew', async t => {
+  const ordered = inOrder([task(10, 30), task(20), task(30, 20)])
+  t.same(
+    ordered.map(({ id, description, depends_on }) => [id, description, depends_on]),
+    [
+      [1, 't20', []],
+      [2, 't30', [1]],
+      [3, 't10', [2]]
+    ]
+  )
+})
+
+t.test('a circle and an unknown dependency stay to be seen', async t => {
+  t.same(
+    inOrder([task(1, 2), task(2, 1), task(3, 9)]).map(({ depends_on }) => depends_on),
+    [[0], [3], [2]]
+  )
+})
+
+t.test('every list of tasks keeps them all, and is in order where it has no circle', async () => {
+  fc.assert(
+    fc.property(
+      fc
+        .uniqueArray(fc.integer({ min: 1, max: 30 }), { maxLength: 10 })
+        .chain(ids => fc.tuple(fc.constant(ids), fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 15 }))),
+      ([ids, edges]) => {
+        const sorted = [...ids].sort((a, b) => a - b)
+        const tasks = ids.map(id =>
+          task(
+            id,
+            ...edges.flatMap(([from, to]) => {
+              const a = sorted[from % sorted.length] ?? 0
+              const b = sorted[to % sorted.length] ?? 0
+              return Math.max(a, b) === id && a !== b ? [Math.min(a, b)] : []
+            })
+          )
+        )
+        const ordered = inOrder(tasks)
+        return (
+          ordered.length === tasks.length &&
+          ordered.every(({ id, depends_on }, at) => id === at + 1 && depends_on.every(each => each >= 1 && each < id))
+        )
+      }
+    )
+  )
+})

@@ -1,0 +1,61 @@
+import { databaseStore, type PrimaryDatabase } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { type Fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import '../../database/test/built-worker.ts'
+import database from '../../database/src/plugin.ts'
+import planning from '../src/plugin.ts'
+import { FakeOrchestrator, fakeOrchestratorPlugin } from './fake-orchestrator.ts'
+
+export interface OpenPlanning {
+  readonly kernel: TestKernel
+  readonly fake: FakeOrchestrator
+  /** The database that plans are kept in. */
+  readonly store: PrimaryDatabase
+}
+
+export interface OpenOptions {
+  readonly settings?: object
+  readonly services?: readonly Fake[]
+  readonly fake?: FakeOrchestrator
+}
+
+/** The plugin in the real kernel, with a real database and an orchestrator whose tasks the test ends. */
+export async function openPlanning(options: OpenOptions = {}): Promise<OpenPlanning> {
+  let store: PrimaryDatabase | undefined
+  const spy = definePlugin({
+    name: 'spy',
+    requires: { store: databaseStore },
+    activate(_ctx, deps) {
+      store = deps.store
+    }
+  })
+  const opened = await open([database, spy], options)
+  if (store === undefined) throw new Error('the database was not provided')
+  return { ...opened, store }
+}
+
+export function openWithoutDatabase(options: OpenOptions = {}): Promise<Omit<OpenPlanning, 'store'>> {
+  return open([], options)
+}
+
+async function open(
+  plugins: readonly Plugin[],
+  { settings = {}, services = [], fake = new FakeOrchestrator() }: OpenOptions
+): Promise<Omit<OpenPlanning, 'store'>> {
+  const kernel = await testKernel([...plugins, fakeOrchestratorPlugin(fake), planning], {
+    settings: { planning: settings },
+    services
+  })
+  return { kernel, fake }
+}
+
+/** Waits until something holds, for at most 30 seconds. */
+export async function until<A>(what: () => Promise<A | null | undefined | false>): Promise<A> {
+  const limit = performance.now() + 30_000
+  for (;;) {
+    const found = await what()
+    if (found !== null && found !== undefined && found !== false) return found
+    if (performance.now() > limit) throw new Error('it did not come to hold within 30 seconds')
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,35 @@
+import t from 'tap'
+import { qualityCodes } from '../src/assess/quality-gate.ts'
+
+t.test('a step has the codes of what is wrong with it', async t => {
+  const cases: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['Update the parser for tabs', ['src/parser.ts'], []],
+    ['Fix it', [], ['vague_short']],
+    ['Fix a b', [], ['vague_short']],
+    ['Reimplement everything', [], ['vague_short', 'vague_phrase']],
+    ['the parser is slow and wrong', [], ['vague_phrase']],
+    ['Update the parser for tabs', ['src/parser.ts', ' '], ['manifest_empty_path']],
+    ['Update the parser: TBD', [], ['tbd_placeholder']],
+    ['Update the parser for tabs', ['TBD'], ['tbd_placeholder']]
+  ]
+  for (const [description, files, codes] of cases) t.same(qualityCodes(description, files), codes, description)
+})
+
+t.test('what destroys is refused, unless it says how it is brought back', async t => {
+  for (const words of [
+    'rm -rf the cache',
+    'drop table users',
+    'DROP DATABASE main',
+    'truncate the log',
+    'delete all rows',
+    'wipe the disk',
+    'nuke the cluster',
+    'format disk two',
+    'purge the queue'
+  ]) {
+    t.same(qualityCodes(`Run ${words} on the server`, []), ['risk_destructive'], words)
+    for (const guard of ['backup', 'snapshot', 'confirm', 'dry-run', 'dry run', 'safeguard', 'rollback', 'revert'])
+      t.same(qualityCodes(`Run ${words} on the server with ${guard}`, []), [], `${words} with ${guard}`)
+  }
+  t.same(qualityCodes('Format the sources of the disk driver', []), [])
+})

@@ -1,0 +1,135 @@
+import { orchestrationErrors } from '@svc/contracts'
+import t from 'tap'
+import { Announcements } from '../src/announcements.ts'
+import { PlanExecution } from '../src/execution/plan-execution.ts'
+import { planExecute, planNew, planStatus } from '../src/operations/plan-sessions.ts'
+import { PlanStore } from '../src/store/plan-store.ts'
+import { type OpenPlanning, openPlanning } from './open-planning.ts'
+
+const GOAL = 'Add the login page to src/login.ts\nWrite a test for the login page'
+
+/** A plan whose first step has been enqueued as task 1. */
+async function running(): Promise<OpenPlanning & { session_id: string; execution: PlanExecution }> {
+  const opened = await openPlanning()
+  const { session_id } = await opened.kernel.call(planNew, { goal: GOAL })
+  await opened.kernel.call(planExecute, { session_id })
+  return { ...opened, session_id, execution: restarted(opened) }
+}
+
+/** What a process that starts now would do. */
+function restarted({ fake, store }: OpenPlanning): PlanExecution {
+  const orchestrator = fake as never
+  return new PlanExecution({
+    store: new PlanStore(store),
+    orchestrator,
+    announcements: new Announcements(orchestrator),
+    log: { debug() {}, info() {}, warn() {}, error() {} } as never,
+    replan: async () => {}
+  })
+}
+
+async function statuses({ kernel }: OpenPlanning, session_id: string): Promise<string[]> {
+  const { status, nodes } = await kernel.call(planStatus, { session_id })
+  return [status, ...nodes.map(node => node.status)]
+}
+
+t.test('a task that ended while nobody looked is seen at the next start', async t => {
+  const opened = await running()
+  await opened.fake.end(1, 'completed', undefined, false)
+  await opened.execution.reconcile()
+  t.same(await statuses(opened, opened.session_id), ['running', 'completed', 'queued'])
+  t.equal(opened.fake.requests.length, 2)
+  await opened.fake.end(2, 'failed', 'no idea', false)
+  await opened.execution.reconcile()
+  t.same(await statuses(opened, opened.session_id), ['running', 'completed', 'queued'], 'it is tried again')
+  t.equal(opened.fake.requests.length, 3)
+  await opened.execution.reconcile()
+  t.equal(opened.fake.requests.length, 3, 'nothing is enqueued twice')
+  await opened.kernel.close()
+})
+
+t.test('a step whose process was killed between its claim and its task is taken up again after a minute', async t => {
+  const opened = await running()
+  const { store, fake, execution, session_id } = opened
+  await store.execute('DELETE FROM plan_node_attempts')
+  fake.forget(1)
+  await execution.reconcile()
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'its process may still be at it')
+  await store.execute("UPDATE plan_nodes SET updated_at = datetime('now', '-61 seconds')")
+  await execution.reconcile()
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
+  t.equal(fake.requests.length, 2)
+  await opened.kernel.close()
+})
+
+t.test('a step whose process was killed between its task and the note of it finds its task', async t => {
+  const opened = await running()
+  const { store, fake, execution, session_id } = opened
+  await store.execute('DELETE FROM plan_node_attempts')
+  await store.execute("UPDATE plan_nodes SET updated_at = datetime('now', '-61 seconds')")
+  await execution.reconcile()
+  t.equal(fake.requests.length, 1)
+  t.same((await store.query('SELECT task_id, attempt_no FROM plan_node_attempts')).rows, [[1, 1]])
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
+  await opened.kernel.close()
+})
+
+t.test('the end of a task of another process is read from the lineage', async t => {
+  const opened = await running()
+  const { store, fake, execution, session_id } = opened
+  fake.forget(1)
+  await execution.reconcile()
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'], 'it may be at work')
+  await store.execute(
+    "INSERT INTO orchestration_lineage_events (kind, task_id, created_at_ms) VALUES ('task_completed', 1, 1)"
+  )
+  await execution.reconcile()
+  t.same(await statuses(opened, session_id), ['running', 'completed', 'queued'])
+  await opened.kernel.close()
+})
+
+t.test('two processes that see the same plan enqueue each step once', async t => {
+  const opened = await running()
+  const { fake, execution } = opened
+  const other = restarted(opened)
+  await fake.end(1, 'completed', undefined, false)
+  await Promise.all([execution.reconcile(), other.reconcile(), execution.reconcile()])
+  t.equal(fake.requests.length, 2)
+  await opened.kernel.close()
+})
+
+t.test('a step whose change could not be made durable in time is found by its plan, not enqueued again', async t => {
+  const opened = await openPlanning()
+  const { fake, kernel } = opened
+  const { session_id } = await kernel.call(planNew, { goal: GOAL })
+  fake.refusals.push(orchestrationErrors.create('ORC_NOT_DURABLE', 'Database error: away'))
+  await t.rejects(kernel.call(planExecute, { session_id }), { code: 'ORC_NOT_DURABLE' })
+  t.same(await statuses(opened, session_id), ['running', 'queued', 'pending'])
+  // It was written after all.
+  await fake.submit({ description: 'x', files: [], plan: { session_id, node_id: 'n1', version: 1 } })
+  await fake.end(1, 'completed', undefined, false)
+  await restarted(opened).reconcile()
+  t.same(await statuses(opened, session_id), ['running', 'completed', 'queued'])
+  await kernel.close()
+})
+
+t.test('an end that is told twice counts once', async t => {
+  const opened = await running()
+  const { fake, execution, session_id, store } = opened
+  await fake.end(1, 'failed', 'no idea', false)
+  const end = {
+    task_id: 1,
+    outcome: 'failed' as const,
+    plan: { session_id, node_id: 'n1', version: 1 },
+    ended_at_ms: 1
+  }
+  execution.ended(end)
+  execution.ended(end)
+  await execution.exclusive(session_id, async () => {})
+  t.equal(fake.requests.length, 2)
+  t.same((await store.query('SELECT attempt_no, outcome FROM plan_node_attempts ORDER BY id')).rows, [
+    [1, 'failed'],
+    [2, null]
+  ])
+  await opened.kernel.close()
+})

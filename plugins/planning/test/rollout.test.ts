@@ -1,0 +1,25 @@
+import { xxhash3 } from 'hash-wasm'
+import t from 'tap'
+import { rolloutBucket, takesPart } from '../src/assess/rollout.ts'
+
+t.test('the hash is XXH3 with 64 bits and seed 0', async t => {
+  // From the test vectors of the reference implementation.
+  t.equal(await xxhash3(''), '2d06800538d394c2')
+  t.equal(await xxhash3('a'), 'e6c632b61e964e1f')
+  t.equal(await xxhash3('abc'), '78af5f94892f3950')
+})
+
+t.test('a goal falls into the hundredth that its hash says, and keeps it', async t => {
+  t.equal(await rolloutBucket('abc'), Number(0x78af5f94892f3950n % 100n))
+  t.equal(await rolloutBucket('größer'), await rolloutBucket('größer'))
+})
+
+t.test('nothing takes part at 0 percent, everything at 100, and whoever did still does at more', async t => {
+  for (const goal of ['abc', 'fix the parser', 'größer', '']) {
+    t.equal(await takesPart(goal, 0), false)
+    t.equal(await takesPart(goal, 100), true)
+    const bucket = await rolloutBucket(goal)
+    t.equal(await takesPart(goal, bucket), false)
+    t.equal(await takesPart(goal, bucket + 1), true)
+  }
+})

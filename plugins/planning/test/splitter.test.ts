@@ -1,0 +1,95 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { complexityOfText, piecesOf, splitGoal } from '../src/draft/splitter.ts'
+
+const VERIFICATION = 'Verify the result: run the tests and checks that cover this goal'
+const steps = (goal: string, maxTasks?: number) =>
+  splitGoal(goal, maxTasks === undefined ? {} : { maxTasks }).map(({ description }) => description)
+
+t.test('lines, numbered items and clauses become steps, one after the other', async t => {
+  t.same(steps('Read the config file\n- Add the new option\n2) Write the test for it'), [
+    'Read the config file',
+    'Add the new option',
+    'Write the test for it'
+  ])
+  t.same(steps('1. Read the config file 2. Add the new option 3. Test the new option'), [
+    'Read the config file',
+    'Add the new option',
+    'Test the new option'
+  ])
+  t.same(steps('Add the login page and write a test for it; then update the guide'), [
+    'Add the login page',
+    'write a test for it',
+    'update the guide'
+  ])
+  t.same(steps('Add the login page, write a test for it, update the guide.'), [
+    'Add the login page',
+    'write a test for it',
+    'update the guide'
+  ])
+  t.same(
+    splitGoal('Add the login page and write a test for it').map(({ id, depends_on }) => [id, depends_on]),
+    [
+      [1, []],
+      [2, [1]]
+    ]
+  )
+})
+
+t.test('what could not stand alone stays together, and headings are no steps', async t => {
+  t.same(piecesOf('Merge the read and write paths'), ['Merge the read and write paths'])
+  t.same(piecesOf('# Goal\nAdd the login page\n\n## Notes\nKeep the old one'), [
+    'Add the login page',
+    'Keep the old one'
+  ])
+  t.same(piecesOf('fix'), ['fix'])
+  t.same(piecesOf('# only a heading'), ['# only a heading'])
+  t.same(piecesOf('   '), [])
+})
+
+t.test('a verification is added where the goal speaks of none', async t => {
+  t.same(steps('Add the login page'), ['Add the login page', VERIFICATION])
+  for (const word of ['verify', 'Validation', 'regression', 'tests'])
+    t.same(steps(`Add the login page with ${word}`), [`Add the login page with ${word}`])
+})
+
+t.test('long pieces are cut into chunks of 16 words', async t => {
+  const goal = `Test ${Array.from({ length: 36 }, (_, at) => `w${at}`).join(' ')}`
+  t.same(
+    steps(goal).map(each => each.split(' ').length),
+    [16, 17, 6]
+  )
+  t.equal(steps(goal.split(' ').slice(0, 36).join(' ')).length, 1)
+})
+
+t.test('no more steps than allowed, and nothing is lost', async t => {
+  const goal = 'Add the login page\nAdd the logout page\nAdd the profile page\nAdd the admin page'
+  t.same(steps(goal, 3), [
+    'Add the login page',
+    'Add the logout page; Add the profile page; Add the admin page',
+    VERIFICATION
+  ])
+  t.same(steps(goal, 1), ['Add the login page; Add the logout page; Add the profile page; Add the admin page'])
+})
+
+t.test('paths in a step are its files, as far as they stay in the project', async t => {
+  t.same(splitGoal('Test src/a.ts, (./docs/guide.md) and ../outside/b.ts')[0]?.files, ['src/a.ts', 'docs/guide.md'])
+})
+
+t.test('complexity is a tenth of the estimated tokens, within 3 and 10', async t => {
+  t.equal(complexityOfText('short'), 3)
+  t.equal(complexityOfText('x'.repeat(200)), 5)
+  t.equal(complexityOfText('x'.repeat(4000)), 10)
+})
+
+t.test('every text gives steps in order, within the limit, with dependencies on the one before', async () => {
+  fc.assert(
+    fc.property(fc.string({ maxLength: 400 }), fc.integer({ min: 1, max: 12 }), (goal, maxTasks) => {
+      const tasks = splitGoal(goal, { maxTasks })
+      return (
+        tasks.length <= maxTasks &&
+        tasks.every(({ id, depends_on }, at) => id === at + 1 && depends_on.every(each => each === at))
+      )
+    })
+  )
+})
