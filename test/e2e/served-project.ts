@@ -59,11 +59,17 @@ export interface Served {
 }
 
 /** Runs `svc serve` in a project on free ports and resolves once it answers. */
-export async function serve(t: Test, folder: string, argv: readonly string[] = [], program = SVC_BIN): Promise<Served> {
+export async function serve(
+  t: Test,
+  folder: string,
+  argv: readonly string[] = [],
+  program = SVC_BIN,
+  env: Readonly<Record<string, string>> = {}
+): Promise<Served> {
   const child = spawn(
     process.execPath,
     [program, 'serve', '--json', '--set', 'plugins.http.port=0', '--set', 'plugins.daemon.socket=127.0.0.1:0', ...argv],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '' } }
+    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_OPTIONS: '', ...env } }
   )
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string)
   t.teardown(async () => {
