@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SubmitRequest } from '@svc/contracts'
+import { openOrchestrator } from '../plugins/orchestrator/src/service/open.ts'
+import { defaultSettings } from '../plugins/orchestrator/test/default-settings.ts'
+
+/**
+ * The orchestrator without a database, at 8 agents: how many tasks it takes a second, how many go all the way, and what a task
+ * that waits costs.
+ *
+ *   node --import tsx --conditions=svc-source --expose-gc bench/orchestrator-memory.ts [--json]
+ */
+
+const AGENTS = 8
+const QUEUED = 100_000
+const ROUNDS = 5
+const IN_FLIGHT = 64
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+const root = mkdtempSync(join(tmpdir(), 'svc-bench-orchestrator-'))
+
+async function withOrchestrator<A>(run: (orchestrator: Awaited<ReturnType<typeof openOrchestrator>>) => Promise<A>) {
+  const opened = await openOrchestrator({
+    settings: defaultSettings({ stubcheck_gate: false, max_agents: AGENTS, queue_limit: 10 * QUEUED }),
+    repositoryId: 'bench',
+    root,
+    store: null,
+    log: silent,
+    ended: async () => {},
+    envelope: async () => null
+  })
+  try {
+    for (let agent = 0; agent < AGENTS; agent++) await opened.service.spawnAgent({ name: `agent-${agent}` })
+    return await run(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
+function request(index: number): SubmitRequest {
+  return {
+    description: `Give module ${index} a parser for its configuration, and tests for each of its errors`,
+    files: index % 4 === 0 ? [{ path: `src/module-${index % 5_000}/parser.ts`, access: 'read' }] : []
+  }
+}
+
+function liveHeap(): number {
+  if (globalThis.gc === undefined) throw new Error('run it with --expose-gc')
+  globalThis.gc()
+  globalThis.gc()
+  return process.memoryUsage().heapUsed
+}
+
+interface Rate {
+  readonly perSecond: number
+  /** For each second that the process was on a processor, which tells more on a busy machine. */
+  readonly perCpuSecond: number
+}
+
+async function rateOf(count: number, run: () => Promise<void>): Promise<Rate> {
+  const cpu = process.cpuUsage()
+  const started = performance.now()
+  await run()
+  const wall = performance.now() - started
+  const { user, system } = process.cpuUsage(cpu)
+  return { perSecond: (count / wall) * 1_000, perCpuSecond: (count / (user + system)) * 1_000_000 }
+}
+
+async function submitRate(): Promise<Rate> {
+  return withOrchestrator(({ service }) =>
+    rateOf(QUEUED, async () => {
+      for (let index = 0; index < QUEUED; index += IN_FLIGHT) {
+        const batch: Promise<unknown>[] = []
+        for (let each = index; each < Math.min(index + IN_FLIGHT, QUEUED); each++)
+          batch.push(service.submit(request(each)))
+        await Promise.all(batch)
+      }
+    })
+  )
+}
+
+/** Tasks that are submitted, taken up and completed. */
+async function roundTripRate(): Promise<Rate> {
+  const tasks = QUEUED / 4
+  return withOrchestrator(({ service }) =>
+    rateOf(tasks, async () => {
+      for (let index = 0; index < tasks; index++) {
+        const { agent_id } = await service.submit(request(index))
+        const task = await service.next(agent_id)
+        if (task !== null) await service.complete(task.id, { checks_passed: ['tests'] })
+      }
+    })
+  )
+}
+
+/** Bytes of heap of one task that waits. */
+async function bytesPerTask(): Promise<number> {
+  return withOrchestrator(async ({ service }) => {
+    for (let index = 0; index < 1_000; index++) await service.submit(request(index))
+    const before = liveHeap()
+    for (let index = 0; index < QUEUED; index++) await service.submit(request(index))
+    return (liveHeap() - before) / QUEUED
+  })
+}
+
+const best = (rates: readonly Rate[]) => ({
+  perSecond: Math.round(Math.max(...rates.map(rate => rate.perSecond))),
+  perCpuSecond: Math.round(Math.max(...rates.map(rate => rate.perCpuSecond)))
+})
+
+const submits: Rate[] = []
+const roundTrips: Rate[] = []
+for (let round = 0; round < ROUNDS; round++) {
+  submits.push(await submitRate())
+  roundTrips.push(await roundTripRate())
+}
+const result = {
+  agents: AGENTS,
+  queued: QUEUED,
+  submits: best(submits),
+  roundTrips: best(roundTrips),
+  bytesPerQueuedTask: Math.round(await bytesPerTask())
+}
+rmSync(root, { recursive: true, force: true })
+
+if (process.argv.includes('--json')) console.log(JSON.stringify(result))
+else {
+  const { submits: taken, roundTrips: done, bytesPerQueuedTask } = result
+  console.log(
+    `submits a second             ${taken.perSecond.toLocaleString('en')} (a CPU second: ${taken.perCpuSecond})`
+  )
+  console.log(
+    `submitted to completed       ${done.perSecond.toLocaleString('en')} (a CPU second: ${done.perCpuSecond})`
+  )
+  console.log(`bytes of a queued task       ${bytesPerQueuedTask.toLocaleString('en')}`)
+}
