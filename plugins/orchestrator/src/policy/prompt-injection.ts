@@ -49,6 +49,8 @@ const TOOL_REACH = 300
 
 function forgedTool(text: string): Injection | null {
   for (const match of text.matchAll(TOOL_TAG)) {
+    // Between quotes it is a text about tool calls.
+    if (/["'“]/.test(text[match.index - 1] ?? '')) continue
     const behind = text.slice(match.index, match.index + match[0].length + TOOL_REACH)
     if (TOOL_BODY.test(behind)) return injection('tool_call', match[0])
   }

@@ -60,6 +60,7 @@ t.test('what only looks undone is left alone', async t => {
     ['a.ts', 'const close = (): void => {}'],
     ['a.ts', "throw new Error('not found')"],
     ['a.ts', '// Follows the existing code of the parser.'],
+    ['a.ts', '// Says "your code here", and `TODO`, of comments that do.'],
     ['a.ts', "const todos = ['a'] // the list of todos"],
     ['a.rs', 'let s = r#"todo!()"#; // fine'],
     ['a.rs', "fn f<'a>(x: &'a str) -> &'a str { x }"],

@@ -62,6 +62,7 @@ const INNOCENT: readonly string[] = [
   'User: clicks the button and nothing happens.',
   'Assistant: rename the folder of the plugin.',
   'Parse <tool_call> tags in the stream, and hide them from the user.',
+  'Test that \'<tool_call>{"name": "a"}</tool_call>\' is read as one call.',
   'Support [INST] in the chat template of Mistral.',
   'function_call and tool_calls are fields of the reply',
   'You are now able to choose a theme: document it.',
