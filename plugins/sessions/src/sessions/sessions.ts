@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { sessionErrors } from '../errors.ts'
 import { isStorable } from '../json-bounds.ts'
 import type { Settings } from '../settings.ts'
@@ -23,6 +23,10 @@ export class Sessions {
   readonly #newId: () => string
   /** The one that was used last at the end. */
   readonly #held = new Map<string, SessionLog>()
+  /** What files told when they were as their stamp says. */
+  readonly #views = new Map<string, { readonly stamp: string; readonly view: SessionView }>()
+  /** Sessions by the names of their files, where those do not tell. */
+  readonly #hashed = new Map<string, string>()
 
   constructor(options: SessionsOptions) {
     this.#options = options
@@ -81,7 +85,7 @@ export class Sessions {
     const views = new Map(rows.map(view => [view.session_id, view]))
     const inRows = new Set(rows.map(({ session_id }) => sessionFileName(session_id)))
     for (const session of await this.#sessionsInFiles(inRows)) {
-      const view = await this.#of(session).view()
+      const view = await this.#viewOfFile(session)
       if (view !== null) views.set(session, view)
     }
     for (const [session, log] of this.#held) {
@@ -143,13 +147,33 @@ export class Sessions {
     return log
   }
 
+  /** What a file tells is read once for as long as the file stays as it is: there may be thousands, of which few are in use. */
+  async #viewOfFile(session: string): Promise<SessionView | null> {
+    const name = sessionFileName(session)
+    const stamps = await Promise.all(this.#folders.map(folder => stampOf(`${folder}/${name}`)))
+    const stamp = stamps.join(' ')
+    const known = this.#views.get(session)
+    if (known?.stamp === stamp && !this.#held.has(session)) return known.view
+    const view = await this.#of(session).view()
+    if (view !== null) this.#views.set(session, { stamp, view })
+    return view
+  }
+
+  get #folders(): readonly string[] {
+    return [this.#options.folder, ...this.#options.otherFolders]
+  }
+
   async #sessionsInFiles(known: ReadonlySet<string>): Promise<string[]> {
     const sessions = new Set<string>()
-    for (const folder of [this.#options.folder, ...this.#options.otherFolders]) {
+    for (const folder of this.#folders) {
       for (const name of await readdir(folder).catch(() => [])) {
         if (!name.endsWith('.jsonl') || known.has(name)) continue
-        const session = name.startsWith('h_') ? await nameIn(`${folder}/${name}`) : name.slice(0, -'.jsonl'.length)
-        if (session !== null && sessionFileName(session) === name) sessions.add(session)
+        const session =
+          this.#hashed.get(name) ??
+          (name.startsWith('h_') ? await nameIn(`${folder}/${name}`) : name.slice(0, -'.jsonl'.length))
+        if (session === null || sessionFileName(session) !== name) continue
+        sessions.add(session)
+        if (name.startsWith('h_')) this.#hashed.set(name, session)
       }
     }
     return [...sessions]
@@ -170,6 +194,11 @@ function checkName(session: string): void {
     'SES_SESSION_INVALID',
     `a session has a name of 1 to ${MAX_NAME_LENGTH} characters without U+0000, and this one has ${session.length}`
   )
+}
+
+async function stampOf(path: string): Promise<string> {
+  const found = await stat(path).catch(() => null)
+  return found === null ? '-' : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
 /** The name that the first whole line of a file tells. */

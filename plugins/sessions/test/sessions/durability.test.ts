@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, readFileSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { applyBaseline } from '../../../database/src/baseline/apply.ts'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import '../../../database/test/built-worker.ts'
-import { openSessions } from './open-sessions.ts'
+import { freshFolder, openSessions } from './open-sessions.ts'
 
 const SCRIPT = join(import.meta.dirname, 'writer-child.ts')
 
@@ -58,7 +57,7 @@ async function checkHistory(t: Test, folder: string, store: DatabaseStore | null
 }
 
 t.test('what was acknowledged is in the file after processes that shared it were killed, torn lines aside', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+  const folder = freshFolder()
   const writers = await Promise.all(['a', 'b'].map(prefix => startWriter(folder, '', prefix, 40)))
   await Promise.all(writers.map(kill))
   await checkHistory(t, folder, null, writers)
@@ -74,7 +73,7 @@ t.test('what was acknowledged is in the file after processes that shared it were
 })
 
 t.test('what was acknowledged is in the database after processes were killed, in both tables', async t => {
-  const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+  const folder = freshFolder()
   const file = join(folder, 'store.db')
   const options = { busyTimeoutMs: 30_000, synchronous: 'normal' } as const
   const first = await openFile(file, options)

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { DatabaseStore } from '@svc/contracts'
 import { Sessions } from '../../src/sessions/sessions.ts'
 import type { Settings } from '../../src/settings.ts'
@@ -21,4 +24,17 @@ export function openSessions({ folder, store = null, now = Date.now, settings }:
     settings: () => ({ ...SETTINGS, ...settings }),
     warn: () => undefined
   })
+}
+
+const folders: string[] = []
+
+process.once('exit', () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+})
+
+/** An empty folder, removed when the process ends. */
+export function freshFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+  folders.push(folder)
+  return folder
 }

@@ -1,5 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,9 +10,7 @@ import {
   type SessionStateName,
   TRANSITIONS
 } from '../../src/sessions/session-state.ts'
-import { openSessions } from './open-sessions.ts'
-
-const freshFolder = (): string => mkdtempSync(join(tmpdir(), 'svc-sessions-'))
+import { freshFolder, openSessions } from './open-sessions.ts'
 
 const turn = (id: string, tokens = 1) =>
   ({
@@ -184,6 +181,21 @@ t.test('sessions with any name are listed under it, also by who has only their f
       sessions.record(name, () => []),
       { code: 'SES_SESSION_INVALID' }
     )
+})
+
+t.test('more sessions than are held in memory are listed as they are, also after others wrote to them', async t => {
+  const folder = freshFolder()
+  let now = 1_000_000
+  const settings = { fsync: 'never', max_live: 1000 } as const
+  const sessions = openSessions({ folder, now: () => now, settings })
+  const names = Array.from({ length: 100 }, (_, at) => `s${at}`)
+  for (const name of names) await sessions.record(name, () => [turn('a')])
+  t.equal((await sessions.list()).length, 100)
+  now += 1000
+  await openSessions({ folder, now: () => now, settings }).record('s7', () => [turn('b')])
+  const [first, ...others] = await sessions.list()
+  t.match(first, { session_id: 's7', turns: 2 })
+  t.ok(others.every(({ turns }) => turns === 1))
 })
 
 t.test('many turns at once are all kept, in the order in which they were given', async t => {
