@@ -13,8 +13,8 @@ import type { CommitPort } from '../state/ports.ts'
  */
 export interface Committer extends CommitPort {
   /**
-   * Resolves when the change is durable, and its events are out. Rejects with `ORC_NOT_DURABLE`. A change without anything to
-   * keep has its events published at once.
+   * Resolves when the change is durable, and its events are out. Rejects with `ORC_NOT_DURABLE`; whoever was told so may wait
+   * again for the same change, which is made once. One without anything to keep has its events published at once.
    */
   commit(changes: Changes, options?: CommitOptions): Promise<void>
   /** Throws `ORC_QUEUE_FULL` while too many changes wait. */

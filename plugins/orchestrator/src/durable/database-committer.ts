@@ -41,8 +41,8 @@ interface Waiting {
   readonly since: number
   /** When the caller is told that it takes too long; infinite once it was. */
   until: number
-  resolve(): void
-  reject(error: unknown): void
+  resolve: () => void
+  reject: (error: unknown) => void
 }
 
 /** One transaction that was asked for: how many of those that waited it took. */
@@ -70,6 +70,8 @@ export class DatabaseCommitter implements Committer {
   /** Rows that are tried each for itself, since one of them would not go. */
   readonly #alone = new WeakSet<TableRow>()
   readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
+  /** Changes that wait, and whose callers were told that it takes too long. */
+  readonly #late = new Map<Changes, Waiting>()
   #open: Attempt[] = []
   #committed: number
   #attempts: number
@@ -138,6 +140,8 @@ export class DatabaseCommitter implements Committer {
 
   #take(changes: Changes, first: readonly SqlStatement[], waitMs: number): Promise<void> {
     if (this.#lost !== null) return Promise.reject(this.#lost)
+    const late = this.#late.get(changes)
+    if (late !== undefined) return this.#rejoin(late, waitMs)
     if (this.#closed)
       return Promise.reject(orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: nothing is written'))
     const promise = new Promise<void>((resolve, reject) => {
@@ -149,6 +153,17 @@ export class DatabaseCommitter implements Committer {
     // Those who come in the same turn of the event loop go together.
     this.#running ??= Promise.resolve().then(() => this.#run())
     return promise
+  }
+
+  /** Whoever was told that it takes too long, and waits again. */
+  #rejoin(late: Waiting, waitMs: number): Promise<void> {
+    this.#late.delete(late.changes)
+    late.until = performance.now() + waitMs
+    this.#armSweep(waitMs)
+    return new Promise<void>((resolve, reject) => {
+      late.resolve = resolve
+      late.reject = reject
+    })
   }
 
   #rowsOf({ lineage, rows }: Changes): readonly TableRow[] {
@@ -260,6 +275,7 @@ export class DatabaseCommitter implements Committer {
     const done = this.#waiting.splice(0, count)
     for (const { resolve } of done) resolve()
     for (const { changes, rows } of done) {
+      if (this.#late.size > 0) this.#late.delete(changes)
       if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
       if (changes.events.length > 0) this.#options.bus.publish(changes.events)
     }
@@ -345,6 +361,7 @@ export class DatabaseCommitter implements Committer {
       if (each.until <= now) {
         each.reject(this.#notDurable(`it has waited for ${Math.round(now - each.since)} ms`))
         each.until = Number.POSITIVE_INFINITY
+        this.#late.set(each.changes, each)
       }
       next = Math.min(next, each.until)
     }

@@ -96,7 +96,8 @@ t.test('a caller that waits for too long is told, and the change is made when it
   const { committer } = persistence
   store.away = true
   const impatient = committer.commit(state.submit(1), { waitMs: 1 })
-  const told = committer.commit(state.submit(2))
+  const second = state.submit(2)
+  const told = committer.commit(second)
   const patient = committer.commit(state.submit(3), { waitMs: 30_000 })
   await t.rejects(impatient, { code: 'ORC_NOT_DURABLE' })
   await t.rejects(told, {
@@ -105,8 +106,11 @@ t.test('a caller that waits for too long is told, and the change is made when it
     hint: /is kept and tried again/
   })
   t.equal(committer.status().pending, 3)
+  await t.rejects(committer.commit(second, { waitMs: 5 }), { code: 'ORC_NOT_DURABLE' })
+  const again = committer.commit(second, { waitMs: 30_000 })
+  t.equal(committer.status().pending, 3, 'who waits again has no second change')
   store.away = false
-  await patient
+  await Promise.all([again, patient])
   t.equal(events.length, 3)
   t.equal((await recordsIn(store)).length, 4)
   await persistence.close()
