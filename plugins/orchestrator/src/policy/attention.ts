@@ -86,11 +86,6 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger {
     return this.#ratio >= 1
   }
 
-  /** Requests that were rejected since the last reset. */
-  get rejections(): number {
-    return this.#account.rejected
-  }
-
   state(): AttentionState {
     const account = this.#account
     const ratio = this.#ratio

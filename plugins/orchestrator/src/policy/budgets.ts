@@ -162,7 +162,7 @@ export class BudgetLedger implements BudgetPort {
     return this.signal(agent)
   }
 
-  /** How often the last output of an agent is among its last five. Two are worth a warning. */
+  /** How often the last output of an agent is among its last five. Two are told of with `budget_alert`. */
   outputRepeats(agent: number): number {
     return this.#activity.get(agent)?.repeats ?? 0
   }

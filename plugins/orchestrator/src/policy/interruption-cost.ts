@@ -1,9 +1,8 @@
 import type { Priority } from '@svc/contracts'
 import { clamp } from './numbers.ts'
 
-export interface InterruptionCostSettings {
-  /** Milliseconds that an interruption of weight 1 costs. */
-  readonly attention_interrupt_cost_ms: number
+/** Weights of what burdens a person, after the scales of NASA-TLX. */
+export interface BurdenSettings {
   readonly tlx_mental: number
   readonly tlx_temporal: number
   readonly tlx_frustration: number
@@ -26,12 +25,12 @@ export interface InterruptionLoad {
 const TEMPORAL: Readonly<Record<Priority, number>> = { Urgent: 1, Normal: 0.5, Background: 0.2 }
 
 /**
- * Share of the base cost that an interruption by a task takes, from the load it puts on a person (after the scales of NASA-TLX):
+ * Share of the base cost that an interruption by a task takes, from the load it puts on a person:
  * (w_m mental + w_t temporal + w_f frustration + w_d (1 - trust)) csm, where
  * mental = clamp((0.4 complexity + 0.6 min(tokens / 1000, 10)) / 10, 0, 1), frustration = r / (r + 5) of r recent rejections and
  * csm = clamp(1 + 0.3 (concurrent - 1), 1, 3). At least 0.
  */
-export function attentionWeight(load: InterruptionLoad, settings: InterruptionCostSettings): number {
+export function attentionWeight(load: InterruptionLoad, settings: BurdenSettings): number {
   const mental = clamp((0.4 * load.complexity + 0.6 * Math.min(load.tokens / 1000, 10)) / 10, 0, 1)
   const frustration = load.recentRejections / (load.recentRejections + 5)
   const sum =
@@ -40,9 +39,4 @@ export function attentionWeight(load: InterruptionLoad, settings: InterruptionCo
     settings.tlx_frustration * frustration +
     settings.tlx_trust_discount * (1 - load.trust)
   return Math.max(0, sum * clamp(1 + 0.3 * (load.concurrent - 1), 1, 3))
-}
-
-/** The same in milliseconds. */
-export function interruptionCostMs(load: InterruptionLoad, settings: InterruptionCostSettings): number {
-  return settings.attention_interrupt_cost_ms * attentionWeight(load, settings)
 }

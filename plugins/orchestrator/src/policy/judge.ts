@@ -2,7 +2,7 @@ import { orchestrationErrors, type TrustView } from '@svc/contracts'
 import type { Judgement, JudgePort, TaskToJudge } from '../state/ports.ts'
 import { type ApprovalDecision, approvalTier, type TierGateSettings } from './approval-tier.ts'
 import { externalIntent, hasHumanApproval } from './external-intent.ts'
-import { attentionWeight, type InterruptionCostSettings } from './interruption-cost.ts'
+import { attentionWeight, type BurdenSettings } from './interruption-cost.ts'
 import { canonicalText } from './prompt-canonical.ts'
 import { findConflicts } from './prompt-conflicts.ts'
 import { findInjection } from './prompt-injection.ts'
@@ -10,7 +10,7 @@ import { defaultQgatePolicy, evaluateQgate, evidenceCoverage, type QgatePolicy }
 import { type TestVerdict, testDecision } from './test-decision.ts'
 import { workTokens } from './token-estimate.ts'
 
-export interface JudgeSettings extends InterruptionCostSettings {
+export interface JudgeSettings extends BurdenSettings {
   readonly tier_gate: TierGateSettings
   readonly qgate_gate_enforce: boolean
   readonly socrates_policy: { readonly [K in keyof QgatePolicy]?: number | undefined }

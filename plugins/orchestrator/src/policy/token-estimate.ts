@@ -7,8 +7,3 @@ const BASE_TOKENS: Partial<Readonly<Record<TaskCategory, number>>> = { CodeGen: 
 export function workTokens(category: TaskCategory, complexity: number): number {
   return ((BASE_TOKENS[category] ?? 1000) * complexity * complexity) / 25
 }
-
-/** Tokens that reading a task takes at least: a quarter of its bytes, and 200 for each file. */
-export function promptTokens(descriptionBytes: number, files: number): number {
-  return Math.ceil(descriptionBytes / 4) + 200 * files
-}

@@ -159,14 +159,6 @@ export class TrustLedger implements TrustPort {
   }
 }
 
-/**
- * Upper confidence bound of an agent's trust, in [0, 2]: trust + c sqrt(variance). The variance is that of a fair coin, shrinking
- * with what is known: 0.25 / (n + 1).
- */
-export function trustUpperBound(trust: Pick<TrustView, 'score' | 'outcomes'>, weight: number): number {
-  return clamp(trust.score + weight * Math.sqrt(0.25 / (trust.outcomes + 1)), 0, 2)
-}
-
 function view(agent: number, account: Account | undefined): TrustView {
   const { score, tier, successes, failures, overridden } = account ?? {
     score: START_SCORE,

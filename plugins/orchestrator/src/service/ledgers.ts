@@ -114,7 +114,16 @@ export function budgetService(parts: BudgetServiceParts): Budgets {
         if (signal !== 'Normal') changes.event({ type: 'budget_alert', agent_id, signal })
         return signal
       }),
-    toolCalled: (agent, output) => ledger.toolCalled(agent, output),
+    toolCalled: (agent, output) => {
+      const [before, repeatsBefore] = [ledger.signal(agent), ledger.outputRepeats(agent)]
+      const signal = ledger.toolCalled(agent, output)
+      const alert = signal !== before && signal !== 'Normal' ? signal : null
+      const warning = repeatsBefore < 2 && ledger.outputRepeats(agent) >= 2 ? 'OutputRepeated' : null
+      const told = alert ?? warning
+      if (told !== null)
+        runner.note('a tool call', changes => changes.event({ type: 'budget_alert', agent_id: agent, signal: told }))
+      return signal
+    },
     history: async filter => {
       const database = parts.database()
       return database === null ? ledger.costs(filter) : costHistory(database, filter)

@@ -8,7 +8,6 @@ import { defaultQgatePolicy } from '../../src/policy/qgate.ts'
 import { TrustLedger } from '../../src/policy/trust.ts'
 
 const judgeSettings: JudgeSettings = {
-  attention_interrupt_cost_ms: 1_000,
   tlx_mental: 0.35,
   tlx_temporal: 0.25,
   tlx_frustration: 0.2,
@@ -53,7 +52,7 @@ function world(over: { readonly attention?: boolean; readonly judge?: Partial<Ju
   const judge = new Judge({
     settings: () => ({ ...judgeSettings, ...over.judge }),
     trust,
-    demand: () => ({ rejections: attention.rejections, concurrent: 1 })
+    demand: () => ({ rejections: attention.state().rejected, concurrent: 1 })
   })
   const ask = (request: Partial<SubmitRequest>) =>
     admit({ description: 'Fix the parser', files: [], ...request }, 'svc_submit_task', {

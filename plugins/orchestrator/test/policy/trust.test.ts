@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { TrustLedger, trustUpperBound } from '../../src/policy/trust.ts'
+import { TrustLedger } from '../../src/policy/trust.ts'
 
 const settings = { trust_ewma_alpha: 0.1, trust_provisional_threshold: 5, trust_trusted_threshold: 20 }
 const ledger = (over: Partial<typeof settings> = {}): TrustLedger => new TrustLedger(() => ({ ...settings, ...over }))
@@ -59,12 +59,6 @@ t.test('entropy is low only where outcomes hardly vary', async t => {
   t.ok(entropy < 0.15)
   for (let i = 0; i < 10; i++) trust.observe(1, false)
   t.ok(trust.approvals(1).entropy > 0.15)
-})
-
-t.test('the bound of routing shrinks to the score', async t => {
-  t.equal(trustUpperBound({ score: 0.5, outcomes: 0 }, 2), 1.5)
-  t.equal(trustUpperBound({ score: 0.5, outcomes: 99 }, 2), 0.6)
-  t.equal(trustUpperBound({ score: 1, outcomes: 0 }, 1000), 2)
 })
 
 t.test('whatever happens, scores stay in [0, 1], and a restored ledger goes on alike', async () => {
