@@ -18,6 +18,8 @@ declare module 'autocannon' {
     readonly non2xx: number
     /** `average` is a second. */
     readonly requests: { readonly total: number; readonly average: number }
+    /** Seconds that it took. */
+    readonly duration: number
     readonly statusCodeStats: Readonly<Record<string, unknown>>
   }
 

@@ -9,4 +9,6 @@ export interface HttpCaller {
   readonly traceparent?: string
   /** Aborted when the client goes away before its response is complete. */
   readonly signal: AbortSignal
+  /** Whether it has gone already; to ask does not make the signal, which costs more than a small request. */
+  readonly cancelled?: boolean
 }

@@ -58,7 +58,7 @@ export function gatewayRoutes({ gate, desk, info, mcp, mobile }: RouteParts): Ht
       route('POST', '/v1/tools/call', 'Call a tool', call),
       route('GET', '/v1/ws', 'Tools and events over a websocket', exchange => refuse(exchange, UPGRADE_REQUIRED)),
       route('GET', '/v1/mobile/status', 'State of the project at a glance', (exchange, role) => {
-        mobileStatus(desk, role).then(
+        mobileStatus(desk, role, exchange.caller).then(
           status => sendJson(exchange, status),
           error => exchange.fail(error)
         )
@@ -118,19 +118,10 @@ function describeTool({ name, description, inputSchema, lane }: ReturnType<ToolD
 
 function callTool(exchange: HttpExchange, role: Role, desk: ToolDesk): void {
   readToolCall(exchange, ({ name, args }) => {
-    const { caller } = exchange
-    const { traceparent } = caller
-    desk
-      .call(role, name, args, {
-        get signal() {
-          return caller.signal
-        },
-        ...(traceparent === undefined ? {} : { traceparent })
-      })
-      .then(
-        answer => sendAnswer(exchange, answer),
-        error => exchange.fail(error)
-      )
+    desk.call(role, name, args, exchange.caller).then(
+      answer => sendAnswer(exchange, answer),
+      error => exchange.fail(error)
+    )
   })
 }
 

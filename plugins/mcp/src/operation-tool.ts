@@ -1,9 +1,8 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { mcpToolName, type OperationEntry } from '@svc/contracts'
 import type { McpExposure, OperationDescriptor } from '@svc/plugin-sdk'
-import { EventProgress } from './event-progress.ts'
+import { OperationCall } from './operation-call.ts'
 import { errorResult, objectSchema, type ToolEntry } from './tool.ts'
-import type { ToolCall } from './tool-call.ts'
 import { failed, succeeded, toolResultSchema } from './tool-result.ts'
 
 /** What the registry of tools says where an operation says nothing. */
@@ -42,21 +41,9 @@ function newTool(entry: OperationEntry): ToolEntry {
     requires: {},
     available: () => true,
     run: enveloped
-      ? (args, call) => invoke(entry, args, call).then(output => succeeded(output, exposure), failed)
-      : (args, call) => invoke(entry, args, call).then(plainResult, errorResult)
+      ? (args, call) => entry.invoke(args, new OperationCall(call)).then(output => succeeded(output, exposure), failed)
+      : (args, call) => entry.invoke(args, new OperationCall(call)).then(plainResult, errorResult)
   }
-}
-
-function invoke(entry: OperationEntry, args: Record<string, unknown>, call: ToolCall): Promise<unknown> {
-  const progress = new EventProgress(call)
-  return entry.invoke(args, {
-    surface: 'mcp',
-    principal: call.principal,
-    signal: call.signal,
-    ...(call.traceparent === undefined ? {} : { traceparent: call.traceparent }),
-    onEvent: event => progress.event(event),
-    onProgress: (done, total, message) => progress.report(done, total, message)
-  })
 }
 
 /** The text is made when it is asked for: not every surface shows it. */

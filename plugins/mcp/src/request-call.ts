@@ -45,6 +45,10 @@ export class RequestCall implements ToolCall {
     return this.#context.mcpReq.signal
   }
 
+  get cancelled(): boolean {
+    return this.signal.aborted
+  }
+
   get traceparent(): string | undefined {
     const value = this.#context.mcpReq._meta?.[TRACEPARENT_META_KEY]
     return typeof value === 'string' ? value : undefined

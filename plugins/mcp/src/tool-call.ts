@@ -3,6 +3,8 @@ import type { McpCall, McpInputRequired } from '@svc/contracts'
 
 /** A call of a tool, from wherever it came. */
 export interface ToolCall extends McpCall {
+  /** Whether the client is gone already. */
+  readonly cancelled: boolean
   /** The wire form of what a tool needs from its client. Rejects where there is no client that could be asked. */
   seal(required: McpInputRequired): Promise<InputRequiredResult>
 }

@@ -23,6 +23,10 @@ export class DirectCall implements ToolCall {
     return this.#given.signal ?? NEVER
   }
 
+  get cancelled(): boolean {
+    return this.#given.cancelled ?? this.#given.signal?.aborted ?? false
+  }
+
   get traceparent(): string | undefined {
     return this.#given.traceparent
   }

@@ -28,15 +28,15 @@ export class CatalogToolset implements McpToolset {
     return toolOf(this.#catalog(), name)?.name ?? null
   }
 
-  async call(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    call: McpToolsetCall
-  ): Promise<McpToolsetResult | null> {
+  call(name: string, args: Readonly<Record<string, unknown>>, call: McpToolsetCall): Promise<McpToolsetResult | null> {
     const tool = toolOf(this.#catalog(), name)
-    if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return null
-    for (const capability in tool.requires) return errorResult(capabilityNeeded(tool, capability)) as McpToolsetResult
-    return (await tool.run(args, new DirectCall(call))) as McpToolsetResult
+    if (tool === undefined || !maySeeTool(call.principal, tool) || !tool.available()) return NOTHING
+    const [needed] = Object.keys(tool.requires)
+    const result =
+      needed === undefined
+        ? tool.run(args, new DirectCall(call))
+        : Promise.resolve(errorResult(capabilityNeeded(tool, needed)))
+    return result as Promise<McpToolsetResult>
   }
 
   onChange(listener: () => void): () => void {
@@ -46,6 +46,8 @@ export class CatalogToolset implements McpToolset {
     return () => this.#listeners.delete(registered)
   }
 }
+
+const NOTHING = Promise.resolve(null)
 
 function capabilityNeeded({ name }: ToolEntry, capability: string): Error {
   return mcpErrors.create(

@@ -1,4 +1,11 @@
-import type { McpPrincipal, McpToolListing, McpToolset, McpToolsetCall, McpToolsetResult } from '@svc/contracts'
+import type {
+  HttpCaller,
+  McpPrincipal,
+  McpToolListing,
+  McpToolset,
+  McpToolsetCall,
+  McpToolsetResult
+} from '@svc/contracts'
 import type { Ref } from '@svc/plugin-sdk'
 import type { Role } from '../gate/role.ts'
 import type { Allowed } from './allowlist.ts'
@@ -42,15 +49,35 @@ export class ToolDesk {
   }
 
   /** Never rejects for what the tool does. */
-  async call(
-    role: Role,
-    name: string,
-    args: ToolArguments,
-    call: Omit<McpToolsetCall, 'principal'> = {}
-  ): Promise<ToolAnswer> {
-    const result = await this.#toolset.current.call(name, args, { ...call, principal: this.principal(role) })
-    if (result === null) return failure(`unknown tool, or one that is not allowed here: ${name.slice(0, MOST_SHOWN)}`)
-    return answerOf(result)
+  call(role: Role, name: string, args: ToolArguments, caller: ToolCaller): Promise<ToolAnswer> {
+    const call = new DeskCall(this.principal(role), caller)
+    return this.#toolset.current.call(name, args, call).then(result => {
+      if (result !== null) return answerOf(result)
+      return failure(`unknown tool, or one that is not allowed here: ${name.slice(0, MOST_SHOWN)}`)
+    })
+  }
+}
+
+/** Who waits for an answer: an exchange of HTTP, or a websocket. */
+export type ToolCaller = Pick<HttpCaller, 'signal' | 'cancelled' | 'traceparent'>
+
+class DeskCall implements McpToolsetCall {
+  readonly principal: McpPrincipal
+  declare readonly traceparent?: string
+  readonly #caller: ToolCaller
+
+  constructor(principal: McpPrincipal, caller: ToolCaller) {
+    this.principal = principal
+    this.#caller = caller
+    if (caller.traceparent !== undefined) this.traceparent = caller.traceparent
+  }
+
+  get signal(): AbortSignal {
+    return this.#caller.signal
+  }
+
+  get cancelled(): boolean {
+    return this.#caller.cancelled ?? this.#caller.signal.aborted
   }
 }
 
@@ -62,12 +89,13 @@ export function failure(error: string): ToolAnswer {
 }
 
 /** The structured result; without one the blocks of content, and of a failure its text. */
-function answerOf({ structuredContent, content, isError = false }: McpToolsetResult): ToolAnswer {
-  const result =
-    structuredContent !== undefined
-      ? structuredContent
-      : isError
-        ? { error: content.flatMap(block => (typeof block.text === 'string' ? block.text : [])).join('\n') }
-        : { content }
-  return { success: !isError, is_error: isError, result }
+function answerOf(answered: McpToolsetResult): ToolAnswer {
+  const { structuredContent, isError = false } = answered
+  if (structuredContent !== undefined && !isError) return { success: true, is_error: false, result: structuredContent }
+  return { success: !isError, is_error: isError, result: structuredContent ?? unstructured(answered, isError) }
+}
+
+function unstructured({ content }: McpToolsetResult, isError: boolean): unknown {
+  if (!isError) return { content }
+  return { error: content.flatMap(block => (typeof block.text === 'string' ? block.text : [])).join('\n') }
 }

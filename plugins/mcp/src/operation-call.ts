@@ -1,0 +1,42 @@
+import type { Invocation } from '@svc/contracts'
+import type { Principal } from '@svc/plugin-sdk'
+import { EventProgress } from './event-progress.ts'
+import type { ToolCall } from './tool-call.ts'
+
+/** A call of a tool as the call of the operation behind it. What most operations never ask for is made when they ask. */
+export class OperationCall implements Invocation {
+  readonly surface = 'mcp'
+  declare readonly traceparent?: string
+  readonly #call: ToolCall
+  #progress: EventProgress | undefined
+
+  constructor(call: ToolCall) {
+    this.#call = call
+    const { traceparent } = call
+    if (traceparent !== undefined) this.traceparent = traceparent
+  }
+
+  get principal(): Principal {
+    return this.#call.principal
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal
+  }
+
+  get cancelled(): boolean {
+    return this.#call.cancelled
+  }
+
+  onEvent(event: unknown): void {
+    this.#told.event(event)
+  }
+
+  onProgress(done: number, total?: number, message?: string): void {
+    this.#told.report(done, total, message)
+  }
+
+  get #told(): EventProgress {
+    return (this.#progress ??= new EventProgress(this.#call))
+  }
+}
