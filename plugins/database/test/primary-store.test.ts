@@ -112,6 +112,18 @@ t.test('keeps the full-text tables beside the rows, and the lineage as it was wr
   await t.rejects(store.execute('UPDATE orchestration_lineage_events SET task_id = 2'), { code: 'DBS_CONSTRAINT' })
 })
 
+t.test('a database of an earlier program gets the tables that have come since, and keeps its rows', async t => {
+  const path = freshFile()
+  const { store } = primary(t, { place: file(path) })
+  await store.execute("INSERT INTO agent_sessions (id, created_at_ms, updated_at_ms) VALUES ('old', 1, 1)")
+  await store.execute('DROP TABLE orchestrator_records')
+  await store.execute("UPDATE schema_manifest SET digest = '0x00'")
+  await store.close()
+  const { store: again } = primary(t, { place: file(path) })
+  t.match(await again.status(), { ok: true, missingTables: [], problems: [], digest: baselineDigest() })
+  t.same((await again.query('SELECT id FROM agent_sessions')).rows, [['old']])
+})
+
 t.test('says which of version, tables and digest does not check out', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })

@@ -27,12 +27,14 @@ export async function readSchema(store: DatabaseStore): Promise<SchemaState> {
 }
 
 /**
- * Gives a database that has none the baseline schema with its rows, in one transaction. Throws `DBP_SCHEMA_NEWER` for one
- * of a later program, which is left as it is.
+ * Gives a database that has none the baseline schema with its rows, in one transaction, and to one of an earlier program the
+ * tables that have come since. Throws `DBP_SCHEMA_NEWER` for one of a later program, which is left as it is.
  */
 export async function applyBaseline(store: DatabaseStore): Promise<void> {
-  const { version } = await readSchema(store)
-  if (version === BASELINE_VERSION) return
+  const { version, digest, missingTables } = await readSchema(store)
+  // Where the digest is right, somebody has dropped what is missing, and is told of it.
+  const isEarlier = digest !== null && digest !== baselineDigest() && missingTables.length > 0
+  if (version === BASELINE_VERSION && !isEarlier) return
   if (version !== null && version > BASELINE_VERSION)
     throw pluginErrors.create(
       'DBP_SCHEMA_NEWER',
@@ -48,7 +50,7 @@ export async function applyBaseline(store: DatabaseStore): Promise<void> {
     ...seedStatements(),
     { sql: 'INSERT OR IGNORE INTO schema_version (version) VALUES (?)', parameters: [BASELINE_VERSION] },
     {
-      sql: 'INSERT OR IGNORE INTO schema_manifest (version, digest) VALUES (?, ?)',
+      sql: 'INSERT OR REPLACE INTO schema_manifest (version, digest) VALUES (?, ?)',
       parameters: [BASELINE_VERSION, baselineDigest()]
     }
   ])
