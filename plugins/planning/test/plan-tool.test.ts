@@ -36,7 +36,11 @@ t.test('a goal is drafted by its text, scored and kept', async t => {
     plan_source: 'splitter',
     written_to_disk: false,
     plan_session_id: /^plan-/,
-    qgate: { risk_decision: 'Answer', confidence_estimate: 0.8875, questioning: { question_needed: false, prompt: null } }
+    qgate: {
+      risk_decision: 'Answer',
+      confidence_estimate: 0.8875,
+      questioning: { question_needed: false, prompt: null }
+    }
   })
   t.same(
     result.tasks.map(({ id, depends_on, files }) => [id, depends_on, files]),
