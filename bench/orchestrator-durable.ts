@@ -18,6 +18,7 @@ import { parseArgs } from 'node:util'
 import { openBullmq } from './task-queues/bullmq.ts'
 import { openCommitted } from './task-queues/committed.ts'
 import { openGraphileWorker } from './task-queues/graphile-worker.ts'
+import { openSvc } from './task-queues/orchestrator.ts'
 import { installPeers } from './task-queues/peer-packages.ts'
 import { openPgBoss } from './task-queues/pg-boss.ts'
 import { startPostgres, startRedis } from './task-queues/servers.ts'
@@ -157,8 +158,9 @@ const peers = installPeers(values.peers ?? join(folder, 'peers'))
 const redis = await startRedis(join(folder, 'redis'))
 const postgres = await startPostgres(join(folder, 'postgres'))
 const openers: Readonly<Record<string, (progress: Progress) => Promise<TaskQueue>>> = {
-  full: progress => openCommitted(join(folder, 'full.db'), 'full', progress),
-  normal: progress => openCommitted(join(folder, 'normal.db'), 'normal', progress),
+  svc: progress => openSvc(folder, join(folder, 'svc.db'), 'full', progress),
+  'svc-normal': progress => openSvc(folder, join(folder, 'svc-normal.db'), 'normal', progress),
+  committer: progress => openCommitted(join(folder, 'full.db'), 'full', progress),
   'bullmq-bulk': progress => openBullmq(peers, redis, progress, true),
   bullmq: progress => openBullmq(peers, redis, progress, false),
   'pg-boss': progress => openPgBoss(peers, postgres, progress),

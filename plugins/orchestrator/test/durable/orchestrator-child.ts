@@ -1,0 +1,49 @@
+// An orchestrator that works until it kills itself: FILE, ROOT, POINT, AT. A line for each task that was submitted (`! TASK 1`),
+// taken up (`! TASK 2`) and completed (`! TASK 3`), written when that was acknowledged; `? TASK STEP` before.
+import { openFile } from '../../../database/src/store/local-store.ts'
+import { openOrchestrator } from '../../src/service/open.ts'
+import { defaultSettings } from '../default-settings.ts'
+import { deadly, kill, say } from './deadly-store.ts'
+
+const [file = '', root = '', point = 'never', at = '0'] = process.argv.slice(2)
+const store = deadly(await openFile(file, { busyTimeoutMs: 10_000, synchronous: 'normal' }), point, Number(at))
+const { service } = await openOrchestrator({
+  settings: defaultSettings({ stubcheck_gate: false, tier_enforcement: false }),
+  repositoryId: 'repo',
+  root,
+  store,
+  log: { debug() {}, info() {}, warn: say, error: say },
+  ended: async () => {},
+  envelope: async () => null
+})
+say('seat')
+
+const told = (task: number, step: number): void => {
+  say(`! ${task} ${step}`)
+  if (point === 'acknowledged' && store.batches >= Number(at)) kill()
+}
+
+const agents = await Promise.all(['a', 'b', 'c'].map(name => service.spawnAgent({ name })))
+await Promise.all(
+  agents.map(async ({ name }, each) => {
+    for (let round = 0; round < 40; round += 1) {
+      const files = [{ path: `src/${name}/${round}.ts`, access: 'write' }] as const
+      const { task_id, agent_id } = await service.submit({
+        description: `Part ${round} of ${name}`,
+        files,
+        agent_name: name
+      })
+      told(task_id, 1)
+      const task = await service.next(agent_id)
+      if (task === null) continue
+      told(task.id, 2)
+      // One of them leaves something in progress.
+      if (each === 2 && round % 8 === 0) continue
+      say(`? ${task.id} 3`)
+      await service.complete(task.id, { completion_summary: 'done', checks_passed: ['tests'] })
+      told(task.id, 3)
+    }
+  })
+)
+say('done')
+kill()
