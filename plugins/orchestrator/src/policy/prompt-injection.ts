@@ -10,7 +10,7 @@ export interface Injection {
 
 /** One of these is in every text that anything below would refuse; texts without any are let through at once. */
 const SUSPICIOUS =
-  /[^\s -~]|<\||\[\/?inst|<<sys|<start_of|tool_|function_|<invoke|^[ \t#]*system|^human:|^user:|ignor|disregard|forget|overrid|bypass|discard|follow|obey|adhere|you are now|prompt|instruction/im
+  /[^\s -~]|<\||\[\/?inst|<<sys|<start_of|tool_|function_|<invoke|^[ \t#]*system|^human:|^user:|ignor|disregard|forget|overrid|bypass|discard|follow|obey|adhere|you are now|your (?:system|hidden|initial|secret|original|internal) |prompt|instruction/im
 
 /**
  * Finds orders in a text that are not the text's to give: tokens of chat templates, turns of a conversation, forged tool calls,
