@@ -126,7 +126,8 @@ export function historyHandler(bus: A2aBus): Handler<typeof a2aHistory> {
   }
 }
 
-export function watchHandler(bus: A2aBus, durable: DurableInbox | null): Handler<typeof a2aWatch> {
+/** Streams end when the caller goes away, and with `ending`: of themselves they never would, and a reload waits for calls. */
+export function watchHandler(bus: A2aBus, durable: DurableInbox | null, ending: AbortSignal): Handler<typeof a2aWatch> {
   return async ({ agent_id }, call) => {
     let messages = 0
     const told = (message: Parameters<typeof toWire>[0]): void => {
@@ -136,7 +137,7 @@ export function watchHandler(bus: A2aBus, durable: DurableInbox | null): Handler
       messages += 1
       call.emit(toWire(message))
     }
-    await streamMessages(bus, durable, told, call.signal)
+    await streamMessages(bus, durable, told, AbortSignal.any([call.signal, ending]))
     return { messages }
   }
 }

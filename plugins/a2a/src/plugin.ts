@@ -45,6 +45,11 @@ export default definePlugin({
     ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator))
     ctx.implement(a2aHistory, historyHandler(bus))
     ctx.implement(a2aTasks, tasksHandler(orchestrator))
-    ctx.implement(a2aWatch, watchHandler(bus, durable))
+    const streams = new AbortController()
+    ctx.background('streams of messages', async signal => {
+      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      streams.abort()
+    })
+    ctx.implement(a2aWatch, watchHandler(bus, durable, streams.signal))
   }
 })

@@ -324,6 +324,19 @@ t.test(
   }
 )
 
+t.test('a reload ends those that watch, and waits for none of them', async t => {
+  const world = await openWorld(t, { database: false })
+  const seen: unknown[] = []
+  const watching = world.kernel.call(a2aWatch, {}, { onEvent: event => seen.push(event) })
+  const end = Date.now() + 30_000
+  while (seen.length === 0 && Date.now() < end) {
+    await send(world)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await world.kernel.replace({ ...(plugin as Plugin), summary: 'another' })
+  t.match(await watching, { messages: seen.length })
+})
+
 t.test('one listener that fails takes no message from others', async t => {
   const world = await openWorld(t, { database: false })
   const seen: string[] = []
