@@ -100,6 +100,20 @@ export const settings = t.object({
     description:
       'Whether the journals of workflows are left out of research_metrics; runs keep them for themselves all the same.'
   }),
+  plan_session_id: t.optional(
+    t.string({
+      minLength: 1,
+      maxLength: 2048,
+      'x-env': 'SVC_PLAN_SESSION_ID',
+      description: 'Plan that runs of workflows which begin now belong to; kept with each of them.'
+    })
+  ),
+  plan_node_id: t.optional(
+    t.string({ minLength: 1, maxLength: 256, 'x-env': 'SVC_PLAN_NODE_ID', description: 'Step of that plan.' })
+  ),
+  plan_version: t.optional(
+    t.integer({ minimum: 1, 'x-env': 'SVC_PLAN_VERSION', description: 'Version of that plan.' })
+  ),
   workflow_keep_runs: t.integer({
     default: 10_000,
     minimum: 0,

@@ -1,7 +1,7 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { SqlActorStore } from '../actors/sql-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
-import { SqlWorkflowStore } from './sql-workflow-store.ts'
+import { type PlanProvenance, SqlWorkflowStore } from './sql-workflow-store.ts'
 
 /** What a thread is told of how its program keeps things. */
 export interface DurableOptions {
@@ -9,17 +9,19 @@ export interface DurableOptions {
   readonly program: string
   /** Session of the rows `workflow_journal_entry` in research_metrics: `workflow:<repository>`. null writes none. */
   readonly metricSession: string | null
+  /** The plan that runs belong to; none by default. */
+  readonly plan?: PlanProvenance
 }
 
 /** For a program with a database, in one of its threads; `notify` is null where nobody looks after what is due. */
 export function databaseDurable(
   connection: ThreadConnection,
-  { program, metricSession }: DurableOptions,
+  { program, metricSession, plan }: DurableOptions,
   sleep: (duration: number) => void,
   notify: (() => void) | null
 ): Durable {
   return {
-    workflows: new SqlWorkflowStore(connection, { program, metricSession }),
+    workflows: new SqlWorkflowStore(connection, { program, metricSession, ...(plan === undefined ? {} : { plan }) }),
     actors: new SqlActorStore(connection, program),
     now: Date.now,
     sleep,

@@ -22,7 +22,9 @@ export function durableOptions(
   if (!isDurable(module)) return null
   const told = admin?.settings('kernel.repository_id').find(({ key }) => key === 'kernel.repository_id')?.value
   const repository = typeof told === 'string' ? told : 'default'
+  const { plan_session_id: session, plan_node_id: node, plan_version: version } = config
   return {
+    plan: { session: session ?? null, node: node ?? null, version: version ?? null },
     program: programKey(path, projectRoot),
     metricSession: config.workflow_journal_off ? null : `workflow:${repository}`
   }

@@ -23,6 +23,14 @@ export interface SqlStoreOptions {
   readonly program: string
   /** Session of the rows in research_metrics; null where none are written. */
   readonly metricSession: string | null
+  readonly plan?: PlanProvenance
+}
+
+/** Why a run is there: the step of a plan that it works on. */
+export interface PlanProvenance {
+  readonly session: string | null
+  readonly node: string | null
+  readonly version: number | null
 }
 
 const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.result_json, r.last_error, s.wake_at_ms,
@@ -47,11 +55,12 @@ export class SqlWorkflowStore implements WorkflowStore {
 
   create({ runId, workflow, args, parent, plannedSteps }: NewRun, now: number): boolean {
     prepareTables(this.#connection)
+    const { session = null, node = null, version = null } = this.#options.plan ?? {}
     return written(this.#connection, () => {
       const { changes } = this.#connection.execute(
-        `INSERT OR IGNORE INTO workflow_run_log (run_id, workflow_name, status, planned_steps, started_at_ms, updated_at_ms)
-          VALUES (?, ?, 'pending', ?, ?, ?)`,
-        [runId, workflow, plannedSteps, now, now]
+        `INSERT OR IGNORE INTO workflow_run_log (run_id, workflow_name, status, planned_steps, plan_session_id,
+          plan_node_id, plan_version, started_at_ms, updated_at_ms) VALUES (?, ?, 'pending', ?, ?, ?, ?, ?, ?)`,
+        [runId, workflow, plannedSteps, session, node, version, now, now]
       )
       if (changes === 0) return false
       this.#connection.execute(

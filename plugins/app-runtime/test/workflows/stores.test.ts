@@ -183,6 +183,23 @@ t.test('the lease of a process that has ended holds up nobody', async t => {
   t.same(workflows.due(3), [])
 })
 
+t.test('the row of a run tells which step of a plan it belongs to, where somebody said so', async t => {
+  const connection = new FileConnection({
+    file: join(t.testdir(), 'runs.db'),
+    busyTimeoutMs: 1000,
+    synchronous: 'normal'
+  })
+  t.teardown(() => connection.close())
+  const options = { program: 'p', metricSession: null }
+  const plan = { session: 'plan-1', node: 'n2', version: 3 }
+  databaseDurable(connection, { ...options, plan }, () => undefined, null).workflows.create(run('planned'), 1)
+  databaseDurable(connection, options, () => undefined, null).workflows.create(run('other'), 1)
+  const columns = 'plan_session_id, plan_node_id, plan_version'
+  const rowOf = (id: string) => connection.row(`SELECT ${columns} FROM workflow_run_log WHERE run_id = ?`, [id])
+  t.same(Object.values(rowOf('planned') ?? {}), ['plan-1', 'n2', 3])
+  t.same(Object.values(rowOf('other') ?? {}), [null, null, null])
+})
+
 t.test('programs do not see the runs and actors of others in their database', async t => {
   const connection = new FileConnection({
     file: join(t.testdir(), 'runs.db'),

@@ -41,12 +41,13 @@ export const planNew = defineOperation({
     summary: t.string(),
     versions,
     plan_md: t.string(),
-    written_to_disk: t.boolean()
+    written_to_disk: t.boolean(),
+    text: t.string({ description: 'The plan, and how it is executed, for a person.' })
   }),
   errors: { ORC_NO_DATABASE, PLN_ADEQUACY, PLN_FILE_REFUSED },
   effect: 'write',
   timeoutMs: DRAFT_TIMEOUT_MS,
-  expose: { rpc: true, cli: { command: 'plan new', args: ['goal'], view: { text: 'plan_md', note: 'session_id' } } }
+  expose: { rpc: true, cli: { command: 'plan new', args: ['goal'], view: { text: 'text' } } }
 })
 
 export const planReplan = defineOperation({

@@ -77,7 +77,8 @@ export function newHandler(attached: Attached): Handler<typeof planNew> {
       summary,
       versions: await versionsOf(parts, id),
       plan_md,
-      written_to_disk: input.write_to_disk
+      written_to_disk: input.write_to_disk,
+      text: `${plan_md}\nKept as ${id}; svc plan execute ${id} begins it.`
     }
   }
 }
