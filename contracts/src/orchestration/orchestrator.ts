@@ -41,6 +41,8 @@ export interface Orchestrator {
   complete(task: number, attestation?: Attestation): Promise<Completion>
   fail(task: number, reason: string): Promise<void>
   cancel(task: number): Promise<void>
+  /** Gives back what was taken up, for whoever stops working: the task is queued again, and that is no failure. */
+  release(task: number, reason: string): Promise<void>
   /** Queues a failed task again. */
   retry(task: number): Promise<void>
   doubt(task: number, reason: string | null): Promise<void>

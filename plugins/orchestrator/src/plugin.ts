@@ -6,7 +6,6 @@ import {
   orchestrator,
   sessionContext,
   taskEnded,
-  taskProcessors,
   taskSubmitting
 } from '@svc/contracts'
 import { definePlugin, type Logger, ref } from '@svc/plugin-sdk'
@@ -24,7 +23,6 @@ export default definePlugin({
   optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext) },
   provides: [orchestrator],
   hooks: [taskSubmitting, goalSubmitting, taskEnded],
-  points: [taskProcessors],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions }) {
     checkSettings(ctx.config)

@@ -29,8 +29,9 @@ import type {
 } from '@svc/contracts'
 import type { EventBus } from '../events/bus.ts'
 import { bindSession, drain, heartbeat, retire, setPaused, spawn } from '../state/agents.ts'
+import type { Changes } from '../state/changes.ts'
 import { doubt, resolveDoubt } from '../state/doubts.ts'
-import { assertWorkable, cancel, complete, fail, next } from '../state/endings.ts'
+import { assertWorkable, cancel, complete, fail, next, release } from '../state/endings.ts'
 import { explain } from '../state/explain.ts'
 import { claimFile, repositoryPath, transferFile } from '../state/files.ts'
 import { handoff, rebalance } from '../state/moves.ts'
@@ -61,6 +62,8 @@ export interface ServiceParts {
   readonly executionTimes: ExecutionTimes
   readonly policy: () => OrchestratorPolicy
   readonly admit: (request: SubmitRequest, surface: string) => Admission
+  /** A person looked at a task of that weight. */
+  readonly interrupted: (weight: number, changes: Changes) => void
   readonly outbox: () => OrchestratorStatus['outbox']
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
   readonly report: (what: string, error: unknown) => void
@@ -118,6 +121,10 @@ export class OrchestratorService implements Orchestrator {
     return this.#runner.run(changes => cancel(this.#world, changes, task))
   }
 
+  release(task: number, reason: string): Promise<void> {
+    return this.#runner.run(changes => release(this.#world, changes, task, reason))
+  }
+
   retry(task: number): Promise<void> {
     return this.#runner.runWithIds(changes => retry(this.#world, changes, task))
   }
@@ -131,7 +138,10 @@ export class OrchestratorService implements Orchestrator {
   }
 
   approve(task: number, by: string): Promise<void> {
-    return this.#runner.run(changes => approve(this.#world, changes, task, by))
+    return this.#runner.run(changes => {
+      approve(this.#world, changes, task, by)
+      this.#parts.interrupted(this.#world.task(task).attentionWeight, changes)
+    })
   }
 
   reorder(task: number, priority: Priority): Promise<void> {

@@ -129,9 +129,17 @@ export function requeue(world: World, changes: Changes, task: Task, because: str
   extra.phase = undefined
 }
 
+/** {@link requeue}, for whoever worked on it. */
+export function release(world: World, changes: Changes, id: number, reason: string): void {
+  const task = world.task(id)
+  if (task.status.kind !== 'InProgress') refuseTransition(id, task.status, 'released')
+  requeue(world, changes, task, reason)
+  world.traces.note(id, 'released', reason, world.parts.now())
+}
+
 /** A note grows the description, but not for ever. */
 function annotate(task: Task, note: string): void {
-  const next = `${task.description}\n${note}`
+  const next = `${task.description}${note}`
   if (Buffer.byteLength(next) <= MOST_DESCRIPTION_BYTES) task.description = next
 }
 

@@ -21,7 +21,8 @@ function give(world: World, changes: Changes, task: Task, to: Agent, because: st
 
 /** Who has a task now whose agent is gone; one is made where the router says so. */
 export function rehome(world: World, changes: Changes, task: Task): Agent {
-  const decision = world.router.route(routeAgain(task))
+  // The one that was asked for by name is gone.
+  const decision = world.router.route({ ...routeAgain(task), agent_name: undefined })
   let agent: Agent
   if (decision.kind === 'agent') agent = world.agent(decision.agent)
   else {

@@ -1,0 +1,84 @@
+import t from 'tap'
+import { openStore } from '../durable/opened.ts'
+import { opened } from './opened.ts'
+
+const DONE = { checks_passed: ['tests', 'peer_review_approved'] }
+const task = (description = 'Do it') => ({ description, files: [] })
+
+t.test('what was acknowledged is there after a restart, and what was in progress is queued again once', async t => {
+  const store = await openStore()
+  const first = await opened(t, { store, settings: { tier_enforcement: false } })
+  t.equal(first.service.durability.kind, 'database')
+  await first.service.spawnAgent({ name: 'one', capabilities: { labels: ['x'] } })
+  await first.service.bindSession(1, 'sess_1')
+  const files = [{ path: 'a.ts', access: 'write' as const }]
+  await first.service.submit({ description: 'In progress', files, agent_name: 'one', hints: { tenant_id: 'acme' } })
+  await first.service.submit({ ...task(), agent_name: 'one', depends_on: [1] })
+  await first.service.submit({ ...task(), agent_name: 'one', priority: 'Urgent' })
+  await first.service.submit({ ...task(), agent_name: 'one', hints: { requires_approval: true } })
+  await first.service.submit({ ...task(), agent_name: 'one' })
+  await first.service.submit({ ...task(), agent_name: 'one' })
+  await first.service.complete(3, DONE)
+  await first.service.fail(5, 'broken')
+  await first.service.doubt(6, 'odd')
+  await first.service.next(1)
+  first.service.turn(1, 'half of it')
+  first.service.observe(1, 'it is large')
+  await first.service.budgets.record({
+    agent_id: 1,
+    provider: 'p',
+    model: 'm',
+    input_tokens: 10,
+    output_tokens: 5,
+    cost_usd: 0.5
+  })
+  await first.service.emergencyStop('night')
+  const before = first.service.tasks()
+  const trust = first.service.trust.of(1)
+  await first.close()
+
+  const second = await opened(t, { store, settings: { tier_enforcement: false } })
+  const { service } = second
+  t.ok(service.status().stopped)
+  await service.start()
+  t.same(
+    service.tasks().map(each => each.status.kind),
+    ['Queued', 'Blocked', 'Completed', 'BlockedOnApproval', 'Failed', 'Doubted']
+  )
+  const { status, started_at_ms, recoveries, ...rest } = before[0] ?? ({} as never)
+  t.match(service.task(1), { ...rest, recoveries: 1 })
+  t.match(service.agent(1), { name: 'one', session_id: 'sess_1', completed: 1, doubted: 1, queued: 1 })
+  t.match(service.agent(1)?.capabilities.labels, ['x'])
+  t.same(service.trust.of(1), trust)
+  t.match(service.budgets.of(1), { tokens_used: 15, cost_usd: 0.5 })
+  t.match(service.locks(), [{ path: 'a.ts', holders: [1], task_id: 1 }])
+  t.match(service.status(), { total_completed: 1, total_failed: 1 })
+  t.match(await service.next(1), { id: 1 })
+  await service.complete(1, DONE)
+  t.match(await service.next(1), { id: 2 }, 'what waited for it goes on')
+  t.equal((await service.submit(task())).task_id, 7, 'ids go on')
+})
+
+t.test('a lock whose task is gone is released at the next start', async t => {
+  const store = await openStore()
+  const first = await opened(t, { store, settings: { tier_enforcement: false } })
+  const files = [{ path: 'a.ts', access: 'write' as const }]
+  await first.service.submit({ description: 'x', files })
+  await first.close()
+  await store.execute(`DELETE FROM orchestrator_records WHERE kind = 'task'`)
+  const second = await opened(t, { store, settings: { tier_enforcement: false } })
+  t.same(second.service.locks(), [])
+  t.equal(second.service.fileOwner('a.ts'), 1)
+})
+
+t.test('the end of a task is told once, after it is durable', async t => {
+  const store = await openStore()
+  const { service, ends, settings } = await opened(t, { store })
+  await service.submit(task())
+  await service.complete(1, DONE)
+  const rows = await store.query(`SELECT value FROM orchestrator_records WHERE kind = 'task'`)
+  t.match(String(rows.rows[0]?.[0]), /"Completed"/)
+  await new Promise(setImmediate)
+  t.match(ends, [{ task_id: 1, outcome: 'completed' }])
+  t.ok(settings.enabled)
+})
