@@ -192,6 +192,12 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
         })
       }
     },
+    interrupted: (weight, changes) => {
+      if (!settings.attention_enabled) return
+      attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')
+      changes.events.push(...asides.take())
+      changes.touch('attention', 'global')
+    },
     outbox: () => persistence.committer.status(),
     scalingProfile: () => settings.scaling_profile,
     report
