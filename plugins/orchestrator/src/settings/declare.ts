@@ -40,3 +40,8 @@ const LONGEST_MS = 315_360_000_000
 
 export const milliseconds = (value: number, minimum: number, description: string, where: Where = {}) =>
   integer(value, [minimum, LONGEST_MS], description, where)
+
+type Properties = Parameters<typeof t.object>[0]
+
+/** A table that need not be written for its own settings to have their defaults. */
+export const table = <const P extends Properties>(properties: P) => ({ ...t.object(properties), default: {} })

@@ -1,5 +1,5 @@
 import { t } from '@svc/plugin-sdk'
-import { flag, integer, ratio } from './declare.ts'
+import { flag, integer, ratio, table } from './declare.ts'
 
 const optionalRatio = (description: string) => t.optional(t.number({ minimum: 0, maximum: 1, description }))
 
@@ -73,7 +73,7 @@ export const gates = {
     env: 'TRUST_GATE_RELAX_MIN_RELIABILITY',
     live: true
   }),
-  socrates_policy: t.object({
+  socrates_policy: table({
     abstain_threshold: optionalRatio('Confidence below which the quality gate abstains. Default 0.35.'),
     ask_for_help_threshold: optionalRatio('Confidence below which it asks. Default 0.55.'),
     max_contradiction_ratio: optionalRatio('Ratio of contradictions above which it asks or abstains. Default 0.40.')

@@ -1,5 +1,5 @@
 import { t } from '@svc/plugin-sdk'
-import { flag, integer } from './declare.ts'
+import { flag, integer, table } from './declare.ts'
 
 const truthy = (variable: string, description: string) =>
   t.boolean({ default: false, description, 'x-env': variable, 'x-env-type': 'truthy', 'x-reload': 'live' })
@@ -70,7 +70,7 @@ export const neighbours = {
       description: 'Base URL of the model server that tasks are worked on with. Default: the project’s own.'
     })
   ),
-  orchestration_migration: t.object({
+  orchestration_migration: table({
     orchestration_v2_enabled: flag(false, 'Whether answers to submits name version 2 of the contract.', {
       env: 'MIGRATION_V2_ENABLED',
       live: true
@@ -97,7 +97,7 @@ export const neighbours = {
       description: 'Whether costs of models are told as events. Default: where no database is attached.'
     })
   ),
-  daemon_pilots: t.object({
+  daemon_pilots: table({
     repository_id_strict: pilot(
       'DAEMON_REPOSITORY_ID_STRICT',
       'Whether a daemon of another repository is logged as an error in place of a warning.'

@@ -1,5 +1,5 @@
 import { t } from '@svc/plugin-sdk'
-import { flag, integer, milliseconds, ratio, real } from './declare.ts'
+import { flag, integer, milliseconds, ratio, real, table } from './declare.ts'
 
 /** Trust, tiers of approval, attention, and what may be spent. */
 export const policy = {
@@ -21,7 +21,7 @@ export const policy = {
     env: 'QGATE_REPUTATION_ROUTING'
   }),
   qgate_reputation_weight: real(1, [0, 1_000], 'Weight of reliability there.', { env: 'QGATE_REPUTATION_WEIGHT' }),
-  tier_gate: t.object({
+  tier_gate: table({
     entropy_auto_approve_threshold: real(
       0.15,
       [0, 1],
@@ -63,7 +63,7 @@ export const policy = {
   attention_trust_routing_weight: real(2, [0, 1_000], 'How much an agent’s uncertainty draws tasks to it.', {
     env: 'ATTENTION_TRUST_ROUTING_WEIGHT'
   }),
-  interruption_calibration: t.object({
+  interruption_calibration: table({
     task_submit_gain: real(0, [-10, 10], 'Bits added to what a question about a submitted task is expected to gain.'),
     inline_assist_gain: real(0, [-10, 10], 'The same while somebody types.'),
     a2a_gain: real(0, [-10, 10], 'The same for messages between agents.', { env: 'INTERRUPTION_CAL_A2A_GAIN' }),
