@@ -14,6 +14,9 @@ import { nodeOf } from './store/materialise.ts'
 import type { SessionMetadata } from './store/plan-rows.ts'
 import { noDatabase } from './store/plan-store.ts'
 
+/** Characters of a goal among which a workflow is looked for by its name. */
+const NAMED_WITHIN = 2_000
+
 export interface GoalParts {
   readonly orchestrator: Orchestrator
   readonly drafting: Drafting
@@ -166,7 +169,8 @@ function metadataOf({ surface, request, goal_type, goal_scope, max_plan_depth }:
 }
 
 /** The workflow that a goal names in quotes or back-quotes, or before the word: "the `release` workflow". */
-export function workflowName(goal: string): string {
+export function workflowName(text: string): string {
+  const goal = text.slice(0, NAMED_WITHIN)
   const quoted = /[`"']([A-Za-z_][\w.-]*)[`"']/.exec(goal)?.[1]
   const before =
     /\b(?!(?:the|a|an|this|that|our|my|its|new|whole)\b)([A-Za-z_][\w.-]*)\s+(?:workflow|pipeline)\b/i.exec(goal)?.[1]

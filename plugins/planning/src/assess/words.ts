@@ -3,8 +3,12 @@ export function wordsOf(text: string): string[] {
   return text.split(/\s+/).filter(word => word !== '')
 }
 
+/** Longer words are no words; taking the punctuation off their ends would take its time. */
+const LONGEST_WORD = 1_024
+
 /** A word without the punctuation around it, in lower case. */
 export function bareWord(word: string): string {
+  if (word.length > LONGEST_WORD) return ''
   return word.replace(/^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu, '').toLowerCase()
 }
 
@@ -14,6 +18,7 @@ const SOURCE_FILE =
 /** Words of a text that name a source file below a folder, or something in `crates/`, `src/` or `docs/`; as they are written. */
 export function pathsIn(text: string): string[] {
   return wordsOf(text)
+    .filter(word => word.length <= LONGEST_WORD && word.includes('/'))
     .map(word => word.replace(/^[('"`<[{]+|[)'"`>\]},;:!?.]+$/g, ''))
     .filter(word => word.includes('/') && (SOURCE_FILE.test(word) || /^(?:\.\/)?(?:crates|src|docs)\//.test(word)))
 }

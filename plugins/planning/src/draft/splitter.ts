@@ -44,7 +44,7 @@ export function piecesOf(goal: string): string[] {
   const lines = goal
     .split(/\r?\n/)
     .flatMap(line => (/^\s*#/.test(line) ? [] : line.split(/(?<=\S)\s+(?=\d+[.)]\s+\S)/)))
-    .map(line => line.replace(LIST_MARK, '').trim())
+    .map(line => line.trim().replace(/\s+/g, ' ').replace(LIST_MARK, ''))
     .filter(line => line !== '')
   const split = lines.flatMap(line => clauses(line, /(\s+and\s+|\s*;\s*)/i))
   const pieces = split.length > 1 ? split : split.flatMap(line => clauses(line, /(,\s+)/))
@@ -57,12 +57,16 @@ function clauses(line: string, separator: RegExp): string[] {
   const parts = line.split(separator)
   const found: string[] = []
   let current = parts[0] ?? ''
+  let short = isVagueShort(current)
   for (let at = 1; at < parts.length; at += 2) {
     const next = parts[at + 1] ?? ''
-    if (isVagueShort(current) || isVagueShort(next)) current += `${parts[at] ?? ''}${next}`
-    else {
+    if (short || isVagueShort(next)) {
+      current += `${parts[at] ?? ''}${next}`
+      short &&= isVagueShort(current)
+    } else {
       found.push(current)
       current = next
+      short = false
     }
   }
   found.push(current)
@@ -70,10 +74,10 @@ function clauses(line: string, separator: RegExp): string[] {
 }
 
 function tidy(piece: string): string {
-  return piece
-    .trim()
-    .replace(/^(?:(?:and|then)\s+)+/i, '')
-    .replace(/[\s,;.]+$/, '')
+  const text = piece.trim().replace(/^(?:(?:and|then)\s+)+/i, '')
+  let end = text.length
+  while (end > 0 && ' ,;.'.includes(text.charAt(end - 1))) end--
+  return text.slice(0, end)
 }
 
 function chunks(piece: string): string[] {

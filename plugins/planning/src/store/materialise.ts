@@ -15,8 +15,12 @@ const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegEx
   dependency: /dependenc|not found|missing (?:module|package|import)/i
 }
 
+/** An error says what it is about at its beginning. */
+const ERROR_CHARACTERS = 4_096
+
 /** Which of a policy's triggers an error matches; null for none. */
-export function matchingTrigger(triggers: readonly string[], error: string): string | null {
+export function matchingTrigger(triggers: readonly string[], message: string): string | null {
+  const error = message.slice(0, ERROR_CHARACTERS)
   const lower = error.toLowerCase()
   return (
     triggers.find(trigger =>
