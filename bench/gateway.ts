@@ -16,7 +16,7 @@ import { fastify } from 'fastify'
 import http from '../plugins/http/src/plugin.ts'
 import mcp from '../plugins/mcp/src/plugin.ts'
 import gateway from '../plugins/mcp-gateway/src/plugin.ts'
-import { measureServers, serveForBench, summarise } from './mcp/servers.ts'
+import { measureServers, overHttp, serveForBench, summarise } from './mcp/servers.ts'
 
 const TOKEN = 'a-token-of-some-length-0123456789'
 const PER_MINUTE = 1_000_000
@@ -97,12 +97,11 @@ else {
   const results = await measureServers({
     file: import.meta.filename,
     servers: Object.keys(SERVERS),
-    request: {
-      method: 'POST',
+    load: overHttp({
       path: '/v1/tools/call',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${TOKEN}` },
       body: JSON.stringify({ name: TOOL, args: { task_id: 7, reason: 'bench' } })
-    },
+    }),
     lives: Number(values.lives),
     rounds: Number(values.rounds),
     requests: Number(values.requests)

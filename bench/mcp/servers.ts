@@ -1,7 +1,8 @@
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
 import { build } from 'esbuild'
@@ -16,20 +17,26 @@ export interface Measured {
   readonly perSecond: number
 }
 
+/** A server in a process of its own. */
+export interface Running {
+  readonly name: string
+  readonly child: ChildProcess
+  /** 0 where it serves its standard streams. */
+  readonly port: number
+}
+
 export interface Plan {
   /** The benchmark's own file, which serves when it is called with `--serve NAME`. */
   readonly file: string
   readonly servers: readonly string[]
-  readonly request: {
-    readonly method: 'POST'
-    readonly path: string
-    readonly headers: Readonly<Record<string, string>>
-    readonly body: string
-  }
+  /** Sends requests and resolves when every one has its answer. */
+  load(server: Running, requests: number): Promise<void>
   readonly lives: number
   readonly rounds: number
   readonly requests: number
 }
+
+type Best = Map<string, { microseconds: number; perSecond: number }>
 
 /** The server's side: says where it listens, then how much CPU it has used whenever it is asked. */
 export async function serveForBench(start: Start): Promise<void> {
@@ -49,20 +56,16 @@ export async function serveForBench(start: Start): Promise<void> {
 /** Measures every server in interleaved rounds, over several lives: how well V8 optimises differs from one to the next. */
 export async function measureServers(plan: Plan): Promise<Measured[]> {
   const compiled = await compile(plan.file)
-  const best = new Map<string, { microseconds: number; perSecond: number }>()
+  const best: Best = new Map()
   for (let life = 0; life < plan.lives; life++) await measureLife(compiled, plan, best)
-  if (!process.env.KEEP) rmSync(compiled)
+  rmSync(compiled)
   return [...best].map(([name, figures]) => ({ name, ...figures }))
 }
 
-async function measureLife(
-  compiled: string,
-  plan: Plan,
-  best: Map<string, { microseconds: number; perSecond: number }>
-) {
+async function measureLife(compiled: string, plan: Plan, best: Best): Promise<void> {
   const servers = await Promise.all(
     plan.servers.map(async name => {
-      const child = fork(compiled, ['--serve', name], { execArgv: [] })
+      const child = fork(compiled, ['--serve', name], { execArgv: [], stdio: ['pipe', 'pipe', 'inherit', 'ipc'] })
       const [port] = (await once(child, 'message')) as [number]
       const cpu = async (): Promise<number> => {
         const answer = once(child, 'message')
@@ -74,23 +77,71 @@ async function measureLife(
   )
   // The first round warms the servers up.
   for (let round = 0; round <= plan.rounds; round++) {
-    for (const { name, port, cpu } of servers) {
-      const before = await cpu()
-      const { path, ...request } = plan.request
-      const url = `http://127.0.0.1:${port}${path}`
-      const load = await autocannon({ url, ...request, amount: plan.requests, connections: 32 })
-      if (load.non2xx > 0 || load.errors > 0) throw new Error(`${name}: ${JSON.stringify(load.statusCodeStats)}`)
-      const used = ((await cpu()) - before) / load.requests.total
+    for (const server of servers) {
+      const before = await server.cpu()
+      const start = performance.now()
+      await plan.load(server, plan.requests)
+      const seconds = (performance.now() - start) / 1000
+      const used = ((await server.cpu()) - before) / plan.requests
       if (round === 0) continue
-      const known = best.get(name) ?? { microseconds: Infinity, perSecond: 0 }
-      best.set(name, {
+      const known = best.get(server.name) ?? { microseconds: Infinity, perSecond: 0 }
+      best.set(server.name, {
         microseconds: Math.min(used, known.microseconds),
-        perSecond: Math.max(load.requests.total / load.duration, known.perSecond)
+        perSecond: Math.max(plan.requests / seconds, known.perSecond)
       })
     }
   }
   for (const { child } of servers) child.send('stop')
 }
+
+const CONNECTIONS = 32
+
+export interface HttpRequest {
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** The same POST over and over, on 32 connections. */
+export function overHttp({ path, headers, body }: HttpRequest): Plan['load'] {
+  return async ({ name, port }, amount) => {
+    const url = `http://127.0.0.1:${port}${path}`
+    const result = await autocannon({ url, method: 'POST', headers, body, amount, connections: CONNECTIONS })
+    if (result.non2xx === 0 && result.errors === 0 && result.requests.total === amount) return
+    throw new Error(`${name} failed: ${JSON.stringify(result.statusCodeStats)}`)
+  }
+}
+
+/** The same request line over and over, of which 32 wait for their answer at a time. `line` writes it with its id. */
+export function overStreams(line: (id: number) => string): Plan['load'] {
+  return ({ child }, amount) =>
+    new Promise((resolve, reject) => {
+      const { stdin, stdout } = child as { stdin: Writable; stdout: Readable }
+      let sent = 0
+      let answered = 0
+      const send = (count: number): void => {
+        let text = ''
+        for (; count > 0 && sent < amount; count--) text += `${line(++sent)}\n`
+        if (text !== '') stdin.write(text)
+      }
+      const onData = (chunk: Buffer): void => {
+        let lines = 0
+        for (const byte of chunk) if (byte === NEWLINE) lines += 1
+        if (answered === 0 && chunk.includes('"error"')) reject(new Error(String(chunk)))
+        answered += lines
+        if (answered < amount) {
+          send(lines)
+          return
+        }
+        stdout.off('data', onData)
+        resolve()
+      }
+      stdout.on('data', onData)
+      send(CONNECTIONS)
+    })
+}
+
+const NEWLINE = 10
 
 /** The servers run as compiled code: what a development loader adds to every function is nobody's cost. */
 async function compile(file: string): Promise<string> {
@@ -115,10 +166,10 @@ const OURS = ['@svc/kernel/testing', '@svc/contracts', '@svc/plugin-sdk', '@svc/
 
 /** How `own` does against `peer`: above 1 is better. */
 export function summarise(results: readonly Measured[], own: string, peer: string) {
-  const of = (name: string): Measured => results.find(each => each.name === name) as Measured
+  const find = (name: string): Measured => results.find(each => each.name === name) as Measured
   const round = (value: number): number => Number(value.toFixed(3))
-  const throughput = round(of(own).perSecond / of(peer).perSecond)
-  const cpu = round(of(peer).microseconds / of(own).microseconds)
+  const throughput = round(find(own).perSecond / find(peer).perSecond)
+  const cpu = round(find(peer).microseconds / find(own).microseconds)
   const list = results.map(
     ({ name, microseconds, perSecond }) => `${name} ${perSecond.toFixed(0)}/s, ${microseconds.toFixed(1)} us CPU`
   )

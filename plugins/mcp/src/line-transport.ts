@@ -9,6 +9,9 @@ import {
 /** Longest message in bytes; a longer one is answered with an error and skipped. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024
 
+/** It keeps nothing from one line to the next. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
 /** Milliseconds that answers under way may take after the client closed its end. */
 const LAST_ANSWERS_MS = 5_000
 
@@ -29,6 +32,7 @@ export class LineTransport implements Transport {
   #skipping = false
   #closed = false
   #resolveClosed: () => void = () => undefined
+  #isGathering = false
   readonly #unanswered = new Set<string | number>()
   #ending: NodeJS.Timeout | undefined
 
@@ -102,7 +106,7 @@ export class LineTransport implements Transport {
   }
 
   #endLine(): void {
-    const line = Buffer.concat(this.#pieces)
+    const line = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces)
     const skipped = this.#skipping
     this.#pieces = []
     this.#size = 0
@@ -113,7 +117,7 @@ export class LineTransport implements Transport {
   #receive(line: Buffer): void {
     let value: unknown
     try {
-      const text = new TextDecoder('utf-8', { fatal: true }).decode(line)
+      const text = UTF8.decode(line)
       if (text.trim() === '') return
       value = JSON.parse(text)
     } catch (error) {
@@ -146,8 +150,20 @@ export class LineTransport implements Transport {
     this.#write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`).catch(() => undefined)
   }
 
+  /** Answers that are ready together leave together. */
+  #gather(): void {
+    if (this.#isGathering) return
+    this.#isGathering = true
+    this.#output.cork()
+    process.nextTick(() => {
+      this.#isGathering = false
+      this.#output.uncork()
+    })
+  }
+
   #write(text: string): Promise<void> {
     if (this.#closed) return Promise.reject(new Error('the connection is closed'))
+    this.#gather()
     return new Promise((resolve, reject) => {
       this.#output.write(text, error => (error ? reject(error) : resolve()))
     })
