@@ -10,6 +10,7 @@ import {
 } from '@svc/contracts'
 import { definePlugin, type Logger, ref } from '@svc/plugin-sdk'
 import { levelledLog } from './service/levelled-log.ts'
+import { MemoryHandover } from './service/memory-handover.ts'
 import { type OpenOptions, openOrchestrator } from './service/open.ts'
 import { checkSettings, settings } from './settings.ts'
 
@@ -34,12 +35,18 @@ export default definePlugin({
       return admin?.settings(key).find(setting => setting.key === key)?.value
     }
     const [gpu_model, gpu_vram_mb] = [gpu('gpu_model'), gpu('gpu_vram_mb')]
+    const handover = await ctx.keep(
+      'state',
+      () => new MemoryHandover(),
+      () => {}
+    )
     const opened = await openInPlace(
       {
         settings: current,
         repositoryId: kernel.repositoryId,
         root: ctx.projectRoot,
         store: store ?? null,
+        handover,
         log,
         ended: async end => void (await ctx.trigger(taskEnded, end)),
         envelope: async session => sessions?.current.envelope(session) ?? null,

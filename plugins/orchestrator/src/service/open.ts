@@ -36,10 +36,14 @@ import { World } from '../state/world.ts'
 import { forwardClock } from './clock.ts'
 import { CommandRunner } from './command-runner.ts'
 import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
+import type { MemoryHandover } from './memory-handover.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
 import { policyView } from './policy-view.ts'
 import { TaskSignals } from './task-signals.ts'
 import { Wakes } from './wakes.ts'
+
+/** Between two looks for what other processes left; after a reload that is everything. */
+const LOOK_MS = 2_000
 
 export interface OpenOptions {
   /** Replaced in place where they change while running. */
@@ -51,6 +55,8 @@ export interface OpenOptions {
   readonly store: DatabaseStore | null
   /** Why there is no database; default: none is attached. */
   readonly because?: string
+  /** Where there is no database: what a reload of the plugin leaves to the next. */
+  readonly handover?: MemoryHandover
   readonly log: Logger
   /** Told of tasks that ended, one after the other. */
   readonly ended: (end: TaskEnd) => Promise<void>
@@ -88,7 +94,10 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
   const lineage = () => ({ enabled: !settings.lineage_off, campaignId: settings.campaign_id ?? null })
   const persistence: Persistence =
     store === null
-      ? openMemoryPersistence(bus, options.because ?? 'no database is attached')
+      ? {
+          ...openMemoryPersistence(bus, options.because ?? 'no database is attached'),
+          ...(options.handover === undefined ? null : { ids: options.handover.ids })
+        }
       : await openDatabasePersistence({
           store,
           repositoryId,
@@ -96,6 +105,7 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
           log,
           now,
           lineage,
+          lookMs: LOOK_MS,
           waitMs: settings.commit_timeout_ms,
           maxPending: settings.commit_queue_limit,
           onLost: error => report('the seat of this process', error)
@@ -141,8 +151,10 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
       stopped: (task, because) => signals.stopped(task, because)
     }
   })
+  const records = new Records(world)
+  const handover = store === null ? options.handover : undefined
   try {
-    await persistence.start(new Records(world))
+    await persistence.start(records)
   } catch (error) {
     await persistence.close()
     throw error
@@ -154,6 +166,7 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
     ended: options.ended,
     report
   })
+  handover?.join(records, changes => runner.apply(changes, 'what was taken over'))
   let policy: OrchestratorPolicy = policyView(settings, persistence.durability.kind)
   const assertAgent = (agent: number) => void world.agent(agent)
   const service = new OrchestratorService({
@@ -216,6 +229,9 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
     },
     async close() {
       const told = runner.close()
+      signals.close('the orchestrator is closed')
+      wakes.close()
+      handover?.leave(world, records)
       await persistence.close()
       await told
       await eventLog?.close()

@@ -21,4 +21,9 @@ export class TaskSignals {
     const why = because === '' ? '' : `: ${because}`
     controller.abort(new Error(`Task ${taskLabel(task)} is in progress no longer${why}`))
   }
+
+  /** Nobody here works on anything from now on. */
+  close(because: string): void {
+    for (const task of [...this.#controllers.keys()]) this.stopped(task, because)
+  }
 }

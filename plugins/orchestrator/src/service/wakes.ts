@@ -50,4 +50,9 @@ export class Wakes {
     this.runnable(agent)
     this.#agents.delete(agent)
   }
+
+  /** Whoever waits looks, and finds that nothing comes any more. */
+  close(): void {
+    for (const agent of [...this.#agents.keys()]) this.forget(agent)
+  }
 }

@@ -86,6 +86,18 @@ t.test('whoever waits for work is told of it, or that nobody waits any more', as
   t.match(await service.next(1), { id: 1 })
 })
 
+t.test('when it is closed nobody waits any more, and nobody goes on working', async t => {
+  const { service, close } = await opened(t)
+  await service.submit(task())
+  await service.next(1)
+  const signal = service.taskSignal(1)
+  const waiting = service.wake(1, AbortSignal.timeout(30_000))
+  await close()
+  await waiting
+  t.match(signal.reason, { message: /the orchestrator is closed/ })
+  await t.rejects(service.next(1), { code: 'ORC_CLOSED' })
+})
+
 t.test('an emergency stop holds everything up until somebody starts it again', async t => {
   const { service, told } = await opened(t)
   await service.submit(task())

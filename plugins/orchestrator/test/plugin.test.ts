@@ -1,0 +1,77 @@
+import { type Orchestrator, orchestrator as orchestratorToken, type TaskEnd, taskEnded } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+import '../../database/test/built-worker.ts'
+import database from '../../database/src/plugin.ts'
+import plugin from '../src/plugin.ts'
+
+const DONE = { checks_passed: ['tests'] }
+const task = { description: 'Do it', files: [] }
+const settings = (more: object = {}) => ({ orchestrator: { stubcheck_gate: false, ...more } })
+
+function probe(ends: TaskEnd[]) {
+  let held: { readonly current: Orchestrator } | undefined
+  const plugin = definePlugin({
+    name: 'probe',
+    requires: { tasks: ref(orchestratorToken) },
+    activate(ctx, deps) {
+      held = deps.tasks
+      ctx.on(taskEnded, end => void ends.push(end))
+    }
+  })
+  return { plugin, orchestrator: () => held?.current as Orchestrator }
+}
+
+async function until<A>(look: () => A | null | undefined | false): Promise<A> {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const found = look()
+    if (found) return found
+    if (Date.now() > deadline) throw new Error('it did not come to that')
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+t.test('without a database it works in memory and says so, and tells of the ends of tasks', async t => {
+  const ends: TaskEnd[] = []
+  const { plugin: looking, orchestrator } = probe(ends)
+  const kernel = await testKernel([plugin, looking] as Plugin[], { settings: settings() })
+  t.teardown(() => kernel.close())
+  t.match(orchestrator().durability, { kind: 'memory', because: 'no database is attached' })
+  await orchestrator().submit(task)
+  await orchestrator().complete(1, DONE)
+  await until(() => ends.length > 0)
+  t.match(ends, [{ task_id: 1, outcome: 'completed' }])
+  t.match(orchestrator().policy, { planning: { adequacy_shadow: true, depth: 'standard' }, llm_cost_events: true })
+})
+
+t.test('a reload loses no task, with a database and without', async t => {
+  for (const others of [[], [database]]) {
+    const { plugin: looking, orchestrator } = probe([])
+    const kernel = await testKernel([...others, plugin, looking] as Plugin[], { settings: settings() })
+    t.teardown(() => kernel.close())
+    const before = orchestrator()
+    await before.submit(task)
+    await before.submit({ ...task, agent_name: 'other' })
+    await before.next(1)
+    await kernel.replace(plugin as Plugin)
+    await until(() => orchestrator() !== before && orchestrator().task(2))
+    t.match(orchestrator().task(1), { status: { kind: 'Queued' }, recoveries: 1 })
+    t.match(orchestrator().agents(), [{ name: 'default' }, { name: 'other' }])
+    const next = await orchestrator().submit(task)
+    t.ok(next.task_id > 2)
+    await orchestrator().complete(1, DONE)
+  }
+})
+
+t.test('settings that contradict each other are refused, and both are named', async t => {
+  for (const [wrong, other] of [
+    [{ min_agents: 9 }, 'max_agents'],
+    [{ planning_replan_enabled: true }, 'planning_enabled'],
+    [{ trust_provisional_threshold: 30 }, 'trust_trusted_threshold']
+  ] as const) {
+    const opening = testKernel([plugin] as Plugin[], { settings: settings(wrong) })
+    await t.rejects(opening, { message: new RegExp(`${Object.keys(wrong)[0]} and ${other} contradict`) })
+  }
+})
