@@ -13,7 +13,10 @@ export interface Measured {
   readonly name: string
   /** Microseconds of server CPU a request: the least of all rounds. */
   readonly microseconds: number
-  /** Requests a second of the best round. */
+  /**
+   * Requests a second of the best round. Over HTTP the load generator ends with its own clock's next second, so that of servers that
+   * are near each other the CPU tells more.
+   */
   readonly perSecond: number
 }
 
