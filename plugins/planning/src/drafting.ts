@@ -8,7 +8,7 @@ import { planningErrors } from './errors.ts'
 import type { PlanDepth, PlanTask } from './plan-task.ts'
 import type { Settings } from './settings.ts'
 
-export const DEFAULT_MAX_TASKS = 30
+const DEFAULT_MAX_TASKS = 30
 const DEFAULT_ROUNDS = 2
 const DEFAULT_BUDGET = 18_000
 const DEFAULT_THRESHOLD = 0.28
@@ -60,7 +60,7 @@ export class Drafting {
     const { planning } = this.#parts.orchestrator.policy
     const { loopMode = 'off', signal, session, temperature, topP, onRound } = request
     return draftPlan({
-      brief: this.brief(request),
+      brief: this.#brief(request),
       loopMode,
       autoExpand: request.autoExpand ?? true,
       maxRounds: request.maxRounds ?? DEFAULT_ROUNDS,
@@ -79,7 +79,7 @@ export class Drafting {
     })
   }
 
-  brief(request: Omit<DraftRequest, 'signal'>): DraftBrief {
+  #brief(request: DraftRequest): DraftBrief {
     const { answererProfile } = request
     return {
       goal: request.goal,

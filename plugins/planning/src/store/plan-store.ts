@@ -204,13 +204,6 @@ export class PlanStore {
     )
   }
 
-  async setMetadata(session: PlanSession, metadata: SessionMetadata): Promise<void> {
-    await this.#database.execute(
-      'UPDATE plan_sessions SET iterative_loop_metadata_json = ? WHERE plan_session_id = ?',
-      [JSON.stringify(metadata), session.id]
-    )
-  }
-
   /** Reads and changes in one transaction. */
   transaction<A>(run: (tx: DatabaseTransaction) => Promise<A>): Promise<A> {
     return this.#database.transaction(run)
