@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { definePlugin, type Plugin } from '@svc/plugin-sdk'
 import t from 'tap'
+import mcp from '../../mcp/src/plugin.ts'
 import gateway from '../src/plugin.ts'
 import { EventSource, openWorld, READ, toolsPlugin, WRITE } from './world.ts'
 
@@ -217,6 +218,9 @@ t.test('websockets outlive reloads of tools and of mcp, and of the gateway end w
   await world.kernel.replace(toolsPlugin({ gates, version: 'second' }))
   t.match(await socket.ask({ type: 'call_tool', name: 'svc_rebalance' }), { data: { data: { by: 'second' } } })
 
+  await world.kernel.replace({ ...mcp } as Plugin)
+  t.match(await idle.ask({ type: 'list_tools' }), { success: true })
+
   const entered = once(gates, 'entered b')
   socket.send({ id: 'b', type: 'call_tool', name: 'svc_rebalance', args: { text: 'wait b' } })
   await entered
@@ -227,4 +231,10 @@ t.test('websockets outlive reloads of tools and of mcp, and of the gateway end w
   gates.emit('open b')
   t.match(await socket.next(), { id: 'b', success: true, data: { data: { by: 'second' } } })
   t.equal((await socket.closed).code, 1012)
+  await world.kernel.close()
+  t.same((await next.closed).code, 1012, 'and at the end')
+  t.same(
+    world.kernel.log.filter(({ level }) => level === 'error' || level === 'warn'),
+    []
+  )
 })
