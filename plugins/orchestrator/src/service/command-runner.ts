@@ -48,12 +48,11 @@ export class CommandRunner {
     return missing === null ? this.run(command) : missing.then(() => this.run(command))
   }
 
-  /** A command that nobody waits for, and that is never refused. */
+  /** A command that nobody waits for, and that is never refused; after the close nobody is told of it either. */
   note(what: string, command: (changes: Changes) => void): void {
-    this.#assertOpen()
     const changes = new Changes()
     command(changes)
-    this.apply(changes, what)
+    if (!this.#closed) this.apply(changes, what)
   }
 
   /** Makes a change durable that was made already; nobody waits for it. */

@@ -162,9 +162,9 @@ t.test('whatever is done in whatever order, every task has one place and every c
         for (const each of teardowns.reverse()) await each()
       }
     }),
-    { numRuns: 150 }
+    { numRuns: 100 }
   )
-  t.ok(taken > 3_000, `much of it was allowed: ${taken}`)
+  t.ok(taken > 2_000, `much of it was allowed: ${taken}`)
 })
 
 /** The records of one state, given to another. */
