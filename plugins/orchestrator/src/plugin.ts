@@ -50,6 +50,12 @@ export default definePlugin({
         log,
         ended: async end => void (await ctx.trigger(taskEnded, end)),
         envelope: async session => sessions?.current.envelope(session) ?? null,
+        setMode: async (session, mode) => {
+          const envelope = await sessions?.current.envelope(session)
+          if (envelope === undefined || envelope === null) return
+          const { operating_mode, ...rest } = envelope
+          await sessions?.current.put(session, mode === null ? rest : { ...rest, operating_mode: mode })
+        },
         gpu: typeof gpu_model === 'string' && typeof gpu_vram_mb === 'number' ? { gpu_model, gpu_vram_mb } : undefined
       },
       log

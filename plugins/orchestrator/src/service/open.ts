@@ -62,6 +62,8 @@ export interface OpenOptions {
   readonly ended: (end: TaskEnd) => Promise<void>
   /** The merged envelope of a session; null where nobody keeps them. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
+  /** Sets what a session's envelope says of the mode of work; null takes it away. Nothing where it has none. */
+  readonly setMode?: (session: string, mode: object | null) => Promise<void>
   /** Name and mebibytes of the host's GPU, where the settings have them. */
   readonly gpu?: { readonly gpu_model: string; readonly gpu_vram_mb: number } | undefined
   /** Unix milliseconds; default: the system's. */
@@ -205,6 +207,7 @@ export async function openOrchestrator(options: OpenOptions): Promise<OpenOrches
         })
       }
     },
+    setMode: options.setMode ?? (async () => {}),
     interrupted: (weight, changes) => {
       if (!settings.attention_enabled) return
       attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')

@@ -62,6 +62,8 @@ export interface ServiceParts {
   readonly executionTimes: ExecutionTimes
   readonly policy: () => OrchestratorPolicy
   readonly admit: (request: SubmitRequest, surface: string) => Admission
+  /** The mode of work in a session's envelope. */
+  readonly setMode: (session: string, mode: object | null) => Promise<void>
   /** A person looked at a task of that weight. */
   readonly interrupted: (weight: number, changes: Changes) => void
   readonly outbox: () => OrchestratorStatus['outbox']
@@ -129,12 +131,14 @@ export class OrchestratorService implements Orchestrator {
     return this.#runner.runWithIds(changes => retry(this.#world, changes, task))
   }
 
-  doubt(task: number, reason: string | null): Promise<void> {
-    return this.#runner.run(changes => doubt(this.#world, changes, task, reason))
+  async doubt(task: number, reason: string | null): Promise<void> {
+    await this.#runner.run(changes => doubt(this.#world, changes, task, reason))
+    await this.#setMode(task, { verification: { reason } })
   }
 
-  resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void> {
-    return this.#runner.run(changes => resolveDoubt(this.#world, changes, task, outcome, report))
+  async resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void> {
+    await this.#runner.run(changes => resolveDoubt(this.#world, changes, task, outcome, report))
+    await this.#setMode(task, null)
   }
 
   approve(task: number, by: string): Promise<void> {
@@ -302,6 +306,17 @@ export class OrchestratorService implements Orchestrator {
       await this.#runner.runWithIds(changes => tick(this.#world, changes, this.#parts.report))
     } catch (error) {
       this.#parts.report('the duties of this second', error)
+    }
+  }
+
+  /** What a session cannot be told does not take back what was done. */
+  async #setMode(task: number, mode: object | null): Promise<void> {
+    const session = this.#world.tasks.get(task)?.extra?.session_id
+    if (session === undefined) return
+    try {
+      await this.#parts.setMode(session, mode)
+    } catch (error) {
+      this.#parts.report(`the envelope of session ${session}`, error)
     }
   }
 }

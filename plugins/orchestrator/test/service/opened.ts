@@ -12,6 +12,8 @@ export interface Opened extends OpenOrchestrator {
   readonly events: AgentEvent[]
   readonly ends: TaskEnd[]
   readonly warnings: string[]
+  /** Modes of work that sessions were told of. */
+  readonly modes: (readonly [session: string, mode: object | null])[]
   /** Types of the events so far, without those of locks and heartbeats. */
   told(): readonly string[]
   /** Moves the clock. */
@@ -38,6 +40,7 @@ export async function opened(
   const events: AgentEvent[] = []
   const ends: TaskEnd[] = []
   const warnings: string[] = []
+  const modes: [string, object | null][] = []
   const settings = defaultSettings({ stubcheck_gate: false, auto_continue_enabled: false, ...options.settings })
   const warn = (message: string, fields?: object) => warnings.push(`${message} ${JSON.stringify(fields ?? {})}`)
   const log: Logger = { debug: () => {}, info: () => {}, warn, error: warn }
@@ -49,6 +52,7 @@ export async function opened(
     log,
     ended: async end => void ends.push(end),
     envelope: async () => null,
+    setMode: async (session, mode) => void modes.push([session, mode]),
     now: () => time,
     random: () => 0.5
   })
@@ -60,6 +64,7 @@ export async function opened(
     events,
     ends,
     warnings,
+    modes,
     told: () =>
       events.map(({ kind }) => kind.type).filter(type => !type.startsWith('lock_') && type !== 'agent_heartbeat'),
     pass(milliseconds) {

@@ -156,8 +156,8 @@ t.test('a failed task can be tried again, but not for ever, and not where its ag
 })
 
 t.test('a doubted task waits for what a person says of it', async t => {
-  const { service, told } = await opened(t)
-  await service.submit(task())
+  const { service, told, modes } = await opened(t)
+  await service.submit({ ...task(), session_id: 'sess_1' })
   await service.submit(task())
   await service.next(1)
   await service.doubt(1, 'the numbers do not add up')
@@ -170,6 +170,10 @@ t.test('a doubted task waits for what a person says of it', async t => {
   await service.resolveDoubt(2, 'overruled', 'never mind')
   t.match(service.task(2), { status: { kind: 'Completed' }, audit_report: 'OVERRULED: never mind' })
   await t.rejects(service.resolveDoubt(2, 'validated', ''), { code: 'ORC_TRANSITION' })
+  t.same(modes, [
+    ['sess_1', { verification: { reason: 'the numbers do not add up' } }],
+    ['sess_1', null]
+  ])
   t.ok(told().includes('task_doubted'))
   t.ok(told().includes('task_resolved'))
 })
