@@ -5,6 +5,8 @@ import type { RecordKind, RecordSource } from '../state/changes.ts'
 const PAGE = 2_000
 /** Begins the value of a record whose JSON is neither an object nor an array. */
 const SCALAR = '{"":'
+/** Keys that are JSON texts between quotes, as most are. */
+const PLAIN = /^[\w:./ -]*$/
 /** Half a pair of surrogates, and U+0000 with its like. */
 const UNFIT = /\p{Surrogate}|\p{Cc}/u
 /** Rows that a table would not take; they belong to nobody's state. */
@@ -37,7 +39,7 @@ export function recordStatements(
       kinds.set(kind, group)
     }
     const json = source.serialise(kind as RecordKind, key)
-    const stored = JSON.stringify(storedKey(key))
+    const stored = PLAIN.test(key) ? `"${key}"` : JSON.stringify(storedKey(key))
     if (json === null) group.gone.push(stored)
     else group.set.push(`${stored}:${isComposite(json) ? json : `${SCALAR}${json}}`}`)
   }

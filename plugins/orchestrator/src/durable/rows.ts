@@ -14,7 +14,7 @@ export interface RowStatement {
  * `alone` tells of.
  */
 export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) => boolean): RowStatement[] {
-  const groups = new Map<string, { readonly rows: TableRow[]; readonly values: string[] }>()
+  const groups: { readonly columns: readonly string[]; readonly rows: TableRow[]; readonly values: string[] }[] = []
   const statements: RowStatement[] = []
   for (const row of rows) {
     const columns = Object.keys(row.values)
@@ -23,19 +23,22 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
       statements.push({ statement: insert(row.table, columns, [values]), rows: [row] })
       continue
     }
-    const shape = `${row.table}(${columns.join()})`
-    const group = groups.get(shape)
-    if (group === undefined) groups.set(shape, { rows: [row], values: [values] })
+    const group = groups.find(each => each.rows[0]?.table === row.table && areSame(each.columns, columns))
+    if (group === undefined) groups.push({ columns, rows: [row], values: [values] })
     else {
       group.rows.push(row)
       group.values.push(values)
     }
   }
-  for (const { rows, values } of groups.values()) {
-    const [{ table, values: first }] = rows as [TableRow]
-    statements.push({ statement: insert(table, Object.keys(first), values), rows })
+  for (const { columns, rows, values } of groups) {
+    const [{ table }] = rows as [TableRow]
+    statements.push({ statement: insert(table, columns, values), rows })
   }
   return statements
+}
+
+function areSame(columns: readonly string[], others: readonly string[]): boolean {
+  return columns.length === others.length && columns.every((name, at) => name === others[at])
 }
 
 /** Why a row cannot even be asked for; null where it can. */
