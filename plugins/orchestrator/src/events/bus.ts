@@ -42,11 +42,6 @@ export class EventBus {
     this.#capacity = options.capacity ?? KEPT
   }
 
-  /** Id of the event that was published last, 0 before the first. */
-  get lastId(): number {
-    return this.#last
-  }
-
   publish(kinds: readonly AgentEventKind[]): void {
     for (const kind of kinds) this.emit(kind)
   }

@@ -1,4 +1,4 @@
-import type { CostRecord, LineageRow } from '@svc/contracts'
+import type { LineageRow } from '@svc/contracts'
 import type { TableRow } from '../state/changes.ts'
 
 /** Characters of a goal that lineage shows. */
@@ -39,25 +39,6 @@ export function lineageRow(
       plan_node_id: row.plan_node_id ?? null,
       payload_json: Object.keys(told).length === 0 ? null : JSON.stringify(told),
       created_at_ms: at
-    }
-  }
-}
-
-/** A row of `cost_records`; `at` in Unix milliseconds. */
-export function costRow(cost: CostRecord, at: number): TableRow {
-  return {
-    table: 'cost_records',
-    values: {
-      agent_id: String(cost.agent_id),
-      session_id: cost.session_id ?? null,
-      tenant_id: cost.tenant_id ?? null,
-      provider: cost.provider,
-      model: cost.model,
-      input_tokens: cost.input_tokens,
-      output_tokens: cost.output_tokens,
-      cost_usd: cost.cost_usd,
-      // As SQLite writes times, so that those of other writers compare.
-      timestamp: new Date(at).toISOString().slice(0, 23).replace('T', ' ')
     }
   }
 }

@@ -14,7 +14,6 @@ t.test('events are numbered from 1, and the last 1,024 are kept', t => {
   const { bus: events } = bus()
   t.same(events.recent(), [])
   for (let at = 1; at <= 3_000; at += 1) events.emit(idle(at))
-  t.equal(events.lastId, 3_000)
   const recent = events.recent()
   t.equal(recent.length, 1_024)
   t.same([recent[0]?.id, recent.at(-1)], [1_977, { id: 3_000, timestamp_ms: 7, kind: idle(3_000) }])
@@ -72,7 +71,7 @@ t.test('a slow reader is told how many it missed, and sees the rest in order', a
       if (event.id !== last + 1 + dropped) throw new Error('one was neither seen nor counted')
       last = event.id
     }
-    return last === events.lastId
+    return last === (events.recent(1)[0]?.id ?? 0)
   })
   await t.resolves(fc.assert(property))
 })
