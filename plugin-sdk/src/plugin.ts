@@ -109,6 +109,8 @@ export interface CommandDescriptor {
    * that serve. Default false: its own plugin and what that requires.
    */
   readonly project?: boolean
+  /** Whether it runs although the configuration has errors, which then count as not said. Default false. */
+  readonly tolerant?: boolean
 }
 
 /** The terminal, as a command sees it. */
@@ -120,6 +122,20 @@ export interface CommandIo {
   readonly json: boolean
   /** Aborted on the first Ctrl-C; the second ends the process. */
   readonly signal: AbortSignal
+  /**
+   * Runs another command of svc on this project, with the flags of every command that were given here, as a process that goes on
+   * when this one ends; `output` is the descriptor of a file for what it prints. Not there where it is not svc that runs the
+   * command.
+   */
+  detach?(words: readonly string[], output: number): DetachedProcess
+}
+
+/** A process that was left to itself. */
+export interface DetachedProcess {
+  /** Undefined where it could not be started. */
+  readonly pid: number | undefined
+  /** How it ended, as far as this process knows; null while it runs. */
+  ending(): string | null
 }
 
 /** Returns the exit code; nothing means 0. */
@@ -133,7 +149,7 @@ export type CommandHandler = (
  * until it is interrupted.
  */
 export interface ServeInstead {
-  /** Plugins that serve, with whatever they need. */
+  /** Plugins that serve, with whatever they need; none: all that are enabled. */
   readonly only: readonly string[]
   /** Settings by their keys, `plugins.http.port`, as if each had been given with `--set`. */
   readonly set: Readonly<Record<string, unknown>>

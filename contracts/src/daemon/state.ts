@@ -1,9 +1,15 @@
 import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { type Presence, presenceOf } from '../process/identity.ts'
 
-/** What a running daemon leaves in the project so that others find it. */
+/** What a running daemon leaves in the project so that others find it, and so that there is one. */
 export interface DaemonState {
   readonly pid: number
+  /** The machine that the process runs on; null in what an older daemon wrote. */
+  readonly host: string | null
+  /** Tells the process from a later one of its number; null where the system, or an older daemon, did not say. */
+  readonly process_start: string | null
   /** When the process started, ISO 8601. */
   readonly started_at: string
   /** Where it listens: `HOST:PORT`, or the absolute path of a unix socket. */
@@ -12,7 +18,7 @@ export interface DaemonState {
   readonly repository_id: string
 }
 
-/** The file is written when the daemon begins to serve and removed when it stops. */
+/** The file is made when the daemon listens, for whoever is first, and removed when it stops. */
 export function daemonStatePath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.json')
 }
@@ -29,7 +35,14 @@ export async function readDaemonState(projectRoot: string): Promise<DaemonState 
     return null
   }
   const state = parseDaemonState(text)
-  return state !== null && processLives(state.pid) ? state : null
+  return state !== null && daemonPresence(state) !== 'dead' ? state : null
+}
+
+/** Whether the process of a daemon is there. `unknown` where its number is all that can be looked for, and is in use. */
+export function daemonPresence({ host, pid, process_start }: DaemonState): Presence {
+  return host === null
+    ? presenceOf({ host: hostname(), pid, start: null })
+    : presenceOf({ host, pid, start: process_start })
 }
 
 /** Null when the text is not a complete state. */
@@ -41,19 +54,14 @@ export function parseDaemonState(text: string): DaemonState | null {
     return null
   }
   if (typeof value !== 'object' || value === null) return null
-  const { pid, started_at, socket, version, repository_id } = value
+  const { pid, host = null, process_start = null, started_at, socket, version, repository_id } = value
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) return null
   if (typeof started_at !== 'string' || typeof socket !== 'string') return null
   if (typeof version !== 'string' || typeof repository_id !== 'string') return null
-  return { pid, started_at, socket, version, repository_id }
+  if (!isTextOrNull(host) || !isTextOrNull(process_start)) return null
+  return { pid, host, process_start, started_at, socket, version, repository_id }
 }
 
-/** Signal 0 checks without sending; EPERM means that it lives and belongs to somebody else. */
-function processLives(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || typeof value === 'string'
 }

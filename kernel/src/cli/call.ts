@@ -1,5 +1,5 @@
 import { type Invocation, reservedStdout } from '@svc/contracts'
-import type { CliView, OperationDescriptor, PluginManifest, ServeInstead } from '@svc/plugin-sdk'
+import type { CliView, CommandIo, OperationDescriptor, PluginManifest, ServeInstead } from '@svc/plugin-sdk'
 import { kernelErrors } from '../errors.ts'
 import type { Project } from '../project.ts'
 import { closest } from '../suggest.ts'
@@ -49,14 +49,23 @@ export async function runPluginCommand(
   const whole = descriptor.project === true
   // Plugins may print while they are activated, before the command gets to speak its protocol.
   const stdout = whole ? reservedStdout() : process.stdout
-  const options = { activate: whole ? withoutServers(session.catalog, plugin) : [plugin], lasting: whole }
+  const options = {
+    activate: whole ? withoutServers(session.catalog, plugin) : [plugin],
+    lasting: whole,
+    ...(descriptor.tolerant === undefined ? {} : { tolerant: descriptor.tolerant })
+  }
   let instead: ServeInstead | undefined
   const code = await interruptible(signal =>
     withProject(session, options, async project => {
       const entry = project.kernel.current.commands.get(descriptor.command)
       if (entry === undefined) throw inactive(project, plugin)
       const { stdin, stderr } = process
-      const result = await entry.run(input, { stdin, stdout, stderr, json: session.flags.json, signal })
+      const { detach } = await import('./detach.ts')
+      const io: CommandIo = {
+        ...{ stdin, stdout, stderr, json: session.flags.json, signal },
+        detach: (words, output) => detach(session, words, output)
+      }
+      const result = await entry.run(input, io)
       if (typeof result !== 'object') return result ?? EXIT.ok
       instead = result
       return EXIT.ok
@@ -68,7 +77,10 @@ export async function runPluginCommand(
 async function serveInstead(flags: GlobalFlags, { only, set, watch }: ServeInstead): Promise<number> {
   const { serve } = await import('./serve.ts')
   const overrides = Object.entries(set).map(([key, value]) => `${key}=${JSON.stringify(value)}`)
-  const input = { only: only.join(','), ...(watch === undefined ? {} : { watch }) }
+  const input = {
+    ...(only.length === 0 ? {} : { only: only.join(',') }),
+    ...(watch === undefined ? {} : { watch })
+  }
   return serve({ ...flags, set: [...flags.set, ...overrides] }, input)
 }
 

@@ -9,15 +9,18 @@ export interface OneShotOptions {
   readonly activate: readonly string[]
   /** Whether it lasts like a server: files are watched, and the log is a server's. */
   readonly lasting?: boolean
+  /** Whether a configuration with errors will do; default: for what manages it. */
+  readonly tolerant?: boolean
 }
 
 /** Opens the project with no more than some plugins, for as long as `use` takes. */
 export async function withProject<A>(
   { catalog, flags }: Session,
-  { activate, lasting = false }: OneShotOptions,
+  options: OneShotOptions,
   use: (project: Project) => Promise<A>
 ): Promise<A> {
   const { openProject } = await import('../open-project.ts')
+  const { activate, lasting = false } = options
   const logLevel = flags.logLevel ?? 'warn'
   const brief = (): Partial<ProjectOptions> => ({
     log: consoleLog(logLevel, flags.json, line => process.stderr.write(line)),
@@ -26,9 +29,9 @@ export async function withProject<A>(
     serves: false
   })
   // What manages the configuration has to work when the configuration does not.
-  const tolerant = catalog.manifests.some(
-    ({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id)
-  )
+  const tolerant =
+    options.tolerant ??
+    catalog.manifests.some(({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id))
   const project = await openProject({ catalog, activate, tolerant, ...(lasting ? { logLevel } : brief()) })
   try {
     return await use(project)

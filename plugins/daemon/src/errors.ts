@@ -4,6 +4,12 @@ import { errorTable } from '@svc/plugin-sdk'
 export const daemonErrors = errorTable({
   DMN_SOCKET_INVALID: { message: 'The socket setting is no address.' },
   DMN_PORT_IN_USE: { message: 'Something else listens where the daemon should.' },
+  DMN_REPOSITORY_HELD: { message: 'Another process is the daemon of this repository.', status: 409 },
+  DMN_START_FAILED: { message: 'The daemon ended before it answered.' },
+  DMN_START_TIMEOUT: { message: 'The daemon did not answer in time.', status: 504 },
+  DMN_STOP_TIMEOUT: { message: 'The daemon did not end in time.', status: 504 },
+  DMN_NOT_HERE: { message: 'The daemon runs on another machine or in another container.', status: 409 },
+  DMN_NO_LOG: { message: 'No daemon was started in the background here.', status: 404 },
   DMN_LISTEN_FAILED: { message: 'The daemon could not listen at its address.' },
   DMN_TOKEN_REQUIRED: { message: 'An address beyond this machine needs a token.' },
   DMN_UNAUTHORIZED: { message: 'The connection has not shown the token.', status: 401 },

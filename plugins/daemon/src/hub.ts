@@ -14,8 +14,6 @@ export interface DaemonHub {
   /** Peers that came before any unit served. */
   readonly arrived: Socket[]
   owner: HubOwner | null
-  /** Settles when the project was told of the address; null before the first generation and on stdio. */
-  announced: Promise<void> | null
 }
 
 export interface HubOwner {
@@ -37,7 +35,7 @@ export async function openHub(
   const bound = server.address()
   const real =
     typeof bound === 'object' && bound !== null && address.kind === 'tcp' ? { ...address, port: bound.port } : address
-  return { address: formatAddress(real), server, connections: new Set(), arrived, owner: null, announced: null }
+  return { address: formatAddress(real), server, connections: new Set(), arrived, owner: null }
 }
 
 /** Stops listening and lets every peer go, with what was already written to it. */

@@ -1,10 +1,13 @@
-import { DAEMON_PROTOCOL, type DaemonState, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
+import { DAEMON_PROTOCOL, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
-import { assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
+import { type Address, assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
+import { logsDescriptor, startDescriptor, statusDescriptor, stopDescriptor } from './commands/declare.ts'
+import { implementCommands } from './commands/implement.ts'
 import { closeHub, type DaemonHub, openHub } from './hub.ts'
+import { isOwnLog, logPath, rotate } from './log-file.ts'
 import { buildMethods } from './methods.ts'
 import { Reader } from './reader.ts'
-import { removeStateFile, writeStateFile } from './state-file.ts'
+import { assertFree, holdRepository, ownState, removeStateFile } from './state-file.ts'
 import { openStdio } from './stdio.ts'
 
 const config = t.object({
@@ -34,8 +37,25 @@ const config = t.object({
     default: 4_000,
     minimum: 0,
     description: 'Milliseconds that calls under way have when the process stops, before their plugins are stopped'
+  }),
+  only: t.array(t.string({ minLength: 1 }), {
+    default: [],
+    description: 'Plugins that svc daemon start runs, with what they need; none: all that are enabled'
+  }),
+  log_max_bytes: t.integer({
+    default: 10_485_760,
+    minimum: 4_096,
+    description: 'Size of .vox/daemon.log, which svc daemon start makes, at which it is put aside'
+  }),
+  log_files: t.integer({
+    default: 3,
+    minimum: 0,
+    maximum: 100,
+    description: 'How many logs that were put aside are kept'
   })
 })
+
+const LOG_CHECK_MS = 5_000
 
 export default definePlugin({
   name: 'daemon',
@@ -44,29 +64,42 @@ export default definePlugin({
   requires: { port: kernelPort },
   optional: { admin: kernelAdmin },
   operations: [orchPing],
+  commands: [startDescriptor, statusDescriptor, stopDescriptor, logsDescriptor],
   serves: true,
   async activate(ctx, { port, admin }) {
     const settings = ctx.config as Infer<typeof config>
+    ctx.implement(orchPing, () => ({ ok: true, repository_id: port.repositoryId, protocol: DAEMON_PROTOCOL }))
+    implementCommands(ctx, {
+      root: ctx.projectRoot,
+      repositoryId: port.repositoryId,
+      version: port.version,
+      socket: settings.socket,
+      token: settings.token,
+      only: settings.only,
+      logMaxBytes: settings.log_max_bytes,
+      logFiles: settings.log_files
+    })
+    // One command about the daemon is none.
+    if (admin?.serves === false) return
     const address = parseAddress(settings.socket)
     assertGuarded(address, settings.token)
-    const state = (hub: DaemonHub): DaemonState => ({
-      pid: process.pid,
-      started_at: new Date(performance.timeOrigin).toISOString(),
-      socket: hub.address,
-      version: port.version,
-      repository_id: port.repositoryId
-    })
+    const about = { version: port.version, repository_id: port.repositoryId }
     const close = async (hub: DaemonHub): Promise<void> => {
       await closeHub(hub)
-      await hub.announced
-      if (hub.server !== null) await removeStateFile(ctx.projectRoot, state(hub))
+      if (hub.server !== null) await removeStateFile(ctx.projectRoot, ownState({ socket: hub.address, ...about }))
     }
-    const announce = (): Promise<void> =>
-      writeStateFile(ctx.projectRoot, state(hub), ctx.log).catch((error: unknown) =>
-        ctx.log.error('cannot write .vox/daemon.json; commands will not find this daemon', { error })
-      )
-    const open = (): DaemonHub | Promise<DaemonHub> =>
-      address.kind === 'stdio' ? openStdio() : openHub(address, settings.max_connections)
+    const openHeld = async (address: Exclude<Address, { kind: 'stdio' }>): Promise<DaemonHub> => {
+      await assertFree(ctx.projectRoot)
+      const hub = await openHub(address, settings.max_connections)
+      try {
+        await holdRepository(ctx.projectRoot, ownState({ socket: hub.address, ...about }))
+      } catch (error) {
+        await closeHub(hub)
+        throw error
+      }
+      return hub
+    }
+    const open = (): DaemonHub | Promise<DaemonHub> => (address.kind === 'stdio' ? openStdio() : openHeld(address))
     const hub = await ctx.keep(`socket ${formatAddress(address)}`, open, close)
     const reader = new Reader(hub, {
       port,
@@ -76,7 +109,6 @@ export default definePlugin({
       onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
     })
 
-    ctx.implement(orchPing, () => ({ ok: true, repository_id: port.repositoryId, protocol: DAEMON_PROTOCOL }))
     ctx.contribute(surfaces, {
       prepare(next) {
         const methods = buildMethods(next)
@@ -85,15 +117,20 @@ export default definePlugin({
           commit() {
             if (unit === undefined) return
             reader.serve(methods, unit)
-            if (hub.server === null) return
-            hub.server.maxConnections = settings.max_connections
-            hub.announced ??= announce()
+            if (hub.server !== null) hub.server.maxConnections = settings.max_connections
           },
           abort: () => undefined
         }
       },
       quiesce: () => reader.quiesce(settings.drain_ms)
     })
+    const log = logPath(ctx.projectRoot)
+    if (isOwnLog(log)) {
+      const check = (): boolean => rotate(log, settings.log_max_bytes, settings.log_files)
+      const timer = setInterval(check, LOG_CHECK_MS)
+      timer.unref()
+      ctx.effect('size of the log', () => clearInterval(timer))
+    }
     ctx.log.debug(`listening at ${hub.address}`)
   }
 })

@@ -1,31 +1,65 @@
-import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { type DaemonState, daemonStatePath, parseDaemonState, probeDaemon, readDaemonState } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
-import { makeFolder } from '@svc/plugin-sdk/folders'
+import { readFile } from 'node:fs/promises'
+import {
+  type DaemonState,
+  daemonPresence,
+  daemonStatePath,
+  ownIdentity,
+  parseDaemonState,
+  probeDaemon
+} from '@svc/contracts'
+import { claim, release } from './claim.ts'
+import { daemonErrors } from './errors.ts'
 
-/** Tells the project where its daemon is. Written whole or not at all; what a dead daemon left is replaced. */
-export async function writeStateFile(root: string, state: DaemonState, log: Logger): Promise<void> {
-  const other = await readDaemonState(root)
-  if (other !== null && other.pid !== state.pid && (await probeDaemon(other))) {
-    log.warn(
-      `another daemon, process ${other.pid}, serves this project at ${other.socket}; commands will use this one now`
-    )
-  }
-  const path = daemonStatePath(root)
-  const draft = `${path}.${state.pid}.tmp`
-  makeFolder(dirname(path))
-  await writeFile(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 })
-  await rename(draft, path)
+/** The daemon that this process is, at an address. */
+export function ownState(about: Pick<DaemonState, 'socket' | 'version' | 'repository_id'>): DaemonState {
+  const { pid, host, start } = ownIdentity()
+  const started_at = new Date(performance.timeOrigin).toISOString()
+  return { pid, host, process_start: start, started_at, ...about }
 }
 
-/** Leaves the file alone when another daemon has written it since. */
-export async function removeStateFile(root: string, state: Pick<DaemonState, 'pid' | 'socket'>): Promise<void> {
-  const path = daemonStatePath(root)
-  try {
-    const found = parseDaemonState(await readFile(path, 'utf8'))
-    if (found?.pid === state.pid && found.socket === state.socket) await unlink(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
+/**
+ * Makes this process the daemon of its repository and tells where it is; what a dead daemon left is replaced, and what this
+ * process said before. Throws `DMN_REPOSITORY_HELD` where another process is the daemon.
+ */
+export async function holdRepository(root: string, state: DaemonState): Promise<void> {
+  const holder = await claim(daemonStatePath(root), textOf(state), text => isOfAnother(text, state))
+  if (holder !== null) throw held(parseDaemonState(holder))
+}
+
+/** Throws `DMN_REPOSITORY_HELD` where another process is the daemon: before an address is tried, which it may have too. */
+export async function assertFree(root: string): Promise<void> {
+  const text = await readFile(daemonStatePath(root), 'utf8').catch(() => '')
+  const { pid, host, start } = ownIdentity()
+  if (await isOfAnother(text, { pid, host, process_start: start })) throw held(parseDaemonState(text))
+}
+
+/** Leaves the file alone when it is another daemon's, or says another address by now. */
+export async function removeStateFile(root: string, state: DaemonState): Promise<void> {
+  await release(daemonStatePath(root), textOf(state))
+}
+
+/** Whether a daemon is there, as far as one can tell: whose process cannot be looked for is asked over its socket. */
+export async function isThere(state: DaemonState, token?: string): Promise<boolean> {
+  const presence = daemonPresence(state)
+  return presence === 'alive' || (presence === 'unknown' && (await probeDaemon(state, token ? { token } : {})))
+}
+
+async function isOfAnother(text: string, own: Pick<DaemonState, 'pid' | 'host' | 'process_start'>): Promise<boolean> {
+  const state = parseDaemonState(text)
+  if (state === null) return false
+  const { pid, host, process_start } = state
+  if (pid === own.pid && host === own.host && process_start === own.process_start) return false
+  return isThere(state)
+}
+
+function textOf(state: DaemonState): string {
+  return `${JSON.stringify(state, null, 2)}\n`
+}
+
+function held(holder: DaemonState | null): Error {
+  const { pid = 0, socket = '', started_at = '' } = holder ?? {}
+  const who = `process ${pid}, since ${started_at}, at ${socket}`
+  return daemonErrors.create('DMN_REPOSITORY_HELD', `this repository has a daemon already: ${who}`, {
+    hint: `svc daemon stop ends it; whoever means to serve beside it says so with --set plugins.daemon.enabled=false`
+  })
 }

@@ -10,7 +10,6 @@ export function openStdio(): DaemonHub {
     server: null,
     connections: new Set([connection]),
     arrived: [],
-    owner: null,
-    announced: null
+    owner: null
   }
 }

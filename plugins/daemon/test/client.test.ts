@@ -1,77 +1,8 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname } from 'node:path'
-import { callDaemon, type DaemonState, daemonStatePath, probeDaemon, readDaemonState } from '@svc/contracts'
+import { callDaemon } from '@svc/contracts'
 import t from 'tap'
-import { removeStateFile, writeStateFile } from '../src/state-file.ts'
 import { startDaemon } from './start-daemon.ts'
-
-t.test('the state file lives as long as the daemon', async t => {
-  const { kernel, state, reload } = await startDaemon(t)
-  const path = daemonStatePath(kernel.root)
-  t.match(state, { pid: process.pid, socket: /^127\.0\.0\.1:\d+$/, version: '0.0.0', repository_id: 'test' })
-  t.ok(Math.abs(Date.parse(state.started_at) - performance.timeOrigin) < 1000)
-  t.equal(statSync(path).mode & 0o777, 0o600)
-  t.ok(await probeDaemon(state))
-  await reload()
-  t.same(await readDaemonState(kernel.root), state, 'a reload leaves it')
-  const { root } = kernel
-  await kernel.close()
-  t.notOk(existsSync(path))
-  t.equal(await readDaemonState(root), null)
-  t.notOk(await probeDaemon(state))
-})
-
-const left = (pid: number): DaemonState => ({
-  pid,
-  started_at: '2026-01-01T00:00:00.000Z',
-  socket: '127.0.0.1:1',
-  version: '0.0.0',
-  repository_id: 'test'
-})
-
-t.test('what a dead daemon left is not believed, and replaced', async t => {
-  const root = t.testdir()
-  const child = spawn(process.execPath, ['-e', ''])
-  await once(child, 'exit')
-  mkdirSync(dirname(daemonStatePath(root)))
-  for (const text of [
-    '',
-    '{',
-    '[]',
-    'null',
-    JSON.stringify({ ...left(1), pid: '1' }),
-    JSON.stringify(left(child.pid as number))
-  ]) {
-    writeFileSync(daemonStatePath(root), text)
-    t.equal(await readDaemonState(root), null, text)
-  }
-  const warnings: string[] = []
-  const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
-  await writeStateFile(root, left(process.pid), log)
-  t.same(await readDaemonState(root), left(process.pid))
-  t.same(warnings, [])
-})
-
-t.test('a daemon removes only its own state', async t => {
-  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify(left(process.ppid)) } })
-  await removeStateFile(root, left(process.pid))
-  t.equal(JSON.parse(readFileSync(daemonStatePath(root), 'utf8')).pid, process.ppid)
-  await removeStateFile(root, left(process.ppid))
-  t.notOk(existsSync(daemonStatePath(root)))
-  await removeStateFile(root, left(process.ppid))
-})
-
-t.test('a second daemon of one project says that it takes over', async t => {
-  const first = await startDaemon(t)
-  const root = t.testdir({ '.vox': { 'daemon.json': JSON.stringify({ ...first.state, pid: process.ppid }) } })
-  const warnings: string[] = []
-  const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
-  await writeStateFile(root, left(process.pid), log)
-  t.match(warnings, [new RegExp(`process ${process.ppid}`)])
-})
 
 t.test('the client', async t => {
   const { state, gates } = await startDaemon(t)

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { type DatabaseStore, rowsByName, type SqlStatement, type SqlValue } from '@svc/contracts'
+import {
+  type DatabaseStore,
+  ownIdentity,
+  type Presence,
+  type ProcessIdentity,
+  presenceOf,
+  rowsByName,
+  type SqlStatement,
+  type SqlValue
+} from '@svc/contracts'
 import type { IdRange, IdRanges, Numbered } from './ids.ts'
-import { ownIdentity, type Presence, type ProcessIdentity, presenceOf } from './process-identity.ts'
 
 const LEASE_MS = 15_000
 /** What clocks of two hosts may differ by. More does no harm but that a process is given up which then finds out. */

@@ -1,31 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { hostname } from 'node:os'
 import type { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { IdBlocks } from '../../src/durable/ids.ts'
-import { ownIdentity, presenceOf } from '../../src/durable/process-identity.ts'
 import { Seats } from '../../src/durable/seats.ts'
 import { opened, openStore } from './opened.ts'
 
 const elsewhere = { host: 'elsewhere', pid: 1, start: 'boot pid 1' }
-
-const needsProc = { skip: existsSync('/proc/self') ? false : 'there is no /proc here' }
-
-t.test('a process knows itself, and one that has ended', needsProc, async t => {
-  const own = ownIdentity()
-  t.match(own, { host: hostname(), pid: process.pid })
-  t.equal(presenceOf(own), 'alive')
-  const child = spawn(process.execPath, ['-e', '0'])
-  await once(child, 'exit')
-  t.equal(presenceOf({ ...own, pid: child.pid ?? 0 }), 'dead', 'ended')
-  t.equal(presenceOf({ ...own, start: `${own.start}0` }), 'dead', 'another process of that number')
-  t.equal(presenceOf({ ...own, start: 'boot pid:[1] 1' }), 'dead', 'before the machine was started')
-  const [boot] = own.start?.split(' ') ?? []
-  t.equal(presenceOf({ ...own, start: `${boot} pid:[1] 1` }), 'unknown', 'of another table of processes')
-  t.equal(presenceOf(elsewhere), 'unknown')
-})
 
 t.test('a seat that was left is taken first, and a new one where all are taken', async t => {
   const store = await openStore()

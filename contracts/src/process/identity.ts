@@ -1,0 +1,91 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** Says which process of which machine something belongs to, so that others can tell whether it is still there. */
+export interface ProcessIdentity {
+  readonly host: string
+  readonly pid: number
+  /**
+   * When it started, in words that no other process of that number has: on Linux the boot, the table of processes that the
+   * number is of, and the clock ticks after the boot; elsewhere the time. Null where the system does not tell.
+   */
+  readonly start: string | null
+}
+
+export type Presence = 'alive' | 'dead' | 'unknown'
+
+const BOOT = '/proc/sys/kernel/random/boot_id'
+const NAMESPACE = '/proc/self/ns/pid'
+/** Field 22 of `/proc/PID/stat`, counted from the one after the name, which is in parentheses and may hold spaces. */
+const START_FIELD = 19
+
+export function ownIdentity(): ProcessIdentity {
+  const own = machine()
+  const time = own === null ? startTime(process.pid) : startTicks(process.pid)
+  const start = own === null || time === null ? time : `${own.boot} ${own.namespace} ${time}`
+  return { host: hostname(), pid: process.pid, start }
+}
+
+/** Whether the process is there, as far as this one can see: `unknown` for other hosts and other tables of processes. */
+export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
+  if (host !== hostname()) return 'unknown'
+  if (start === null) return isGone(pid) ? 'dead' : 'unknown'
+  const own = machine()
+  if (own === null) {
+    const time = startTime(pid)
+    if (time === null) return isGone(pid) ? 'dead' : 'unknown'
+    return time === start ? 'alive' : 'dead'
+  }
+  const [boot, namespace, ticks] = start.split(' ')
+  if (boot !== own.boot) return 'dead'
+  if (namespace !== own.namespace) return 'unknown'
+  return startTicks(pid) === ticks ? 'alive' : 'dead'
+}
+
+/** Null without `/proc`. */
+function machine(): { readonly boot: string; readonly namespace: string } | null {
+  return attempt(() => ({
+    boot: readFileSync(BOOT, 'utf8').trim(),
+    namespace: readlinkSync(NAMESPACE).replace(/\s/g, '')
+  }))
+}
+
+/** Null where there is no such process. One that has ended and was not waited for is none. */
+function startTicks(pid: number): string | null {
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  if (stat === null) return null
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' || fields[0] === 'X' ? null : (fields[START_FIELD] ?? null)
+}
+
+/** To the second, where `ps` is the one to ask. Null where it does not know. */
+function startTime(pid: number): string | null {
+  if (process.platform === 'win32') return null
+  // Most processes never come here, and are not to load what it takes.
+  const { execFileSync } = process.getBuiltinModule('node:child_process')
+  const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' }
+  const ask = (): string =>
+    execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      env,
+      stdio: ['ignore', 'pipe', 'ignore']
+    })
+  return attempt(ask)?.trim() || null
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
+
+function attempt<A>(run: () => A): A | null {
+  try {
+    return run()
+  } catch {
+    return null
+  }
+}

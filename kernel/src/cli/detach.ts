@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process'
+import type { DetachedProcess } from '@svc/plugin-sdk'
+import type { Session } from './commands.ts'
+
+/**
+ * Runs another command of svc on the session's project, as this one was started and with the flags of every command that were
+ * given here. In a session of its own: neither Ctrl-C in this terminal nor the end of it concerns the process.
+ */
+export function detach({ catalog, flags }: Session, words: readonly string[], output: number): DetachedProcess {
+  const { profile, set, logLevel } = flags
+  const argv = [
+    ...[...process.execArgv, process.argv[1] ?? '', ...words],
+    ...['--project', catalog.projectRoot],
+    ...(profile === undefined ? [] : ['--profile', profile]),
+    ...set.flatMap(each => ['--set', each]),
+    ...(logLevel === undefined ? [] : ['--log-level', logLevel])
+  ]
+  const child = spawn(process.execPath, argv, {
+    cwd: catalog.projectRoot,
+    detached: true,
+    stdio: ['ignore', output, output],
+    windowsHide: true
+  })
+  let ending: string | null = null
+  child.once('error', error => {
+    ending = error.message
+  })
+  child.once('exit', (code, signal) => {
+    ending = signal ?? `exit code ${code}`
+  })
+  child.unref()
+  return { pid: child.pid, ending: () => ending }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { copyFile, link, readFile, rename, unlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { makeFolder } from '@svc/plugin-sdk/folders'
+
+/** Milliseconds between two looks at somebody who is just taking over. */
+const STEP_MS = 10
+
+/** Null: the file is the caller's. Otherwise who has it, as the file says. */
+export type Claim = string | null
+
+/**
+ * Makes a file with this text unless a living process has made it before; what a dead one left is replaced. Of any number of
+ * processes that try, one has it. `text` differs for every claim that is not a renewal, and `lives` tells from a file's text
+ * whether its process is there.
+ *
+ * A file that is there is never half written. What was left behind is replaced by whoever holds a second file, whose name is
+ * made from what was left, and which is claimed in the same way: whoever has it finds what was left, or that somebody else has
+ * replaced it.
+ */
+export async function claim(path: string, text: string, lives: (text: string) => Promise<boolean>): Promise<Claim> {
+  makeFolder(dirname(path))
+  const draft = `${path}.${process.pid}.${digest(text)}.tmp`
+  await writeFile(draft, text, { mode: 0o600 })
+  try {
+    for (;;) {
+      if (await createFrom(draft, path)) return null
+      const found = await textOf(path)
+      if (found === null) continue
+      if (found === text) return null
+      if (await lives(found)) return found
+      const turn = `${path}.${digest(found)}`
+      if ((await claim(turn, text, lives)) !== null) {
+        await delay(STEP_MS)
+        continue
+      }
+      const mine = (await textOf(path)) === found
+      if (mine) await rename(draft, path)
+      await unlink(turn)
+      if (mine) return null
+    }
+  } finally {
+    await unlink(draft).catch(() => undefined)
+  }
+}
+
+/** Removes the file when it is still the one with this text. */
+export async function release(path: string, text: string): Promise<void> {
+  if ((await textOf(path)) === text) await unlink(path)
+}
+
+/** False where there is a file already. */
+async function createFrom(draft: string, path: string): Promise<boolean> {
+  try {
+    await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'EEXIST') throw error
+      // Not every file system has links.
+      return copyFile(draft, path, constants.COPYFILE_EXCL)
+    })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function textOf(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,50 @@
+import { type CommandDescriptor, t } from '@svc/plugin-sdk'
+
+export const START_WAIT_MS = 60_000
+export const STOP_WAIT_MS = 30_000
+export const LINES = 50
+
+const wait = (what: string, milliseconds: number) =>
+  t.integer({ default: milliseconds, minimum: 0, description: `Milliseconds to wait ${what}` })
+
+/** What one does about the daemon of a project. None of it needs the configuration to be sound. */
+export const startDescriptor: CommandDescriptor = {
+  command: 'daemon start',
+  summary: 'Start the daemon of this project in the background, unless it runs',
+  tolerant: true,
+  input: t.object({
+    wait: wait('until it answers; 0: not at all', START_WAIT_MS),
+    foreground: t.boolean({ default: false, description: 'Stay, and serve until Ctrl-C' }),
+    only: t.optional(
+      t.string({ description: 'Run only these plugins and what they need: a,b', 'x-complete': 'plugins' })
+    )
+  })
+}
+
+export const statusDescriptor: CommandDescriptor = {
+  command: 'daemon status',
+  summary: 'Tell whether the daemon runs: exit code 0 running, 1 dead, 3 stopped, 4 it does not answer',
+  tolerant: true,
+  input: t.object({})
+}
+
+export const stopDescriptor: CommandDescriptor = {
+  command: 'daemon stop',
+  summary: 'Stop the daemon once the calls under way have ended',
+  tolerant: true,
+  input: t.object({
+    wait: wait('until it has ended', STOP_WAIT_MS),
+    force: t.boolean({ default: false, description: 'End it at once when it has not ended by then' })
+  })
+}
+
+export const logsDescriptor: CommandDescriptor = {
+  command: 'daemon logs',
+  summary: 'Show what the daemon that was started in the background has logged',
+  tolerant: true,
+  input: t.object({
+    lines: t.integer({ default: LINES, minimum: 0, description: 'How many of the last lines' }),
+    follow: t.boolean({ default: false, description: 'Go on with what is logged from now on, until Ctrl-C' })
+  }),
+  aliases: { lines: 'n', follow: 'f' }
+}

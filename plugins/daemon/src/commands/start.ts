@@ -1,0 +1,167 @@
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type DaemonState, ownIdentity, type ProcessIdentity, presenceOf } from '@svc/contracts'
+import type { CommandIo, DetachedProcess, ServeInstead } from '@svc/plugin-sdk'
+import { makeFolder } from '@svc/plugin-sdk/folders'
+import { parseAddress, SOCKET_SETTING } from '../address.ts'
+import { claim, release } from '../claim.ts'
+import { daemonErrors } from '../errors.ts'
+import { logPath, rotate } from '../log-file.ts'
+import { look } from './look.ts'
+import type { Place } from './place.ts'
+import { describe, report } from './report.ts'
+
+export interface StartInput {
+  /** Milliseconds. */
+  readonly wait: number
+  readonly foreground: boolean
+  readonly only: readonly string[]
+}
+
+/** Milliseconds between two looks. */
+const STEP_MS = 50
+/** Bytes of the log that are shown of a daemon that did not start. */
+const LAST_WORDS = 4_000
+/** A process that finds the repository held ends: it was started to be the daemon, and nothing else. */
+const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
+
+/** Starts the daemon unless one runs, and waits until it answers. Of several that start it at once one does, and all wait. */
+export async function daemonStart(place: Place, input: StartInput, io: CommandIo): Promise<number | ServeInstead> {
+  if (parseAddress(place.socket).kind === 'stdio') throw withoutPeer()
+  const { root, token } = place
+  if (input.foreground) {
+    const found = await look(root, token)
+    return found.kind === 'running' ? told(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
+  }
+  const deadline = Date.now() + input.wait
+  const turn = new Turn(join(root, '.vox', 'daemon.start'))
+  let launched: Launched | null = null
+  try {
+    for (;;) {
+      const found = await look(root, token)
+      if (found.kind === 'running') return told(io, found.state, found.state.pid === launched?.process.pid)
+      if (launched !== null && launched.process.ending() !== null) {
+        // Another one was quicker, and is on its way.
+        if (found.kind !== 'silent') throw failed(place, launched)
+        launched = null
+      }
+      if (launched === null && found.kind !== 'silent' && (await turn.take())) launched = launch(place, input, io)
+      if (io.signal.aborted) return leave(io, launched)
+      if (Date.now() >= deadline) return late(io, input, launched, found.kind === 'silent' ? found.state : null)
+      await delay(STEP_MS, undefined, { signal: io.signal }).catch(() => undefined)
+    }
+  } finally {
+    await turn.give()
+  }
+}
+
+/** Whose it is to start the daemon. */
+class Turn {
+  readonly #path: string
+  readonly #text = JSON.stringify(ownIdentity())
+  #taken = false
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async take(): Promise<boolean> {
+    this.#taken = (await claim(this.#path, this.#text, lives)) === null
+    return this.#taken
+  }
+
+  async give(): Promise<void> {
+    if (this.#taken) await release(this.#path, this.#text)
+  }
+}
+
+async function lives(text: string): Promise<boolean> {
+  try {
+    return presenceOf(JSON.parse(text) as ProcessIdentity) === 'alive'
+  } catch {
+    return false
+  }
+}
+
+interface Launched {
+  readonly process: DetachedProcess
+  /** Bytes that the log had before. */
+  readonly before: number
+}
+
+function launch({ root, logMaxBytes, logFiles }: Place, input: StartInput, { detach }: CommandIo): Launched {
+  if (detach === undefined)
+    throw daemonErrors.create('DMN_START_FAILED', 'a daemon is started by the program svc alone')
+  const path = logPath(root)
+  makeFolder(join(root, '.vox'))
+  const log = openSync(path, 'a', 0o600)
+  try {
+    rotate(path, logMaxBytes, logFiles)
+    const before = statSync(path).size
+    const only = pluginsOf(input)
+    const set = Object.entries(ABORT).flatMap(([key, value]) => ['--set', `${key}=${JSON.stringify(value)}`])
+    return { process: detach(['serve', ...(only.length === 0 ? [] : ['--only', only.join(',')]), ...set], log), before }
+  } finally {
+    closeSync(log)
+  }
+}
+
+function pluginsOf({ only }: StartInput): string[] {
+  return only.length === 0 || only.includes('daemon') ? [...only] : [...only, 'daemon']
+}
+
+function told(io: CommandIo, state: DaemonState, started: boolean): number {
+  report(
+    io,
+    { status: 'running', started, pid: state.pid, socket: state.socket, repository_id: state.repository_id },
+    `the daemon ${started ? 'has been started' : 'runs already'}: ${describe(state)}`
+  )
+  return 0
+}
+
+/** After Ctrl-C. */
+function leave(io: CommandIo, launched: Launched | null): number {
+  if (launched !== null && !io.json) {
+    io.stderr.write(
+      `the daemon goes on starting as process ${launched.process.pid}; svc daemon status tells how it does\n`
+    )
+  }
+  return 130
+}
+
+function late(io: CommandIo, { wait }: StartInput, launched: Launched | null, silent: DaemonState | null): number {
+  const pid = launched?.process.pid ?? silent?.pid
+  if (wait > 0) {
+    const who = pid === undefined ? 'another svc daemon start' : `process ${pid}`
+    throw daemonErrors.create('DMN_START_TIMEOUT', `the daemon does not answer after ${wait} ms: ${who}`, {
+      hint: 'svc daemon logs tells what it does, and svc daemon stop --force ends it'
+    })
+  }
+  report(
+    io,
+    { status: 'starting', pid },
+    `the daemon starts as process ${pid}; svc daemon status tells when it answers`
+  )
+  return 0
+}
+
+function failed({ root }: Place, { process, before }: Launched): Error {
+  const path = logPath(root)
+  const words = readFileSync(path).subarray(before).subarray(-LAST_WORDS).toString('utf8').trimEnd()
+  return daemonErrors.create(
+    'DMN_START_FAILED',
+    `the daemon ended before it answered (${process.ending()})\n${words}`,
+    {
+      hint: `all of it is in ${path}; svc daemon start --foreground shows it here`
+    }
+  )
+}
+
+function withoutPeer(): Error {
+  return daemonErrors.create(
+    'DMN_SOCKET_INVALID',
+    `${SOCKET_SETTING} is the standard streams, and a daemon in the background has nobody there`,
+    { hint: 'svc serve speaks on its own; for the background give an address, such as 127.0.0.1:9745' }
+  )
+}

@@ -1,0 +1,47 @@
+import type { CommandIo } from '@svc/plugin-sdk'
+import { logPath } from '../log-file.ts'
+import { type DaemonLook, look } from './look.ts'
+import type { Place } from './place.ts'
+import { describe, duration, report } from './report.ts'
+
+/** As the Linux Standard Base has them for `status`: 1 dead and its file is there, 3 not running, 4 unknown. */
+const EXIT: Readonly<Record<DaemonLook['kind'], number>> = { running: 0, stale: 1, stopped: 3, silent: 4 }
+
+export async function daemonStatus({ root, token, version }: Place, io: CommandIo): Promise<number> {
+  const found = await look(root, token)
+  const exit = EXIT[found.kind]
+  if (found.kind === 'stopped') {
+    report(io, { status: 'stopped' }, 'the daemon does not run; svc daemon start starts it')
+    return exit
+  }
+  const { state } = found
+  if (state === null) {
+    report(
+      io,
+      { status: 'stale' },
+      'the daemon does not run, and what it left cannot be read; the next one replaces it'
+    )
+    return exit
+  }
+  const lasts = found.kind === 'stale' ? null : (Date.now() - Date.parse(state.started_at)) / 1_000
+  const { pid, host, started_at, socket, repository_id } = state
+  const document = {
+    status: found.kind,
+    ...{ pid, host, started_at, uptime_s: lasts === null ? null : Math.round(lasts) },
+    ...{ socket, version: state.version, repository_id, log: logPath(root) }
+  }
+  report(io, document, [headline(found.kind, describe(state)), ...details(state, lasts, version)].join('\n'))
+  return exit
+}
+
+function headline(kind: 'running' | 'silent' | 'stale', who: string): string {
+  if (kind === 'running') return `the daemon runs: ${who}`
+  if (kind === 'silent') return `the daemon is there and does not answer, or not yet: ${who}`
+  return `the daemon is gone, and left its file: ${who}; the next one replaces it`
+}
+
+function details(state: { started_at: string; version: string }, lasts: number | null, version: string): string[] {
+  const other = state.version === version ? '' : `, and this is ${version}: svc daemon stop and start take it over`
+  const since = lasts === null ? '' : `, for ${duration(lasts)}`
+  return [`started ${state.started_at}${since}`, `version ${state.version}${other}`]
+}

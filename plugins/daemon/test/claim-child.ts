@@ -1,0 +1,10 @@
+import { once } from 'node:events'
+import { ownIdentity, presenceOf } from '@svc/contracts'
+import { claim } from '../src/claim.ts'
+
+// Claims the file that it is told when it is told, says who has it, and stays.
+const path = process.argv[2] as string
+process.stdout.write('ready\n')
+await once(process.stdin, 'data')
+const holder = await claim(path, JSON.stringify(ownIdentity()), async text => presenceOf(JSON.parse(text)) === 'alive')
+process.stdout.write(`${holder === null ? 'mine' : JSON.parse(holder).pid}\n`)
