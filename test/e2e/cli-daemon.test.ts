@@ -145,7 +145,8 @@ t.test('what a dead daemon left behind fools nobody', async t => {
   writeFileSync(join(folder, '.vox', 'daemon.json'), left)
   t.match(await runSvc(folder, ['where', 'place']), { code: 0 })
   t.match(await runSvc(folder, ['rpc', 'orch.ping']), { code: 7 })
-  writeFileSync(join(folder, '.vox', 'daemon.json'), JSON.stringify({ ...JSON.parse(left), pid: process.pid }))
+  const reused = { ...JSON.parse(left), pid: process.pid }
+  writeFileSync(join(folder, '.vox', 'daemon.json'), JSON.stringify({ ...reused, process_start: null }))
   t.match(await runSvc(folder, ['where', 'place']), { code: 0 }, 'nor one whose number another process has now')
   t.match((await runSvc(folder, ['doctor'])).stdout, /^warning +daemon +.*does not answer for this project/m)
 })

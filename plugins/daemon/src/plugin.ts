@@ -55,7 +55,7 @@ const config = t.object({
   })
 })
 
-const LOG_CHECK_MS = 5_000
+const LOG_CHECK_MS = 1_000
 
 export default definePlugin({
   name: 'daemon',

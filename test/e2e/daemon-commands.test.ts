@@ -1,0 +1,213 @@
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { callDaemon, type DaemonState, daemonPresence, readDaemonState } from '@svc/contracts'
+import t, { type Test } from 'tap'
+import { errorOf, type Ran, runSvc } from './run-svc.ts'
+import { type Files, makeProject, pluginPackage, serve } from './served-project.ts'
+
+/** Says its piece into the log as often as it is asked to, and holds on to a stop for as long as it is told. */
+const CHATTY = `
+import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+const say = defineOperation({
+  id: 'chatty.say', summary: 'x', input: t.object({ times: t.integer() }), output: t.object({}), expose: { rpc: true }
+})
+export default definePlugin({
+  name: 'chatty',
+  config: t.object({ deaf: t.boolean({ default: false }), broken: t.boolean({ default: false }) }),
+  operations: [say],
+  activate(ctx) {
+    if (ctx.config.broken) throw new Error('the last words')
+    ctx.implement(say, ({ times }) => {
+      for (let time = 1; time <= times; time++) ctx.log.info('said ' + time, { time })
+      return {}
+    })
+    if (ctx.config.deaf) process.on('SIGTERM', () => { for (;;); })
+  }
+})
+`
+const files: Files = { 'plugins/chatty/package.json': pluginPackage('chatty'), 'plugins/chatty/src/plugin.ts': CHATTY }
+const SETTINGS = '[plugins.daemon]\nsocket = "127.0.0.1:0"\nonly = ["chatty"]\n'
+
+/** A project whose daemon, if there is one, ends with the test. */
+function project(t: Test, more: Files = {}): string {
+  const folder = makeProject(t, { ...files, 'svc.toml': SETTINGS, ...more })
+  mkdirSync(join(folder, 'deep', 'down'), { recursive: true })
+  t.teardown(async () => {
+    const state = await readDaemonState(folder)
+    if (state !== null) process.kill(state.pid, 'SIGKILL')
+  })
+  return folder
+}
+
+async function running(folder: string): Promise<DaemonState> {
+  const state = await readDaemonState(folder)
+  if (state === null) throw new Error('no daemon runs')
+  return state
+}
+
+const json = ({ stdout }: Ran): any => JSON.parse(stdout)
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 30_000; !(await holds()); ) {
+    if (Date.now() > deadline) throw new Error('it did not come about')
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
+  const folder = project(t)
+  const deep = join(folder, 'deep', 'down')
+  t.match(await runSvc(deep, ['daemon', 'status']), { code: 3, stdout: /does not run; svc daemon start/ })
+  t.match(await runSvc(deep, ['daemon', 'logs']), { code: 4, stderr: /DMN_NO_LOG/ })
+  t.match(await runSvc(deep, ['daemon', 'stop', '--json']), {
+    code: 0,
+    stdout: '{"status":"stopped","stopped":false}\n'
+  })
+
+  const started = await runSvc(deep, ['daemon', 'start', '--json'])
+  const state = await running(folder)
+  const { pid, socket, repository_id } = state
+  t.same(json(started), { status: 'running', started: true, pid, socket, repository_id })
+  t.match(await callDaemon({ socket }, 'orch.ping'), { ok: true, repository_id }, 'it answers by then')
+  t.match(await runSvc(folder, ['daemon', 'start']), { code: 0, stdout: new RegExp(`runs already: process ${pid} at`) })
+  t.match(await runSvc(folder, ['daemon', 'start', '--foreground']), { code: 0, stdout: /runs already/ })
+
+  const status = await runSvc(deep, ['daemon', 'status', '--json'])
+  t.equal(status.code, 0)
+  t.match(json(status), {
+    ...{ status: 'running', pid, socket, repository_id, version: /^\d/, log: join(folder, '.vox', 'daemon.log') },
+    ...{ started_at: /^\d{4}-.*Z$/, uptime_s: Number }
+  })
+  t.match(
+    (await runSvc(folder, ['daemon', 'status'])).stdout,
+    new RegExp(`^the daemon runs: process ${pid} at ${socket}`)
+  )
+  t.equal((await runSvc(folder, ['rpc', 'chatty.say', '{"times":2}'])).code, 0, 'it runs the plugins of the setting')
+  const logs = await runSvc(deep, ['daemon', 'logs', '-n', '2'])
+  t.match(logs.stdout, /^\S+Z INFO \[chatty\] said 1 time_?=1\n\S+Z INFO \[chatty\] said 2 time_?=2\n$/)
+  t.match(JSON.parse((await runSvc(folder, ['daemon', 'logs', '--lines', '1', '--json'])).stdout), { msg: 'said 2' })
+
+  t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: new RegExp(`has stopped: process ${pid}`) })
+  t.notOk(existsSync(join(folder, '.vox', 'daemon.json')))
+  t.equal(daemonPresence(state), 'dead')
+  t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: /does not run/ })
+})
+
+t.test('of starts at the same time one starts it, and all of them find it', async t => {
+  const folder = project(t)
+  const answers = (
+    await Promise.all(Array.from({ length: 8 }, () => runSvc(folder, ['daemon', 'start', '--json'])))
+  ).map(ran => ({ ...json(ran), code: ran.code }))
+  t.same(new Set(answers.map(({ code }) => code)), new Set([0]))
+  t.same(new Set(answers.map(({ pid }) => pid)), new Set([(await running(folder)).pid]))
+  t.equal(answers.filter(({ started }) => started).length, 1)
+  t.equal(
+    readFileSync(join(folder, '.vox', 'daemon.log'), 'utf8').split('"generation 1"').length,
+    2,
+    'one process was tried'
+  )
+})
+
+t.test('a further svc serve says whose the repository is, and serves all else', async t => {
+  const folder = project(t)
+  await runSvc(folder, ['daemon', 'start'])
+  const { pid } = await running(folder)
+  const second = await serve(t, folder, ['--only', 'http,daemon'])
+  t.match(
+    second.lines.find(line => line.includes('DMN_REPOSITORY_HELD')),
+    new RegExp(`process ${pid}, since`)
+  )
+  t.match(await fetch(second.url).then(({ status }) => status), 404)
+  t.equal((await running(folder)).pid, pid)
+  t.equal(await second.stop(), 0)
+  t.equal((await running(folder)).pid, pid)
+})
+
+t.test('a daemon that was killed is stale, and started again', async t => {
+  const folder = project(t)
+  await runSvc(folder, ['daemon', 'start'])
+  const { pid } = await running(folder)
+  process.kill(pid, 'SIGKILL')
+  await until(async () => (await readDaemonState(folder)) === null)
+  t.match(await runSvc(folder, ['daemon', 'status', '--json']), { code: 1, stdout: /"status":"stale"/ })
+  t.match(await runSvc(folder, ['daemon', 'start']), { code: 0, stdout: /has been started/ })
+  t.not((await running(folder)).pid, pid)
+  process.kill((await running(folder)).pid, 'SIGKILL')
+  await until(async () => (await readDaemonState(folder)) === null)
+  t.match(await runSvc(folder, ['daemon', 'stop']), { code: 0, stdout: /was gone/ })
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
+})
+
+t.test('one that does not stop is ended only by force', async t => {
+  const folder = project(t, { 'svc.toml': `${SETTINGS}[plugins.chatty]\ndeaf = true\n` })
+  await runSvc(folder, ['daemon', 'start'])
+  const { pid } = await running(folder)
+  const patient = await runSvc(folder, ['daemon', 'stop', '--wait', '200', '--json'])
+  t.equal(patient.code, 7)
+  t.match(errorOf(patient), { code: 'DMN_STOP_TIMEOUT', message: new RegExp(`${pid}`) })
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 4, stdout: /does not answer/ })
+  const late = await runSvc(folder, ['daemon', 'start', '--wait', '100', '--json'])
+  t.equal(late.code, 7, 'nor is another one started beside it')
+  t.match(errorOf(late), { code: 'DMN_START_TIMEOUT', message: new RegExp(`${pid}`) })
+  t.match(await runSvc(folder, ['daemon', 'stop', '--wait', '0', '--force']), { code: 0, stdout: /was ended/ })
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
+})
+
+t.test('one that does not come up is told with its last words', async t => {
+  const folder = project(t, { 'svc.toml': `${SETTINGS}[plugins.chatty]\non_boot_failure = "abort"\nbroken = true\n` })
+  const ran = await runSvc(folder, ['daemon', 'start', '--json'])
+  t.equal(ran.code, 1)
+  t.match(errorOf(ran), { code: 'DMN_START_FAILED', message: /the last words/, hint: /daemon\.log/ })
+  writeFileSync(join(folder, 'svc.toml'), `${SETTINGS}what is = this\n`)
+  t.match(errorOf(await runSvc(folder, ['daemon', 'start', '--json'])), { message: /CFG_TOML_SYNTAX/ })
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 }, 'which is told of any configuration')
+  const streams = await runSvc(folder, ['daemon', 'start', '--json'], { env: { SVC_ORCHESTRATOR_DAEMON_SOCKET: '-' } })
+  t.match(errorOf(streams), { code: 'DMN_SOCKET_INVALID' })
+})
+
+t.test('Ctrl-C ends the waiting and not the daemon', async t => {
+  const folder = project(t)
+  const log = join(folder, '.vox', 'daemon.log')
+  const ran = await runSvc(folder, ['daemon', 'start'], {
+    onStart: child => void until(() => existsSync(log)).then(() => child.kill('SIGINT'))
+  })
+  t.equal(ran.code, 130)
+  t.match(ran.stderr, /goes on starting as process \d+/)
+  const again = await runSvc(folder, ['daemon', 'start', '--json'])
+  t.equal(again.code, 0)
+  t.match(ran.stderr, `process ${json(again).pid}`)
+})
+
+t.test('the log is followed, also where it is put aside for its size', async t => {
+  const folder = project(t, { 'svc.toml': `${SETTINGS}log_max_bytes = 4096\nlog_files = 2\n` })
+  await runSvc(folder, ['daemon', 'start'])
+  const { socket } = await running(folder)
+  const log = join(folder, '.vox', 'daemon.log')
+  let shown = ''
+  const done = runSvc(folder, ['daemon', 'logs', '--follow', '-n', '0'], {
+    onStart(child) {
+      child.stdout?.on('data', (chunk: Buffer) => {
+        shown += chunk
+      })
+      void (async () => {
+        await until(async () => {
+          await callDaemon({ socket }, 'chatty.say', { times: 1 })
+          return shown.includes('said 1 ')
+        })
+        await callDaemon({ socket }, 'chatty.say', { times: 60 })
+        await until(() => existsSync(`${log}.1`) && shown.includes('said 60 '))
+        appendFileSync(log, 'no entry of the log\n')
+        await until(() => shown.includes('\nno entry of the log\n'))
+        child.kill('SIGINT')
+      })()
+    }
+  })
+  t.match(await done, { code: 0 })
+  const numbers = [...shown.matchAll(/said (\d+) /g)].map(([, number]) => Number(number))
+  t.same(
+    numbers.slice(-60),
+    Array.from({ length: 60 }, (_, index) => index + 1),
+    'no line is lost or told twice'
+  )
+  t.match((await runSvc(folder, ['daemon', 'logs', '-n', '5'])).stdout, /(.*\n){5}/, 'lines of the log before, too')
+})
