@@ -1,20 +1,26 @@
 import {
+  a2aBus,
   agentFleet,
   contextStore,
+  databaseStore,
   kernelAdmin,
   kernelPort,
   orchestrator as orchestratorService,
   sessionContext
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
+import { continuations } from './agents/continue-agent.ts'
 import { events } from './agents/events.ts'
 import { handoffs } from './agents/handoff.ts'
 import { lifecycle } from './agents/lifecycle.ts'
+import { lineages } from './agents/lineage.ts'
 import { files } from './files/files.ts'
 import { attentionOperations } from './ledgers/attention.ts'
 import { budgets } from './ledgers/budgets.ts'
 import { executionTimes } from './ledgers/execution-times.ts'
 import { trustOperations } from './ledgers/trust.ts'
+import { broadcasts } from './messages/broadcast.ts'
+import { questions } from './messages/questions.ts'
 import { DaemonPilot } from './pilot/daemon-pilot.ts'
 import { agentMethods } from './rpc/agents.ts'
 import { statusMethods } from './rpc/status.ts'
@@ -26,12 +32,14 @@ import { ends } from './tasks/end-task.ts'
 import { explanations } from './tasks/explain-task.ts'
 import { submission } from './tasks/submit-task.ts'
 import { views } from './tasks/view-task.ts'
+import { topCommand, topDescriptor } from './top/command.ts'
 
 const SOCKET = 'plugins.daemon.socket'
 
 const all = [
   ...[submission, ends, views, explanations],
-  ...[lifecycle, handoffs, events, files],
+  ...[lifecycle, continuations, handoffs, lineages, events, files],
+  ...[questions, broadcasts],
   ...[budgets, attentionOperations, trustOperations, executionTimes],
   ...[statusOperations, startOperations, outboxOperations],
   ...[taskMethods, agentMethods, statusMethods]
@@ -41,11 +49,23 @@ export default definePlugin({
   name: 'orchestrator-tools',
   summary: 'The orchestrator as tools, methods of the daemon and commands',
   requires: { orchestrator: orchestratorService, port: kernelPort },
-  optional: { sessions: sessionContext, context: contextStore, admin: kernelAdmin, fleet: ref(agentFleet) },
+  optional: {
+    sessions: sessionContext,
+    context: contextStore,
+    admin: kernelAdmin,
+    fleet: ref(agentFleet),
+    bus: ref(a2aBus),
+    database: ref(databaseStore)
+  },
   operations: all.map(({ operation }) => operation),
+  commands: [topDescriptor],
   activate(ctx, { orchestrator, ...others }) {
     const socket = others.admin?.settings(SOCKET).find(({ key }) => key === SOCKET)?.value
-    const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', orchestrator, ctx.log)
+    const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, orchestrator, ctx.log)
     for (const each of all) each.implement(ctx, { ...others, orchestrator, pilot, ctx })
+    ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator }))
+    // A process that serves may be the daemon itself, which it knows once it listens: it asks at the first call.
+    if (others.admin?.serves === false && pilot.isWanted)
+      ctx.background('whose the daemon is', async () => void (await pilot.probe()))
   }
 })

@@ -2,7 +2,7 @@ import { type Orchestrator, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
 import { agentId, numberOf, taskId } from '../fields.ts'
 import { bound, type Parts } from '../parts.ts'
-import { parseHarness } from '../tasks/harness.ts'
+import { checkHarness } from '../tasks/harness.ts'
 import { tool } from '../tool.ts'
 import { agentOf } from './lifecycle.ts'
 
@@ -45,7 +45,7 @@ export function agentHandoffHandler({ orchestrator, sessions }: Parts): Handler<
   return async input => {
     const from = agentOf(orchestrator, input.from_agent_id)
     const { harness_spec_json: harness, context_envelope_json: envelope, session_id } = input
-    if (harness !== undefined) parseHarness(harness)
+    if (harness !== undefined) checkHarness(harness)
     if (envelope !== undefined && sessions !== undefined) {
       const session = session_id ?? from.session_id
       await sessions.ingest(envelope, {

@@ -1,9 +1,18 @@
-import { callDaemon, DAEMON_PROTOCOL, type Orchestrator, type OrchestratorPolicy, orchPing } from '@svc/contracts'
+import { hostname } from 'node:os'
+import {
+  callDaemon,
+  DAEMON_PROTOCOL,
+  type Orchestrator,
+  type OrchestratorPolicy,
+  orchPing,
+  readDaemonState
+} from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 
 /** What may be asked of a daemon, by the switch that lets it. */
 export type Pilot = 'task_status' | 'start' | 'status_tool' | 'task_writes' | 'agent_writes'
 
+const PILOTS: readonly Pilot[] = ['task_status', 'start', 'status_tool', 'task_writes', 'agent_writes']
 const READS: readonly Pilot[] = ['task_status', 'start', 'status_tool']
 const PROBE_MS = 1_000
 const CALL_MS = 30_000
@@ -11,26 +20,34 @@ const CALL_MS = 30_000
 const NO_PEER = new Set(['', '0', 'off', 'stdio', '-', 'stdin'])
 
 /**
- * A running daemon of this repository, which tools may ask in place of the orchestrator in their own process. It is asked once,
- * at the start, whose it is; where it is not of this repository, or not there, every tool uses its own orchestrator.
+ * A running daemon of this repository, which tools may ask in place of the orchestrator in their own process. It is asked once
+ * whose it is; where it is not of this repository, or not there, every tool uses its own orchestrator.
  */
 export class DaemonPilot {
-  readonly #address: string
+  readonly #setting: string
+  readonly #projectRoot: string
   readonly #orchestrator: Orchestrator
   readonly #log: Logger
-  #aligned: Promise<boolean> | undefined
+  /** Address of the daemon that may be asked; null where there is none. */
+  #peer: Promise<string | null> | undefined
 
-  /** `address` is the daemon's setting; it is the daemon itself that listens where this process `serves` it. */
-  constructor(address: string, orchestrator: Orchestrator, log: Logger) {
-    this.#address = address.replace(/^tcp:\/\//, '').replace(/^unix:/, '')
+  /** `setting` is the address of the daemon; a port of 0 stands for where the daemon of the project says that it listens. */
+  constructor(setting: string, projectRoot: string, orchestrator: Orchestrator, log: Logger) {
+    this.#setting = setting.replace(/^tcp:\/\//, '').replace(/^unix:/, '')
+    this.#projectRoot = projectRoot
     this.#orchestrator = orchestrator
     this.#log = log
   }
 
-  /** Asks the daemon whose it is, once. */
-  probe(): Promise<boolean> {
-    this.#aligned ??= this.#ask()
-    return this.#aligned
+  /** Whether any kind of call goes to a daemon that is of this repository. */
+  get isWanted(): boolean {
+    return PILOTS.some(pilot => isSwitchedOn(this.#orchestrator.policy.daemon_pilots, pilot))
+  }
+
+  /** Asks the daemon whose it is, once, and tells whether it is this repository's. */
+  async probe(): Promise<boolean> {
+    this.#peer ??= this.#alignedPeer()
+    return (await this.#peer) !== null
   }
 
   /** Whether this kind of call goes to the daemon. */
@@ -39,51 +56,58 @@ export class DaemonPilot {
   }
 
   /**
-   * The daemon's answer, or undefined where this kind of call does not go there. An error of the operation itself is thrown; one
-   * of the way there is logged, and undefined is returned.
+   * The daemon's answer, or undefined where this kind of call does not go there. Where the daemon cannot be reached, undefined is
+   * returned, and that is logged. Everything else is thrown: a call that was lost on its way may have been done, and what the
+   * daemon refused is refused.
    */
   async ask(pilot: Pilot, method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     if (!(await this.steers(pilot))) return undefined
     try {
       return await this.call(method, params, signal)
     } catch (error) {
-      if (!isSvcError(error) || !isOfTheWay(error.code)) throw error
-      this.#log.warn(`the daemon at ${this.#address} did not answer ${method}; this process does it itself`, {
-        code: error.code
-      })
+      if (!isSvcError(error, 'DMN_UNREACHABLE') && !isSvcError(error, 'DMN_UNAUTHORIZED')) throw error
+      this.#log.warn(`the daemon did not answer ${method}; this process does it itself`, { reason: error.message })
       return undefined
     }
   }
 
-  /** Throws whatever went wrong. */
-  call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
+  /** Throws whatever went wrong. To be called where {@link steers} said so. */
+  async call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     const options = { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) }
-    return callDaemon({ socket: this.#address }, method, params, options)
+    return callDaemon({ socket: (await this.#peer) ?? this.#setting }, method, params, options)
   }
 
-  async #ask(): Promise<boolean> {
-    if (NO_PEER.has(this.#address)) return false
-    let answer: { readonly repository_id?: unknown; readonly protocol?: unknown }
+  async #alignedPeer(): Promise<string | null> {
+    const address = await this.#address()
+    if (address === null) return null
+    let answer: { readonly repository_id?: unknown; readonly protocol?: unknown } | null
     try {
-      answer = (await callDaemon({ socket: this.#address }, orchPing.id, {}, { timeoutMs: PROBE_MS })) as typeof answer
+      answer = (await callDaemon({ socket: address }, orchPing.id, {}, { timeoutMs: PROBE_MS })) as typeof answer
     } catch (error) {
-      this.#log.debug(`no daemon answers at ${this.#address}`, { error })
-      return false
+      const level = isSvcError(error, 'DMN_UNAUTHORIZED') ? 'warn' : 'debug'
+      this.#log[level](`no daemon answers at ${address}: ${(error as Error).message}`)
+      return null
     }
     const { repositoryId, policy } = this.#orchestrator
-    if (answer.repository_id === repositoryId && answer.protocol === DAEMON_PROTOCOL) return true
-    const words = `the daemon at ${this.#address} is of another repository, and is not used: ${String(answer.repository_id)}, not ${repositoryId}`
-    if (policy.daemon_pilots.repository_id_strict) this.#log.error(words)
-    else this.#log.warn(words)
-    return false
+    const { repository_id, protocol } = answer ?? {}
+    if (repository_id === repositoryId && protocol === DAEMON_PROTOCOL) return address
+    const words =
+      repository_id === repositoryId
+        ? `the daemon at ${address} speaks ${String(protocol)}, not ${DAEMON_PROTOCOL}, and is not used`
+        : `the daemon at ${address} is of another repository, and is not used: ${String(repository_id)}, not ${repositoryId}`
+    this.#log[policy.daemon_pilots.repository_id_strict ? 'error' : 'warn'](words)
+    return null
+  }
+
+  /** Null where there is no daemon to ask, also where this process is the daemon. */
+  async #address(): Promise<string | null> {
+    if (NO_PEER.has(this.#setting)) return null
+    const state = await readDaemonState(this.#projectRoot)
+    if (state?.pid === process.pid && (state.host === null || state.host === hostname())) return null
+    return /:0$/.test(this.#setting) ? (state?.socket ?? null) : this.#setting
   }
 }
 
 function isSwitchedOn(pilots: OrchestratorPolicy['daemon_pilots'], pilot: Pilot): boolean {
   return pilots[pilot] || (READS.includes(pilot) ? pilots.reads : pilots.writes)
-}
-
-/** A call that was lost on its way may have been done: that one is not done again here. */
-function isOfTheWay(code: string): boolean {
-  return code === 'DMN_UNREACHABLE' || code === 'DMN_BAD_ANSWER' || code === 'DMN_UNAUTHORIZED'
 }

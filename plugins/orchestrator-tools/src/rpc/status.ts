@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { OrchestratorStatus } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Parts } from '../parts.ts'
 
@@ -14,31 +15,34 @@ export const rpcStatus = defineOperation({
 })
 
 export function rpcStatusHandler({ orchestrator, context }: Parts): Handler<typeof rpcStatus> {
-  return () => {
-    const { agents, ...status } = orchestrator.status()
-    return {
-      ...status,
-      context_entries: context?.size ?? 0,
-      agents: agents.map(agent => ({
-        id: agent.id,
-        name: agent.name,
-        queued: agent.queued,
-        doubted_count: agent.doubted,
-        urgent_count: agent.urgent,
-        normal_count: agent.normal,
-        background_count: agent.background,
-        in_progress: agent.current_task !== null,
-        completed: agent.completed,
-        paused: agent.paused,
-        owned_files: agent.owned_files,
-        dynamic: agent.dynamic,
-        weighted_load: agent.weighted_load,
-        max_handoff_count: agent.max_handoff_count,
-        ...(agent.session_id === undefined ? {} : { agent_session_id: agent.session_id }),
-        ...(agent.active_skill === undefined ? {} : { active_skill: agent.active_skill }),
-        ...(agent.current_phase === undefined ? {} : { current_phase: agent.current_phase })
-      }))
-    }
+  return () => ({ ...reportOf(orchestrator.status()), context_entries: context?.size ?? 0 })
+}
+
+/** With the field names of the protocol. */
+export function reportOf({ agents, ...status }: OrchestratorStatus) {
+  return {
+    ...status,
+    agents: agents.map(agent => ({
+      id: agent.id,
+      name: agent.name,
+      queued: agent.queued,
+      doubted_count: agent.doubted,
+      urgent_count: agent.urgent,
+      normal_count: agent.normal,
+      background_count: agent.background,
+      in_progress: agent.current_task !== null,
+      current_task: agent.current_task,
+      activity: agent.activity,
+      completed: agent.completed,
+      paused: agent.paused,
+      owned_files: agent.owned_files,
+      dynamic: agent.dynamic,
+      weighted_load: agent.weighted_load,
+      max_handoff_count: agent.max_handoff_count,
+      ...(agent.session_id === undefined ? {} : { agent_session_id: agent.session_id }),
+      ...(agent.active_skill === undefined ? {} : { active_skill: agent.active_skill }),
+      ...(agent.current_phase === undefined ? {} : { current_phase: agent.current_phase })
+    }))
   }
 }
 

@@ -1,6 +1,6 @@
 import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, current, type Parts } from '../parts.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
 import { tool } from '../tool.ts'
 
@@ -73,12 +73,7 @@ export function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts)
 
 /** Whether agents of this process take up tasks, for how many it is done, and by whom. */
 export function fleetState(fleet: Parts['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
-  try {
-    return fleet?.current ?? { running: false, workers: 0, processors: [] }
-  } catch {
-    // The plugin is there, and nothing of it serves at the moment.
-    return { running: false, workers: 0, processors: [] }
-  }
+  return current(fleet) ?? { running: false, workers: 0, processors: [] }
 }
 
 export function executionMode(running: boolean): 'queue_only' | 'workers_attached' {

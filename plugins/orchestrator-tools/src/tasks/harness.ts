@@ -1,25 +1,31 @@
 import { orchestrationErrors } from '@svc/contracts'
+import schema from '@svc/contracts/orchestration/agent-harness.v1.schema.json' with { type: 'json' }
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+
+let validate: ValidateFunction | undefined
 
 /** Throws `ORC_HARNESS_INVALID`, naming the field, for a text that is no agent harness of version 1. */
-export function parseHarness(json: string): void {
+export function checkHarness(json: string): void {
   let value: unknown
   try {
     value = JSON.parse(json)
   } catch (cause) {
     throw invalid(`it is not JSON: ${(cause as Error).message}`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('it is not an object')
-  const harness = value as Readonly<Record<string, unknown>>
-  if (harness.schema_version !== 1) throw invalid(`schema_version is ${JSON.stringify(harness.schema_version)}, not 1`)
-  for (const field of ['harness_id', 'runtime_charter']) {
-    if (typeof harness[field] !== 'string' || harness[field] === '') throw invalid(`${field} is missing`)
-  }
-  for (const field of ['subject', 'contracts', 'state']) {
-    if (typeof harness[field] !== 'object' || harness[field] === null) throw invalid(`${field} is missing`)
-  }
-  for (const field of ['roles', 'stages', 'failure_taxonomy']) {
-    if (!Array.isArray(harness[field])) throw invalid(`${field} is not a list`)
-  }
+  // Compiled at the first use: few tasks have a harness.
+  validate ??= new Ajv2020({ strict: false }).compile(schema)
+  if (!validate(value)) throw invalid(problem(validate.errors?.[0]))
+}
+
+function problem(error: ErrorObject | undefined): string {
+  if (error === undefined) return 'it is not valid'
+  const { instancePath, keyword, message, params } = error
+  const at = instancePath.slice(1).replaceAll('/', '.') || 'it'
+  if (keyword === 'additionalProperties')
+    return `${at} has ${JSON.stringify(params.additionalProperty)}, which is unknown`
+  if (keyword === 'const') return `${at} is not ${JSON.stringify(params.allowedValue)}`
+  if (keyword === 'enum') return `${at} is none of ${(params.allowedValues as readonly unknown[]).join(', ')}`
+  return `${at} ${message}`
 }
 
 function invalid(why: string): Error {

@@ -25,7 +25,7 @@ import {
 } from '../fields.ts'
 import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
-import { parseHarness } from './harness.ts'
+import { checkHarness } from './harness.ts'
 
 const text = (maxLength: number, description?: string) =>
   t.optional(t.string({ minLength: 1, maxLength, ...(description === undefined ? {} : { description }) }))
@@ -176,7 +176,7 @@ async function requestOf(
       'Context envelope: retrieval and context_envelope_json are given, and both say what is known',
       { at: { path: 'retrieval' }, hint: 'give one of them' }
     )
-  if (harness !== undefined) parseHarness(harness)
+  if (harness !== undefined) checkHarness(harness)
   const qgate = await evidenceOf(input, orchestrator, sessions)
   return {
     description: input.description,

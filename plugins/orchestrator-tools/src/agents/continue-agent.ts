@@ -1,0 +1,54 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+import { agentOf } from './lifecycle.ts'
+
+const STRATEGY = 'requested'
+
+export const continueAgent = defineOperation({
+  id: 'orchestrator.continueAgent',
+  summary: 'Give an agent that has nothing to do a task to go on with',
+  input: t.object({
+    agent_id: agentId,
+    prompt: t.optional(
+      t.string({ minLength: 1, maxLength: 65_536, description: 'What to go on with; else what it left undone.' })
+    )
+  }),
+  output: t.object({
+    agent_id: t.integer(),
+    continued: t.boolean(),
+    task_id: t.optional(t.integer()),
+    message: t.string({ description: 'What was done, or why nothing was.' })
+  }),
+  errors: orchestrationErrors.specs,
+  expose: {
+    mcp: tool('agent_continue'),
+    http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/continue' },
+    rpc: true,
+    cli: { command: 'orch continue', args: ['agent_id', 'prompt'], view: { text: 'message' } }
+  }
+})
+
+export function continueAgentHandler({ orchestrator }: Parts): Handler<typeof continueAgent> {
+  return async ({ agent_id, prompt }) => {
+    const { id, name, paused, queued, current_task } = agentOf(orchestrator, agent_id)
+    const refused = paused
+      ? 'it is paused: svc_resume_agent lets it go on'
+      : current_task !== null || queued > 0
+        ? 'it has work'
+        : undefined
+    if (refused !== undefined) return { agent_id: id, continued: false, message: refused }
+    const { task_id } = await orchestrator.submit({
+      description: `[Auto-Continuation] ${prompt ?? `Look at what ${name} has done, and do what is left of it.`}`,
+      files: [],
+      priority: 'Background',
+      agent_name: name
+    })
+    orchestrator.emit({ type: 'continuation_triggered', agent_id: id, strategy: STRATEGY })
+    return { agent_id: id, continued: true, task_id, message: `${name} goes on with task ${task_id}` }
+  }
+}
+
+export const continuations = [bound(continueAgent, continueAgentHandler)]

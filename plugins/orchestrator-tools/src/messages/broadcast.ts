@@ -1,0 +1,36 @@
+import { orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentOf } from '../agents/lifecycle.ts'
+import { toolErrors } from '../errors.ts'
+import { agentId } from '../fields.ts'
+import { bound, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+import { assertSpeaksFor, busOf } from './questions.ts'
+
+const { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
+
+export const broadcast = defineOperation({
+  id: 'orchestrator.broadcast',
+  summary: 'Tell every other agent something',
+  input: t.object({
+    agent_id: agentId,
+    message: t.string({ minLength: 1, maxLength: 131_072 }),
+    msg_type: t.string({ default: 'free_form', minLength: 1, maxLength: 128 }),
+    session_id: t.optional(
+      t.string({ minLength: 1, maxLength: 2_048, description: 'Required where the agent is bound to one.' })
+    )
+  }),
+  output: t.object({ receivers: t.integer({ description: 'Inboxes that took it.' }) }),
+  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, OTL_NO_MESSAGES: toolErrors.specs.OTL_NO_MESSAGES },
+  expose: { mcp: tool('broadcast'), rpc: true, cli: { command: 'orch broadcast', args: ['agent_id', 'message'] } }
+})
+
+export function broadcastHandler({ orchestrator, bus }: Parts): Handler<typeof broadcast> {
+  return async ({ agent_id, message, msg_type, session_id }) => {
+    const agent = agentOf(orchestrator, agent_id)
+    assertSpeaksFor(agent, session_id)
+    return { receivers: await busOf(bus).broadcast({ sender: agent.id, msg_type, payload: message }) }
+  }
+}
+
+export const broadcasts = [bound(broadcast, broadcastHandler)]

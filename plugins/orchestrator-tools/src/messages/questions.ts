@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { type A2aBus, type A2aMessage, type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
+import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { agentOf } from '../agents/lifecycle.ts'
+import { toolErrors } from '../errors.ts'
+import { agentId } from '../fields.ts'
+import { bound, current, type Parts } from '../parts.ts'
+import { tool } from '../tool.ts'
+
+const { ORC_AGENT_NOT_FOUND, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
+const errors = { ORC_AGENT_NOT_FOUND, ORC_NO_DATABASE, ORC_SESSION_MISMATCH, ...toolErrors.specs }
+const session = t.optional(
+  t.string({ minLength: 1, maxLength: 2_048, description: 'Of the caller; required where the agent is bound to one.' })
+)
+const QUESTION = 'clarification_request'
+const ANSWER = 'clarification_response'
+/** Messages that are looked through; the bus keeps those that wait among them. */
+const LOOKED_THROUGH = 1_000
+
+export const askAgent = defineOperation({
+  id: 'orchestrator.askAgent',
+  summary: 'Ask another agent a question that waits until it is answered',
+  input: t.object({
+    from_agent_id: agentId,
+    to_agent_id: agentId,
+    question: t.string({ minLength: 1, maxLength: 65_536 }),
+    question_kind: t.enum(['open_ended', 'multiple_choice', 'entry', 'assumption_confirm'], { default: 'open_ended' }),
+    options: t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024 }), { minItems: 2, maxItems: 5 })),
+    urgency: t.optional(t.string({ minLength: 1, maxLength: 64 })),
+    session_id: session
+  }),
+  output: t.object({ question_id: t.string(), from_agent_id: t.integer(), to_agent_id: t.integer() }),
+  errors,
+  expose: {
+    mcp: tool('ask_agent'),
+    rpc: true,
+    cli: { command: 'orch ask', args: ['from_agent_id', 'to_agent_id', 'question'] }
+  }
+})
+
+export function askAgentHandler({ orchestrator, bus }: Parts): Handler<typeof askAgent> {
+  return async ({ from_agent_id, to_agent_id, question, question_kind, options, urgency, session_id }) => {
+    const from = agentOf(orchestrator, from_agent_id)
+    const to = agentOf(orchestrator, to_agent_id)
+    assertSpeaksFor(from, session_id)
+    const question_id = randomUUID()
+    const payload = { clarification_intent: question, question_kind, options, urgency }
+    await busOf(bus).send({
+      sender: from.id,
+      receiver: to.id,
+      msg_type: QUESTION,
+      payload: JSON.stringify(payload),
+      route: 'db',
+      correlation_id: question_id
+    })
+    return { question_id, from_agent_id: from.id, to_agent_id: to.id }
+  }
+}
+
+export const pendingQuestions = defineOperation({
+  id: 'orchestrator.pendingQuestions',
+  summary: 'Tell which questions wait for an agent, and which of its own were answered',
+  input: t.object({ agent_id: agentId, session_id: session }),
+  output: t.object({
+    pending: t.array(
+      t.object({
+        question_id: t.string(),
+        from_agent_id: t.integer(),
+        question: t.string(),
+        question_kind: t.optional(t.string()),
+        options: t.optional(t.array(t.string())),
+        urgency: t.optional(t.string()),
+        asked_at_ms: t.integer()
+      })
+    ),
+    answers: t.array(
+      t.object({
+        question_id: t.string(),
+        from_agent_id: t.integer(),
+        answer: t.string(),
+        answered_at_ms: t.integer()
+      }),
+      { description: 'They stay until svc_a2a_ack acknowledges them.' }
+    )
+  }),
+  errors,
+  effect: 'read',
+  expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch questions', args: ['agent_id'] } }
+})
+
+export function pendingQuestionsHandler({ orchestrator, bus }: Parts): Handler<typeof pendingQuestions> {
+  return async ({ agent_id, session_id }) => {
+    const agent = agentOf(orchestrator, agent_id)
+    assertSpeaksFor(agent, session_id)
+    const waiting = await waitingFor(agent.id, busOf(bus))
+    return {
+      pending: waiting.flatMap(message => {
+        if (message.msg_type !== QUESTION) return []
+        const { clarification_intent: question, ...rest } = payloadOf(message)
+        const { question_kind, options, urgency } = rest
+        return {
+          question_id: idOf(message),
+          from_agent_id: message.sender,
+          question: String(question),
+          ...(typeof question_kind === 'string' ? { question_kind } : {}),
+          ...(Array.isArray(options) ? { options: options.map(String) } : {}),
+          ...(typeof urgency === 'string' ? { urgency } : {}),
+          asked_at_ms: message.timestamp_ms
+        }
+      }),
+      answers: waiting.flatMap(message => {
+        if (message.msg_type !== ANSWER) return []
+        const { answer, clarification_intent } = payloadOf(message)
+        return {
+          question_id: message.correlation_id ?? idOf(message),
+          from_agent_id: message.sender,
+          answer: String(answer ?? clarification_intent),
+          answered_at_ms: message.timestamp_ms
+        }
+      })
+    }
+  }
+}
+
+export const answerQuestion = defineOperation({
+  id: 'orchestrator.answerQuestion',
+  summary: 'Answer a question that waits for an agent; whoever asked gets it as a message',
+  input: t.object({
+    agent_id: agentId,
+    question_id: t.string({ minLength: 1, maxLength: 256 }),
+    answer: t.string({ minLength: 1, maxLength: 65_536 }),
+    session_id: session
+  }),
+  output: t.object({ question_id: t.string(), answered_agent_id: t.integer({ description: 'Who had asked.' }) }),
+  errors,
+  expose: {
+    mcp: tool('answer_question'),
+    rpc: true,
+    cli: { command: 'orch answer', args: ['agent_id', 'question_id', 'answer'] }
+  }
+})
+
+export function answerQuestionHandler({ orchestrator, bus }: Parts): Handler<typeof answerQuestion> {
+  return async ({ agent_id, question_id, answer, session_id }) => {
+    const agent = agentOf(orchestrator, agent_id)
+    assertSpeaksFor(agent, session_id)
+    const messages = busOf(bus)
+    const waiting = await waitingFor(agent.id, messages)
+    const asked = waiting.find(
+      each => each.msg_type === QUESTION && [each.correlation_id, each.uuid].includes(question_id)
+    )
+    if (asked === undefined)
+      throw toolErrors.create(
+        'OTL_QUESTION_NOT_FOUND',
+        `no question ${question_id} waits for ${agentLabel(agent.id)}`,
+        {
+          hint: 'svc_pending_questions lists those that do'
+        }
+      )
+    const id = idOf(asked)
+    const payload = { clarification_intent: payloadOf(asked).clarification_intent, answer }
+    await messages.send({
+      sender: agent.id,
+      receiver: asked.sender,
+      msg_type: ANSWER,
+      payload: JSON.stringify(payload),
+      route: 'db',
+      correlation_id: id,
+      // Whoever answers again after a failure in between answers once.
+      idempotency_key: `answer-${id}`
+    })
+    if (asked.uuid !== undefined) await messages.ack(agent.id, asked.uuid)
+    return { question_id: id, answered_agent_id: asked.sender }
+  }
+}
+
+async function waitingFor(agent: number, bus: A2aBus): Promise<readonly A2aMessage[]> {
+  const messages = await bus.history({ limit: LOOKED_THROUGH })
+  return messages.filter(({ receiver, acknowledged }) => receiver === agent && !acknowledged)
+}
+
+function idOf({ correlation_id, uuid, id }: A2aMessage): string {
+  return correlation_id ?? uuid ?? String(id)
+}
+
+/** What is no object says nothing that is known. */
+function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(payload)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Throws `OTL_NO_MESSAGES`. */
+export function busOf(bus: Parts['bus']): A2aBus {
+  const messages = current(bus)
+  if (messages !== undefined) return messages
+  throw toolErrors.create('OTL_NO_MESSAGES', 'agents send no messages here: the plugin a2a does not run', {
+    hint: 'svc plugins why a2a tells why'
+  })
+}
+
+/** Throws `ORC_SESSION_MISMATCH` where the agent is bound to another session. */
+export function assertSpeaksFor({ id, session_id: bound }: AgentView, session: string | undefined): void {
+  if (bound === undefined || bound === session) return
+  const what = session === undefined ? 'session_id is required' : 'session_id names another one'
+  throw orchestrationErrors.create(
+    'ORC_SESSION_MISMATCH',
+    `Session mismatch: ${agentLabel(id)} is bound to a session, and ${what}`,
+    { hint: 'give the session that the agent was bound to as session_id' }
+  )
+}
+
+export const questions = [
+  bound(askAgent, askAgentHandler),
+  bound(pendingQuestions, pendingQuestionsHandler),
+  bound(answerQuestion, answerQuestionHandler)
+]

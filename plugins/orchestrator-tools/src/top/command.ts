@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Orchestrator } from '@svc/contracts'
+import { type CommandDescriptor, type CommandHandler, type CommandIo, t } from '@svc/plugin-sdk'
+import { frame } from './frame.ts'
+import { Screen } from './screen.ts'
+import type { Snapshot } from './snapshot.ts'
+import { daemonSource, localSource } from './source.ts'
+import { Watcher } from './watcher.ts'
+
+const INTERVAL_MS = 500
+/** Of what is no terminal. */
+const PLAIN_SIZE = { columns: 160, rows: 1_000 }
+
+export const topDescriptor: CommandDescriptor = {
+  command: 'orch top',
+  summary: 'Watch agents, queues, locks and rates as they change; with --json one object a line',
+  input: t.object({
+    count: t.optional(
+      t.integer({
+        minimum: 1,
+        description: 'Looks before it ends; else it goes on, or looks once where there is no terminal and no --json'
+      })
+    ),
+    interval: t.integer({ default: INTERVAL_MS, minimum: 100, description: 'Milliseconds between two looks' }),
+    token_variable: t.optional(
+      t.string({ minLength: 1, description: 'Environment variable with the token, where the daemon demands one' })
+    )
+  }),
+  aliases: { count: 'n', interval: 'i' }
+}
+
+export interface TopPlace {
+  readonly projectRoot: string
+  readonly orchestrator: Orchestrator
+}
+
+export function topCommand({ projectRoot, orchestrator }: TopPlace): CommandHandler {
+  return async ({ count, interval = INTERVAL_MS, token_variable }, io) => {
+    const token = typeof token_variable === 'string' ? process.env[token_variable] : undefined
+    const find = () => daemonSource(projectRoot, token)
+    const source = (await find()) ?? localSource(orchestrator)
+    const isLive = io.stdout.isTTY === true && !io.json
+    const looks = (count as number | undefined) ?? (isLive || io.json ? Number.POSITIVE_INFINITY : 1)
+    const ended = new AbortController()
+    const onAbort = (): void => ended.abort()
+    if (io.signal.aborted) onAbort()
+    io.signal.addEventListener('abort', onAbort, { once: true })
+    const watcher = new Watcher(source, source.origin.kind === 'daemon' ? find : async () => source)
+    const following = watcher.run(ended.signal)
+    try {
+      const every = { looks, interval: interval as number }
+      if (isLive) await showLive(watcher, io, every, ended)
+      else await printLooks(watcher, io, every, ended.signal)
+    } finally {
+      io.signal.removeEventListener('abort', onAbort)
+      ended.abort()
+      await following
+    }
+    return 0
+  }
+}
+
+interface Every {
+  readonly looks: number
+  /** Milliseconds. */
+  readonly interval: number
+}
+
+async function printLooks(watcher: Watcher, io: CommandIo, { looks, interval }: Every, signal: AbortSignal) {
+  // The last events come over a connection of their own: the first look waits for them a little.
+  await pause(Math.min(interval, INTERVAL_MS), signal)
+  for (let look = 0; look < looks && !signal.aborted; look++) {
+    if (look > 0) await pause(interval, signal)
+    if (signal.aborted) return
+    const snapshot = await watcher.look(signal)
+    if (signal.aborted) return
+    const text = io.json ? JSON.stringify(snapshot) : frame(snapshot, PLAIN_SIZE).join('\n')
+    // A reader that is slow is waited for, so that lines do not pile up.
+    if (!io.stdout.write(`${text}\n`)) await drained(io.stdout, signal)
+  }
+}
+
+async function showLive(watcher: Watcher, io: CommandIo, { looks, interval }: Every, ended: AbortController) {
+  let last: Snapshot | undefined
+  let paused = false
+  const redraw = (): void => {
+    if (last !== undefined) screen.draw(frame(last, screen.size, paused))
+  }
+  const onKey = (key: string): void => {
+    if (key === 'q' || key === 'Q') ended.abort()
+    if (key !== 'p' && key !== 'P') return
+    paused = !paused
+    redraw()
+  }
+  const screen = new Screen(io, onKey, redraw)
+  try {
+    for (let look = 0; look < looks && !ended.signal.aborted; ) {
+      if (!paused || last === undefined) {
+        last = await watcher.look(ended.signal)
+        if (ended.signal.aborted) return
+        look++
+        redraw()
+      }
+      await pause(interval, ended.signal)
+    }
+  } finally {
+    screen.close()
+  }
+}
+
+function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return delay(milliseconds, undefined, { signal }).catch(() => undefined)
+}
+
+function drained(output: CommandIo['stdout'], signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      signal.removeEventListener('abort', done)
+      output.off('drain', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    output.once('drain', done)
+  })
+}

@@ -1,0 +1,25 @@
+import stringWidth from 'string-width'
+
+const graphemes = new Intl.Segmenter()
+// biome-ignore lint/suspicious/noControlCharactersInRegex: whatever steers a terminal may come from a client
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g
+
+/** A text of exactly so many columns: cut with an ellipsis, or filled up. What would steer the terminal is a blank. */
+export function fit(text: string, columns: number, side: 'left' | 'right' = 'left'): string {
+  const kept = cut(text.slice(0, columns * 8).replace(CONTROL, ' '), columns)
+  const filling = ' '.repeat(Math.max(0, columns - stringWidth(kept)))
+  return side === 'left' ? kept + filling : filling + kept
+}
+
+function cut(text: string, columns: number): string {
+  if (stringWidth(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const more = stringWidth(segment)
+    if (width + more > columns - 1) break
+    kept += segment
+    width += more
+  }
+  return columns > 0 ? `${kept}…` : ''
+}

@@ -1,0 +1,97 @@
+import { agentLabel, taskLabel } from '@svc/contracts'
+import { eventLine } from './event-line.ts'
+import { fit } from './fit.ts'
+import type { AgentReport, Origin, Snapshot, StatusReport } from './snapshot.ts'
+
+export interface FrameSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
+const WIDTHS = [6, 20, 7, 10, 18, 8, 6, 7] as const
+/** Lines of the head, with the heading of the agents. */
+const HEAD = 8
+
+/** The view as lines of exactly the width of the terminal, and no more of them than it has. */
+export function frame(snapshot: Snapshot, size: FrameSize, paused = false): string[] {
+  const { status, events } = snapshot
+  const lines = [headLine(snapshot, paused), ...stateLines(snapshot)]
+  if (status !== null) {
+    const room = Math.max(1, size.rows - HEAD - Math.min(events.length, 5) - 2)
+    lines.push('', agentHeading(), ...agentLines(status.agents, room))
+  }
+  const left = size.rows - lines.length - 2
+  if (events.length > 0 && left > 0) {
+    const last = events.slice(-left)
+    lines.push('', ...last.map(({ timestamp_ms, kind }) => `${time(timestamp_ms)}  ${eventLine(kind)}`))
+  }
+  return lines.slice(0, size.rows).map(line => fit(line, size.columns).trimEnd())
+}
+
+function headLine({ at_ms, origin, lost }: Snapshot, paused: boolean): string {
+  const state = paused ? '  PAUSED (p goes on)' : '  q quits, p pauses'
+  return `svc orch top  ${time(at_ms)}  ${originText(origin)}${lost === null ? state : `  LOST: ${lost}`}`
+}
+
+function originText(origin: Origin): string {
+  return origin.kind === 'daemon'
+    ? `daemon at ${origin.address}, process ${origin.pid}`
+    : 'no daemon runs: this is the orchestrator of this process alone'
+}
+
+function stateLines({ status, rates }: Snapshot): string[] {
+  if (status === null) return ['nothing has been heard yet']
+  return [
+    `${stateText(status)}, ${durabilityText(status)}`,
+    `queued ${status.total_queued}  in progress ${status.total_in_progress}  blocked ${status.total_blocked}  ` +
+      `for approval ${status.total_blocked_on_approval}  doubted ${status.total_doubted}  locked files ${status.locked_files}`,
+    `completed ${status.total_completed}  failed ${status.total_failed}  cancelled ${status.total_cancelled}`,
+    `per second: submitted ${rates.submitted}  completed ${rates.completed}  failed ${rates.failed}`
+  ]
+}
+
+function stateText({ stopped, enabled }: StatusReport): string {
+  return stopped ? 'STOPPED' : enabled ? 'running' : 'disabled'
+}
+
+function durabilityText({ durability, outbox }: StatusReport): string {
+  const place =
+    durability.kind === 'database' ? `durable in ${durability.location}` : `in memory: ${durability.because}`
+  if (outbox.failing !== null) return `${place}, ${outbox.pending} changes wait: ${outbox.failing}`
+  return outbox.pending === 0 ? place : `${place}, ${outbox.pending} changes on their way`
+}
+
+function agentHeading(): string {
+  return row(AGENT_COLUMNS)
+}
+
+/** The busiest ones where not all have room. */
+function agentLines(agents: readonly AgentReport[], room: number): string[] {
+  const busiest = agents.length <= room ? agents : [...agents].sort(byLoad).slice(0, Math.max(0, room - 1))
+  const lines = busiest.map(agent =>
+    row([
+      agentLabel(agent.id),
+      agent.name,
+      String(agent.queued),
+      agent.current_task === null ? '-' : taskLabel(agent.current_task),
+      agent.paused ? 'paused' : agent.activity,
+      String(agent.completed),
+      String(agent.owned_files),
+      agent.weighted_load.toFixed(1)
+    ])
+  )
+  return busiest.length === agents.length ? lines : [...lines, `and ${agents.length - busiest.length} more`]
+}
+
+function byLoad(a: AgentReport, b: AgentReport): number {
+  return Number(b.current_task !== null) - Number(a.current_task !== null) || b.weighted_load - a.weighted_load
+}
+
+function row(cells: readonly string[]): string {
+  return cells.map((cell, at) => fit(cell, WIDTHS[at] ?? 8)).join(' ')
+}
+
+function time(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().slice(11, 19)
+}

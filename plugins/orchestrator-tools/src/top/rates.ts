@@ -1,0 +1,60 @@
+import type { AgentEvent } from '@svc/contracts'
+
+/** Tasks per second, over the last seconds. */
+export interface Rates {
+  readonly submitted: number
+  readonly completed: number
+  readonly failed: number
+}
+
+const WINDOW_MS = 5_000
+const BUCKET_MS = 500
+const COUNTED: Readonly<Record<string, keyof Rates>> = {
+  task_submitted: 'submitted',
+  task_completed: 'completed',
+  task_failed: 'failed'
+}
+
+/** Counts events by half seconds, so that a hundred thousand of them cost no more than one. Times are Unix milliseconds. */
+export class RateCounter {
+  readonly #begun: number
+  readonly #buckets = new Map<number, Record<keyof Rates, number>>()
+
+  constructor(now: number) {
+    this.#begun = now
+  }
+
+  count({ kind, timestamp_ms }: AgentEvent): void {
+    const what = COUNTED[kind.type]
+    if (what === undefined || timestamp_ms < this.#begun) return
+    const at = Math.floor(timestamp_ms / BUCKET_MS)
+    const bucket = this.#buckets.get(at) ?? { submitted: 0, completed: 0, failed: 0 }
+    bucket[what]++
+    this.#buckets.set(at, bucket)
+  }
+
+  /** Over the window, or since the beginning where that was later; no less than one second. */
+  rates(now: number): Rates {
+    const since = Math.max(now - WINDOW_MS, this.#begun)
+    const seconds = Math.max(now - since, 1_000) / 1_000
+    const sum = { submitted: 0, completed: 0, failed: 0 }
+    for (const [at, bucket] of this.#buckets) {
+      if ((at + 1) * BUCKET_MS <= now - WINDOW_MS) {
+        this.#buckets.delete(at)
+        continue
+      }
+      sum.submitted += bucket.submitted
+      sum.completed += bucket.completed
+      sum.failed += bucket.failed
+    }
+    return {
+      submitted: rounded(sum.submitted / seconds),
+      completed: rounded(sum.completed / seconds),
+      failed: rounded(sum.failed / seconds)
+    }
+  }
+}
+
+function rounded(rate: number): number {
+  return Math.round(rate * 10) / 10
+}

@@ -1,0 +1,50 @@
+import type { AgentEvent, Durability } from '@svc/contracts'
+import type { Rates } from './rates.ts'
+
+/** What `orch.status` tells, as far as the view shows it. */
+export interface StatusReport {
+  readonly enabled: boolean
+  readonly stopped: boolean
+  readonly durability: Durability
+  readonly outbox: { readonly pending: number; readonly oldest_ms: number | null; readonly failing: string | null }
+  readonly total_queued: number
+  readonly total_in_progress: number
+  readonly total_blocked: number
+  readonly total_blocked_on_approval: number
+  readonly total_doubted: number
+  readonly total_completed: number
+  readonly total_failed: number
+  readonly total_cancelled: number
+  readonly locked_files: number
+  readonly agents: readonly AgentReport[]
+}
+
+export interface AgentReport {
+  readonly id: number
+  readonly name: string
+  readonly queued: number
+  readonly completed: number
+  readonly paused: boolean
+  readonly current_task: number | null
+  readonly activity: string
+  readonly owned_files: number
+  readonly weighted_load: number
+}
+
+/** Where the numbers come from. */
+export type Origin =
+  | { readonly kind: 'daemon'; readonly address: string; readonly pid: number }
+  | { readonly kind: 'in_process' }
+
+/** One look at an orchestrator; a line of `--json`. */
+export interface Snapshot {
+  readonly at_ms: number
+  readonly origin: Origin
+  /** What is wrong with the connection; the rest is from the last look then. Null where nothing is. */
+  readonly lost: string | null
+  /** Null where nothing has been heard yet. */
+  readonly status: StatusReport | null
+  readonly rates: Rates
+  /** The last ones, the newest last. */
+  readonly events: readonly AgentEvent[]
+}

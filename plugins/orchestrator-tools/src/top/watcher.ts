@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AgentEvent } from '@svc/contracts'
+import { RateCounter } from './rates.ts'
+import type { Snapshot, StatusReport } from './snapshot.ts'
+import { EARLIER, type Source } from './source.ts'
+
+const RETRY_MS = 500
+
+/** Follows a source, and finds it again where it is lost. */
+export class Watcher {
+  readonly #find: () => Promise<Source | null>
+  readonly #rates = new RateCounter(Date.now())
+  #source: Source
+  #events: AgentEvent[] = []
+  #status: StatusReport | null = null
+  #lost: string | null = null
+
+  /** `find` looks for the source again. */
+  constructor(source: Source, find: () => Promise<Source | null>) {
+    this.#source = source
+    this.#find = find
+  }
+
+  /** Follows the events until `signal` is aborted. Throws nothing. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const source = this.#source
+      try {
+        await source.follow(event => this.#take(event), signal)
+        if (!signal.aborted) this.#lost = 'the daemon has ended its events'
+      } catch (error) {
+        this.#lost = (error as Error).message
+      }
+      await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      const found = await this.#find().catch(() => null)
+      if (found === null) continue
+      if (found.origin.kind === 'daemon' && !isSame(found, source)) this.#events = []
+      this.#source = found
+    }
+  }
+
+  /** One look. Throws nothing: what is wrong is in `lost`. */
+  async look(signal: AbortSignal): Promise<Snapshot> {
+    try {
+      this.#status = await this.#source.status(signal)
+      this.#lost = null
+    } catch (error) {
+      this.#lost = (error as Error).message
+    }
+    const now = Date.now()
+    return {
+      at_ms: now,
+      origin: this.#source.origin,
+      lost: this.#lost,
+      status: this.#status,
+      rates: this.#rates.rates(now),
+      events: [...this.#events]
+    }
+  }
+
+  #take(event: AgentEvent): void {
+    this.#rates.count(event)
+    // A stream that begins again tells the last ones again.
+    if (event.id <= (this.#events.at(-1)?.id ?? 0)) return
+    this.#events.push(event)
+    if (this.#events.length > EARLIER) this.#events.shift()
+  }
+}
+
+function isSame(a: Source, b: Source): boolean {
+  return a.origin.kind === 'daemon' && b.origin.kind === 'daemon' && a.origin.pid === b.origin.pid
+}

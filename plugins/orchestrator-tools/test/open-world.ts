@@ -1,0 +1,82 @@
+import { type McpToolset, mcpToolset, type Orchestrator, orchestrator as orchestratorToken } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import a2a from '../../a2a/src/plugin.ts'
+import database from '../../database/src/plugin.ts'
+import '../../database/test/built-worker.ts'
+import mcp from '../../mcp/src/plugin.ts'
+import orchestrator from '../../orchestrator/src/plugin.ts'
+import sessions from '../../sessions/src/plugin.ts'
+import plugin from '../src/plugin.ts'
+
+interface Teardown {
+  teardown(run: () => unknown): unknown
+}
+
+/** What the envelope of a tool result holds. */
+export interface Envelope {
+  readonly success: boolean
+  readonly data?: unknown
+  readonly error?: string
+  readonly remediation?: string
+}
+
+export interface World {
+  readonly kernel: TestKernel
+  readonly orchestrator: Orchestrator
+  /** As an MCP client gets it; `svc_` may be left out. */
+  tool(name: string, args?: object, role?: string): Promise<Envelope>
+  readonly toolset: McpToolset
+}
+
+/** The tools over the real orchestrator, with its neighbours; in a folder of its own. */
+export async function openWorld(
+  t: Teardown,
+  options: {
+    readonly database?: boolean
+    readonly without?: readonly string[]
+    readonly settings?: object
+    readonly plugins?: readonly Plugin[]
+  } = {}
+): Promise<World> {
+  let held: { readonly tasks: { readonly current: Orchestrator }; readonly tools: { readonly current: McpToolset } }
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { tasks: ref(orchestratorToken), tools: ref(mcpToolset) },
+    activate: (_ctx, deps) => {
+      held = deps
+    }
+  })
+  const all = [...(options.database ? [database] : []), orchestrator, sessions, a2a, mcp, plugin, probe] as Plugin[]
+  const plugins = [...all.filter(({ name }) => !options.without?.includes(name)), ...(options.plugins ?? [])]
+  const settings = { orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings } }
+  const kernel = await testKernel(plugins, { settings })
+  t.teardown(() => kernel.close())
+  return {
+    kernel,
+    get orchestrator() {
+      return held.tasks.current
+    },
+    get toolset() {
+      return held.tools.current
+    },
+    async tool(name, args = {}, role = 'owner') {
+      const full = name.startsWith('svc_') || name === 'task_status' ? name : `svc_${name}`
+      const principal = { id: 'tester', role, scopes: ['*'] }
+      const result = await held.tools.current.call(full, args as Record<string, unknown>, { principal })
+      if (result === null) throw new Error(`there is no tool ${full}`)
+      return result.structuredContent as Envelope
+    }
+  }
+}
+
+/** Waits for a condition; throws after half a minute. */
+export async function until<A>(look: () => A | null | undefined | false | Promise<A | null | undefined | false>) {
+  const deadline = Date.now() + 30_000
+  for (;;) {
+    const found = await look()
+    if (found) return found
+    if (Date.now() > deadline) throw new Error('it did not come to that')
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
