@@ -34,6 +34,11 @@ export interface InferenceClient {
    * retryAfterMs), `ICL_REFUSED` with the server's own words, `ICL_BROKEN_OFF` when the answer ended half-way.
    */
   chat(request: InferenceChatRequest): AsyncIterable<InferenceChatEvent>
+  /**
+   * A client with the same settings for the server at another base URL, which the setting of the name `setting` holds: errors
+   * name that. The key of the settings is sent only where the origin is one that they name themselves.
+   */
+  at(url: string, setting: string): InferenceClient
 }
 
 export interface InferenceTarget {
@@ -89,6 +94,8 @@ export interface ModelCheck {
 
 export interface InferenceChatRequest {
   readonly messages: readonly ChatMessage[]
+  /** One text in place of `messages` and `tools`, which are not looked at then. */
+  readonly prompt?: InferencePrompt
   readonly model?: string
   /** 0 to 2; default: the setting `temperature`. */
   readonly temperature?: number
@@ -101,6 +108,18 @@ export interface InferenceChatRequest {
   readonly format?: 'json' | Readonly<Record<string, unknown>>
   readonly tools?: readonly ChatTool[]
   readonly signal?: AbortSignal
+}
+
+/**
+ * A text that the model completes: `POST /api/generate` in the format of Ollama; in that of OpenAI `POST /v1/completions` where it is
+ * raw, which knows no `format`, and `POST /v1/chat/completions` where it is not.
+ */
+export interface InferencePrompt {
+  readonly text: string
+  /** Whether the model gets the text as it is. Otherwise the model's template is put around it, as around one user's message. */
+  readonly raw: boolean
+  /** A system message for the template; raw texts have their own. */
+  readonly system?: string
 }
 
 export type InferenceChatEvent =

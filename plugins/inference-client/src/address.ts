@@ -20,18 +20,20 @@ type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
 
 /**
  * Addresses to try, in order. A server that was named is the only one: another that happens to answer may be anybody's.
- * Throws `ICL_ADDRESS_INVALID`.
+ * `named`: what holds `url`, where that is no setting of this plugin. Throws `ICL_ADDRESS_INVALID`.
  */
-export function candidates({ url, alternate_url, alternate_host }: Addresses): readonly Candidate[] {
-  if (url !== undefined) return [fromUrl('url', url)]
+export function candidates(addresses: Addresses, named?: string): readonly Candidate[] {
+  const { url, alternate_url, alternate_host } = addresses
+  if (url !== undefined) return [fromUrl('url', url, named)]
   if (alternate_url !== undefined) return [fromUrl('alternate_url', alternate_url)]
   if (alternate_host !== undefined) return [fromHost('alternate_host', alternate_host)]
   return DEFAULTS
 }
 
-function fromUrl(setting: string, text: string): Candidate {
+function fromUrl(setting: string, text: string, named?: string): Candidate {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) throw invalid(setting, text)
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw invalid(named ?? `plugins.inference-client.${setting}`, text)
   // The format's own version prefix belongs to the paths.
   const path = url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')
   return { url: `${url.protocol}//${url.host}${path}`, setting }
@@ -41,7 +43,7 @@ function fromUrl(setting: string, text: string): Candidate {
 function fromHost(setting: string, text: string): Candidate {
   if (text.includes('://')) return fromUrl(setting, text)
   const address = `http://${text}`
-  if (!URL.canParse(address)) throw invalid(setting, text)
+  if (!URL.canParse(address)) throw invalid(`plugins.inference-client.${setting}`, text)
   const url = new URL(address)
   if (url.port === '' && !/:80$/.test(text)) url.port = DEFAULT_PORT
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
@@ -49,8 +51,7 @@ function fromHost(setting: string, text: string): Candidate {
   return fromUrl(setting, url.href)
 }
 
-function invalid(setting: string, text: string): Error {
-  const path = `plugins.inference-client.${setting}`
+function invalid(path: string, text: string): Error {
   return clientErrors.create('ICL_ADDRESS_INVALID', `${path} is "${withoutUserInfo(text)}", which is no http address`, {
     at: { path },
     hint: 'write it as http://HOST:PORT'

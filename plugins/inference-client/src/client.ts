@@ -22,10 +22,13 @@ export class ModelServerClient implements InferenceClient {
   readonly #settings: () => Settings
   readonly #connector: Connector
 
-  /** `settings` is asked at every use, since some of them change while the client lives. */
-  constructor(settings: () => Settings) {
+  /**
+   * `settings` is asked at every use, since some of them change while the client lives. `named`: the setting that holds `url`,
+   * where that is none of this plugin.
+   */
+  constructor(settings: () => Settings, named?: string) {
     this.#settings = settings
-    this.#connector = new Connector(settings)
+    this.#connector = new Connector(settings, named)
   }
 
   get model(): string {
@@ -35,6 +38,10 @@ export class ModelServerClient implements InferenceClient {
   target(): InferenceTarget {
     const { model } = this
     return { model: model === NO_MODEL ? null : model, urls: candidates(this.#settings()).map(({ url }) => url) }
+  }
+
+  at(url: string, setting: string): InferenceClient {
+    return new ModelServerClient(() => settingsAt(url, this.#settings()), setting)
   }
 
   async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {
@@ -154,6 +161,17 @@ export class ModelServerClient implements InferenceClient {
       data: { model, offered, url: endpoint.url }
     })
   }
+}
+
+/** A key is for the server that it was given for, and for nobody else. */
+function settingsAt(url: string, settings: Settings): Settings {
+  const { api_key, alternate_url: _, alternate_host: __, ...rest } = settings
+  const own = candidates(settings).some(candidate => URL.canParse(url) && sameOrigin(candidate.url, url))
+  return { ...rest, url, ...(own && api_key !== undefined ? { api_key } : {}) }
+}
+
+function sameOrigin(one: string, other: string): boolean {
+  return new URL(one).origin === new URL(other).origin
 }
 
 /** What servers answer that speak a part of the format. */

@@ -24,11 +24,14 @@ interface Found extends Connection {
 /** Finds the server and the format that it speaks, and remembers them until something goes wrong. */
 export class Connector {
   readonly #settings: () => Settings
+  readonly #named: string | undefined
   #found: Found | undefined
   #looking: Promise<Found> | undefined
 
-  constructor(settings: () => Settings) {
+  /** `named`: what holds the address, where that is no setting of this plugin. */
+  constructor(settings: () => Settings, named?: string) {
     this.#settings = settings
+    this.#named = named
   }
 
   /** Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
@@ -61,12 +64,14 @@ export class Connector {
   async #search(): Promise<Found> {
     const settings = this.#settings()
     const failures: string[] = []
-    for (const candidate of candidates(settings)) {
+    for (const candidate of candidates(settings, this.#named)) {
       try {
         return await this.#probe(candidate, settings)
       } catch (error) {
         if (isSvcError(error)) throw error
-        failures.push(`${candidate.url} (${origin(candidate.setting)}): ${reasonOf(error, settings.probe_timeout_ms)}`)
+        failures.push(
+          `${candidate.url} (${this.#named ?? origin(candidate.setting)}): ${reasonOf(error, settings.probe_timeout_ms)}`
+        )
       }
     }
     throw clientErrors.create('ICL_UNREACHABLE', `no model server answers: ${failures.join('; ')}`, {
@@ -84,7 +89,12 @@ export class Connector {
     for (const wire of wires) {
       try {
         const models = await wire.models(AbortSignal.timeout(settings.probe_timeout_ms))
-        return { endpoint: { url, api: wire.api, setting }, wire, models, at: performance.now() }
+        return {
+          endpoint: { url, api: wire.api, setting: this.#named ?? setting },
+          wire,
+          models,
+          at: performance.now()
+        }
       } catch (error) {
         if (error instanceof WireFailure && (error.status === 401 || error.status === 403)) {
           throw unauthorized(url, error, settings.api_key !== undefined)

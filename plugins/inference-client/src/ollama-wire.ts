@@ -1,9 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel, RunningModel } from '@svc/contracts'
-import { type ChatResponse, type Message, type ModelResponse, Ollama, type Options, type Tool } from 'ollama/browser'
+import type {
+  ChatMessage,
+  ChatTool,
+  InferenceChatEvent,
+  InferencePrompt,
+  RemoteModel,
+  RunningModel
+} from '@svc/contracts'
+import {
+  type ChatResponse,
+  type GenerateResponse,
+  type Message,
+  type ModelResponse,
+  Ollama,
+  type Options,
+  type Tool
+} from 'ollama/browser'
 import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of Ollama, through its own client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`. */
+/** The format of Ollama, through its own client: `GET /api/tags`, `GET /api/ps`, `POST /api/chat`, `POST /api/generate`. */
 export class OllamaWire implements Wire {
   readonly api = 'ollama'
   readonly #options: WireOptions
@@ -22,7 +37,34 @@ export class OllamaWire implements Wire {
     return listed(models, '/api/ps').map(runningModel)
   }
 
-  async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
+  chat(request: FilledRequest, signal: AbortSignal): AsyncIterable<InferenceChatEvent> {
+    return request.prompt === undefined ? this.#chat(request, signal) : this.#generate(request, request.prompt, signal)
+  }
+
+  async *#generate(request: FilledRequest, { text, raw, system }: InferencePrompt, signal: AbortSignal) {
+    const { model, format } = request
+    const stream = await failing(
+      this.#client(signal).generate({
+        model,
+        prompt: text,
+        raw,
+        stream: true,
+        options: toOptions(request),
+        ...(raw || system === undefined ? {} : { system }),
+        ...(format === undefined ? {} : { format })
+      })
+    )
+    const parts = stream[Symbol.asyncIterator]()
+    for (;;) {
+      const { value: part, done } = await failing(parts.next())
+      if (done === true) return
+      if (part.thinking) yield { type: 'thinking', text: part.thinking } as const
+      if (part.response) yield { type: 'text', text: part.response } as const
+      if (part.done) yield ended(part, false)
+    }
+  }
+
+  async *#chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
     const { model, messages, tools, format } = request
     const stream = await failing(
       this.#client(signal).chat({
@@ -143,7 +185,7 @@ function toOptions({ temperature, topP, maxTokens, seed, stop }: FilledRequest):
   }
 }
 
-function ended(part: ChatResponse, called: boolean): InferenceChatEvent {
+function ended(part: ChatResponse | GenerateResponse, called: boolean): InferenceChatEvent {
   const milliseconds = (nanoseconds: number | undefined) => (nanoseconds === undefined ? null : nanoseconds / 1e6)
   return {
     type: 'done',

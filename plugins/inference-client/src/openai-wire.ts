@@ -1,8 +1,8 @@
-import type { ChatMessage, ChatTool, InferenceChatEvent, RemoteModel } from '@svc/contracts'
+import type { ChatMessage, ChatTool, InferenceChatEvent, InferencePrompt, RemoteModel } from '@svc/contracts'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { type FilledRequest, failureOf, type Wire, WireFailure, type WireOptions } from './wire.ts'
 
-/** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` with server-sent events. */
+/** The format of OpenAI: `GET /v1/models`, `POST /v1/chat/completions` and `/v1/completions` with server-sent events. */
 export class OpenAiWire implements Wire {
   readonly api = 'openai'
   readonly #options: WireOptions
@@ -27,10 +27,12 @@ export class OpenAiWire implements Wire {
   }
 
   async *chat(request: FilledRequest, signal: AbortSignal): AsyncGenerator<InferenceChatEvent, void> {
-    const response = await this.#fetch('/v1/chat/completions', {
+    const { prompt } = request
+    const raw = prompt?.raw === true
+    const response = await this.#fetch(raw ? '/v1/completions' : '/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(toBody(request)),
+      body: JSON.stringify(raw ? toCompletionBody(request, prompt.text) : toChatBody(request)),
       signal
     })
     const answer = new Answer()
@@ -56,6 +58,8 @@ interface Chunk {
   readonly model?: string
   readonly error?: { readonly message?: string; readonly code?: unknown }
   readonly choices?: readonly {
+    /** Of a completion. */
+    readonly text?: string | null
     readonly delta?: { readonly content?: string | null; readonly reasoning_content?: string | null } & {
       readonly tool_calls?: readonly {
         readonly index: number
@@ -83,7 +87,8 @@ class Answer {
     if (choice === undefined) return
     const { content, reasoning_content, tool_calls = [] } = choice.delta ?? {}
     if (reasoning_content) yield { type: 'thinking', text: reasoning_content }
-    if (content) yield { type: 'text', text: content }
+    const text = content || choice.text
+    if (text) yield { type: 'text', text }
     for (const { index, id, function: called } of tool_calls) {
       const call = (this.#calls[index] ??= { id: id ?? `call_${index}`, name: '', arguments: '' })
       call.name += called?.name ?? ''
@@ -122,21 +127,37 @@ function parseArguments(name: string, text: string): Record<string, unknown> {
   throw new WireFailure(502, `the model calls ${name} with arguments that are no JSON object: ${text.slice(0, 200)}`)
 }
 
-function toBody(request: FilledRequest): Record<string, unknown> {
-  const { model, messages, temperature, topP, maxTokens, seed, stop, tools, format } = request
+function toChatBody(request: FilledRequest): Record<string, unknown> {
+  const { prompt, tools, format } = request
+  const messages = prompt === undefined ? request.messages : promptMessages(prompt)
+  return {
+    ...toSampling(request),
+    messages: messages.map(toMessage),
+    ...(tools === undefined || prompt !== undefined ? {} : { tools: tools.map(toTool) }),
+    ...(format === undefined ? {} : { response_format: toResponseFormat(format) })
+  }
+}
+
+function toCompletionBody(request: FilledRequest, prompt: string): Record<string, unknown> {
+  return { ...toSampling(request), prompt }
+}
+
+function toSampling({ model, temperature, topP, maxTokens, seed, stop }: FilledRequest): Record<string, unknown> {
   return {
     model,
-    messages: messages.map(toMessage),
     temperature,
     max_tokens: maxTokens,
     stream: true,
     stream_options: { include_usage: true },
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(seed === undefined ? {} : { seed }),
-    ...(stop === undefined ? {} : { stop }),
-    ...(tools === undefined ? {} : { tools: tools.map(toTool) }),
-    ...(format === undefined ? {} : { response_format: toResponseFormat(format) })
+    ...(stop === undefined ? {} : { stop })
   }
+}
+
+function promptMessages({ text, system }: InferencePrompt): readonly ChatMessage[] {
+  const user: ChatMessage = { role: 'user', content: text }
+  return system === undefined ? [user] : [{ role: 'system', content: system }, user]
 }
 
 function toMessage({ role, content, thinking, toolCalls, toolCallId, name }: ChatMessage): Record<string, unknown> {

@@ -47,11 +47,13 @@ export async function fakeServer(t: Test, options: FakeOptions = {}): Promise<Fa
       ollama: {
         '/api/tags': (_, to) => void to.end(JSON.stringify({ models: models.map(tag) })),
         '/api/chat': options.chat ?? ollamaChat,
+        '/api/generate': ollamaGenerate,
         ...(running === undefined ? {} : { '/api/ps': (_, to) => void to.end(JSON.stringify({ models: running })) })
       },
       openai: {
         '/v1/models': (_, to) => void to.end(JSON.stringify({ object: 'list', data: models.map(id => ({ id })) })),
         '/v1/chat/completions': options.chat ?? openaiChat,
+        '/v1/completions': openaiCompletion,
         ...(tags === undefined ? {} : { '/api/tags': (_, to) => void to.end(JSON.stringify(tags)) })
       }
     }
@@ -101,6 +103,21 @@ const ollamaChat: Answer = (body, response) => {
   const counts = { prompt_eval_count: 7, eval_count: 3, prompt_eval_duration: 2e6, eval_duration: 6e6 }
   row({ message: { role: 'assistant', content: '' }, done: true, done_reason: 'stop', ...counts })
   response.end()
+}
+
+const ollamaGenerate: Answer = (body, response) => {
+  const row = (value: object) => void response.write(`${JSON.stringify({ model: body.model, ...value })}\n`)
+  for (const part of String(body.prompt).split(/(?<= )/)) row({ response: part, done: false })
+  row({ response: '', done: true, done_reason: 'length', prompt_eval_count: 4, eval_count: 2 })
+  response.end()
+}
+
+const openaiCompletion: Answer = (body, response) => {
+  const event = (value: object) => void response.write(`data: ${JSON.stringify({ model: body.model, ...value })}\n\n`)
+  for (const text of String(body.prompt).split(/(?<= )/)) event({ choices: [{ index: 0, text, finish_reason: null }] })
+  event({ choices: [{ index: 0, text: '', finish_reason: 'length' }] })
+  event({ choices: [], usage: { prompt_tokens: 4, completion_tokens: 2 } })
+  response.end('data: [DONE]\n\n')
 }
 
 const openaiChat: Answer = (body, response) => {
