@@ -1,5 +1,5 @@
+import { evaluateQgate } from '@svc/contracts'
 import { qgatePolicy } from '../policy/judge.ts'
-import { evaluateQgate } from '../policy/qgate.ts'
 import { type Gate, skipped } from './gate.ts'
 import { isTrustRelaxed } from './settings.ts'
 

@@ -1,4 +1,4 @@
-import type { QgatePolicy } from '../policy/qgate.ts'
+import type { QgatePolicy } from '@svc/contracts'
 
 /** Settings of the section `[orchestrator]` that the gates obey. */
 export interface GateSettings {

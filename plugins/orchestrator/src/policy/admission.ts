@@ -2,8 +2,11 @@ import { createHash } from 'node:crypto'
 import {
   type Admission,
   type AgentEventKind,
+  contradictionRatio,
+  evaluateQgate,
   type InterruptionDecision,
   orchestrationErrors,
+  type QgatePolicy,
   type SubmitRequest
 } from '@svc/contracts'
 import type { JudgePort } from '../state/ports.ts'
@@ -11,7 +14,6 @@ import type { AttentionLedger } from './attention.ts'
 import { hasHumanApproval } from './external-intent.ts'
 import { submitSignals } from './interruption-signals.ts'
 import { findConflicts } from './prompt-conflicts.ts'
-import { contradictionRatio, evaluateQgate, type QgatePolicy } from './qgate.ts'
 
 export interface AdmissionParts {
   readonly attention: AttentionLedger

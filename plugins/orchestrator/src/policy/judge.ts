@@ -1,4 +1,11 @@
-import { orchestrationErrors, type TrustView } from '@svc/contracts'
+import {
+  defaultQgatePolicy,
+  evaluateQgate,
+  evidenceCoverage,
+  orchestrationErrors,
+  type QgatePolicy,
+  type TrustView
+} from '@svc/contracts'
 import type { Judgement, JudgePort, TaskToJudge } from '../state/ports.ts'
 import { type ApprovalDecision, approvalTier, type TierGateSettings } from './approval-tier.ts'
 import { externalIntent, hasHumanApproval } from './external-intent.ts'
@@ -6,7 +13,6 @@ import { attentionWeight, type BurdenSettings } from './interruption-cost.ts'
 import { canonicalText } from './prompt-canonical.ts'
 import { findConflicts } from './prompt-conflicts.ts'
 import { findInjection } from './prompt-injection.ts'
-import { defaultQgatePolicy, evaluateQgate, evidenceCoverage, type QgatePolicy } from './qgate.ts'
 import { type TestVerdict, testDecision } from './test-decision.ts'
 import { workTokens } from './token-estimate.ts'
 

@@ -1,5 +1,4 @@
-import type { FileAffinity, TestDecision } from '@svc/contracts'
-import type { RiskBand } from './qgate.ts'
+import type { FileAffinity, RiskBand, TestDecision } from '@svc/contracts'
 
 export interface TestFacts {
   readonly description: string

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { AgentEventKind, SubmitRequest } from '@svc/contracts'
+import { type AgentEventKind, defaultQgatePolicy, type SubmitRequest } from '@svc/contracts'
 import t from 'tap'
 import { admit } from '../../src/policy/admission.ts'
 import { AttentionLedger } from '../../src/policy/attention.ts'
 import { Judge, type JudgeSettings } from '../../src/policy/judge.ts'
-import { defaultQgatePolicy } from '../../src/policy/qgate.ts'
 import { TrustLedger } from '../../src/policy/trust.ts'
 
 const judgeSettings: JudgeSettings = {

@@ -1,7 +1,6 @@
-import type { QgateContext } from '@svc/contracts'
+import { contradictionRatio, defaultQgatePolicy, evaluateQgate, type QgateContext } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
-import { contradictionRatio, defaultQgatePolicy, evaluateQgate } from '../../src/policy/qgate.ts'
 
 const weigh = (context: QgateContext) => evaluateQgate(context, defaultQgatePolicy)
 const near = (one: number, other: number): boolean => Math.abs(one - other) < 1e-12

@@ -1,5 +1,4 @@
-import type { QgateContext } from '@svc/contracts'
-import { clamp } from './numbers.ts'
+import type { QgateContext } from './task.ts'
 
 /** Thresholds of the quality gate, all in [0, 1]. */
 export interface QgatePolicy {
@@ -77,4 +76,9 @@ function bandOf(confidence: number, ratio: number, coverage: number, policy: Qga
   if (confidence < policy.abstain_threshold) return 'Low'
   if (ratio > policy.max_contradiction_ratio) return coverage >= 0.3 ? 'Low' : 'Medium'
   return confidence < policy.ask_for_help_threshold ? 'Medium' : 'High'
+}
+
+/** `low` for what is no number. */
+function clamp(value: number, low: number, high: number): number {
+  return value > low ? (value < high ? value : high) : low
 }
