@@ -1,0 +1,122 @@
+import t, { type Test } from 'tap'
+import { CHANNELS, type Channel, orchestratorProject, serveWorkplace, stdioChannel } from './orchestrator-channels.ts'
+
+/** What whoever did the work says of it. */
+const DONE = {
+  completion_summary: 'The page greets whoever comes, and was looked at by a person',
+  checks_passed: ['human_review_approved'],
+  artifact_paths: ['src/login.ts']
+}
+
+/** What a channel has left behind. */
+interface Left {
+  readonly tasks: ReadonlyMap<number, unknown>
+  readonly plan: { readonly session_id: string; readonly goal: string }
+}
+
+const data = async (answer: ReturnType<Channel['call']>): Promise<any> => {
+  const { success, error, data } = await answer
+  if (!success) throw new Error(`refused: ${error}`)
+  return data
+}
+
+/** From a task that its gates send back to a plan that is made anew. */
+async function story(t: Test, channel: Channel, name: string): Promise<Left> {
+  const call = (tool: string, args: object = {}) => data(channel.call(tool, args))
+  const submit = async (description: string): Promise<number> => {
+    const files = [{ path: 'src/login.ts', access: 'write' }]
+    return (await call('svc_submit_task', { description, files, session_id: name })).task_id
+  }
+  const status = (task_id: number) => call('svc_task_status', { task_id })
+
+  const first = await submit(`Greet whoever comes (${name})`)
+  const { routing, gates } = await call('svc_explain_task', { task_id: first })
+  t.ok(routing.candidates[0].terms.length > 0, 'every term of the score is there')
+  t.same(gates, [])
+  const refused = await call('svc_complete_task', { task_id: first })
+  t.match(refused, /^task queued again by the approval gate \(attempt 1\): .*human_review_approved/)
+  const asked = (await call('svc_explain_task', { task_id: first })).gates
+  t.match(asked.at(-1), { gate: 'approval', verdict: 'requeue' })
+  const thin = { ...DONE, completion_summary: 'todo' }
+  t.match(await call('svc_complete_task', { task_id: first, ...thin }), /^task queued again by the stubcheck gate/)
+  t.equal(await status(first), 'Queued')
+  t.equal(await call('svc_complete_task', { task_id: first, ...DONE }), 'task completed')
+  t.equal(await status(first), 'Completed')
+  t.match(await channel.call('svc_complete_task', { task_id: first, ...DONE }), {
+    success: false,
+    code: 'ORC_TRANSITION'
+  })
+
+  const second = await submit(`Doubt what greets (${name})`)
+  await call('svc_doubt_task', { task_id: second, reason: 'nobody has seen it' })
+  t.match(await channel.call('svc_complete_task', { task_id: second, ...DONE }), { code: 'ORC_TRANSITION' })
+  await call('svc_resolve_doubt', { task_id: second, outcome: 'validated', report: 'nobody had indeed' })
+  t.equal(await status(second), 'Queued')
+  const third = await submit(`Doubt without need (${name})`)
+  await call('svc_doubt_task', { task_id: third })
+  await call('svc_resolve_doubt', { task_id: third, outcome: 'overruled', report: 'it is as it should be' })
+  t.equal(await status(third), 'Completed')
+
+  const goal = `Add the login page; write a test for the login page of ${name}`
+  // The daemon's method names it as its protocol does.
+  const made = await call('svc_plan', { goal })
+  const session_id = made.plan_session_id ?? made.session_id
+  const { replan_version } = await call('svc_replan', { session_id, delta_hint: 'Support passwords of any length' })
+  t.equal(replan_version, 2)
+  const tasks = new Map<number, unknown>()
+  for (const task_id of [first, second, third]) tasks.set(task_id, await call('svc_task_details', { task_id }))
+  return { tasks, plan: { session_id, goal } }
+}
+
+async function check(t: Test, channel: Channel, { tasks, plan }: Left): Promise<void> {
+  for (const [task_id, details] of tasks) t.same(await data(channel.call('svc_task_details', { task_id })), details)
+  const status = await data(channel.call('svc_plan_status', { session_id: plan.session_id }))
+  t.match(status, { goal: plan.goal, latest_version: 2 })
+}
+
+t.test('the story of a task and a plan is the same on every way in, and outlives the server', async t => {
+  const folder = orchestratorProject(t)
+  const server = await serveWorkplace(t, folder)
+  const left: Left[] = []
+  for (const [name, open] of Object.entries(CHANNELS)) {
+    const channel = await open(server)
+    await t.test(name, async t => {
+      left.push(await story(t, channel, name))
+    })
+    await channel.close()
+  }
+  t.equal(await server.stop('SIGKILL'), 'SIGKILL')
+
+  const next = await serveWorkplace(t, folder)
+  const ways = Object.values(CHANNELS)
+  for (const [at, each] of left.entries()) {
+    // Each asks for what another has left.
+    const channel = await (ways[(at + 1) % ways.length] as (typeof ways)[number])(next)
+    await check(t, channel, each)
+    await channel.close()
+  }
+  t.equal(await next.stop(), 0)
+})
+
+t.test('what an editor left over its standard streams is taken over when that was killed', async t => {
+  const folder = orchestratorProject(t)
+  const editor = await stdioChannel(folder)
+  const left = await story(t, editor, 'an editor')
+  const { task_id } = await data(editor.call('svc_submit_task', { description: 'Go on with it' }))
+  const server = await serveWorkplace(t, folder)
+  const channel = await CHANNELS['methods of the daemon']!(server)
+  t.match(await channel.call('svc_task_status', { task_id }), { code: 'ORC_TASK_NOT_FOUND' }, 'it is the editor’s')
+  process.kill(editor.pid, 'SIGKILL')
+  const deadline = Date.now() + 30_000
+  while (!(await channel.call('svc_task_status', { task_id })).success) {
+    if (Date.now() > deadline) throw new Error('nobody took it over')
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  await check(t, channel, left)
+  await editor.close()
+  t.equal(
+    await data(channel.call('svc_complete_task', { task_id, ...DONE, declared_non_placeholder: true })),
+    'task completed'
+  )
+  t.equal(await server.stop(), 0)
+})
