@@ -93,6 +93,19 @@ t.test('a daemon is started, shown, stopped, and each of it twice', async t => {
   t.match(await runSvc(deep, ['daemon', 'stop']), { code: 0, stdout: /does not run/ })
 })
 
+t.test('the repository is called what it is told to be called, else by its folder', async t => {
+  const folder = project(t)
+  const env = { SVC_REPOSITORY_ID: 'shop' }
+  t.equal((await runSvc(folder, ['daemon', 'start'], { env })).code, 0)
+  const state = await running(folder)
+  t.equal(state.repository_id, 'shop')
+  t.match(await callDaemon(state, 'orch.ping'), { repository_id: 'shop' })
+  t.match(json(await runSvc(folder, ['rpc', 'orch.ping', '--json'])), { repository_id: 'shop' })
+  await runSvc(folder, ['daemon', 'stop'])
+  await runSvc(folder, ['daemon', 'start'])
+  t.match(await callDaemon(await running(folder), 'orch.ping'), { repository_id: /^svc-e2e-\w+-[0-9a-f]{8}$/ })
+})
+
 t.test('of starts at the same time one starts it, and all of them find it', async t => {
   const folder = project(t)
   const answers = (

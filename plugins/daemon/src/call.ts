@@ -5,6 +5,7 @@ import { type Connection, type Waiting, writeLine } from './connection.ts'
 import { daemonErrors } from './errors.ts'
 import { errorFrame, eventFrame, progressFrame, type Request, resultFrame } from './frames.ts'
 import { describeMethods, type MethodTable } from './methods.ts'
+import { paramsError } from './params-error.ts'
 
 /** Whoever reached the socket, and showed the token where one is set. */
 const LOCAL: Principal = { id: 'local', role: 'owner', scopes: ['*'] }
@@ -82,15 +83,19 @@ class RunningCall {
     return this.#enter(entry, params)
   }
 
-  #enter(entry: OperationEntry, params: object): Promise<unknown> {
-    const { traceparent } = this.#request
-    return entry.invoke(params, {
-      surface: 'rpc',
-      principal: LOCAL,
-      signal: this.#controller.signal,
-      ...(traceparent === undefined ? {} : { traceparent }),
-      ...(this.#speaks(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
-    })
+  async #enter(entry: OperationEntry, params: object): Promise<unknown> {
+    const { traceparent, method } = this.#request
+    try {
+      return await entry.invoke(params, {
+        surface: 'rpc',
+        principal: LOCAL,
+        signal: this.#controller.signal,
+        ...(traceparent === undefined ? {} : { traceparent }),
+        ...(this.#speaks(entry) ? { onEvent: this.#onEvent, onProgress: this.#onProgress } : {})
+      })
+    } catch (error) {
+      throw paramsError(error, method, entry.descriptor.id)
+    }
   }
 
   /** Clients of the original dialect read one line per call, unless the operation is one that streams. */

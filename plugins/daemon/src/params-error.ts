@@ -1,0 +1,24 @@
+import { isSvcError, SvcError } from '@svc/plugin-sdk'
+
+interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+/**
+ * What an operation has against its input, said of the request's `params`: peers know the method and what they sent, not the
+ * operation behind it. Any other error stays what it is, among them that of an operation which the called one called.
+ */
+export function paramsError(error: unknown, method: string, operation: string): unknown {
+  if (!isSvcError(error, 'OPR_INPUT_INVALID') || !error.message.startsWith(`${operation}: `)) return error
+  const { status, hint, data } = error
+  if (!Array.isArray(data) || data.length === 0) return error
+  const problems = (data as Problem[]).map(
+    ({ path, message }) => `${path === '' ? 'params' : `params.${path}`} ${message}`
+  )
+  return new SvcError(error.code, `${method}: ${problems.join('; ')}`, {
+    status,
+    data,
+    ...(hint === undefined ? {} : { hint })
+  })
+}
