@@ -1,6 +1,13 @@
-import { type McpToolset, mcpToolset, type Orchestrator, orchestrator as orchestratorToken } from '@svc/contracts'
+import {
+  type KernelAdmin,
+  kernelAdmin,
+  type McpToolset,
+  mcpToolset,
+  type Orchestrator,
+  orchestrator as orchestratorToken
+} from '@svc/contracts'
 import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
-import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
 import a2a from '../../a2a/src/plugin.ts'
 import database from '../../database/src/plugin.ts'
 import '../../database/test/built-worker.ts'
@@ -36,7 +43,8 @@ export async function openWorld(
     readonly database?: boolean
     readonly without?: readonly string[]
     readonly settings?: object
-    readonly plugins?: readonly Plugin[]
+    /** Where the settings say that the daemon listens. */
+    readonly socket?: string
   } = {}
 ): Promise<World> {
   let held: { readonly tasks: { readonly current: Orchestrator }; readonly tools: { readonly current: McpToolset } }
@@ -48,9 +56,9 @@ export async function openWorld(
     }
   })
   const all = [...(options.database ? [database] : []), orchestrator, sessions, a2a, mcp, plugin, probe] as Plugin[]
-  const plugins = [...all.filter(({ name }) => !options.without?.includes(name)), ...(options.plugins ?? [])]
+  const plugins = all.filter(({ name }) => !options.without?.includes(name))
   const settings = { orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings } }
-  const kernel = await testKernel(plugins, { settings })
+  const kernel = await testKernel(plugins, { settings, services: [fake(kernelAdmin, adminOf(options.socket))] })
   t.teardown(() => kernel.close())
   return {
     kernel,
@@ -68,6 +76,13 @@ export async function openWorld(
       return result.structuredContent as Envelope
     }
   }
+}
+
+function adminOf(socket = ''): KernelAdmin {
+  const key = 'plugins.daemon.socket'
+  const settings: KernelAdmin['settings'] = prefix =>
+    prefix === key ? [{ key, value: socket } as ReturnType<KernelAdmin['settings']>[number]] : []
+  return { serves: false, settings } as KernelAdmin
 }
 
 /** Waits for a condition; throws after half a minute. */

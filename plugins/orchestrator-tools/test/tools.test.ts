@@ -195,8 +195,8 @@ for (const database of [false, true]) {
         success: true,
         data: { to_agent_id: Number, moved_tasks: [], moved_files: [] }
       })
-      t.match(await tool('rebalance'), { success: true, data: { rebalanced: Number } })
       t.match(await tool('retire_agent', { agent_id }), { data: { remaining_tasks: 0, tasks: [] } })
+      t.match(await tool('rebalance'), { success: true, data: { rebalanced: Number } })
       t.match(await tool('agent_events', { agent_id }), {
         data: { events: [{ kind: { type: 'agent_spawned' } }] }
       })
@@ -207,11 +207,23 @@ for (const database of [false, true]) {
       const [from, to] = [a?.id ?? 0, b?.id ?? 0]
       const path = 'src/a.ts'
       t.match(await tool('claim_file', { agent_id: from, path: './src//a.ts' }), { success: true })
-      t.match(await tool('check_file_owner', { path }), { data: { path, owner: from } })
+      t.match(await tool('check_file_owner', { path }), { data: { path, agent_id: from, agent_name: 'one' } })
+      const files = [{ path, access: 'write' }]
+      const locking = await submit({ description: 'Write it', files, agent_name: 'one' })
       t.match(await tool('claim_file', { agent_id: to, path }), { success: false, error: /^Lock conflict/ })
+      t.match(await tool('submit_task', { description: 'Too', files, agent_name: 'two' }), {
+        success: false,
+        error: /^(Lock conflict|Scope denied)/
+      })
+      t.match(await tool('lock_status', { path }), {
+        data: { locks: [{ path, kind: 'exclusive', holders: [from] }], total_contention: Number }
+      })
+      await tool('cancel_task', { task_id: (locking.data as { task_id: number }).task_id })
+      const other = { from_agent: to, to_agent: from, path }
+      t.match(await tool('transfer_file', other), { success: false, error: /^Scope denied: A-\d+ does not own/ })
       t.match(await tool('transfer_file', { from_agent: from, to_agent: to, path }), { success: true })
       t.match(await tool('my_files', { agent_id: to }), { data: { files: [path] } })
-      t.match(await tool('lock_status', {}), { success: true, data: { locks: Array } })
+      t.match(await tool('lock_status'), { data: { locks: [] } })
       t.match(await tool('file_graph'), { data: { files: [{ path, owner: to }] } })
     })
 
@@ -249,9 +261,11 @@ for (const database of [false, true]) {
     t.test('lineage is read from the database', async t => {
       const answer = await tool('handoff_lineage', { task_id: 'T-0001', limit: 2 }, 'read')
       if (database) {
-        t.match(answer, { data: { events: [{ kind: 'task_completed' }, { kind: 'task_submitted', task_id: 1, agent_id: 1 }] } })
+        t.match(answer, {
+          data: { events: [{ kind: 'task_completed' }, { kind: 'task_submitted', task_id: 1, agent_id: 1 }] }
+        })
         t.match(await tool('handoff_lineage', { kind: 'task_completed', task_id: 1, agent_id: 1 }), {
-          data: { events: [{ payload: Object }] }
+          data: { events: [{ kind: 'task_completed', created_at_ms: Number }] }
         })
         t.match(await tool('handoff_lineage', { session_id: 'nobody' }), { data: { events: [] } })
       } else t.match(answer, { success: false, error: 'Database not attached.', remediation: String })
@@ -294,7 +308,9 @@ for (const database of [false, true]) {
       })
       t.match(await submit(), { success: true })
       t.match(await tool('orchestrator_persistence_outbox_queue'), { data: { pending: 0, failing: null } })
-      t.match(await tool('orchestrator_persistence_outbox_lifecycle'), { data: { state: database ? 'idle' : 'memory' } })
+      t.match(await tool('orchestrator_persistence_outbox_lifecycle'), {
+        data: { state: database ? 'idle' : 'memory' }
+      })
     })
 
     t.test('every tool of the plugin was called, or is read alone', async t => {
@@ -338,4 +354,3 @@ const HARNESS = {
   state: { state_root: '.vox', path_addressable: true, compaction_stable: true },
   failure_taxonomy: []
 }
-

@@ -128,7 +128,11 @@ export const fileGraph = defineOperation({
     )
   }),
   effect: 'read',
-  expose: { mcp: tool('file_graph') }
+  expose: {
+    mcp: tool('file_graph'),
+    rpc: true,
+    cli: { command: 'orch files', view: { rows: 'files', columns: ['path', 'owner', 'readers', 'writers'] } }
+  }
 })
 
 const OVER = new Set(['Completed', 'Cancelled', 'Failed'])

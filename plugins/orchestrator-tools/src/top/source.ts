@@ -1,4 +1,4 @@
-import { type AgentEvent, callDaemon, type DaemonState, type Orchestrator, readDaemonState } from '@svc/contracts'
+import { type AgentEvent, callDaemon, type DaemonState, type Orchestrator, orchPing, readDaemonState } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { reportOf } from '../rpc/status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'
@@ -38,8 +38,8 @@ class DaemonSource implements Source {
   /** Throws `DMN_UNAUTHORIZED`: another source would not be the one that was meant. */
   async answers(): Promise<boolean> {
     try {
-      await callDaemon(this.#state, 'orch.ping', {}, { timeoutMs: CALL_MS, ...this.#token })
-      return true
+      const answer = await callDaemon(this.#state, orchPing.id, {}, { timeoutMs: CALL_MS, ...this.#token })
+      return (answer as { readonly repository_id?: unknown } | null)?.repository_id === this.#state.repository_id
     } catch (error) {
       if (isSvcError(error, 'DMN_UNAUTHORIZED')) throw error
       return false

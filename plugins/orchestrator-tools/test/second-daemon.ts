@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { DaemonState } from '@svc/contracts'
+
+interface Teardown {
+  teardown(run: () => unknown): unknown
+}
+
+export interface SecondDaemon {
+  readonly state: DaemonState
+  /** Folder of its project. */
+  readonly root: string
+  readonly child: ChildProcess
+  kill(): Promise<void>
+}
+
+/** The daemon of the same repository in another process. */
+export async function secondDaemon(t: Teardown): Promise<SecondDaemon> {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=svc-source', join(import.meta.dirname, 'daemon-child.ts')],
+    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } }
+  )
+  const ended = once(child, 'exit')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  t.teardown(kill)
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line'),
+    ended.then(() => Promise.reject(new Error('the daemon ended at once')))
+  ])) as [string]
+  const { root, ...state } = JSON.parse(line) as DaemonState & { readonly root: string }
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  return { state, root, child, kill }
+}
+
+export interface ScriptedPeer {
+  readonly address: string
+  /** Methods that were asked, in their order. */
+  readonly asked: string[]
+  close(): Promise<void>
+}
+
+/** A peer that answers as it is told: with a result, with `lost` by closing the connection, with `junk` by what is no JSON. */
+export async function scriptedPeer(t: Teardown, answers: Readonly<Record<string, unknown>>): Promise<ScriptedPeer> {
+  const asked: string[] = []
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    createInterface({ input: socket }).on('line', line => {
+      const { id, method } = JSON.parse(line) as { id: string; method: string }
+      asked.push(method)
+      const answer = answers[method]
+      if (answer === 'lost') socket.destroy()
+      else if (answer === 'junk') socket.write('HTTP/1.1 400 Bad Request\n')
+      else socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: answer })}\n`)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async (): Promise<void> => {
+    if (!server.listening) return
+    server.close()
+    await once(server, 'close')
+  }
+  t.teardown(close)
+  const { port } = server.address() as { port: number }
+  return { address: `127.0.0.1:${port}`, asked, close }
+}
