@@ -1,4 +1,4 @@
-// Writes what is generated: docs/config.md, .env.example and the registry of MCP tools. `npm run docs`
+// Writes what is generated: docs/config.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sdk'
 import { register } from '../kernel/src/config/registry.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
+import { renderRpcMethods } from './rpc-methods.ts'
 import { renderToolRegistry } from './tool-registry.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -16,7 +17,8 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/config.md', configReference(manifests)],
     ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`],
-    ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)]
+    ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)],
+    ['contracts/orchestration/orch-daemon-rpc-methods.schema.json', renderRpcMethods(manifests)]
   ])
 }
 

@@ -1,0 +1,70 @@
+import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
+
+/** Methods that peers of other programs know; the rest is told by `rpc.discover`. */
+const PREFIXES = ['orch.', 'ai.plan.']
+
+interface Method {
+  readonly name: string
+  readonly descriptor: OperationDescriptor
+}
+
+/** A JSON Schema of the requests to the daemon; under `$defs` stand the parameters, the result and the errors of each method. */
+export function renderRpcMethods(manifests: readonly PluginManifest[]): string {
+  const methods = manifests
+    .flatMap(({ operations }) => operations)
+    .flatMap((descriptor): Method[] => {
+      const { rpc } = descriptor.expose
+      const name = rpc === true ? descriptor.id : rpc
+      return typeof name === 'string' && PREFIXES.some(prefix => name.startsWith(prefix)) ? [{ name, descriptor }] : []
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+  return `${JSON.stringify(schemaOf(methods), null, 2)}\n`
+}
+
+function schemaOf(methods: readonly Method[]): JsonSchema {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Request to the daemon of the orchestrator',
+    description:
+      'One line of JSON. Made by `npm run docs` from the operations: $defs has params, result, errors and, where a method streams, event of each method.',
+    type: 'object',
+    properties: {
+      jsonrpc: { const: '2.0', description: 'Where it is given, the answer is in the form of JSON-RPC 2.0.' },
+      id: { type: ['string', 'number'], description: 'Comes back with the answer.' },
+      method: { enum: methods.map(({ name }) => name) },
+      params: { type: 'object', default: {} }
+    },
+    required: ['method'],
+    allOf: methods.map(({ name, descriptor }) => ({
+      if: { properties: { method: { const: name } }, required: ['method'] },
+      // biome-ignore lint/suspicious/noThenProperty: it is the keyword of JSON Schema
+      then: {
+        properties: { params: { $ref: `#/$defs/${name}/$defs/params` } },
+        ...(Array.isArray(descriptor.input.required) && descriptor.input.required.length > 0
+          ? { required: ['params'] }
+          : {})
+      }
+    })),
+    $defs: Object.fromEntries(methods.map(({ name, descriptor }) => [name, methodOf(descriptor)]))
+  }
+}
+
+function methodOf({ summary, input, output, events, errors, effect, idempotent }: OperationDescriptor): JsonSchema {
+  return {
+    description: summary,
+    'x-effect': effect,
+    'x-idempotent': idempotent,
+    $defs: {
+      params: input,
+      result: output,
+      errors: errorsOf(errors),
+      ...(events === undefined ? {} : { event: events })
+    }
+  }
+}
+
+/** The codes that it answers with besides those that every method may; docs/errors.md tells of each. */
+function errorsOf(errors: OperationDescriptor['errors']): JsonSchema {
+  const codes = Object.keys(errors)
+  return codes.length === 0 ? { not: {} } : { enum: codes }
+}
