@@ -1,4 +1,11 @@
-import { type AgentEvent, callDaemon, type DaemonState, type Orchestrator, orchPing, readDaemonState } from '@svc/contracts'
+import {
+  type AgentEvent,
+  callDaemon,
+  type DaemonState,
+  type Orchestrator,
+  orchPing,
+  readDaemonState
+} from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { reportOf } from '../rpc/status.ts'
 import type { Origin, StatusReport } from './snapshot.ts'

@@ -1,0 +1,42 @@
+import type { Operation } from '@svc/plugin-sdk'
+import plugin from '../src/plugin.ts'
+
+/** The tables of the README: what the operations are called on each surface. */
+export function surfaceTables(): string {
+  const operations = (plugin.operations ?? []) as readonly Operation[]
+  const own = operations.filter(({ id }) => !id.startsWith('orch.'))
+  const methods = operations.filter(({ id }) => id.startsWith('orch.'))
+  return [
+    table(['Tool', 'Command', 'Method', 'Route', 'Does'], own.map(surfaces)),
+    '',
+    table(
+      ['Method', 'Parameters', 'Does'],
+      methods.map(({ id, input, summary }) => [code(id), parametersOf(input), summary])
+    )
+  ].join('\n')
+}
+
+function surfaces({ id, summary, expose: { mcp, cli, rpc, http } }: Operation): string[] {
+  const names = typeof mcp === 'object' ? [mcp.name ?? '', ...(mcp.aliases ?? [])] : []
+  return [
+    names.map(code).join(', ') || '–',
+    cli === undefined ? '–' : code(`svc ${[cli.command, ...(cli.args ?? []).map(arg => arg.toUpperCase())].join(' ')}`),
+    rpc ? code(rpc === true ? id : rpc) : '–',
+    http === undefined ? '–' : code(`${http.method} ${http.path.replace('/api/orchestrator', '…')}`),
+    summary
+  ]
+}
+
+function parametersOf(input: Operation['input']): string {
+  const required = new Set((input.required as readonly string[] | undefined) ?? [])
+  const names = Object.keys((input.properties ?? {}) as object)
+  return names.map(name => code(required.has(name) ? name : `${name}?`)).join(', ') || '–'
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+}
