@@ -157,7 +157,7 @@ function errorOf(error: NonNullable<Frame['error']>): SvcError {
 
 function unreachable(address: string, cause: Error): SvcError {
   return daemonClientErrors.create('DMN_UNREACHABLE', `no daemon answers at ${address}: ${cause.message}`, {
-    hint: 'start one with: svc serve',
+    hint: 'start one with: svc daemon start',
     cause
   })
 }

@@ -10,7 +10,7 @@ export async function callMethod(session: Session, method: string, json: string 
   const daemon = await findDaemon(session)
   if (daemon === null) {
     throw adminErrors.create('CLI_NO_DAEMON', `no daemon runs for ${session.catalog.projectRoot}`, {
-      hint: 'start one: svc serve'
+      hint: 'start one: svc daemon start'
     })
   }
   const params = await readJson(json)

@@ -9,7 +9,7 @@ export function runsAlone(call: Pick<Call, 'surface'>): boolean {
   return call.surface === 'cli'
 }
 
-export const NOTHING_SERVES = 'no daemon serves this project; svc serve starts one'
+export const NOTHING_SERVES = 'no daemon serves this project; svc daemon start starts one'
 
 /** That this plugin is active in order to answer is no state of the project. */
 export function atRest(plugin: PluginReport): PluginReport {

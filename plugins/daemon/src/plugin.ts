@@ -1,14 +1,12 @@
 import { DAEMON_PROTOCOL, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
-import { type Address, assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
+import { assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
 import { logsDescriptor, startDescriptor, statusDescriptor, stopDescriptor } from './commands/declare.ts'
 import { implementCommands } from './commands/implement.ts'
-import { closeHub, type DaemonHub, openHub } from './hub.ts'
+import { closeHeld, type HeldHubOptions, openHeld } from './held-hub.ts'
 import { isOwnLog, logPath, rotate } from './log-file.ts'
 import { buildMethods } from './methods.ts'
 import { Reader } from './reader.ts'
-import { assertFree, holdRepository, ownState, removeStateFile } from './state-file.ts'
-import { openStdio } from './stdio.ts'
 
 const config = t.object({
   socket: t.string({
@@ -83,24 +81,17 @@ export default definePlugin({
     if (admin?.serves === false) return
     const address = parseAddress(settings.socket)
     assertGuarded(address, settings.token)
-    const about = { version: port.version, repository_id: port.repositoryId }
-    const close = async (hub: DaemonHub): Promise<void> => {
-      await closeHub(hub)
-      if (hub.server !== null) await removeStateFile(ctx.projectRoot, ownState({ socket: hub.address, ...about }))
+    const held: HeldHubOptions = {
+      root: ctx.projectRoot,
+      about: { version: port.version, repository_id: port.repositoryId },
+      maxConnections: settings.max_connections,
+      log: ctx.log
     }
-    const openHeld = async (address: Exclude<Address, { kind: 'stdio' }>): Promise<DaemonHub> => {
-      await assertFree(ctx.projectRoot)
-      const hub = await openHub(address, settings.max_connections)
-      try {
-        await holdRepository(ctx.projectRoot, ownState({ socket: hub.address, ...about }))
-      } catch (error) {
-        await closeHub(hub)
-        throw error
-      }
-      return hub
-    }
-    const open = (): DaemonHub | Promise<DaemonHub> => (address.kind === 'stdio' ? openStdio() : openHeld(address))
-    const hub = await ctx.keep(`socket ${formatAddress(address)}`, open, close)
+    const hub = await ctx.keep(
+      `socket ${formatAddress(address)}`,
+      () => openHeld(address, held),
+      each => closeHeld(each, held)
+    )
     const reader = new Reader(hub, {
       port,
       settings,
@@ -126,7 +117,14 @@ export default definePlugin({
     })
     const log = logPath(ctx.projectRoot)
     if (isOwnLog(log)) {
-      const check = (): boolean => rotate(log, settings.log_max_bytes, settings.log_files)
+      const check = (): void => {
+        try {
+          rotate(log, settings.log_max_bytes, settings.log_files)
+        } catch (error) {
+          clearInterval(timer)
+          ctx.log.error('cannot put the log aside; it grows from now on', { error })
+        }
+      }
       const timer = setInterval(check, LOG_CHECK_MS)
       timer.unref()
       ctx.effect('size of the log', () => clearInterval(timer))

@@ -5,8 +5,11 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { daemonStatePath, ownIdentity, probeDaemon, readDaemonState } from '@svc/contracts'
+import { definePlugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
 import { claim, release } from '../src/claim.ts'
+import daemon from '../src/plugin.ts'
 import { assertFree, holdRepository, ownState, removeStateFile } from '../src/state-file.ts'
 import { startDaemon } from './start-daemon.ts'
 
@@ -93,6 +96,20 @@ t.test('a process may say another address, and removes only what it said last', 
   await removeStateFile(root, after)
   t.notOk(existsSync(daemonStatePath(root)))
   await removeStateFile(root, after)
+})
+
+t.test('a project whose folder cannot be written has a daemon that has to be found otherwise', async t => {
+  const blocker = definePlugin({
+    name: 'blocker',
+    activate: ctx => writeFileSync(join(ctx.projectRoot, '.vox'), 'in the way')
+  })
+  const kernel = await testKernel([blocker, daemon], { settings: { daemon: { socket: '127.0.0.1:0' } } })
+  t.teardown(() => kernel.close())
+  t.equal(kernel.state('daemon'), 'active')
+  t.match(
+    kernel.log.filter(({ level }) => level === 'error'),
+    [{ plugin: 'daemon', message: /cannot write \.vox\/daemon\.json/ }]
+  )
 })
 
 t.test('a reload leaves alone what somebody else wrote', async t => {
