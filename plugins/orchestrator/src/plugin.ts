@@ -1,17 +1,23 @@
+import { resolve } from 'node:path'
 import {
   databaseStore,
   goalSubmitting,
   kernelAdmin,
   kernelPort,
+  type Orchestrator,
   orchestrator,
   sessionContext,
+  surfaces,
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
-import { definePlugin, type Logger, ref } from '@svc/plugin-sdk'
+import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
+import { EventLog } from './events/log.ts'
+import { type Core, type CoreOptions, makeCore } from './service/core.ts'
+import { EventOutlet } from './service/event-outlet.ts'
+import { forwarding } from './service/forwarding.ts'
+import { HUB_VERSION, Hub, type Surroundings } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
-import { MemoryHandover } from './service/memory-handover.ts'
-import { type OpenOptions, openOrchestrator } from './service/open.ts'
 import { checkSettings, settings } from './settings.ts'
 
 const TICK_MS = 1_000
@@ -35,35 +41,51 @@ export default definePlugin({
       return admin?.settings(key).find(setting => setting.key === key)?.value
     }
     const [gpu_model, gpu_vram_mb] = [gpu('gpu_model'), gpu('gpu_vram_mb')]
-    const handover = await ctx.keep(
-      'state',
-      () => new MemoryHandover(),
+    const options: CoreOptions = {
+      settings: current,
+      root: ctx.projectRoot,
+      gpu: typeof gpu_model === 'string' && typeof gpu_vram_mb === 'number' ? { gpu_model, gpu_vram_mb } : undefined
+    }
+    const lent: Surroundings = {
+      settings: current,
+      store: store ?? null,
+      log,
+      ended: async end => void (await ctx.trigger(taskEnded, end)),
+      envelope: async session => sessions?.current.envelope(session) ?? null,
+      setMode: async (session, mode) => {
+        const envelope = await sessions?.current.envelope(session)
+        if (envelope === undefined || envelope === null) return
+        const { operating_mode, ...rest } = envelope
+        await sessions?.current.put(session, mode === null ? rest : { ...rest, operating_mode: mode })
+      }
+    }
+    const outlet = await ctx.keep(
+      'events',
+      () => new EventOutlet(ctx.log),
       () => {}
     )
-    const opened = await openInPlace(
-      {
-        settings: current,
-        repositoryId: kernel.repositoryId,
-        root: ctx.projectRoot,
-        store: store ?? null,
-        handover,
-        log,
-        ended: async end => void (await ctx.trigger(taskEnded, end)),
-        envelope: async session => sessions?.current.envelope(session) ?? null,
-        setMode: async (session, mode) => {
-          const envelope = await sessions?.current.envelope(session)
-          if (envelope === undefined || envelope === null) return
-          const { operating_mode, ...rest } = envelope
-          await sessions?.current.put(session, mode === null ? rest : { ...rest, operating_mode: mode })
-        },
-        gpu: typeof gpu_model === 'string' && typeof gpu_vram_mb === 'number' ? { gpu_model, gpu_vram_mb } : undefined
-      },
-      log
-    )
-    ctx.effect('orchestrator', () => opened.close())
+    const { event_log } = current
+    const eventLog =
+      event_log === undefined
+        ? null
+        : await ctx.keep(
+            `log of events ${event_log}`,
+            () => new EventLog({ file: resolve(ctx.projectRoot, event_log), log: ctx.log }),
+            kept => kept.close()
+          )
+    const { hub, surroundings, core } = await joinHub(ctx, kernel.repositoryId, outlet, lent, options)
+    const takeOver = (): void => {
+      outlet.log = eventLog
+      if (core !== null) hub.takeOver(surroundings, core)
+    }
+    if (core === null) outlet.log ??= eventLog
+    ctx.contribute(surfaces, { prepare: () => ({ commit: takeOver, abort: () => undefined }) })
+
+    const serves = (): boolean => hub.surroundings === surroundings
     let ticking: Promise<void> | null = null
     const timer = setInterval(() => {
-      ticking ??= opened.tick().finally(() => {
+      if (!serves()) return
+      ticking ??= hub.tick().finally(() => {
         ticking = null
       })
     }, TICK_MS)
@@ -75,10 +97,14 @@ export default definePlugin({
     ctx.onConfig(next => {
       checkSettings(next)
       Object.assign(current, next)
-      opened.reconfigured()
+      if (serves()) hub.core.reconfigured()
     })
+    const service = forwarding<Orchestrator>(
+      () => hub.core.service,
+      ['attention', 'budgets', 'trust', 'executionTimes']
+    )
     ctx.health('state', () => {
-      const { outbox, durability, stopped } = opened.service.status()
+      const { outbox, durability, stopped } = service.status()
       if (outbox.failing !== null)
         return { status: 'degraded', detail: `changes wait for the database: ${outbox.failing}` }
       if (stopped) return { status: 'degraded', detail: 'an emergency stop holds' }
@@ -86,18 +112,45 @@ export default definePlugin({
         return { status: 'degraded', detail: `nothing outlives the process: ${durability.because}` }
       return { status: 'ok' }
     })
-    ctx.provide(orchestrator, opened.service)
+    ctx.provide(orchestrator, service)
   }
 })
 
-/** With the database where it can be used; without it otherwise, which is better than not at all, and is said. */
-async function openInPlace(options: OpenOptions, log: Logger): ReturnType<typeof openOrchestrator> {
-  if (options.store === null) return openOrchestrator(options)
+/** `core`: what is to take over at the flip; null where the hub was opened for this unit. */
+interface Joined {
+  readonly hub: Hub
+  readonly surroundings: Surroundings
+  readonly core: Core | null
+}
+
+/**
+ * The hub of the unit before, where there is one that keeps its state in the same place; else a new one: with the database where it
+ * can be used, without it otherwise, which is better than not at all, and is said.
+ */
+async function joinHub(
+  ctx: PluginContext,
+  repositoryId: string,
+  outlet: EventOutlet,
+  lent: Surroundings,
+  options: CoreOptions
+): Promise<Joined> {
+  const join = async (place: string, surroundings: Surroundings, because?: string): Promise<Joined> => {
+    let isOwn = false
+    const open = (): Promise<Hub> => {
+      isOwn = true
+      const onLost = (): void => void (outlet.seatsLost += 1)
+      return Hub.open({ repositoryId, bus: outlet.bus, surroundings, because, onLost }, hub => makeCore(hub, options))
+    }
+    const hub = await ctx.keep(`state ${HUB_VERSION} ${place}`, open, kept => kept.close())
+    return { hub, surroundings, core: isOwn ? null : await makeCore(hub, options) }
+  }
+  const { store, log } = lent
+  if (store === null) return join('memory', lent)
   try {
-    return await openOrchestrator(options)
+    return await join(`${outlet.seatsLost} ${store.location}`, lent)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     log.error('the database cannot be used: tasks are kept in memory, and end with the process', { reason })
-    return openOrchestrator({ ...options, store: null, because: reason })
+    return join('memory', { ...lent, store: null }, reason)
   }
 }

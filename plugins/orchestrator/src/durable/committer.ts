@@ -17,6 +17,11 @@ export interface Committer extends CommitPort {
    * again for the same change, which is made once. One without anything to keep has its events published at once.
    */
   commit(changes: Changes, options?: CommitOptions): Promise<void>
+  /**
+   * Takes a change that a restart undoes anyway: it goes with the next transaction, or has its own within 20 ms, and its events
+   * go out after that. Resolves when all earlier changes of the same records are durable, mostly at once.
+   */
+  commitAhead(changes: Changes): Promise<void>
   /** Throws `ORC_QUEUE_FULL` while too many changes wait. */
   assertRoom(): void
   status(): OrchestratorStatus['outbox']

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { type DatabaseStore, type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
 import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { type LineageOptions, lineageRow } from '../events/lineage.ts'
 import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
+import { Answers } from './answers.ts'
 import type { CommitOptions, Committer } from './committer.ts'
 import { describeFailure, statementToBlame } from './failures.ts'
 import { Pause } from './pause.ts'
@@ -39,8 +41,10 @@ interface Waiting {
   /** Done before the records, in the same transaction. */
   readonly first: readonly SqlStatement[]
   readonly since: number
-  /** When the caller is told that it takes too long; infinite once it was. */
+  /** When the caller is told that it takes too long; infinite once it was, and where nobody waits. */
   until: number
+  /** Whether nobody waits for it: it goes with others. */
+  readonly isAhead: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
@@ -52,13 +56,18 @@ interface Attempt {
 }
 
 const DONE = Promise.resolve()
+const NOTHING: ReadonlySet<string> = new Set()
+const nobody = (): void => {}
+/** Milliseconds that a change which nobody waits for waits for others. */
+const AHEAD_MS = 20
 /** Statements by which a transaction shows whose it is. */
 const TURN = 2
 
 /**
  * Changes that wait are written together, one transaction at a time. A transaction takes all that wait when it begins, and what
  * it writes of each record is read from the state at that moment: the effect of just these commands, since no command runs
- * meanwhile. So a record that ten of them changed is written once.
+ * meanwhile. So a record that ten of them changed is written once. The first transaction after a pause begins at the end of the turn
+ * of the event loop, with all that this turn brought.
  *
  * After a failure the seat is asked which transaction it had last, since one without an answer may have been done: rows are
  * added once, and a late arrival finds the number gone on and fails.
@@ -67,6 +76,10 @@ export class DatabaseCommitter implements Committer {
   readonly #options: CommitterOptions
   readonly #pause = new Pause()
   readonly #waiting: Waiting[] = []
+  readonly #answers = new Answers<Waiting>(each => this.#answer(each))
+  /** Records that changes which wait have touched, but those that are being written, and these. */
+  #dirty = new Set<string>()
+  #writing = NOTHING
   /** Rows that are tried each for itself, since one of them would not go. */
   readonly #alone = new WeakSet<TableRow>()
   readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
@@ -82,6 +95,10 @@ export class DatabaseCommitter implements Committer {
   #running: Promise<void> | null = null
   #sweep: NodeJS.Timeout | undefined
   #sweepAt = Number.POSITIVE_INFINITY
+  #aheadTimer: NodeJS.Timeout | undefined
+  /** Whether what nobody waits for has waited long enough. */
+  #isDue = false
+  #isBetterLater = false
 
   constructor(options: CommitterOptions) {
     this.#options = options
@@ -90,9 +107,16 @@ export class DatabaseCommitter implements Committer {
   }
 
   commit(changes: Changes, { waitMs = this.#options.waitMs }: CommitOptions = {}): Promise<void> {
-    const { records, lineage, rows, events } = changes
-    if (records.size > 0 || lineage.length > 0 || rows.length > 0) return this.#take(changes, [], waitMs)
-    this.#options.bus.publish(events)
+    if (changes.isKept) return this.#take(changes, [], waitMs)
+    this.#options.bus.publish(changes.events)
+    return DONE
+  }
+
+  commitAhead(changes: Changes): Promise<void> {
+    if (!changes.isKept || this.#lost !== null || this.#closed || this.#touchesPending(changes))
+      return this.commit(changes)
+    this.#add(changes, [], Number.POSITIVE_INFINITY, nobody, nobody)
+    if (this.#running === null) this.#armAhead()
     return DONE
   }
 
@@ -125,6 +149,7 @@ export class DatabaseCommitter implements Committer {
   async close(milliseconds: number): Promise<number> {
     this.#closed = true
     this.#pause.end()
+    if (this.#waiting.length > 0) this.#begin()
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, milliseconds)
@@ -133,6 +158,8 @@ export class DatabaseCommitter implements Committer {
     clearTimeout(timer)
     this.#pause.close()
     clearTimeout(this.#sweep)
+    clearTimeout(this.#aheadTimer)
+    this.#answers.giveAll()
     const left = this.#waiting.splice(0)
     for (const each of left) each.reject(this.#notDurable('the orchestrator was closed before'))
     return left.length
@@ -144,15 +171,50 @@ export class DatabaseCommitter implements Committer {
     if (late !== undefined) return this.#rejoin(late, waitMs)
     if (this.#closed)
       return Promise.reject(orchestrationErrors.create('ORC_CLOSED', 'Orchestrator is closed: nothing is written'))
-    const promise = new Promise<void>((resolve, reject) => {
-      const since = performance.now()
-      const rows = this.#rowsOf(changes)
-      this.#waiting.push({ changes, rows, first, since, until: since + waitMs, resolve, reject })
-    })
+    const promise = new Promise<void>((resolve, reject) => this.#add(changes, first, waitMs, resolve, reject))
     this.#armSweep(waitMs)
-    // Those who come in the same turn of the event loop go together.
-    this.#running ??= Promise.resolve().then(() => this.#run())
+    this.#begin()
     return promise
+  }
+
+  #add(
+    changes: Changes,
+    first: readonly SqlStatement[],
+    waitMs: number,
+    resolve: () => void,
+    reject: (error: unknown) => void
+  ): void {
+    const since = performance.now()
+    for (const name of changes.records) this.#dirty.add(name)
+    this.#waiting.push({
+      changes,
+      rows: this.#rowsOf(changes),
+      first,
+      since,
+      until: since + waitMs,
+      isAhead: resolve === nobody,
+      resolve,
+      reject
+    })
+  }
+
+  /** Whether somebody waits for something of the same records. */
+  #touchesPending({ records }: Changes): boolean {
+    for (const name of records) if (this.#dirty.has(name) || this.#writing.has(name)) return true
+    return false
+  }
+
+  #armAhead(): void {
+    this.#aheadTimer ??= setTimeout(() => {
+      this.#isDue = true
+      this.#begin()
+    }, AHEAD_MS).unref()
+  }
+
+  #begin(): void {
+    clearTimeout(this.#aheadTimer)
+    this.#aheadTimer = undefined
+    this.#running ??= turnEnds().then(() => this.#run())
   }
 
   /** Whoever was told that it takes too long, and waits again. */
@@ -176,9 +238,10 @@ export class DatabaseCommitter implements Committer {
   }
 
   async #run(): Promise<void> {
-    for (let failures = 0; this.#waiting.length > 0 && this.#lost === null; ) {
+    for (let failures = 0; this.#isWaitedFor() && this.#lost === null; ) {
       try {
         await this.#attempt()
+        if (this.#isBetterLater) await turnEnds()
         failures = 0
         this.#failing = null
         this.#failure = null
@@ -190,17 +253,22 @@ export class DatabaseCommitter implements Committer {
       }
     }
     this.#running = null
+    // What nobody waits for came while the last transaction was under way.
+    if (this.#waiting.length > 0 && this.#lost === null) this.#armAhead()
+  }
+
+  #isWaitedFor(): boolean {
+    return this.#waiting.length > 0 && (this.#closed || this.#isDue || this.#waiting.some(({ isAhead }) => !isAhead))
   }
 
   /** One transaction with all that wait. */
   async #attempt(): Promise<void> {
     const { store, repositoryId, seats, seat, source, ids } = this.#options
     const taken = this.#waiting.length
-    const dirty = new Set<string>()
+    const dirty = this.#dirty
     const rows: TableRow[] = []
     const first: SqlStatement[] = []
-    for (const { changes, rows: own, first: before } of this.#waiting) {
-      for (const name of changes.records) dirty.add(name)
+    for (const { rows: own, first: before } of this.#waiting) {
       rows.push(...own)
       first.push(...before)
     }
@@ -221,9 +289,12 @@ export class DatabaseCommitter implements Committer {
     ]
     const own = this.#rowStatements(rows)
     this.#open.push({ number, count: taken })
+    this.#dirty = new Set()
+    this.#writing = dirty
     try {
       await store.batch([...statements, ...own.map(({ statement }) => statement)])
     } catch (error) {
+      for (const name of dirty) this.#dirty.add(name)
       const blamed = statementToBlame(error) ?? -1
       if (blamed >= TURN && blamed < TURN + first.length) this.#lose('and another that it has claimed was taken over')
       const failed = own[blamed - statements.length]
@@ -232,6 +303,8 @@ export class DatabaseCommitter implements Committer {
       this.#open.pop()
       this.#setAside(failed.rows, error)
       return
+    } finally {
+      this.#writing = NOTHING
     }
     this.#settle({ number, count: taken })
   }
@@ -273,12 +346,17 @@ export class DatabaseCommitter implements Committer {
     this.#committed = number
     this.#open = []
     const done = this.#waiting.splice(0, count)
-    for (const { resolve } of done) resolve()
-    for (const { changes, rows } of done) {
-      if (this.#late.size > 0) this.#late.delete(changes)
-      if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
-      if (changes.events.length > 0) this.#options.bus.publish(changes.events)
-    }
+    // After one that had no answer they are still there.
+    if (this.#waiting.length === 0) this.#dirty.clear()
+    this.#isDue = false
+    this.#isBetterLater = this.#answers.add(done, this.#waiting.length)
+  }
+
+  #answer({ changes, rows, resolve }: Waiting): void {
+    resolve()
+    if (this.#late.size > 0) this.#late.delete(changes)
+    if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
+    if (changes.events.length > 0) this.#options.bus.publish(changes.events)
   }
 
   /** Finds out what became of transactions that failed or had no answer. */
@@ -310,6 +388,7 @@ export class DatabaseCommitter implements Committer {
       { hint: 'restart the process: it takes a seat of its own, with whatever is left of this one' }
     )
     this.#lost = lost
+    this.#answers.giveAll()
     log.error(lost.message, { pending: this.#waiting.length })
     for (const { reject } of this.#waiting.splice(0)) reject(lost)
     onLost(lost)

@@ -12,6 +12,9 @@ import { mergeSeat, type SeatOptions, type SeatRow, Seats } from './seats.ts'
 
 /** Between two looks for what processes left that are gone. */
 const LOOK_MS = 10_000
+/** What callers wait for the database, and how many changes may. */
+const WAIT_MS = 10_000
+const MOST_PENDING = 20_000
 /** What closing waits for a database that does not answer. */
 const CLOSE_MS = 5_000
 
@@ -20,7 +23,7 @@ export interface DatabasePersistenceOptions extends SeatOptions {
   readonly log: Logger
   /** Asked for each change, since the settings may change. */
   readonly lineage: () => LineageOptions
-  /** Milliseconds that callers wait for the database; default 10,000. */
+  /** Milliseconds that callers wait for the database; default 10,000. It and the next are asked for with each change. */
   readonly waitMs?: number
   /** Changes that may wait for the database before commands are refused; default 20,000. */
   readonly maxPending?: number
@@ -77,8 +80,8 @@ class DatabasePersistence implements Persistence {
   }
 
   async start(state: Restorable): Promise<Recovery> {
-    const { store, repositoryId, bus, log, now, lineage } = this.#options
-    const { waitMs = 10_000, maxPending = 20_000, onLost = () => {} } = this.#options
+    const options = this.#options
+    const { store, repositoryId, bus, log, now, lineage, onLost = () => {} } = options
     const own = await recoverSeat(store, repositoryId, this.#seat, state, false)
     this.#state = state
     this.#committer = new DatabaseCommitter({
@@ -92,8 +95,12 @@ class DatabasePersistence implements Persistence {
       log,
       now,
       lineage,
-      waitMs,
-      maxPending,
+      get waitMs() {
+        return options.waitMs ?? WAIT_MS
+      },
+      get maxPending() {
+        return options.maxPending ?? MOST_PENDING
+      },
       onLost
     })
     this.#report(own.recovery)

@@ -19,6 +19,10 @@ export class MemoryCommitter implements Committer {
     return DONE
   }
 
+  commitAhead(changes: Changes): Promise<void> {
+    return this.commit(changes)
+  }
+
   assertRoom(): void {}
 
   status(): OrchestratorStatus['outbox'] {

@@ -9,7 +9,7 @@ import type {
   InterruptionOutcome,
   InterruptionSignals
 } from '@svc/contracts'
-import type { Clock, Ledger } from '../state/ports.ts'
+import type { Clock, Heritable, Ledger } from '../state/ports.ts'
 import { type InterruptionCalibration, judgeInterruption } from './interruption.ts'
 
 export interface AttentionSettings {
@@ -64,7 +64,7 @@ interface Account {
  * `decide` only judges and notes: whoever goes on to interrupt takes the cost with `debit`. So the costs of all events add up to
  * what was spent. What must be told as an event of the orchestrator goes to `tell`.
  */
-export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger {
+export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger, Heritable {
   readonly #settings: () => AttentionSettings
   readonly #now: Clock
   readonly #tell: (event: AgentEventKind) => void
@@ -162,6 +162,19 @@ export class AttentionLedger implements Omit<Attention, 'reset'>, Ledger {
     const max = maxMs ?? this.#account.max_ms
     this.#account = { ...emptyAccount(), max_ms: max }
     this.#tell({ type: 'attention_budget_reset', agent_id: 0, new_max_ms: this.#max, reason })
+  }
+
+  keys(): Iterable<string> {
+    return ['global']
+  }
+
+  /** The last events. */
+  leave(): readonly AttentionEvent[] {
+    return this.#events
+  }
+
+  take(left: unknown): void {
+    this.#events.push(...(left as readonly AttentionEvent[]))
   }
 
   serialise(key: string): string | null {

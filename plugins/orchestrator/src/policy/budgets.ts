@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type AgentBudget, agentLabel, type BudgetSignal, type CostRecord, orchestrationErrors } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
-import type { BudgetPort, Clock } from '../state/ports.ts'
+import type { BudgetPort, Clock, Heritable } from '../state/ports.ts'
 
 export interface BudgetSettings {
   /** Of an agent that nobody has set limits for. */
@@ -46,10 +46,15 @@ interface Activity {
   repeats: number
 }
 
+interface BudgetMemory {
+  readonly activity: ReadonlyMap<number, Activity>
+  readonly costs: readonly TimedCost[]
+}
+
 export type TimedCost = CostRecord & { readonly timestamp_ms: number }
 
 /** What agents, tenants and sessions spend. Records are `budget/agent:ID`, `budget/tenant:NAME` and `budget/session:NAME`. */
-export class BudgetLedger implements BudgetPort {
+export class BudgetLedger implements BudgetPort, Heritable {
   readonly #settings: () => BudgetSettings
   readonly #now: Clock
   readonly #agents = new Map<number, Account>()
@@ -194,6 +199,26 @@ export class BudgetLedger implements BudgetPort {
     const { agent_id: agent, limit = MOST_COSTS } = filter
     const found = agent === undefined ? this.#costs : this.#costs.filter(cost => cost.agent_id === agent)
     return limit <= 0 ? [] : found.slice(-limit)
+  }
+
+  keys(): Iterable<string> {
+    const named = (kind: string, names: Iterable<string | number>) => Array.from(names, name => `${kind}:${name}`)
+    return [
+      ...named('agent', this.#agents.keys()),
+      ...named('tenant', this.#tenants.keys()),
+      ...named('session', this.#sessions.keys())
+    ]
+  }
+
+  /** Signs of loops, and the last costs. */
+  leave(): BudgetMemory {
+    return { activity: this.#activity, costs: this.#costs }
+  }
+
+  take(left: unknown): void {
+    const { activity, costs } = left as BudgetMemory
+    for (const [agent, each] of activity) this.#activity.set(agent, each)
+    this.#costs.push(...costs)
   }
 
   serialise(key: string): string | null {

@@ -5,7 +5,7 @@ import {
   type ExecutionTimes,
   rowsByName
 } from '@svc/contracts'
-import type { Clock } from '../state/ports.ts'
+import type { Clock, Heritable } from '../state/ports.ts'
 
 export interface ExecutionTimeSettings {
   readonly exec_time_budget_enabled: boolean
@@ -42,7 +42,7 @@ const MOST_TOOLS = 1_000
 const FRESH_MS = 30_000
 
 /** How long tools take, from the rows of `agent_exec_history`. */
-export class ExecutionTimeLedger implements ExecutionTimes {
+export class ExecutionTimeLedger implements ExecutionTimes, Heritable {
   readonly #parts: ExecutionTimeParts
   /** By repository and tool; only what was recorded while there was no database. */
   readonly #samples = new Map<string, Sample[]>()
@@ -95,6 +95,15 @@ export class ExecutionTimeLedger implements ExecutionTimes {
     const { profile } = known
     if (profile === null) return { milliseconds: byDefault, signal: 'ToolLatencyUnknown' }
     return { milliseconds: profile.recommended_budget_ms, signal: profile.signal }
+  }
+
+  /** What was recorded without a database. */
+  leave(): ReadonlyMap<string, Sample[]> {
+    return this.#samples
+  }
+
+  take(left: unknown): void {
+    for (const [key, samples] of left as ReadonlyMap<string, Sample[]>) this.#samples.set(key, samples)
   }
 
   #keep(key: string, { outcome, duration_ms, recorded_at_ms }: Sample): void {

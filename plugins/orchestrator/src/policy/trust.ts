@@ -108,6 +108,10 @@ export class TrustLedger implements TrustPort {
     this.#accounts.delete(agent)
   }
 
+  keys(): Iterable<string> {
+    return Array.from(this.#accounts.keys(), String)
+  }
+
   serialise(key: string): string | null {
     const account = this.#accounts.get(Number(key))
     if (account === undefined) return null

@@ -1,5 +1,6 @@
 import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
 import type {
+  Heritable,
   Random,
   RoutableAgent,
   RouteDecision,
@@ -51,7 +52,7 @@ interface Route {
  * score; then by its age. Agents that have the same capabilities differ, where nothing leads to them, by their loads alone: of
  * each such class only the least loaded one is looked at. A decision costs O(files + classes), a change of load O(log agents).
  */
-export class Router implements RouterPort {
+export class Router implements RouterPort, Heritable {
   readonly #parts: RouterParts
   #settings: RoutingSettings
   #context: ScoreWorld
@@ -73,6 +74,15 @@ export class Router implements RouterPort {
   configure(settings: RoutingSettings): void {
     this.#settings = settings
     this.#context = this.#contextOf(settings)
+  }
+
+  /** How agents have done. */
+  leave(): unknown {
+    return this.#skills.leave()
+  }
+
+  take(left: unknown): void {
+    this.#skills.take(left)
   }
 
   agentAdded(agent: RoutableAgent): void {

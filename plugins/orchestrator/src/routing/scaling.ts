@@ -1,4 +1,4 @@
-import type { AgentLoad, ScalerPort, ScalingDecision } from '../state/ports.ts'
+import type { AgentLoad, Heritable, ScalerPort, ScalingDecision } from '../state/ports.ts'
 import type { HostPressure } from './host-pressure.ts'
 
 /** The settings of scaling, as they are named in the section `[orchestrator]`. */
@@ -17,6 +17,12 @@ export interface ScalingSettings {
   readonly resource_exponent: number
   readonly max_agents: number
   readonly min_agents: number
+}
+
+interface ScalerMemory {
+  readonly totals: readonly number[]
+  readonly lastGrowth: number
+  readonly lastUrgent: number
 }
 
 export interface ScalerParts {
@@ -51,7 +57,7 @@ const RELIEF_PER_NODE = 0.15
  *
  * Source: section 2.13 of the specification.
  */
-export class Scaler implements ScalerPort {
+export class Scaler implements ScalerPort, Heritable {
   readonly #parts: ScalerParts
   #settings: ScalingSettings
   readonly #totals: number[] = []
@@ -77,6 +83,18 @@ export class Scaler implements ScalerPort {
 
   get effectiveThreshold(): number {
     return this.#settings.scaling_threshold * PROFILES[this.#settings.scaling_profile].threshold
+  }
+
+  /** The totals of the last ticks, and when it last acted. */
+  leave(): ScalerMemory {
+    return { totals: this.#totals, lastGrowth: this.#lastGrowth, lastUrgent: this.#lastUrgent }
+  }
+
+  take(left: unknown): void {
+    const { totals, lastGrowth, lastUrgent } = left as ScalerMemory
+    this.#totals.push(...totals)
+    this.#lastGrowth = lastGrowth
+    this.#lastUrgent = lastUrgent
   }
 
   tick(now: number, agents: readonly AgentLoad[], costCritical: boolean): ScalingDecision {

@@ -2,9 +2,15 @@ import { orchestrationErrors, type TaskEnd } from '@svc/contracts'
 import type { Committer } from '../durable/committer.ts'
 import { Changes } from '../state/changes.ts'
 import type { IdSource } from '../state/ports.ts'
+import type { World } from '../state/world.ts'
+
+/** Checks, changes the state, and notes what it changed. */
+export type Command<A> = (changes: Changes, world: World) => A
 
 export interface RunnerParts {
-  readonly committer: Committer
+  readonly world: World
+  /** Asked for each change, since it is there only after what was kept was read. */
+  readonly committer: () => Committer
   readonly ids: IdSource
   /** Told of tasks that ended, in their order, after that is durable. */
   readonly ended: (end: TaskEnd) => Promise<void>
@@ -15,10 +21,17 @@ export interface RunnerParts {
 /** Longer than anything waits: a change whose caller gave up is still durable one day. */
 const NO_LIMIT_MS = 2 ** 31 - 1
 
-/** Runs commands: each changes the state at once and as a whole, and is answered when what it changed is durable. */
+/** What others use of it. */
+export type Runner = Pick<CommandRunner, 'run' | 'runWithIds' | 'note' | 'apply'>
+
+/**
+ * Runs commands: each changes the state at once and as a whole, and is answered when what it changed is durable. One whose state
+ * was handed to another runs what still comes, from callers that waited for something else meanwhile, on that one.
+ */
 export class CommandRunner {
   readonly #parts: RunnerParts
   #closed = false
+  #successor: Runner | null = null
   /** Tasks whose ends are being told of. */
   #telling: Promise<void> = Promise.resolve()
 
@@ -27,13 +40,14 @@ export class CommandRunner {
   }
 
   /** Rejects with what the command throws, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
-  run<A>(command: (changes: Changes) => A): Promise<A> {
+  run<A>(command: Command<A>): Promise<A> {
+    if (this.#successor !== null) return this.#successor.run(command)
     const changes = new Changes()
     let result: A
     try {
       this.#assertOpen()
-      this.#parts.committer.assertRoom()
-      result = command(changes)
+      this.#parts.committer().assertRoom()
+      result = command(changes, this.#parts.world)
     } catch (error) {
       // What was refused may be told of all the same.
       if (!changes.isEmpty) this.apply(changes, 'what was refused')
@@ -43,15 +57,19 @@ export class CommandRunner {
   }
 
   /** {@link CommandRunner.run}, for a command that takes ids. */
-  runWithIds<A>(command: (changes: Changes) => A): Promise<A> {
+  runWithIds<A>(command: Command<A>): Promise<A> {
     const missing = this.#parts.ids.ready()
     return missing === null ? this.run(command) : missing.then(() => this.run(command))
   }
 
   /** A command that nobody waits for, and that is never refused; after the close nobody is told of it either. */
-  note(what: string, command: (changes: Changes) => void): void {
+  note(what: string, command: Command<void>): void {
+    if (this.#successor !== null) {
+      this.#successor.note(what, command)
+      return
+    }
     const changes = new Changes()
-    command(changes)
+    command(changes, this.#parts.world)
     if (!this.#closed) this.apply(changes, what)
   }
 
@@ -59,6 +77,21 @@ export class CommandRunner {
   apply(changes: Changes, what: string): void {
     if (changes.isEmpty && changes.ended.length === 0) return
     this.#commit(changes).catch(error => this.#parts.report(what, error))
+  }
+
+  /** The state is another's from now on. What was begun here ends here. */
+  handTo(successor: Runner): void {
+    this.#successor = successor
+  }
+
+  /** Resolves when everybody was told of the tasks that ended so far. */
+  get told(): Promise<void> {
+    return this.#telling
+  }
+
+  /** Tells of tasks that end after others were told of those that ended before. */
+  tellAfter(before: Promise<void>): void {
+    this.#telling = Promise.all([before, this.#telling]).then(() => undefined)
   }
 
   /** From now on commands are refused. Resolves when everybody was told of the tasks that ended. */
@@ -73,7 +106,7 @@ export class CommandRunner {
   }
 
   #commit(changes: Changes): Promise<void> {
-    const { committer } = this.#parts
+    const committer = this.#parts.committer()
     const done = committer.commit(changes)
     if (changes.ended.length > 0) {
       // A caller that waited for too long was told so; the change goes its way, and is told of then.

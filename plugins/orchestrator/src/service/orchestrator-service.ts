@@ -104,7 +104,7 @@ export class OrchestratorService implements Orchestrator {
   }
 
   submit(request: SubmitRequest): Promise<Submitted> {
-    return this.#runner.runWithIds(changes => submit(this.#world, changes, request))
+    return this.#runner.runWithIds((changes, world) => submit(world, changes, request))
   }
 
   async complete(id: number, attestation?: Attestation): Promise<Completion> {
@@ -112,44 +112,44 @@ export class OrchestratorService implements Orchestrator {
     // Files and envelopes are looked at before, since a command waits for nothing.
     const gathering = this.#parts.gates.gather(task.view(), attestation)
     const evidence = gathering === null ? null : await gathering
-    return this.#runner.run(changes => complete(this.#world, changes, id, attestation, evidence))
+    return this.#runner.run((changes, world) => complete(world, changes, id, attestation, evidence))
   }
 
   fail(task: number, reason: string): Promise<void> {
-    return this.#runner.run(changes => fail(this.#world, changes, task, reason))
+    return this.#runner.run((changes, world) => fail(world, changes, task, reason))
   }
 
   cancel(task: number): Promise<void> {
-    return this.#runner.run(changes => cancel(this.#world, changes, task))
+    return this.#runner.run((changes, world) => cancel(world, changes, task))
   }
 
   release(task: number, reason: string): Promise<void> {
-    return this.#runner.run(changes => release(this.#world, changes, task, reason))
+    return this.#runner.run((changes, world) => release(world, changes, task, reason))
   }
 
   retry(task: number): Promise<void> {
-    return this.#runner.runWithIds(changes => retry(this.#world, changes, task))
+    return this.#runner.runWithIds((changes, world) => retry(world, changes, task))
   }
 
   async doubt(task: number, reason: string | null): Promise<void> {
-    await this.#runner.run(changes => doubt(this.#world, changes, task, reason))
+    await this.#runner.run((changes, world) => doubt(world, changes, task, reason))
     await this.#setMode(task, { verification: { reason } })
   }
 
   async resolveDoubt(task: number, outcome: 'validated' | 'overruled', report: string): Promise<void> {
-    await this.#runner.run(changes => resolveDoubt(this.#world, changes, task, outcome, report))
+    await this.#runner.run((changes, world) => resolveDoubt(world, changes, task, outcome, report))
     await this.#setMode(task, null)
   }
 
   approve(task: number, by: string): Promise<void> {
-    return this.#runner.run(changes => {
-      approve(this.#world, changes, task, by)
-      this.#parts.interrupted(this.#world.task(task).attentionWeight, changes)
+    return this.#runner.run((changes, world) => {
+      approve(world, changes, task, by)
+      this.#parts.interrupted(world.task(task).attentionWeight, changes)
     })
   }
 
   reorder(task: number, priority: Priority): Promise<void> {
-    return this.#runner.run(changes => reorder(this.#world, changes, task, priority))
+    return this.#runner.run((changes, world) => reorder(world, changes, task, priority))
   }
 
   task(id: number): TaskView | null {
@@ -165,33 +165,33 @@ export class OrchestratorService implements Orchestrator {
   }
 
   spawnAgent(request: SpawnRequest): Promise<AgentView> {
-    return this.#runner.runWithIds(changes => agentView(this.#world, spawn(this.#world, changes, request)))
+    return this.#runner.runWithIds((changes, world) => agentView(world, spawn(world, changes, request)))
   }
 
   async retireAgent(agent: number): Promise<readonly TaskView[]> {
-    const left = await this.#runner.run(changes => retire(this.#world, changes, agent))
+    const left = await this.#runner.run((changes, world) => retire(world, changes, agent))
     this.#parts.wakes.forget(agent)
     return left
   }
 
   pauseAgent(agent: number): Promise<void> {
-    return this.#runner.run(changes => setPaused(this.#world, changes, agent, true))
+    return this.#runner.run((changes, world) => setPaused(world, changes, agent, true))
   }
 
   resumeAgent(agent: number): Promise<void> {
-    return this.#runner.run(changes => setPaused(this.#world, changes, agent, false))
+    return this.#runner.run((changes, world) => setPaused(world, changes, agent, false))
   }
 
   drainAgent(agent: number): Promise<number> {
-    return this.#runner.run(changes => drain(this.#world, changes, agent))
+    return this.#runner.run((changes, world) => drain(world, changes, agent))
   }
 
   heartbeat(agent: number, activity: AgentActivity): void {
-    this.#runner.note('a sign of life', changes => heartbeat(this.#world, changes, agent, activity))
+    this.#runner.note('a sign of life', (changes, world) => heartbeat(world, changes, agent, activity))
   }
 
   bindSession(agent: number, session: string): Promise<void> {
-    return this.#runner.run(changes => bindSession(this.#world, changes, agent, session))
+    return this.#runner.run((changes, world) => bindSession(world, changes, agent, session))
   }
 
   agents(): readonly AgentView[] {
@@ -204,36 +204,36 @@ export class OrchestratorService implements Orchestrator {
   }
 
   handoff(payload: Handoff): Promise<HandoffOutcome> {
-    return this.#runner.runWithIds(changes => handoff(this.#world, changes, payload))
+    return this.#runner.runWithIds((changes, world) => handoff(world, changes, payload))
   }
 
   rebalance(): Promise<number> {
-    return this.#runner.run(changes => rebalance(this.#world, changes))
+    return this.#runner.run((changes, world) => rebalance(world, changes))
   }
 
   emergencyStop(reason: string | null): Promise<void> {
-    return this.#runner.run(changes => {
-      this.#world.stopped = { reason }
+    return this.#runner.run((changes, world) => {
+      world.stopped = { reason }
       changes.touch('meta', 'stopped')
       changes.event({ type: 'emergency_stop', ...(reason === null ? null : { reason }) })
     })
   }
 
   start(): Promise<void> {
-    return this.#runner.run(changes => {
-      if (this.#world.stopped === null) return
-      this.#world.stopped = null
+    return this.#runner.run((changes, world) => {
+      if (world.stopped === null) return
+      world.stopped = null
       changes.touch('meta', 'stopped')
-      for (const agent of this.#world.agents.keys()) this.#parts.wakes.runnable(agent)
+      for (const agent of world.agents.keys()) this.#parts.wakes.runnable(agent)
     })
   }
 
   claimFile(agent: number, path: string): Promise<void> {
-    return this.#runner.run(changes => claimFile(this.#world, changes, agent, path))
+    return this.#runner.run((changes, world) => claimFile(world, changes, agent, path))
   }
 
   transferFile(from: number, to: number, path: string): Promise<void> {
-    return this.#runner.run(changes => transferFile(this.#world, changes, from, to, path))
+    return this.#runner.run((changes, world) => transferFile(world, changes, from, to, path))
   }
 
   fileOwner(path: string): number | null {
@@ -250,7 +250,7 @@ export class OrchestratorService implements Orchestrator {
 
   async next(agent: number): Promise<TaskView | null> {
     this.#parts.wakes.looked(agent)
-    const task = await this.#runner.run(changes => next(this.#world, changes, agent)?.view() ?? null)
+    const task = await this.#runner.run((changes, world) => next(world, changes, agent)?.view() ?? null)
     return task
   }
 
@@ -263,15 +263,15 @@ export class OrchestratorService implements Orchestrator {
   }
 
   phase(task: number, phase: TaskPhase): void {
-    this.#runner.note('a phase', changes => enterPhase(this.#world, changes, task, phase))
+    this.#runner.note('a phase', (changes, world) => enterPhase(world, changes, task, phase))
   }
 
   turn(task: number, message: string): void {
-    this.#runner.note('a turn', changes => addTurn(this.#world, changes, task, message))
+    this.#runner.note('a turn', (changes, world) => addTurn(world, changes, task, message))
   }
 
   observe(task: number, note: string): void {
-    this.#runner.note('an observation', changes => addObservation(this.#world, changes, task, note))
+    this.#runner.note('an observation', (changes, world) => addObservation(world, changes, task, note))
   }
 
   status(): OrchestratorStatus {
@@ -303,7 +303,7 @@ export class OrchestratorService implements Orchestrator {
   /** What is due once a second. Resolves when it is durable; throws nothing. */
   async tick(): Promise<void> {
     try {
-      await this.#runner.runWithIds(changes => tick(this.#world, changes, this.#parts.report))
+      await this.#runner.runWithIds((changes, world) => tick(world, changes, this.#parts.report))
     } catch (error) {
       this.#parts.report('the duties of this second', error)
     }

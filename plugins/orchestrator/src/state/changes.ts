@@ -39,8 +39,13 @@ export class Changes {
     this.events.push(kind)
   }
 
+  /** Whether there is anything to make durable. */
+  get isKept(): boolean {
+    return this.records.size > 0 || this.lineage.length > 0 || this.rows.length > 0
+  }
+
   get isEmpty(): boolean {
-    return this.records.size === 0 && this.events.length === 0 && this.lineage.length === 0 && this.rows.length === 0
+    return !this.isKept && this.events.length === 0
   }
 }
 

@@ -28,6 +28,10 @@ export class LockTable {
     return this.#locks.size
   }
 
+  paths(): Iterable<string> {
+    return this.#locks.keys()
+  }
+
   /** Why an agent could not write a file; null where it could. */
   conflict(path: string, agent: number): LockConflict | null {
     const lock = this.#locks.get(path)

@@ -12,6 +12,10 @@ export class OwnedFiles {
     return this.#owners.get(path) ?? null
   }
 
+  paths(): Iterable<string> {
+    return this.#owners.keys()
+  }
+
   filesOf(agent: number): readonly string[] {
     return [...(this.#files.get(agent) ?? [])]
   }

@@ -159,6 +159,18 @@ export interface ScalerPort {
 export interface Ledger {
   serialise(key: string): string | null
   restore(key: string, json: string): void
+  /** Of all its records. */
+  keys(): Iterable<string>
+}
+
+/**
+ * Parts that know something beside records, which a reload of the code is to leave as it is. What is left is made of numbers,
+ * texts, arrays and maps: it crosses from one version of the code to another.
+ */
+export interface Heritable {
+  leave(): unknown
+  /** What another of its kind has left. */
+  take(left: unknown): void
 }
 
 /** Keys are ids of agents. */

@@ -79,6 +79,15 @@ export class Records implements Restorable {
   }
 
   recovered(): Changes {
+    return this.#place(true)
+  }
+
+  /** In place of {@link Records.recovered} where the process goes on: whoever works on a task goes on too. */
+  takenOver(): Changes {
+    return this.#place(false)
+  }
+
+  #place(isAfterEnd: boolean): Changes {
     const world = this.#world
     const changes = new Changes()
     const restored = this.#tasks.sort((one, other) => one.id - other.id)
@@ -88,7 +97,7 @@ export class Records implements Restorable {
     for (const task of restored) {
       if (!hasEnded(task.status.kind) && !world.agents.has(task.agent)) task.agent = this.#heir(task, changes)
       const { kind } = task.status
-      if (kind === 'InProgress' && task.extra?.remote === undefined) {
+      if (isAfterEnd && kind === 'InProgress' && task.extra?.remote === undefined) {
         // Whoever worked on it is gone.
         task.status = QUEUED
         task.startedAt = 0

@@ -2,7 +2,7 @@ import type { GateRecord, RoutingExplanation, TaskExplanation } from '@svc/contr
 
 type Stage = TaskExplanation['trace'][number]
 
-interface Page {
+export interface Page {
   readonly stages: Stage[]
   gates: readonly GateRecord[]
   /** Who could have had it, when it left its queue. */
@@ -31,6 +31,14 @@ export class TraceBook {
   candidates(task: number, make: () => RoutingExplanation['candidates']): void {
     const page = this.#pages.get(task)
     if (page !== undefined) page.candidates = make()
+  }
+
+  get pages(): ReadonlyMap<number, Page> {
+    return this.#pages
+  }
+
+  recall(pages: ReadonlyMap<number, Page>): void {
+    for (const [task, page] of pages) this.#pages.set(task, page)
   }
 
   read(task: number): Readonly<Page> | null {

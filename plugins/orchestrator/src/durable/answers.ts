@@ -1,0 +1,43 @@
+/** Of fewer, the answers are not worth dividing. */
+const MANY = 32
+
+/**
+ * Answers to whoever waited for transactions that are done, in their order. They are given at the end of the turn of the event
+ * loop, when the next transaction is under way: what callers do upon an answer is done while the database is at work.
+ *
+ * Callers who are answered together mostly come back together. If all did, the database and they would wait for each other by
+ * turns; so where few others wait, some are answered before, such that transactions take about as many each.
+ */
+export class Answers<A> {
+  readonly #give: (to: A) => void
+  #due: readonly A[] = []
+  #turn: NodeJS.Immediate | undefined
+
+  constructor(give: (to: A) => void) {
+    this.#give = give
+  }
+
+  /** `others`: callers who wait for the next transaction. True where it is better begun a turn later, since some come back. */
+  add(callers: readonly A[], others: number): boolean {
+    this.giveAll()
+    const surplus = callers.length - others
+    const isDivided = surplus >= MANY
+    const before = isDivided ? surplus >> 1 : 0
+    this.#due = callers.slice(before)
+    for (const caller of callers.slice(0, before)) this.#give(caller)
+    // By the end of this turn the transaction of those begins; at the end of the next it is under way.
+    this.#turn = setImmediate(() => {
+      if (isDivided) this.#turn = setImmediate(() => this.giveAll())
+      else this.giveAll()
+    })
+    return isDivided
+  }
+
+  /** Those that are due, now. */
+  giveAll(): void {
+    clearImmediate(this.#turn)
+    const due = this.#due
+    this.#due = []
+    for (const caller of due) this.#give(caller)
+  }
+}

@@ -1,0 +1,200 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { OrchestratorPolicy } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
+import { CompletionGates } from '../gates/completion-gates.ts'
+import { admit } from '../policy/admission.ts'
+import { AttentionLedger } from '../policy/attention.ts'
+import { BudgetLedger } from '../policy/budgets.ts'
+import { ExecutionTimeLedger } from '../policy/execution-times.ts'
+import { Judge, qgatePolicy } from '../policy/judge.ts'
+import { TrustLedger } from '../policy/trust.ts'
+import { mergeCapabilities } from '../routing/capabilities.ts'
+import { detectGroups } from '../routing/group-detection.ts'
+import { AffinityGroups } from '../routing/groups.ts'
+import { hostPressure } from '../routing/host-pressure.ts'
+import { hostFacts, probeHost } from '../routing/host-probe.ts'
+import { advertisedOf } from '../routing/host-settings.ts'
+import { rebalancer } from '../routing/rebalance.ts'
+import { Router } from '../routing/router.ts'
+import { Scaler } from '../routing/scaling.ts'
+import type { Settings } from '../settings.ts'
+import type { Changes } from '../state/changes.ts'
+import type { Heritable, Random } from '../state/ports.ts'
+import { Records } from '../state/records.ts'
+import { recall } from '../state/remembered.ts'
+import { World } from '../state/world.ts'
+import { CommandRunner } from './command-runner.ts'
+import { type Estate, estateOf } from './estate.ts'
+import type { Hub } from './hub.ts'
+import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
+import { OrchestratorService } from './orchestrator-service.ts'
+import { policyView } from './policy-view.ts'
+
+export interface CoreOptions {
+  /** Replaced in place where they change while running. */
+  readonly settings: Settings
+  /** Folder of the repository. */
+  readonly root: string
+  /** Name and mebibytes of the host's GPU, where the settings have them. */
+  readonly gpu?: { readonly gpu_model: string; readonly gpu_vram_mb: number } | undefined
+  readonly random?: Random | undefined
+}
+
+/** The state, and everything that is made of settings and code. */
+export interface Core {
+  readonly service: OrchestratorService
+  readonly world: World
+  readonly records: Records
+  readonly runner: CommandRunner
+  /** After the settings were replaced. */
+  reconfigured(): void
+  leave(): Estate
+  /** What another has left; to be made durable is what that changed. Throws what cannot be taken up. */
+  take(left: Estate): Changes
+}
+
+/** A core without a task, for a hub. */
+export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
+  const { settings, root, random = Math.random } = options
+  const { now, bus, wakes, signals, log, repositoryId } = hub
+  const { durability, ids } = hub.persistence
+  const report = (what: string, error: unknown) =>
+    log.error(`${what}: ${error instanceof Error ? error.message : String(error)}`, {
+      ...(isSvcError(error) ? { code: error.code } : null)
+    })
+  const current = () => settings
+  const asides = new Asides()
+  const trust = new TrustLedger(current)
+  const budgets = new BudgetLedger(current, now)
+  const attention = new AttentionLedger(current, now, asides.tell)
+  const executionTimes = new ExecutionTimeLedger({ settings: current, now, repositoryId, database: () => hub.store })
+  const gates = new CompletionGates({
+    settings: current,
+    root,
+    rollup: agent => trust.rollup(agent),
+    envelope: async session => hub.surroundings.envelope(session),
+    warn: message => log.warn(message)
+  })
+  const groups = await groupsOf(settings, root)
+  const probe = probeHost({ ...advertisedOf(settings), ...options.gpu }, hostFacts())
+  const configured = settings.default_agent_capabilities ?? {}
+  const scaler = new Scaler({ settings, pressure: hostPressure, suffix: () => randomBytes(4).toString('hex') })
+  let router: Router | undefined
+  const world: World = new World({
+    settings: current,
+    now,
+    ids,
+    traceId: () => randomUUID({ disableEntropyCache: false }),
+    router: routing => {
+      router = new Router({ world: routing, groups, settings, random, newAgent: mergeCapabilities(configured, probe) })
+      return router
+    },
+    scaler,
+    planRebalance: rebalancer(settings.cost_preference),
+    trust,
+    budgets,
+    attention,
+    judge: new Judge({
+      settings: current,
+      trust,
+      demand: () => ({ rejections: attention.state().rejected, concurrent: world.counts.BlockedOnApproval })
+    }),
+    gates,
+    capabilities: own => mergeCapabilities(own === undefined ? configured : { ...configured, ...own }, probe),
+    observer: {
+      runnable: agent => wakes.runnable(agent),
+      stopped: (task, because) => signals.stopped(task, because)
+    }
+  })
+  const records = new Records(world)
+  const runner = new CommandRunner({
+    world,
+    committer: () => hub.persistence.committer,
+    ids,
+    ended: end => hub.surroundings.ended(end),
+    report
+  })
+  let policy: OrchestratorPolicy = policyView(settings, durability.kind)
+  const assertAgent = (agent: number) => void world.agent(agent)
+  const service = new OrchestratorService({
+    repositoryId,
+    durability,
+    world,
+    runner,
+    gates,
+    bus,
+    wakes,
+    signals,
+    attention: attentionService(attention, asides, runner),
+    budgets: budgetService({
+      ledger: budgets,
+      runner,
+      assertAgent,
+      database: () => hub.store,
+      now,
+      tellCosts: () => policy.llm_cost_events
+    }),
+    trust: trustService(trust, assertAgent, runner),
+    executionTimes,
+    policy: () => policy,
+    admit: (request, surface) => {
+      try {
+        return admit(request, surface, {
+          attention,
+          judge: world.parts.judge,
+          qgatePolicy: () => qgatePolicy(settings.socrates_policy),
+          tell: asides.tell
+        })
+      } finally {
+        runner.note('an admission', changes => {
+          changes.events.push(...asides.take())
+          if (settings.attention_enabled) changes.touch('attention', 'global')
+        })
+      }
+    },
+    setMode: async (session, mode) => hub.surroundings.setMode?.(session, mode),
+    interrupted: (weight, changes) => {
+      if (!settings.attention_enabled) return
+      attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')
+      changes.events.push(...asides.take())
+      changes.touch('attention', 'global')
+    },
+    outbox: () => hub.persistence.committer.status(),
+    scalingProfile: () => settings.scaling_profile,
+    report
+  })
+  const heritable: Readonly<Record<string, Heritable>> = {
+    budgets,
+    attention,
+    executionTimes,
+    scaler,
+    ...(router === undefined ? null : { router: router as Router })
+  }
+  return {
+    service,
+    world,
+    records,
+    runner,
+    reconfigured() {
+      policy = policyView(settings, durability.kind)
+      bus.emit({ type: 'attention_config_reloaded' })
+    },
+    leave: () =>
+      estateOf(
+        world,
+        records,
+        Object.fromEntries(Object.entries(heritable).map(([name, each]) => [name, each.leave()]))
+      ),
+    take(left) {
+      for (const [kind, key, json] of left.records) records.restore(kind, key, json)
+      const changes = records.takenOver()
+      recall(world, left.remembered)
+      for (const [name, each] of Object.entries(heritable)) if (name in left.asides) each.take(left.asides[name])
+      return changes
+    }
+  }
+}
+
+async function groupsOf(settings: Settings, root: string): Promise<AffinityGroups> {
+  return new AffinityGroups(settings.affinity_groups.length > 0 ? settings.affinity_groups : await detectGroups(root))
+}

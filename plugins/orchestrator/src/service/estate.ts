@@ -1,0 +1,40 @@
+import type { RecordKind } from '../state/changes.ts'
+import type { Records } from '../state/records.ts'
+import { type Remembered, remembered } from '../state/remembered.ts'
+import type { World } from '../state/world.ts'
+
+/**
+ * Everything of a state that goes to the one after it in the same process. It crosses from one version of the code to another, so
+ * it is made of texts, numbers, arrays and maps alone.
+ */
+export interface Estate {
+  readonly records: readonly StoredRecord[]
+  readonly remembered: Remembered
+  /** What ledgers and the like know beside their records, by their names. */
+  readonly asides: Readonly<Record<string, unknown>>
+}
+
+type StoredRecord = readonly [kind: RecordKind, key: string, json: string]
+
+export function estateOf(world: World, records: Records, asides: Estate['asides']): Estate {
+  return { records: [...recordsOf(world, records)], remembered: remembered(world), asides }
+}
+
+function* recordsOf(world: World, records: Records): Iterable<StoredRecord> {
+  const kept = function* (kind: RecordKind, keys: Iterable<string | number>): Iterable<StoredRecord> {
+    for (const key of keys) {
+      const json = records.serialise(kind, String(key))
+      if (json !== null) yield [kind, String(key), json]
+    }
+  }
+  const agents = [...world.agents.keys()]
+  yield* kept('agent', agents)
+  yield* kept('task', world.tasks.keys())
+  yield* kept('lock', world.locks.paths())
+  yield* kept('file_owner', world.files.paths())
+  yield* kept('group_agent', world.groupAgents.keys())
+  yield* kept('trust', world.parts.trust.keys())
+  yield* kept('budget', world.parts.budgets.keys())
+  yield* kept('attention', ['global'])
+  yield* kept('meta', ['totals', 'stopped'])
+}

@@ -1,0 +1,183 @@
+import type { ContextEnvelope, DatabaseStore, TaskEnd } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { openDatabasePersistence } from '../durable/database-persistence.ts'
+import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
+import type { EventBus } from '../events/bus.ts'
+import type { Settings } from '../settings.ts'
+import type { Clock, Restorable } from '../state/ports.ts'
+import { forwardClock } from './clock.ts'
+import type { Core } from './core.ts'
+import { forwarding } from './forwarding.ts'
+import { TaskSignals } from './task-signals.ts'
+import { Wakes } from './wakes.ts'
+
+/**
+ * Counts up with every change to what crosses a reload: this class and what it keeps, {@link Core}, `Estate`. Code of another
+ * version does not take the hub over, but reads the state from the database, as after a restart.
+ */
+export const HUB_VERSION = 1
+
+/** Between two looks for what other processes left. */
+const LOOK_MS = 2_000
+
+/** What the unit that serves now lends to the orchestrator. */
+export interface Surroundings {
+  /** Replaced in place where they change while running. */
+  readonly settings: Settings
+  /** Null: the state ends with the process. */
+  readonly store: DatabaseStore | null
+  readonly log: Logger
+  /** Told of tasks that ended, one after the other. */
+  readonly ended: (end: TaskEnd) => Promise<void>
+  /** The merged envelope of a session; null where nobody keeps them. */
+  readonly envelope: (session: string) => Promise<ContextEnvelope | null>
+  /** Sets what a session's envelope says of the mode of work; null takes it away. Nothing where it has none. */
+  readonly setMode?: ((session: string, mode: object | null) => Promise<void>) | undefined
+}
+
+export interface HubOptions {
+  readonly repositoryId: string
+  readonly bus: EventBus
+  readonly surroundings: Surroundings
+  /** Why there is no database; default: none is attached. */
+  readonly because?: string | undefined
+  /** Unix milliseconds; default: the system's. */
+  readonly now?: Clock | undefined
+  /** Told when another process has taken the seat: nothing more is kept here. */
+  readonly onLost?: (() => void) | undefined
+}
+
+/**
+ * What outlives a reload of the plugin, and of the database's: the seat with its ids and the changes that wait, who waits for work,
+ * signals of tasks in progress, and the core that serves.
+ *
+ * 1. It is opened with the first unit, whose core takes up what was kept.
+ * 2. A further unit makes a core of its own, which nobody sees, and which costs nothing where the change is given up.
+ * 3. At the flip that core takes over, between two commands: it is given all records, and what no record keeps; from then on
+ *    whatever becomes durable is read from it. Changes that wait are not touched, so that it does not matter whether the database
+ *    answers.
+ * 4. With the last unit it is closed.
+ */
+export class Hub {
+  readonly repositoryId: string
+  readonly now: Clock
+  readonly bus: EventBus
+  readonly wakes = new Wakes()
+  readonly signals = new TaskSignals()
+  /** The database of the unit that serves. */
+  readonly store: DatabaseStore | null
+  readonly log: Logger
+  #surroundings: Surroundings
+  #persistence: Persistence | null = null
+  #core: Core | null = null
+
+  private constructor({ repositoryId, bus, surroundings, now }: HubOptions) {
+    this.repositoryId = repositoryId
+    this.bus = bus
+    this.now = forwardClock(now)
+    this.#surroundings = surroundings
+    this.store = surroundings.store === null ? null : forwarding(() => this.#surroundings.store as DatabaseStore)
+    this.log = forwarding(() => this.#surroundings.log)
+  }
+
+  /** Throws where the database cannot be used. */
+  static async open(options: HubOptions, makeCore: (hub: Hub) => Promise<Core>): Promise<Hub> {
+    const hub = new Hub(options)
+    const persistence = await hub.#openPersistence(options)
+    hub.#persistence = persistence
+    try {
+      hub.#core = await makeCore(hub)
+      await persistence.start(hub.#records())
+    } catch (error) {
+      await persistence.close()
+      throw error
+    }
+    return hub
+  }
+
+  /** Whose core serves. */
+  get surroundings(): Surroundings {
+    return this.#surroundings
+  }
+
+  get core(): Core {
+    return this.#core as Core
+  }
+
+  get persistence(): Persistence {
+    return this.#persistence as Persistence
+  }
+
+  /**
+   * From now on this core serves, with everything that the one before it had. Where it cannot take that up the one before stays,
+   * and what it needs is lent by the new unit. Synchronous; throws nothing.
+   */
+  takeOver(surroundings: Surroundings, next: Core): void {
+    if (this.#surroundings === surroundings) return
+    this.#surroundings = surroundings
+    const before = this.core
+    try {
+      const changes = next.take(before.leave())
+      next.runner.tellAfter(before.runner.told)
+      this.#core = next
+      before.runner.handTo(next.runner)
+      next.runner.apply(changes, 'what was taken over')
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.log.error('the state cannot be taken over by the new code; the code before goes on until a restart', {
+        reason
+      })
+    }
+  }
+
+  /** The duties of a second, and a look for what other processes left. */
+  async tick(): Promise<void> {
+    await this.core.service.tick()
+    await this.persistence.tick()
+  }
+
+  async close(): Promise<void> {
+    const told = this.core.runner.close()
+    this.signals.close('the orchestrator is closed')
+    this.wakes.close()
+    await this.persistence.close()
+    await told
+  }
+
+  /** The state as it is wherever it is now. */
+  #records(): Restorable {
+    return {
+      serialise: (kind, key) => this.core.records.serialise(kind, key),
+      restore: (kind, key, json) => this.core.records.restore(kind, key, json),
+      recovered: () => this.core.records.recovered()
+    }
+  }
+
+  async #openPersistence({ because, onLost }: HubOptions): Promise<Persistence> {
+    const { repositoryId, bus, log, now, store } = this
+    if (store === null) return openMemoryPersistence(bus, because ?? 'no database is attached')
+    const hub = this
+    return openDatabasePersistence({
+      store,
+      repositoryId,
+      bus,
+      log,
+      now,
+      lineage: () => {
+        const { lineage_off, campaign_id } = hub.#surroundings.settings
+        return { enabled: !lineage_off, campaignId: campaign_id ?? null }
+      },
+      lookMs: LOOK_MS,
+      get waitMs() {
+        return hub.#surroundings.settings.commit_timeout_ms
+      },
+      get maxPending() {
+        return hub.#surroundings.settings.commit_queue_limit
+      },
+      onLost: error => {
+        log.error(`the seat of this process: ${error.message}`, { code: error.code })
+        onLost?.()
+      }
+    })
+  }
+}
