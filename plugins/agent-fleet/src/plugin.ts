@@ -1,7 +1,113 @@
-import { definePlugin } from '@svc/plugin-sdk'
+import {
+  agentFleet,
+  type Contribution,
+  inferenceClient,
+  kernelAdmin,
+  mcpToolset,
+  orchestrator,
+  sessionContext,
+  surfaces,
+  type TaskProcessor,
+  taskProcessors
+} from '@svc/contracts'
+import { definePlugin, isSvcError, type Ref, ref } from '@svc/plugin-sdk'
+import { AiProcessor } from './ai/ai-processor.ts'
+import { Fleet } from './fleet.ts'
+import { settings } from './settings.ts'
+import { stubProcessor } from './stub-processor.ts'
 
 export default definePlugin({
   name: 'agent-fleet',
   summary: 'Agents that take up tasks: the stub fleet and the AI task processor',
-  activate() {}
+  config: settings,
+  requires: { orchestrator },
+  optional: {
+    admin: kernelAdmin,
+    client: ref(inferenceClient),
+    toolset: ref(mcpToolset),
+    sessions: ref(sessionContext)
+  },
+  provides: [agentFleet],
+  points: [taskProcessors],
+  async activate(ctx, deps) {
+    const { log } = ctx
+    const config = () => ctx.config
+    const stub = stubProcessor(() => config().stub_completes)
+    const ai = new AiProcessor(
+      {
+        orchestrator: deps.orchestrator,
+        settings: config,
+        log,
+        client: () => {
+          if (deps.client === undefined) throw new Error('no plugin provides a client for model servers')
+          return deps.client.current
+        },
+        toolset: () => currentOf(deps.toolset),
+        sessions: () => currentOf(deps.sessions)
+      },
+      config().processor === 'ai'
+    )
+    const own: Readonly<Record<typeof ctx.config.processor, readonly TaskProcessor[]>> = {
+      auto: [ai, stub],
+      ai: [ai],
+      stub: [stub],
+      external: []
+    }
+    const fleet = new Fleet({
+      orchestrator: deps.orchestrator,
+      log,
+      enabled: () => config().fleet,
+      timeoutMs: () => config().task_timeout_ms,
+      fallback: stubProcessor(() => false)
+    })
+    // A surface that asked for the fleet asked for those that come after it too.
+    const lasting = await ctx.keep(
+      'asked for',
+      () => ({ asked: deps.admin?.serves === true }),
+      () => {}
+    )
+    ctx.contribute(surfaces, {
+      prepare(next) {
+        const contributed = next.items(taskProcessors).map(({ item }: Contribution<TaskProcessor>) => item)
+        return {
+          commit() {
+            fleet.use([...contributed, ...own[config().processor]])
+            if (lasting.asked) fleet.start()
+          },
+          abort: () => undefined
+        }
+      },
+      quiesce: () => fleet.stop('the process ends')
+    })
+    ctx.background('agents at work', async signal => {
+      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
+      await fleet.stop('the fleet stops')
+    })
+    ctx.effect('agents', () => fleet.stop('the fleet stops'))
+    ctx.provide(agentFleet, {
+      get running() {
+        return fleet.running
+      },
+      get workers() {
+        return fleet.workers
+      },
+      get processors() {
+        return fleet.processors
+      },
+      start() {
+        lasting.asked = true
+        fleet.start()
+      }
+    })
+  }
 })
+
+/** Undefined while nothing provides it. */
+function currentOf<A>(held: Ref<A> | undefined): A | undefined {
+  try {
+    return held?.current
+  } catch (error) {
+    if (isSvcError(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,198 @@
+import {
+  type Attestation,
+  type ChatMessage,
+  type InferenceClient,
+  type McpToolset,
+  type Orchestrator,
+  type SessionContext,
+  type TaskProcessor,
+  type TaskView,
+  type TaskWork,
+  taskLabel
+} from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import { LinkedSignal } from '../abortable.ts'
+import { fleetErrors } from '../errors.ts'
+import type { Settings } from '../settings.ts'
+import { briefOf } from './brief.ts'
+import { chooseModel } from './model-choice.ts'
+import { ModelLane } from './model-lane.ts'
+import { DECIDE, PHASES, type PhasePlan } from './phases.ts'
+import { ToolDesk } from './tool-desk.ts'
+import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdict.ts'
+
+/** Of what an earlier phase found, a later one is shown that many characters. */
+const NOTE_CHARACTERS = 4_000
+const OBSERVED_CHARACTERS = 300
+
+export interface AiParts {
+  readonly orchestrator: Orchestrator
+  readonly settings: () => Settings
+  readonly log: Logger
+  /** Each throws or is undefined where nothing provides it. */
+  readonly client: () => InferenceClient
+  readonly toolset: () => McpToolset | undefined
+  readonly sessions: () => SessionContext | undefined
+}
+
+interface Note {
+  readonly phase: string
+  readonly text: string
+}
+
+interface Bench {
+  readonly task: TaskView
+  readonly work: TaskWork
+  readonly lane: ModelLane
+  readonly desk: ToolDesk | null
+  readonly brief: string
+  readonly notes: readonly Note[]
+}
+
+/** Has a model work on tasks, phase by phase, and hands in what it can show of it. */
+export class AiProcessor implements TaskProcessor {
+  readonly name = 'ai'
+  readonly rank = 0
+  readonly #parts: AiParts
+  readonly #always: boolean
+
+  /** `always`: also tasks for which nobody has chosen a model; the server decides then. */
+  constructor(parts: AiParts, always: boolean) {
+    this.#parts = parts
+    this.#always = always
+  }
+
+  takes(task: TaskView): boolean {
+    if (this.#always || task.model_override !== undefined || task.model_preference !== undefined) return true
+    const { orchestrator, settings, client } = this.#parts
+    if (settings().model !== undefined || orchestrator.policy.inference_base_url !== null) return true
+    try {
+      return client().target().model !== null
+    } catch {
+      // Without a client, or with an address that is none, there is no model either.
+      return false
+    }
+  }
+
+  async run(task: TaskView, work: TaskWork): Promise<Attestation | null> {
+    const { orchestrator, settings, toolset, sessions } = this.#parts
+    const lane = await this.#lane(task, work)
+    const tools = toolset()
+    const desk = tools === undefined ? null : new ToolDesk(tools, orchestrator, task)
+    const brief = await briefOf(task, orchestrator, { sessions: sessions(), tokens: settings().context_tokens })
+    const notes: Note[] = []
+    const bench: Bench = { task, work, lane, desk, brief, notes }
+    for (const plan of PHASES) {
+      work.phase(plan.phase)
+      const text = await this.#timed(plan, task, work.signal, signal => this.#work(plan, bench, signal))
+      notes.push({ phase: plan.phase, text })
+      work.observe(`${plan.phase}: ${clip(text.trim(), OBSERVED_CHARACTERS)}`)
+    }
+    work.phase(DECIDE.phase)
+    return this.#end(bench, await this.#timed(DECIDE, task, work.signal, signal => this.#decide(bench, signal)))
+  }
+
+  async #lane(task: TaskView, work: TaskWork): Promise<ModelLane> {
+    const { orchestrator, settings, log } = this.#parts
+    const { policy } = orchestrator
+    const url = policy.inference_base_url
+    const usual = this.#parts.client()
+    const client = url === null ? usual : usual.at(url, 'orchestrator.inference_base_url')
+    const endpoint = await client.endpoint(work.signal)
+    const economical = policy.cost_preference === 'economy' && settings().prices.length > 0
+    const offered = economical ? (await client.models(work.signal)).map(({ name }) => name) : []
+    const model = chooseModel(task, { settings: settings(), policy, offered, usual: client.model })
+    return new ModelLane({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
+  }
+
+  async #timed<A>(
+    { phase }: PhasePlan,
+    { id }: TaskView,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<A>
+  ): Promise<A> {
+    const { phase_timeout_ms } = this.#parts.settings()
+    const tooLate = () =>
+      fleetErrors.create(
+        'FLT_TIMEOUT',
+        `the phase ${phase} of ${taskLabel(id)} took longer than ${phase_timeout_ms} ms`,
+        {
+          hint: 'raise plugins.agent-fleet.phase_timeout_ms, or take a faster model'
+        }
+      )
+    const linked = new LinkedSignal().with(signal).after(phase_timeout_ms, tooLate)
+    try {
+      return await work(linked.signal)
+    } finally {
+      linked.close()
+    }
+  }
+
+  /** The model's last word in a phase, after what it wanted to know from tools. */
+  async #work(plan: PhasePlan, bench: Bench, signal: AbortSignal): Promise<string> {
+    const { lane, desk } = bench
+    const { tool_rounds, offered_tools } = this.#parts.settings()
+    const messages = opening(plan, bench)
+    const kind = plan.tools === 'write' ? 'write' : 'read'
+    for (let round = 0; ; round += 1) {
+      const mayCall = plan.tools !== 'none' && round < tool_rounds && lane.takesTools
+      const tools = mayCall ? (desk?.offer(kind, offered_tools) ?? []) : []
+      const { text, calls } = await lane.ask({ messages, ...(tools.length === 0 ? {} : { tools }) }, signal)
+      if (calls.length === 0 || tools.length === 0 || desk === null) return text
+      messages.push({ role: 'assistant', content: text, toolCalls: calls })
+      for (const call of calls) {
+        const content = await desk.call(call, tools, kind, signal)
+        messages.push({ role: 'tool', content, toolCallId: call.id, name: call.name })
+      }
+    }
+  }
+
+  /** A decision that nobody can read is asked for once more. */
+  async #decide(bench: Bench, signal: AbortSignal): Promise<Verdict> {
+    const messages = opening(DECIDE, bench)
+    const first = await bench.lane.ask({ messages, format: verdictSchema }, signal)
+    const verdict = readVerdict(first.text)
+    if (!('problem' in verdict)) return verdict
+    const again = `That is not the JSON object that was asked for: ${verdict.problem}. Answer with the object alone.`
+    messages.push({ role: 'assistant', content: first.text }, { role: 'user', content: again })
+    const second = readVerdict((await bench.lane.ask({ messages, format: verdictSchema }, signal)).text)
+    if (!('problem' in second)) return second
+    throw fleetErrors.create(
+      'FLT_VERDICT_INVALID',
+      `the model’s decision on ${taskLabel(bench.task.id)} cannot be read, not even at the second try: ${second.problem}`,
+      { hint: 'take a larger model: model in [plugins.agent-fleet]' }
+    )
+  }
+
+  async #end({ task, work, notes }: Bench, verdict: Verdict): Promise<Attestation | null> {
+    const { summary, outcome } = verdict
+    const reason = verdict.reason === '' ? summary : verdict.reason
+    work.turn(summary)
+    if (outcome === 'fail')
+      throw fleetErrors.create('FLT_GAVE_UP', `the model gave up: ${reason}`, {
+        hint: 'say more of what is wanted, allow what it misses, or take another model'
+      })
+    const tier = task.approval_tier
+    const forPerson = tier === 'Review' || tier === 'Blocked'
+    if (outcome === 'complete' && !forPerson) {
+      const observed = notes.find(({ phase }) => phase === 'verify')?.text ?? ''
+      return attestationOf(verdict, clip(observed, OBSERVED_CHARACTERS))
+    }
+    const why = outcome === 'doubt' ? reason : `a person has to look at it (${tier}): ${summary}`
+    await this.#parts.orchestrator.doubt(task.id, why)
+    return null
+  }
+}
+
+function opening({ instruction }: PhasePlan, { brief, notes }: Bench): ChatMessage[] {
+  const found = notes.map(({ phase, text }) => `## ${phase}\n${clip(text, NOTE_CHARACTERS)}`)
+  const content = [...found, instruction].join('\n\n')
+  return [
+    { role: 'system', content: brief },
+    { role: 'user', content }
+  ]
+}
+
+function clip(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)} […]`
+}

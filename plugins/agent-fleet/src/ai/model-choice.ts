@@ -1,0 +1,36 @@
+import type { OrchestratorPolicy, TaskView } from '@svc/contracts'
+import type { Settings } from '../settings.ts'
+
+type Prices = Settings['prices']
+
+export interface ChoiceParts {
+  readonly settings: Pick<Settings, 'model' | 'research_model' | 'prices'>
+  readonly policy: Pick<OrchestratorPolicy, 'research_model_enabled' | 'cost_preference'>
+  /** Names that the server offers. */
+  readonly offered: readonly string[]
+  /** What the client asks when nobody names a model. */
+  readonly usual: string
+}
+
+/** The task's own model first, then that of research, then the cheapest where cost counts, then the settings'. */
+export function chooseModel(task: TaskView, { settings, policy, offered, usual }: ChoiceParts): string {
+  const own = task.model_override ?? task.model_preference
+  if (own !== undefined) return own
+  const isResearch = task.category === 'Research' || task.role === 'researcher'
+  if (isResearch && policy.research_model_enabled && settings.research_model !== undefined)
+    return settings.research_model
+  const cheapest = policy.cost_preference === 'economy' ? cheapestOf(settings.prices, offered) : undefined
+  return cheapest ?? settings.model ?? usual
+}
+
+function cheapestOf(prices: Prices, offered: readonly string[]): string | undefined {
+  const known = prices.filter(({ model }) => offered.includes(model))
+  const total = ({ input_usd, output_usd }: Prices[number]) => input_usd + output_usd
+  return known.sort((a, b) => total(a) - total(b))[0]?.model
+}
+
+/** US dollars of a call; 0 for a model without a price. */
+export function priceOf(prices: Prices, model: string, inputTokens: number, outputTokens: number): number {
+  const price = prices.find(each => each.model === model)
+  return price === undefined ? 0 : (inputTokens * price.input_usd + outputTokens * price.output_usd) / 1e6
+}

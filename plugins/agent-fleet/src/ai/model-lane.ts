@@ -1,0 +1,190 @@
+import {
+  type ChatMessage,
+  type ChatTool,
+  type ChatToolCall,
+  type InferenceChatRequest,
+  type InferenceClient,
+  type InferenceEndpoint,
+  type Orchestrator,
+  type TaskView,
+  type TaskWork,
+  taskLabel
+} from '@svc/contracts'
+import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { pause } from '../abortable.ts'
+import type { Settings } from '../settings.ts'
+import { agentSpent } from '../work.ts'
+import { CHATML_STOP, toChatml } from './chatml.ts'
+import { priceOf } from './model-choice.ts'
+
+/** Tries of one answer, the first included. */
+const TRIES = 4
+const PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 60_000
+const CHARACTERS_PER_TOKEN = 4
+
+export interface Question {
+  readonly messages: readonly ChatMessage[]
+  readonly tools?: readonly ChatTool[]
+  readonly format?: Readonly<Record<string, unknown>>
+}
+
+export interface Answer {
+  readonly text: string
+  readonly calls: readonly ChatToolCall[]
+}
+
+export interface LaneParts {
+  readonly client: InferenceClient
+  readonly endpoint: InferenceEndpoint
+  readonly model: string
+  readonly orchestrator: Orchestrator
+  readonly settings: Settings
+  readonly log: Logger
+}
+
+/** Asks one model for one task: streams, charges what it costs, and tells how well the server does. */
+export class ModelLane {
+  readonly #parts: LaneParts
+  readonly #task: TaskView
+  readonly #work: TaskWork
+  /** Whether the server has said that it does not take this. */
+  #refusesTools = false
+  #refusesFormat = false
+
+  constructor(parts: LaneParts, task: TaskView, work: TaskWork) {
+    this.#parts = parts
+    this.#task = task
+    this.#work = work
+  }
+
+  /** Whether it is worth offering tools. A single ChatML text has no words for them. */
+  get takesTools(): boolean {
+    return !this.#refusesTools && !this.#parts.orchestrator.policy.chatml_strict
+  }
+
+  /** Throws what the client does after the last try, the reason of `signal`, and `ORC_BUDGET_EXCEEDED`. */
+  async ask(question: Question, signal: AbortSignal): Promise<Answer> {
+    for (let left = TRIES - 1; ; left -= 1) {
+      this.#assertBudget()
+      try {
+        return await this.#try(question, signal)
+      } catch (error) {
+        signal.throwIfAborted()
+        const wait = this.#waitFor(error, question, TRIES - left)
+        if (wait === null || left === 0) throw error
+        this.#parts.log.info('a model is asked again', { task: taskLabel(this.#task.id), wait_ms: wait, error })
+        await pause(wait, signal)
+      }
+    }
+  }
+
+  /** Milliseconds until another try makes sense; null where it never does. */
+  #waitFor(error: unknown, question: Question, tries: number): number | null {
+    if (!isSvcError(error)) return null
+    if (error.code === 'ICL_BUSY') {
+      const after = (error.data as { retryAfterMs?: number } | undefined)?.retryAfterMs ?? PAUSE_MS * 2 ** tries
+      return Math.min(after, LONGEST_PAUSE_MS)
+    }
+    if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (tries - 1)
+    if (error.code !== 'ICL_REFUSED') return null
+    // Models without tools, and servers that bind answers to no schema, refuse the whole request.
+    if (question.tools !== undefined && !this.#refusesTools && /tool|function/i.test(error.message))
+      this.#refusesTools = true
+    else if (question.format !== undefined && !this.#refusesFormat) this.#refusesFormat = true
+    else return null
+    return 0
+  }
+
+  async #try(question: Question, signal: AbortSignal): Promise<Answer> {
+    const { client, orchestrator } = this.#parts
+    const began = performance.now()
+    const calls: ChatToolCall[] = []
+    let text = ''
+    try {
+      for await (const event of client.chat({ ...this.#request(question), signal })) {
+        if (event.type === 'text') {
+          text += event.text
+          this.#work.token(event.text)
+        } else if (event.type === 'tool-call') calls.push(event.call)
+        else if (event.type === 'done') {
+          const prompt = event.usage.promptTokens || estimate(question.messages)
+          const written = event.usage.completionTokens || tokensIn(text)
+          this.#reliability({ calls, offered: question.tools })
+          orchestrator.emit({
+            type: 'llm_call_completed',
+            session_id: this.#task.session_id ?? '',
+            duration_ms: Math.round(performance.now() - began),
+            prompt_tokens: prompt,
+            completion_tokens: written
+          })
+          await this.#charge(prompt, written)
+        }
+      }
+    } catch (error) {
+      this.#reliability({ error, timedOut: signal.aborted })
+      // The server has worked for what arrived of it.
+      if (isSvcError(error) && error.code === 'ICL_BROKEN_OFF')
+        await this.#charge(estimate(question.messages), tokensIn(text))
+      throw error
+    }
+    return { text, calls }
+  }
+
+  #request({ messages, tools, format }: Question): InferenceChatRequest {
+    const { model, settings, endpoint, orchestrator } = this.#parts
+    const { max_tokens, tokens_used } = orchestrator.budgets.of(this.#task.agent_id)
+    const maxTokens = Math.max(1, Math.min(settings.output_tokens, max_tokens - tokens_used))
+    const common = { model, maxTokens, ...(format === undefined || this.#refusesFormat ? {} : { format }) }
+    if (orchestrator.policy.chatml_strict)
+      return { ...common, messages: [], prompt: { text: toChatml(messages), raw: true }, stop: CHATML_STOP }
+    if (tools !== undefined && !this.#refusesTools) return { ...common, messages, tools }
+    const [system, user, ...more] = messages
+    // A local server completes a single question by its own route for that.
+    if (endpoint.api === 'ollama' && system?.role === 'system' && user !== undefined && more.length === 0)
+      return { ...common, messages: [], prompt: { text: user.content, raw: false, system: system.content } }
+    return { ...common, messages }
+  }
+
+  #assertBudget(): void {
+    const { orchestrator } = this.#parts
+    const { signal } = orchestrator.budgets.of(this.#task.agent_id)
+    if (signal === 'CostExceeded' || signal === 'Critical') throw agentSpent(orchestrator, this.#task.agent_id)
+  }
+
+  #charge(input_tokens: number, output_tokens: number): Promise<void> {
+    const { endpoint, model, settings } = this.#parts
+    const cost_usd = priceOf(settings.prices, model, input_tokens, output_tokens)
+    return this.#work.cost({ provider: endpoint.api, model, input_tokens, output_tokens, cost_usd })
+  }
+
+  /** `hallucination_proxy`: share of the calls that name a tool which was not offered, [0, 1]. */
+  #reliability(seen: {
+    readonly calls?: readonly ChatToolCall[]
+    readonly offered?: readonly ChatTool[] | undefined
+    readonly error?: unknown
+    readonly timedOut?: boolean
+  }): void {
+    const { calls = [], offered = [], error, timedOut = false } = seen
+    const code = isSvcError(error) ? error.code : null
+    const invented = calls.filter(call => !offered.some(({ name }) => name === call.name)).length
+    this.#parts.orchestrator.emit({
+      type: 'endpoint_reliability_observation',
+      endpoint_url: this.#parts.endpoint.url,
+      model_id: this.#parts.model,
+      hallucination_proxy: calls.length === 0 ? 0 : invented / calls.length,
+      contradiction_ratio: 0,
+      infra_failure: code === 'ICL_UNREACHABLE' || code === 'ICL_BROKEN_OFF',
+      rate_limit_hit: code === 'ICL_BUSY',
+      timeout_hit: timedOut
+    })
+  }
+}
+
+function tokensIn(text: string): number {
+  return Math.ceil(text.length / CHARACTERS_PER_TOKEN)
+}
+
+function estimate(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + tokensIn(content), 0)
+}

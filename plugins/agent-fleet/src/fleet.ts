@@ -1,0 +1,103 @@
+import type { AgentEvent, AgentFleet, TaskProcessor, TaskView } from '@svc/contracts'
+import type { RunParts } from './task-run.ts'
+import { Worker } from './worker.ts'
+
+/** Also keeps the locks of tasks, which are given up after 30 s without a sign of life. */
+const HEARTBEAT_MS = 10_000
+
+export interface FleetParts extends RunParts {
+  /** Whether the settings have a fleet. */
+  readonly enabled: () => boolean
+  /** What is done with a task that no processor takes. */
+  readonly fallback: TaskProcessor
+}
+
+/** A worker for every agent of the orchestrator, as these come and go. */
+export class Fleet implements AgentFleet {
+  readonly #parts: FleetParts
+  readonly #workers = new Map<number, Worker>()
+  readonly #leaving = new Set<Promise<void>>()
+  #processors: readonly TaskProcessor[] = []
+  #wanted = false
+  #running = false
+  #unsubscribe = () => {}
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts
+  }
+
+  get running(): boolean {
+    return this.#running
+  }
+
+  get workers(): number {
+    return this.#workers.size
+  }
+
+  get processors(): readonly string[] {
+    return this.#processors.map(({ name }) => name)
+  }
+
+  /** Who does the work from now on. */
+  use(processors: readonly TaskProcessor[]): void {
+    this.#processors = [...processors].sort((a, b) => b.rank - a.rank || (a.name < b.name ? -1 : 1))
+    for (const worker of this.#workers.values()) worker.keepOnly([...processors, this.#parts.fallback])
+    if (this.#wanted) this.#begin()
+  }
+
+  start(): void {
+    this.#wanted = true
+    this.#begin()
+  }
+
+  /** Resolves when nobody works any more, and what they had is queued again. */
+  async stop(because: string): Promise<void> {
+    this.#wanted = false
+    this.#running = false
+    clearInterval(this.#heartbeat)
+    this.#unsubscribe()
+    for (const agent of [...this.#workers.keys()]) this.#leave(agent, because)
+    await Promise.all(this.#leaving)
+  }
+
+  #begin(): void {
+    // Tasks that nobody would take stay in their queues.
+    if (this.#running || !this.#parts.enabled() || this.#processors.length === 0) return
+    this.#running = true
+    const { orchestrator } = this.#parts
+    this.#unsubscribe = orchestrator.subscribe(event => this.#follow(event))
+    for (const { id } of orchestrator.agents()) this.#join(id)
+    this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref()
+  }
+
+  #follow({ kind }: AgentEvent): void {
+    if (kind.type === 'agent_spawned') this.#join(kind.agent_id)
+    else if (kind.type === 'agent_retired') this.#leave(kind.agent_id, 'its agent is retired')
+  }
+
+  #join(agent: number): void {
+    if (this.#workers.has(agent)) return
+    const processorOf = (task: TaskView) =>
+      this.#processors.find(processor => processor.takes(task)) ?? this.#parts.fallback
+    const worker = new Worker(agent, { ...this.#parts, processorOf })
+    this.#workers.set(agent, worker)
+    const leaving = worker.ended.finally(() => {
+      this.#leaving.delete(leaving)
+      if (this.#workers.get(agent) === worker) this.#workers.delete(agent)
+    })
+    this.#leaving.add(leaving)
+  }
+
+  #leave(agent: number, because: string): void {
+    this.#workers.get(agent)?.stop(because)
+    this.#workers.delete(agent)
+  }
+
+  #beat(): void {
+    const { orchestrator } = this.#parts
+    for (const worker of this.#workers.values()) {
+      if (orchestrator.agent(worker.agent) !== null) orchestrator.heartbeat(worker.agent, worker.activity)
+    }
+  }
+}

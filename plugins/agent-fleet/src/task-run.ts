@@ -1,0 +1,122 @@
+import { type Attestation, type Orchestrator, type TaskProcessor, type TaskView, taskLabel } from '@svc/contracts'
+import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { LinkedSignal, unlessAborted } from './abortable.ts'
+import { fleetErrors } from './errors.ts'
+import { Work } from './work.ts'
+
+/** What is thrown where somebody else was faster, or where a change is on its way already: nothing is left to be done. */
+const SETTLED = new Set(['ORC_TRANSITION', 'ORC_TASK_NOT_FOUND', 'ORC_NOT_DURABLE', 'ORC_CLOSED'])
+
+export interface RunParts {
+  readonly orchestrator: Orchestrator
+  readonly log: Logger
+  /** Milliseconds for a task that says nothing itself. */
+  readonly timeoutMs: () => number
+}
+
+/** The work on one task, from when it is taken up until the orchestrator knows how it ended. */
+export class TaskRun {
+  readonly task: TaskView
+  readonly processor: TaskProcessor
+  readonly #parts: RunParts
+  readonly #stop = new AbortController()
+  readonly #late = new AbortController()
+  readonly #signal: LinkedSignal
+  readonly #gone: AbortSignal
+  readonly #work: Work
+
+  constructor(task: TaskView, processor: TaskProcessor, parts: RunParts) {
+    this.task = task
+    this.processor = processor
+    this.#parts = parts
+    this.#gone = parts.orchestrator.taskSignal(task.id)
+    this.#signal = new LinkedSignal().with(this.#gone).with(this.#stop.signal).with(this.#late.signal)
+    this.#work = new Work(parts.orchestrator, task, this.#signal.signal)
+  }
+
+  get activity() {
+    return this.#work.activity
+  }
+
+  /** Ends the work; the task is queued again. */
+  stop(because: string): void {
+    this.#stop.abort(new Error(because))
+  }
+
+  /** Resolves when the orchestrator knows; false where the task stays in progress until somebody else ends it. */
+  async run(): Promise<boolean> {
+    const { task, processor } = this
+    const limit = Math.min(task.budget?.max_latency_ms ?? Infinity, this.#parts.timeoutMs())
+    const timer = setTimeout(() => this.#late.abort(tooLate(task, processor, limit)), limit)
+    try {
+      const working = Promise.resolve().then(() => processor.run(task, this.#work))
+      const attestation = await unlessAborted(working, this.#signal.signal)
+      this.#work.close()
+      if (attestation !== null) await this.#handIn(attestation)
+      return attestation !== null || this.#gone.aborted
+    } catch (error) {
+      this.#work.close()
+      await this.#failed(error)
+      return true
+    } finally {
+      clearTimeout(timer)
+      this.#signal.close()
+    }
+  }
+
+  async #handIn(attestation: Attestation): Promise<void> {
+    const { id } = this.task
+    try {
+      const { requeued } = await this.#parts.orchestrator.complete(id, attestation)
+      if (requeued !== undefined)
+        this.#parts.log.info('a gate sent a task back', {
+          task: taskLabel(id),
+          gate: requeued.gate,
+          reason: requeued.reason
+        })
+    } catch (error) {
+      if (isSvcError(error) && error.code === 'ORC_ATTESTATION_REQUIRED') {
+        // No agent may say what only a person can.
+        await this.#settle(orchestrator => orchestrator.doubt(id, error.message))
+      } else await this.#failed(error)
+    }
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    if (isSettled(error)) return
+    // Where it was taken away there is nothing to say; that is no failure of anybody.
+    if (this.#gone.aborted) return
+    const { id } = this.task
+    const { reason } = this.#stop.signal
+    if (this.#stop.signal.aborted) {
+      await this.#settle(orchestrator => orchestrator.release(id, (reason as Error).message))
+      return
+    }
+    const why = error instanceof Error ? error.message : String(error)
+    this.#parts.log.warn('the work on a task failed', {
+      task: taskLabel(id),
+      processor: this.processor.name,
+      reason: why
+    })
+    await this.#settle(orchestrator => orchestrator.fail(id, why))
+  }
+
+  async #settle(command: (orchestrator: Orchestrator) => Promise<unknown>): Promise<void> {
+    try {
+      await command(this.#parts.orchestrator)
+    } catch (error) {
+      if (!isSettled(error))
+        this.#parts.log.error('the end of the work on a task is not known', { task: taskLabel(this.task.id), error })
+    }
+  }
+}
+
+function isSettled(error: unknown): boolean {
+  return isSvcError(error) && SETTLED.has(error.code)
+}
+
+function tooLate(task: TaskView, { name }: TaskProcessor, limit: number): Error {
+  return fleetErrors.create('FLT_TIMEOUT', `${taskLabel(task.id)} took ${name} longer than ${limit} ms`, {
+    hint: 'give it a larger max_latency_ms, or raise plugins.agent-fleet.task_timeout_ms'
+  })
+}

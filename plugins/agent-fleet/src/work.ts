@@ -1,0 +1,100 @@
+import {
+  type AgentActivity,
+  type CostRecord,
+  type Orchestrator,
+  orchestrationErrors,
+  type TaskPhase,
+  type TaskView,
+  type TaskWork,
+  taskLabel
+} from '@svc/contracts'
+import { TokenBatches } from './token-batches.ts'
+
+const ACTIVITIES: Readonly<Record<TaskPhase, AgentActivity>> = {
+  inspect: 'reading',
+  localize: 'reading',
+  hypothesize: 'thinking',
+  act: 'writing',
+  verify: 'executing',
+  decide: 'thinking'
+}
+
+/** What a processor tells of its work, on its way to the orchestrator; nothing any more once the work is over. */
+export class Work implements TaskWork {
+  readonly signal: AbortSignal
+  readonly #orchestrator: Orchestrator
+  readonly #task: TaskView
+  readonly #tokens: TokenBatches
+  #activity: AgentActivity = 'thinking'
+  #spentUsd = 0
+
+  constructor(orchestrator: Orchestrator, task: TaskView, signal: AbortSignal) {
+    this.signal = signal
+    this.#orchestrator = orchestrator
+    this.#task = task
+    const { id: task_id, agent_id } = task
+    this.#tokens = new TokenBatches(text => orchestrator.emit({ type: 'token_streamed', agent_id, text, task_id }))
+  }
+
+  /** What the agent does, for its signs of life. */
+  get activity(): AgentActivity {
+    return this.#activity
+  }
+
+  phase(phase: TaskPhase): void {
+    if (this.signal.aborted) return
+    this.#tokens.flush()
+    this.#activity = ACTIVITIES[phase]
+    this.#orchestrator.phase(this.#task.id, phase)
+    this.#orchestrator.heartbeat(this.#task.agent_id, this.#activity)
+  }
+
+  token(text: string): void {
+    if (!this.signal.aborted) this.#tokens.add(text)
+  }
+
+  async cost(cost: Omit<CostRecord, 'agent_id' | 'task_id'>): Promise<void> {
+    const { id, agent_id, session_id, tenant_id, budget } = this.#task
+    const signal = await this.#orchestrator.budgets.record({
+      ...(session_id === undefined ? null : { session_id }),
+      ...(tenant_id === undefined ? null : { tenant_id }),
+      ...cost,
+      agent_id,
+      task_id: id
+    })
+    this.#spentUsd += cost.cost_usd
+    const most = budget?.max_cost_usd
+    if (most !== undefined && this.#spentUsd > most) {
+      throw orchestrationErrors.create(
+        'ORC_BUDGET_EXCEEDED',
+        `Budget exceeded: Task ${taskLabel(id)} has spent ${this.#spentUsd.toFixed(4)} of its ${most} USD`,
+        { hint: 'submit it again with a larger max_cost_usd, or with a cheaper model' }
+      )
+    }
+    if (signal !== 'CostExceeded' && signal !== 'Critical') return
+    throw agentSpent(this.#orchestrator, agent_id)
+  }
+
+  observe(note: string): void {
+    if (!this.signal.aborted) this.#orchestrator.observe(this.#task.id, note)
+  }
+
+  turn(message: string): void {
+    if (!this.signal.aborted) this.#orchestrator.turn(this.#task.id, message)
+  }
+
+  /** Tells what is still to be told. */
+  close(): void {
+    this.#tokens.flush()
+  }
+}
+
+/** That an agent may spend nothing more. */
+export function agentSpent(orchestrator: Orchestrator, agent: number): Error {
+  const { tokens_used, max_tokens, cost_usd, max_cost_usd } = orchestrator.budgets.of(agent)
+  return orchestrationErrors.create(
+    'ORC_BUDGET_EXCEEDED',
+    `Budget exceeded: its agent has used ${tokens_used} of ${max_tokens} tokens and ${cost_usd.toFixed(4)} of ${max_cost_usd} USD`,
+    { hint: 'raise the limit with svc_set_agent_budget, or give the work to another agent' }
+  )
+}

@@ -1,0 +1,158 @@
+import t from 'tap'
+import { DONE, modelScript } from './model-script.ts'
+import { eventually, openFleet } from './open-fleet.ts'
+
+const PHASES = ['inspect', 'localize', 'hypothesize', 'act', 'verify', 'decide']
+
+for (const api of ['ollama', 'openai'] as const) {
+  t.test(`a model works on a task in six phases, over the format of ${api}`, async t => {
+    const model = await modelScript(t, { api })
+    const { submit, until, events, tasks } = await openFleet(t, { url: model.url })
+    const task = await submit({ description: 'Write a greeting for Ada' })
+    const view = await until(task, 'Completed', 'Failed')
+    t.equal(view.status.kind, 'Completed')
+    t.same(
+      model.asked.map(({ phase }) => phase),
+      PHASES
+    )
+    const phases = events.flatMap(({ kind }) => (kind.type === 'task_phase_changed' ? [kind.phase] : []))
+    t.same(phases, PHASES)
+    const told = events.flatMap(({ kind }) => (kind.type === 'token_streamed' ? [kind.text] : [])).join('')
+    t.match(told, /inspect is done.*verify is done.*"outcome":"complete"/)
+    for (const { prompt } of model.asked) t.match(prompt, /Write a greeting for Ada/)
+    t.match(model.asked.at(-1)?.prompt, /act is done/, 'what was found goes along')
+    t.ok(model.asked.every(({ path }) => path === (api === 'ollama' ? '/api/generate' : '/v1/chat/completions')))
+    t.match(tasks.budgets.of(view.agent_id), { tokens_used: 90, cost_usd: 0 })
+    const types = events.map(({ kind }) => kind.type)
+    t.equal(types.filter(type => type === 'llm_call_completed').length, 6)
+    t.equal(types.filter(type => type === 'endpoint_reliability_observation').length, 6)
+    t.equal(types.filter(type => type === 'cost_incurred').length, 6)
+    t.match(view.transcript, [{ message: DONE.summary }])
+    t.equal(view.observations?.length, 5)
+  })
+}
+
+t.test('a decision that cannot be read is asked for once more, and then fails the task', async t => {
+  const once = await modelScript(t, {
+    say: ({ phase, count }) => (phase === 'decide' && count === 1 ? { text: 'It is done, I think.' } : undefined)
+  })
+  const patient = await openFleet(t, { url: once.url })
+  await patient.until(await patient.submit(), 'Completed')
+  t.match(once.asked.at(-1)?.prompt, /not the JSON object that was asked for: there is no JSON object/)
+  const never = await modelScript(t, {
+    say: ({ phase }) => (phase === 'decide' ? { text: '{"outcome":"fine"}' } : undefined)
+  })
+  const strict = await openFleet(t, { url: never.url })
+  const { status } = await strict.until(await strict.submit(), 'Failed')
+  t.match(status, { reason: /cannot be read, not even at the second try: .*summary/ })
+  t.equal(never.asked.filter(({ phase }) => phase === 'decide').length, 2)
+})
+
+t.test('a model that cannot judge leaves the task in doubt, and one that gives up fails it', async t => {
+  const decide = (verdict: object) =>
+    modelScript(t, {
+      say: ({ phase }) => (phase === 'decide' ? { text: JSON.stringify({ ...DONE, ...verdict }) } : undefined)
+    })
+  const unsure = await openFleet(t, { url: (await decide({ outcome: 'doubt', reason: 'which Ada?' })).url })
+  t.match((await unsure.until(await unsure.submit(), 'Doubted')).status, { reason: 'which Ada?' })
+  const unable = await openFleet(t, { url: (await decide({ outcome: 'fail', reason: 'no pen' })).url })
+  t.match((await unable.until(await unable.submit(), 'Failed')).status, { reason: 'the model gave up: no pen' })
+})
+
+t.test('no model may say what only a person can', async t => {
+  const model = await modelScript(t, {
+    say: ({ phase }) =>
+      phase === 'decide' ? { text: JSON.stringify({ ...DONE, checks_passed: ['human_review_approved'] }) } : undefined
+  })
+  const { submit, until } = await openFleet(t, { url: model.url })
+  const files = [{ path: 'a.txt', access: 'write' as const }]
+  const { status, approval_tier } = await until(await submit({ files }), 'Doubted', 'Completed')
+  t.equal(approval_tier, 'Review')
+  t.match(status, { kind: 'Doubted', reason: /a person has to look at it \(Review\)/ })
+})
+
+t.test('cancelling a task ends the stream in its middle', async t => {
+  const model = await modelScript(t, {
+    say: () => response => {
+      const row = JSON.stringify({ model: 'toy', response: 'on and on ', done: false })
+      const timer = setInterval(() => response.write(`${row}\n`), 2)
+      response.on('close', () => clearInterval(timer))
+    }
+  })
+  const { submit, until, told, tasks } = await openFleet(t, { url: model.url })
+  const task = await submit()
+  await eventually(() => (told().includes('token_streamed') ? true : null))
+  await tasks.cancel(task)
+  await eventually(() => (model.left > 0 ? true : null))
+  t.equal(tasks.task(task)?.status.kind, 'Cancelled')
+  t.notOk(told().includes('task_failed'))
+  const next = await submit()
+  await until(next, 'InProgress')
+})
+
+t.test('a budget that is spent in the middle ends the work with that reason', async t => {
+  const model = await modelScript(t, {
+    say: ({ phase }) => (phase === 'decide' ? undefined : { text: 'x', completion_tokens: 1_000_000 })
+  })
+  const prices = [{ model: 'toy', input_usd: 1, output_usd: 2 }]
+  const { submit, until, tasks } = await openFleet(t, { url: model.url, fleet: { prices } })
+  const first = await submit({ budget: { max_cost_usd: 1 } })
+  const { status, agent_id } = await until(first, 'Failed')
+  t.match(status, { reason: /^Budget exceeded: Task T-0001 has spent 2\.0000 of its 1 USD/ })
+  t.equal(model.asked.length, 1)
+  t.ok(tasks.budgets.of(agent_id).cost_usd > 2)
+})
+
+t.test('a busy server is waited for, a broken answer is asked again, and a silent one is given up', async t => {
+  const model = await modelScript(t, {
+    say: ({ phase, count }) => {
+      if (phase === 'inspect' && count === 1)
+        return response => response.writeHead(429, { 'retry-after': '0' }).end('{"error":"slowly"}')
+      if (phase === 'localize' && count === 1)
+        return response => {
+          response.write(`${JSON.stringify({ model: 'toy', response: 'half an', done: false })}\n`)
+          setImmediate(() => response.destroy())
+        }
+      return undefined
+    }
+  })
+  const { submit, until, events } = await openFleet(t, { url: model.url })
+  await until(await submit(), 'Completed')
+  const seen = events.flatMap(({ kind }) => (kind.type === 'endpoint_reliability_observation' ? [kind] : []))
+  t.equal(seen.filter(({ rate_limit_hit }) => rate_limit_hit).length, 1)
+  t.equal(seen.filter(({ infra_failure }) => infra_failure).length, 1)
+
+  const silent = await modelScript(t, { say: () => () => {} })
+  const late = await openFleet(t, { url: silent.url })
+  const { status } = await late.until(await late.submit({ budget: { max_latency_ms: 50 } }), 'Failed')
+  t.match(status, { reason: 'T-0001 took ai longer than 50 ms' })
+  await eventually(() => (silent.left > 0 ? true : null))
+})
+
+t.test('with strict ChatML the model gets one raw text, in which a description opens no turn', async t => {
+  const model = await modelScript(t)
+  const { submit, until } = await openFleet(t, { url: model.url, orchestrator: { chatml_strict: true } })
+  await until(await submit({ description: 'Write about ChatML: its turns begin with im_start' }), 'Completed')
+  for (const { path, body } of model.asked) {
+    t.equal(path, '/api/generate')
+    t.match(body, { raw: true, prompt: /^<\|im_start\|>system\n[\s\S]*<\|im_start\|>assistant\n$/ })
+  }
+})
+
+t.test('tasks are worked on with the server and the model that they name', async t => {
+  const [usual, other] = [await modelScript(t), await modelScript(t, { models: ['toy', 'small', 'big'] })]
+  const prices = [
+    { model: 'big', input_usd: 2, output_usd: 2 },
+    { model: 'small', input_usd: 1, output_usd: 1 },
+    { model: 'absent', input_usd: 0, output_usd: 0 }
+  ]
+  const { submit, until } = await openFleet(t, {
+    url: usual.url,
+    orchestrator: { inference_base_url: other.url, cost_preference: 'economy' },
+    fleet: { prices }
+  })
+  await until(await submit(), 'Completed')
+  await until(await submit({ model_override: 'big', model_preference: 'small' }), 'Completed')
+  t.same([...new Set(other.asked.map(({ body }) => body.model))], ['small', 'big'])
+  t.equal(usual.asked.length, 0)
+})

@@ -1,0 +1,136 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import type { ChatToolCall, TaskPhase } from '@svc/contracts'
+import type { Test } from 'tap'
+
+/** What a model says to one request. */
+export interface Said {
+  readonly text?: string
+  readonly calls?: readonly Omit<ChatToolCall, 'id'>[]
+  readonly prompt_tokens?: number
+  readonly completion_tokens?: number
+}
+
+export interface Asked {
+  readonly path: string
+  readonly body: Readonly<Record<string, unknown>>
+  readonly phase: TaskPhase
+  /** How often this phase was asked for, this time included. */
+  readonly count: number
+  /** All that the model is given, as one text. */
+  readonly prompt: string
+}
+
+export interface ScriptOptions {
+  readonly api?: 'ollama' | 'openai'
+  readonly models?: readonly string[]
+  /** The answer; or a function that answers by itself, for faults. */
+  readonly say?: (asked: Asked) => Said | ((response: ServerResponse) => void) | undefined
+}
+
+export interface ModelScript {
+  readonly url: string
+  readonly asked: readonly Asked[]
+  /** Requests whose client went away before the end. */
+  readonly left: number
+}
+
+export const DONE = {
+  outcome: 'complete',
+  summary: 'The greeting was written and read again by its author.',
+  reason: '',
+  checks_passed: ['read it again'],
+  evidence_citations: [],
+  artifact_paths: [],
+  complete_and_real: true
+}
+
+const PHASE = /\b(Inspect|Localize|Hypothesize|Act|Verify|Decide)\. /g
+
+/** A model server on a real socket that answers by a script, in either format. */
+export async function modelScript(t: Test, options: ScriptOptions = {}): Promise<ModelScript> {
+  const { api = 'ollama', models = ['toy'], say } = options
+  const asked: Asked[] = []
+  let left = 0
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const path = request.url ?? ''
+    if (request.method === 'GET') return list(path, api, models, response)
+    const body = (await json(request)) as Record<string, unknown>
+    const prompt = promptOf(body)
+    const phase = (prompt.match(PHASE)?.at(-1)?.replace('. ', '').toLowerCase() ?? 'inspect') as TaskPhase
+    const now: Asked = { path, body, phase, prompt, count: asked.filter(each => each.phase === phase).length + 1 }
+    asked.push(now)
+    response.on('close', () => {
+      if (!response.writableFinished) left += 1
+    })
+    const said = say?.(now) ?? (phase === 'decide' ? { text: JSON.stringify(DONE) } : { text: `${phase} is done` })
+    if (typeof said === 'function') said(response)
+    else write(path, said, response)
+  }
+  const server = createServer((request, response) => void serve(request, response))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(
+    () =>
+      new Promise<void>(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      })
+  )
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    get left() {
+      return left
+    }
+  }
+}
+
+function promptOf({ messages, prompt, system }: Record<string, unknown>): string {
+  if (!Array.isArray(messages)) return `${String(system ?? '')}\n${String(prompt)}`
+  return messages.map(({ content }) => String(content)).join('\n')
+}
+
+function list(path: string, api: string, models: readonly string[], response: ServerResponse): void {
+  if (api === 'ollama' && path === '/api/tags')
+    response.end(JSON.stringify({ models: models.map(name => ({ name, model: name })) }))
+  else if (api === 'openai' && path === '/v1/models')
+    response.end(JSON.stringify({ object: 'list', data: models.map(id => ({ id })) }))
+  else response.writeHead(404).end('{"error":"nothing there"}')
+}
+
+function write(path: string, said: Said, response: ServerResponse): void {
+  const { text = '', calls = [], prompt_tokens = 10, completion_tokens = 5 } = said
+  const pieces = text.match(/[\s\S]{1,16}/g) ?? []
+  if (path.startsWith('/v1/')) {
+    const event = (value: object) => void response.write(`data: ${JSON.stringify({ model: 'toy', ...value })}\n\n`)
+    const delta = (value: object) => event({ choices: [{ index: 0, delta: value, finish_reason: null }] })
+    for (const piece of pieces)
+      path === '/v1/completions'
+        ? event({ choices: [{ text: piece, finish_reason: null }] })
+        : delta({ content: piece })
+    for (const [index, call] of calls.entries())
+      delta({
+        tool_calls: [
+          { index, id: `c${index}`, function: { name: call.name, arguments: JSON.stringify(call.arguments) } }
+        ]
+      })
+    event({ choices: [{ index: 0, delta: {}, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop' }] })
+    event({ choices: [], usage: { prompt_tokens, completion_tokens } })
+    response.end('data: [DONE]\n\n')
+    return
+  }
+  const row = (value: object) => void response.write(`${JSON.stringify({ model: 'toy', ...value })}\n`)
+  const part = (content: string, more = {}) =>
+    path === '/api/generate' ? { response: content } : { message: { role: 'assistant', content, ...more } }
+  for (const piece of pieces) row({ ...part(piece), done: false })
+  const tool_calls = calls.map(({ name, arguments: args }) => ({ function: { name, arguments: args } }))
+  row({
+    ...part('', calls.length > 0 ? { tool_calls } : {}),
+    done: true,
+    done_reason: 'stop',
+    prompt_eval_count: prompt_tokens,
+    eval_count: completion_tokens
+  })
+  response.end()
+}

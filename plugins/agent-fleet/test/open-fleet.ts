@@ -1,0 +1,118 @@
+import {
+  type AgentEvent,
+  type AgentFleet,
+  agentFleet,
+  type McpToolset,
+  mcpToolset,
+  type Orchestrator,
+  orchestrator as orchestratorToken,
+  type SubmitRequest,
+  type TaskProcessor,
+  type TaskView,
+  taskProcessors
+} from '@svc/contracts'
+import { definePlugin, type JsonSchema, type Plugin, ref, toJsonSchema } from '@svc/plugin-sdk'
+import { fake, type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import inferenceClient from '../../inference-client/src/plugin.ts'
+import orchestratorPlugin from '../../orchestrator/src/plugin.ts'
+import fleetPlugin from '../src/plugin.ts'
+
+/** Empty tables for a schema's objects, whose own defaults the kernel fills in. */
+function tables(schema: JsonSchema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, property]) =>
+      property.type === 'object' && property.properties !== undefined ? [[name, tables(property)]] : []
+    )
+  )
+}
+
+export interface OpenFleet {
+  readonly kernel: TestKernel
+  readonly fleet: AgentFleet
+  readonly tasks: Orchestrator
+  readonly events: AgentEvent[]
+  submit(request?: Partial<SubmitRequest>): Promise<number>
+  /** The task, as soon as it stands like that. */
+  until(task: number, ...kinds: readonly string[]): Promise<TaskView>
+  /** Types of the events so far. */
+  told(): readonly string[]
+}
+
+export interface FleetOptions {
+  readonly fleet?: object
+  readonly orchestrator?: object
+  /** Address of the model server. */
+  readonly url?: string
+  readonly toolset?: McpToolset
+  readonly processors?: readonly TaskProcessor[]
+  /** False where the test starts it. */
+  readonly start?: boolean
+}
+
+/** The fleet with the orchestrator and the client that it really has. */
+export async function openFleet(t: Test, options: FleetOptions = {}): Promise<OpenFleet> {
+  const { url, toolset, processors = [] } = options
+  let held: { tasks: { readonly current: Orchestrator }; fleet: { readonly current: AgentFleet } } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { tasks: ref(orchestratorToken), fleet: ref(agentFleet) },
+    activate(ctx, deps) {
+      held = deps
+      for (const processor of processors) ctx.contribute(taskProcessors, processor)
+    }
+  })
+  const kernel = await testKernel([orchestratorPlugin, inferenceClient, fleetPlugin, probe] as Plugin[], {
+    settings: {
+      orchestrator: {
+        ...tables(toJsonSchema(orchestratorPlugin.config ?? {})),
+        stubcheck_gate: false,
+        auto_continue_enabled: false,
+        ...options.orchestrator
+      },
+      'agent-fleet': { ...options.fleet },
+      ...(url === undefined ? {} : { 'inference-client': { url, model: 'toy' } })
+    },
+    services: toolset === undefined ? [] : [fake(mcpToolset, toolset)]
+  })
+  t.teardown(() => kernel.close())
+  if (held === undefined) throw new Error('the probe is not there')
+  const { tasks, fleet } = held
+  const events: AgentEvent[] = []
+  tasks.current.subscribe(event => events.push(event))
+  if (options.start !== false) fleet.current.start()
+  return {
+    kernel,
+    events,
+    get tasks() {
+      return tasks.current
+    },
+    get fleet() {
+      return fleet.current
+    },
+    submit: async request =>
+      (await tasks.current.submit({ description: 'Write a greeting', files: [], ...request })).task_id,
+    until: (task, ...kinds) =>
+      eventually(
+        () => {
+          const view = tasks.current.task(task)
+          return view !== null && kinds.includes(view.status.kind) ? view : null
+        },
+        () => `${kinds.join(' or ')}, but is ${JSON.stringify(tasks.current.task(task)?.status)}`
+      ),
+    told: () => events.map(({ kind }) => kind.type)
+  }
+}
+
+/** Resolves with what `look` finds; rejects after half a minute. */
+export async function eventually<A>(
+  look: () => A | null,
+  wanted: () => string = () => 'what was waited for'
+): Promise<A> {
+  for (const until = Date.now() + 30_000; Date.now() < until; ) {
+    const found = look()
+    if (found !== null) return found
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  throw new Error(`never found: ${wanted()}`)
+}

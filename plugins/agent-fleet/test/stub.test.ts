@@ -1,0 +1,53 @@
+import t from 'tap'
+import { eventually, openFleet } from './open-fleet.ts'
+
+const DONE = { completion_summary: 'Somebody else has done it.', checks_passed: ['looked at it'] }
+
+t.test('a task that nobody works on is in progress until a client completes it; then the next one is', async t => {
+  const { tasks, submit, until, fleet } = await openFleet(t)
+  t.same(fleet.processors, ['ai', 'stub'])
+  const [first, second] = [await submit(), await submit()]
+  await until(first, 'InProgress')
+  t.equal(fleet.workers, 1)
+  t.equal(tasks.task(second)?.status.kind, 'Queued', 'one at a time')
+  t.same(await tasks.complete(first, DONE), { completed: true })
+  await until(second, 'InProgress')
+  await tasks.cancel(second)
+  await until(second, 'Cancelled')
+})
+
+t.test('nothing is taken up before a surface that lasts asks for it, or where the settings have no fleet', async t => {
+  const asleep = await openFleet(t, { start: false })
+  t.notOk(asleep.fleet.running)
+  const task = await asleep.submit()
+  t.equal(asleep.tasks.task(task)?.status.kind, 'Queued')
+  asleep.fleet.start()
+  await asleep.until(task, 'InProgress')
+  const off = await openFleet(t, { fleet: { fleet: false } })
+  t.notOk(off.fleet.running)
+  const external = await openFleet(t, { fleet: { processor: 'external' } })
+  t.notOk(external.fleet.running, 'without anybody who would do the work')
+})
+
+t.test('a stub that completes says that nothing was done, and the gates judge that', async t => {
+  const { submit, until, tasks } = await openFleet(t, { fleet: { processor: 'stub', stub_completes: true } })
+  await until(await submit(), 'Completed')
+  const strict = await openFleet(t, {
+    fleet: { processor: 'stub', stub_completes: true },
+    orchestrator: { stubcheck_gate: true, max_stubcheck_debug_iterations: 1 }
+  })
+  const task = await strict.submit()
+  const { status } = await strict.until(task, 'Failed')
+  t.match(status, { reason: /^Scope denied/ })
+  t.ok(strict.told().includes('task_requeued'))
+  t.equal(tasks.status().total_failed, 0)
+})
+
+t.test('agents that are spawned later work too, and those that are retired do no more', async t => {
+  const { tasks, fleet, submit, until } = await openFleet(t)
+  const { id } = await tasks.spawnAgent({ name: 'late' })
+  await eventually(() => (fleet.workers === 1 ? true : null))
+  await until(await submit({ agent_name: 'late' }), 'InProgress')
+  await tasks.retireAgent(id)
+  await eventually(() => (fleet.workers === 0 ? true : null))
+})
