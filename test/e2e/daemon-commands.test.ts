@@ -1,6 +1,6 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { callDaemon, type DaemonState, daemonPresence, readDaemonState } from '@svc/contracts'
+import { callDaemon, type DaemonState, daemonPresence, probeDaemon, readDaemonState } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { errorOf, type Ran, runSvc } from './run-svc.ts'
 import { type Files, makeProject, pluginPackage, serve } from './served-project.ts'
@@ -114,6 +114,10 @@ t.test('of starts at the same time one starts it, and all of them find it', asyn
   t.same(new Set(answers.map(({ code }) => code)), new Set([0]))
   t.same(new Set(answers.map(({ pid }) => pid)), new Set([(await running(folder)).pid]))
   t.equal(answers.filter(({ started }) => started).length, 1)
+  t.notOk(
+    readdirSync(join(folder, '.vox')).some(name => name.startsWith('daemon.start')),
+    'what settled it is gone'
+  )
   t.equal(
     readFileSync(join(folder, '.vox', 'daemon.log'), 'utf8').split('"generation 1"').length,
     2,
@@ -189,6 +193,21 @@ t.test('Ctrl-C ends the waiting and not the daemon', async t => {
   const again = await runSvc(folder, ['daemon', 'start', '--json'])
   t.equal(again.code, 0)
   t.match(ran.stderr, `process ${json(again).pid}`)
+})
+
+t.test('in the foreground it serves until Ctrl-C, and is the daemon like any other', async t => {
+  const folder = project(t)
+  const ran = await runSvc(folder, ['daemon', 'start', '--foreground', '--log-level', 'info'], {
+    onStart: child =>
+      void until(async () => {
+        const state = await readDaemonState(folder)
+        return state?.pid === child.pid && (await probeDaemon(state))
+      }).then(() => child.kill('SIGINT'))
+  })
+  t.equal(ran.code, 0)
+  t.match(ran.stderr, /"added":\["chatty","daemon"\]/)
+  t.match(await runSvc(folder, ['daemon', 'status']), { code: 3 })
+  t.notOk(existsSync(join(folder, '.vox', 'daemon.log')))
 })
 
 t.test('the log is followed, also where it is put aside for its size', async t => {
