@@ -96,7 +96,7 @@ t.test('a budget that is spent in the middle ends the work with that reason', as
   })
   const prices = [{ model: 'toy', input_usd: 1, output_usd: 2 }]
   const { submit, until, tasks } = await openFleet(t, { url: model.url, fleet: { prices } })
-  const first = await submit({ budget: { max_cost_usd: 1 } })
+  const first = await submit({ hints: { budget: { max_cost_usd: 1 } } })
   const { status, agent_id } = await until(first, 'Failed')
   t.match(status, { reason: /^Budget exceeded: Task T-0001 has spent 2\.0000 of its 1 USD/ })
   t.equal(model.asked.length, 1)
@@ -124,7 +124,7 @@ t.test('a busy server is waited for, a broken answer is asked again, and a silen
 
   const silent = await modelScript(t, { say: () => () => {} })
   const late = await openFleet(t, { url: silent.url })
-  const { status } = await late.until(await late.submit({ budget: { max_latency_ms: 50 } }), 'Failed')
+  const { status } = await late.until(await late.submit({ hints: { budget: { max_latency_ms: 50 } } }), 'Failed')
   t.match(status, { reason: 'T-0001 took ai longer than 50 ms' })
   await eventually(() => (silent.left > 0 ? true : null))
 })
@@ -152,7 +152,7 @@ t.test('tasks are worked on with the server and the model that they name', async
     fleet: { prices }
   })
   await until(await submit(), 'Completed')
-  await until(await submit({ model_override: 'big', model_preference: 'small' }), 'Completed')
+  await until(await submit({ hints: { model_override: 'big', model_preference: 'small' } }), 'Completed')
   t.same([...new Set(other.asked.map(({ body }) => body.model))], ['small', 'big'])
   t.equal(usual.asked.length, 0)
 })
