@@ -66,8 +66,8 @@ const TURN = 2
 /**
  * Changes that wait are written together, one transaction at a time. A transaction takes all that wait when it begins, and what
  * it writes of each record is read from the state at that moment: the effect of just these commands, since no command runs
- * meanwhile. So a record that ten of them changed is written once. The first transaction after a pause begins at the end of the turn
- * of the event loop, with all that this turn brought.
+ * meanwhile. So a record that ten of them changed is written once. The first transaction after a pause begins at the end of the
+ * turn of the event loop, with all that this turn brought.
  *
  * After a failure the seat is asked which transaction it had last, since one without an answer may have been done: rows are
  * added once, and a late arrival finds the number gone on and fails.
