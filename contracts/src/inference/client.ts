@@ -104,7 +104,10 @@ export interface InferenceChatRequest {
   readonly maxTokens?: number
   readonly seed?: number
   readonly stop?: readonly string[]
-  /** `json`: any JSON object; a JSON Schema: JSON that is valid against it. */
+  /**
+   * `json`: any JSON object; a JSON Schema: JSON that is valid against it. This project's model server takes
+   * `{ type: 'grammar', grammar: { name } }` and `{ type: 'regex', pattern }` too, which others refuse or ignore.
+   */
   readonly format?: 'json' | Readonly<Record<string, unknown>>
   readonly tools?: readonly ChatTool[]
   readonly signal?: AbortSignal

@@ -183,7 +183,9 @@ function toTool(tool: ChatTool): Record<string, unknown> {
   return { type: 'function', function: { ...tool } }
 }
 
-function toResponseFormat(format: NonNullable<FilledRequest['format']>): Record<string, unknown> {
+function toResponseFormat(format: NonNullable<FilledRequest['format']>): Readonly<Record<string, unknown>> {
   if (format === 'json') return { type: 'json_object' }
+  // Additions of this project's model server, whose types no schema has.
+  if (format.type === 'grammar' || format.type === 'regex') return format
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format, strict: true } }
 }

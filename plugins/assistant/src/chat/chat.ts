@@ -1,0 +1,237 @@
+import {
+  type DatabaseStore,
+  type InferenceClient,
+  type JourneyEnvelope,
+  newJourney,
+  type Orchestrator,
+  type Questioning,
+  type SessionContext,
+  type TranscriptEntry,
+  type Transcripts
+} from '@svc/contracts'
+import type { Call, InputOf, Logger, OutputOf } from '@svc/plugin-sdk'
+import { assistantErrors } from '../errors.ts'
+import { originOf } from '../journey-origin.ts'
+import type { Accounts } from '../model/accounts.ts'
+import { askModel, type ModelAnswer } from '../model/ask.ts'
+import { NOTHING_SEARCHED, type Retrieved, retrieve } from '../retrieval/retrieval.ts'
+import type { Settings } from '../settings.ts'
+import { type EditorContext, editorContext } from './editor-context.ts'
+import { chatEvidence, citationsOf } from './evidence.ts'
+import { type Material, type Quoted, quote } from './material.ts'
+import type { chat } from './operation.ts'
+import { chatMessages } from './prompt.ts'
+import { chatQuality } from './quality.ts'
+
+type Input = InputOf<typeof chat>
+type Output = OutputOf<typeof chat>
+
+const SURFACE = 'svc_chat_message'
+const HISTORY = 100
+const SESSION_TOKENS = 1_024
+const COMPLEXITY = { fast: 5, reasoning: 9, creative: 7 } as const
+const TEMPERATURE = { fast: 0.3, reasoning: 0.3, creative: 0.8 } as const
+
+export interface ChatParts {
+  readonly projectRoot: string
+  readonly settings: () => Settings
+  readonly orchestrator: () => Orchestrator
+  readonly client: () => InferenceClient
+  readonly transcripts: () => Transcripts
+  readonly sessionContext: () => SessionContext | undefined
+  readonly questioning: () => Questioning | undefined
+  readonly database: () => DatabaseStore | undefined
+  readonly accounts: Accounts
+  readonly log: Logger
+}
+
+/** Messages about the project, answered by the configured model. */
+export class Chat {
+  readonly #parts: ChatParts
+
+  constructor(parts: ChatParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * One turn. A turn that gets no answer, since the caller went away or the model failed, is no part of the session: nothing of it is
+   * kept. Throws `ASI_PROMPT_MISSING`, and what the model's client throws.
+   */
+  async answer(input: Input, call: Pick<Call, 'signal' | 'surface' | 'emit' | 'log'>): Promise<Output> {
+    const prompt = promptOf(input)
+    const { orchestrator, transcripts, settings } = this.#parts
+    const { session_id } = input
+    const journey = newJourney({
+      journey_id: input.journey_id,
+      session_id,
+      repository_id: orchestrator().repositoryId,
+      origin_surface: originOf(call.surface),
+      thread_id: input.thread_id,
+      trace_id: input.trace_id,
+      correlation_id: input.correlation_id,
+      cognitive_profile: input.cognitive_profile
+    })
+    const [editor, retrieved, earlier] = await Promise.all([
+      editorContext(this.#parts.projectRoot, input, settings().context_bytes),
+      this.#retrieve(prompt, input, call.signal),
+      transcripts().history(session_id, settings().history_turns)
+    ])
+    const quoted = quote(await this.#material(session_id, editor, retrieved), settings().context_bytes)
+    if (quoted.dropped > 0)
+      orchestrator().emit({
+        type: 'context_truncated',
+        session_id,
+        section: 'material',
+        chars_dropped: quoted.dropped
+      })
+    const answer = await this.#ask(input, prompt, earlier, quoted, call)
+    const history = await this.#keep(input, prompt, journey, answer, editor)
+    await this.#parts.accounts.charge(SURFACE, journey, answer)
+    return {
+      message: answer.text,
+      history: history.map(entry => ({ ...entry, context_files: [...entry.context_files] })),
+      model_used: answer.model,
+      tokens: answer.promptTokens + answer.completionTokens,
+      finish_reason: answer.finishReason,
+      session_id,
+      journey_id: journey.journey_id,
+      retrieval: retrievalView(retrieved, editor, quoted),
+      qgate: await this.#judge(prompt, session_id, retrieved, editor, answer)
+    }
+  }
+
+  #retrieve(prompt: string, { selected_text = '' }: Input, signal: AbortSignal): Promise<Retrieved> | Retrieved {
+    const { settings, projectRoot, database, log } = this.#parts
+    const { retrieval, retrieval_files } = settings()
+    if (!retrieval) return NOTHING_SEARCHED
+    return retrieve({ projectRoot, database, log }, `${prompt}\n${selected_text}`, retrieval_files, signal)
+  }
+
+  async #material(session: string, editor: EditorContext, retrieved: Retrieved): Promise<Material[]> {
+    const shared = (await this.#parts.sessionContext()?.inject(session, SESSION_TOKENS)) ?? ''
+    const shown = new Set(editor.files.flatMap(file => ('text' in file ? [file.path] : [])))
+    return [
+      ...editor.materials,
+      ...(shared === '' ? [] : [{ label: 'context of the session', text: shared }]),
+      ...retrieved.found
+        .filter(({ source, ref }) => source !== 'repository' || !shown.has(ref))
+        .map(({ ref, line, text }) => ({ label: line === null ? ref : `${ref}:${line}`, text }))
+    ]
+  }
+
+  #ask(
+    input: Input,
+    prompt: string,
+    history: readonly TranscriptEntry[],
+    { text: material }: Quoted,
+    call: Pick<Call, 'signal' | 'emit'>
+  ): Promise<ModelAnswer> {
+    const { cognitive_profile: profile, json_mode: jsonMode, top_p: topP } = input
+    const temperature = input.temperature ?? (profile === undefined ? undefined : TEMPERATURE[profile])
+    return askModel(
+      this.#parts.client(),
+      {
+        messages: chatMessages({ prompt, history, material, jsonMode }),
+        signal: call.signal,
+        ...(temperature === undefined ? {} : { temperature }),
+        ...(topP === undefined ? {} : { topP }),
+        ...(jsonMode ? { format: 'json' as const } : {})
+      },
+      text => call.emit(text)
+    )
+  }
+
+  /** Both turns, each in both tables at once, and why this model answered. Returns the session's last turns. */
+  async #keep(
+    input: Input,
+    prompt: string,
+    journey: JourneyEnvelope,
+    answer: ModelAnswer,
+    editor: EditorContext
+  ): Promise<readonly TranscriptEntry[]> {
+    const { session_id, cognitive_profile: profile } = input
+    const transcripts = this.#parts.transcripts()
+    const { policy } = this.#parts.orchestrator()
+    const context_files = editor.files.flatMap(file => ('text' in file ? [file.path] : []))
+    await transcripts.append({ session_id, role: 'user', content: prompt, context_files, journey })
+    await transcripts.append({
+      session_id,
+      role: 'assistant',
+      content: answer.text,
+      model_used: answer.model,
+      tokens: answer.promptTokens + answer.completionTokens,
+      journey
+    })
+    await transcripts.routed({
+      journey_id: journey.journey_id,
+      session_id,
+      surface: SURFACE,
+      model_id: answer.model,
+      reason: {
+        rule: 'configured_model',
+        complexity: COMPLEXITY[profile ?? 'fast'],
+        cognitive_profile: profile ?? null,
+        cost_preference: policy.cost_preference,
+        ...(policy.unified_routing ? { experiment: 'unified_routing' } : {})
+      }
+    })
+    return transcripts.history(session_id, HISTORY)
+  }
+
+  async #judge(
+    prompt: string,
+    session: string,
+    retrieved: Retrieved,
+    editor: EditorContext,
+    answer: ModelAnswer
+  ): Promise<Output['qgate']> {
+    const { attention } = this.#parts.orchestrator()
+    const shown = new Set([
+      ...editor.files.flatMap(file => ('text' in file ? [file.path] : [])),
+      ...retrieved.found.map(({ ref }) => ref)
+    ])
+    const evidence = chatEvidence({
+      prompt,
+      retrieved,
+      given: editor.materials.length,
+      citations: citationsOf(answer.text, shown, retrieved.paths),
+      fatigued: attention.enabled && attention.state().fatigued
+    })
+    const questioning = this.#parts.questioning()
+    const quality = await chatQuality(evidence, retrieved, session, questioning)
+    // What the model took is time of the session where it led to a question in place of an answer.
+    if (quality.questioning.question_needed) await questioning?.debit(session, Math.round(answer.milliseconds))
+    return quality
+  }
+}
+
+function promptOf({ prompt, message }: Input): string {
+  const text = prompt ?? message ?? ''
+  if (text.trim() !== '') return text
+  throw assistantErrors.create('ASI_PROMPT_MISSING', 'the message is empty: neither prompt nor message has a text', {
+    hint: 'give the text as prompt'
+  })
+}
+
+function retrievalView(retrieved: Retrieved, editor: EditorContext, quoted: Quoted): Output['retrieval'] {
+  const { tier, terms, filesRead, listedBy, knowledgeBy, truncated, problem, found } = retrieved
+  const shown = new Set(quoted.labels)
+  return {
+    tier,
+    terms: [...terms],
+    files_read: filesRead,
+    files_listed_by: listedBy,
+    knowledge_by: knowledgeBy,
+    truncated,
+    problem,
+    used: found
+      .filter(({ ref, line }) => shown.has(line === null ? ref : `${ref}:${line}`))
+      .map(({ source, ref, line, score, matched }) => ({ source, ref, line, score, matched: [...matched] })),
+    context_files: editor.files.map(file =>
+      'text' in file
+        ? { path: file.path, truncated: file.truncated, refused: null }
+        : { path: file.path, truncated: false, refused: file.refused }
+    ),
+    characters_dropped: quoted.dropped
+  }
+}

@@ -1,0 +1,44 @@
+import type { InputOf } from '@svc/plugin-sdk'
+import { type FileRead, readProjectFile } from '../project/project-files.ts'
+import type { Material } from './material.ts'
+import type { chat } from './operation.ts'
+
+const FILE_BYTES = 262_144
+/** Lines of the active file before and behind the one that is looked at. */
+const AROUND = 60
+
+type Input = Pick<
+  InputOf<typeof chat>,
+  'context_files' | 'open_files' | 'active_file' | 'active_line' | 'selected_text' | 'diagnostics'
+>
+
+export interface EditorContext {
+  readonly materials: readonly Material[]
+  /** Files that were asked for, each once, with what kept some from being read. */
+  readonly files: readonly FileRead[]
+}
+
+/** What the caller wants the model to see, nearest first: the selection, findings, the file looked at, the files named. */
+export async function editorContext(projectRoot: string, input: Input, maxBytes: number): Promise<EditorContext> {
+  const { active_file, active_line, selected_text = '', diagnostics } = input
+  const names = [...new Set([...(active_file === undefined ? [] : [active_file]), ...input.context_files])]
+  const files: FileRead[] = []
+  for (const name of names) files.push(await readProjectFile(projectRoot, name, Math.min(maxBytes, FILE_BYTES)))
+  const findings = typeof diagnostics === 'string' ? diagnostics : JSON.stringify(diagnostics ?? [])
+  const materials: Material[] = []
+  if (selected_text !== '') materials.push({ label: 'selection in the editor', text: selected_text })
+  if (findings !== '' && findings !== '[]') materials.push({ label: 'diagnostics', text: findings })
+  for (const [index, file] of files.entries()) {
+    if (!('text' in file)) continue
+    const isActive = names[index] === active_file && active_line !== undefined
+    materials.push(isActive ? around(file, active_line) : { label: file.path, text: file.text })
+  }
+  if (input.open_files.length > 0) materials.push({ label: 'open files', text: input.open_files.join('\n') })
+  return { materials, files }
+}
+
+function around({ path, text }: { readonly path: string; readonly text: string }, line: number): Material {
+  const from = Math.max(1, line - AROUND)
+  const lines = text.split('\n').slice(from - 1, line + AROUND)
+  return { label: `${path}:${from}`, text: lines.join('\n') }
+}

@@ -1,0 +1,71 @@
+import type { QgateContext } from '@svc/contracts'
+import type { Retrieved } from '../retrieval/retrieval.ts'
+
+/** `[path/to/file.ts]`, perhaps with a line. */
+const CITATION = /\[([\w@./-]*[\w-]\.[A-Za-z0-9]{1,8})(?::\d+(?:-\d+)?)?\]/g
+const QUESTION = /\?\s*$|^\s*(?:what|where|which|who|whose|when|why|how|does|do|did|is|are|was|were|can|has|have)\b/i
+/** A score of BM25 from which on a piece counts as evidence for certain. */
+const STRONG_SCORE = 8
+
+export interface Citations {
+  /** Files that an answer cites. */
+  readonly cited: readonly string[]
+  /** Those of them that it was shown. */
+  readonly shown: readonly string[]
+  /** Those that are no files of the project either. */
+  readonly fabricated: readonly string[]
+}
+
+/** Holds the files that an answer cites against those that it was shown, and those that there are. */
+export function citationsOf(answer: string, shown: ReadonlySet<string>, known: ReadonlySet<string>): Citations {
+  const cited = [...new Set([...answer.matchAll(CITATION)].map(([, path = '']) => path.replace(/^\.\//, '')))]
+  return {
+    cited,
+    shown: cited.filter(path => shown.has(path)),
+    // Who does not know what there is accuses nobody.
+    fabricated: known.size === 0 ? [] : cited.filter(path => !shown.has(path) && !known.has(path))
+  }
+}
+
+/** Whether a request asks for facts, which must then come from somewhere. */
+export function asksForFacts(prompt: string): boolean {
+  return QUESTION.test(prompt)
+}
+
+export interface EvidenceOf {
+  readonly prompt: string
+  readonly retrieved: Retrieved
+  /** Texts that the caller itself gave. */
+  readonly given: number
+  readonly citations: Citations
+  readonly fatigued: boolean
+}
+
+/**
+ * What the quality gate weighs of a chat. A request for facts requires one piece of evidence. The coverage of citations is the share of the
+ * answer's citations that it was shown, and without any that of the question's words that something found holds; the quality is that of
+ * the best piece found, its score over 8, and 1 for what the caller gave.
+ */
+export function chatEvidence({ prompt, retrieved, given, citations, fatigued }: EvidenceOf): QgateContext {
+  const { found, tier, termCoverage } = retrieved
+  const { cited, shown, fabricated } = citations
+  const evidence = found.length + given
+  const sources = new Set(found.map(({ ref }) => ref)).size + given
+  const isFactual = asksForFacts(prompt)
+  const best = Math.max(0, ...found.map(({ score }) => score))
+  return {
+    required_citations: isFactual ? 1 : 0,
+    evidence_count: evidence,
+    citation_coverage:
+      cited.length > 0 ? shown.length / cited.length : found.length > 0 ? termCoverage : given > 0 ? 1 : 0,
+    contradiction_hints: 0,
+    source_diversity: sources,
+    evidence_quality: given > 0 ? 1 : Math.min(1, best / STRONG_SCORE),
+    verification_performed: cited.length > 0 && fabricated.length === 0,
+    factual_mode: isFactual,
+    evidence_shape: evidence === 0 ? 'empty' : sources > 1 ? 'broad' : 'narrow',
+    fatigued,
+    fabricated_receipts: fabricated.length > 0,
+    ...(tier === 'none' ? {} : { retrieval_tier: tier })
+  }
+}

@@ -1,0 +1,125 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { assistantErrors } from '../errors.ts'
+
+const { ASI_PROMPT_MISSING } = assistantErrors.specs
+/** A long answer of a small machine. */
+const TIMEOUT_MS = 900_000
+
+const text = (description: string, maxLength = 262_144) => t.optional(t.string({ maxLength, description }))
+const name = (description: string, maxLength = 2_048) => t.optional(t.string({ minLength: 1, maxLength, description }))
+const files = (description: string) =>
+  t.array(t.string({ minLength: 1, maxLength: 4_096 }), { default: [], maxItems: 100, description })
+
+export const historyEntry = t.object({
+  id: t.string(),
+  role: t.enum(['user', 'assistant', 'system', 'tool']),
+  content: t.string(),
+  timestamp: t.integer({ description: 'Unix seconds.' }),
+  context_files: t.array(t.string()),
+  model_used: t.optional(t.string()),
+  tokens: t.optional(t.integer())
+})
+
+const qgate = t.object({
+  risk_decision: t.enum(['Answer', 'Ask', 'Abstain']),
+  confidence_estimate: t.number(),
+  contradiction_ratio: t.number(),
+  citation_coverage: t.number(),
+  questioning: t.object({
+    question_needed: t.boolean(),
+    question_kind: t.nullable(t.string()),
+    prompt: t.nullable(t.string()),
+    expected_information_gain_bits: t.number(),
+    expected_user_cost: t.number(),
+    utility_bits_per_cost: t.number(),
+    stop_reason: t.nullable(t.string())
+  }),
+  search_refinement: t.nullable(t.object({ missing_terms: t.array(t.string()), suggestion: t.string() }))
+})
+
+const retrieval = t.object({
+  tier: t.enum(['bm25', 'lexical_fallback', 'none'], {
+    description: 'How it was searched; there are no vectors in it.'
+  }),
+  terms: t.array(t.string(), { description: 'Words that were searched for.' }),
+  files_read: t.integer(),
+  files_listed_by: t.nullable(t.enum(['git', 'walk'])),
+  knowledge_by: t.nullable(t.enum(['fts5', 'scan'], { description: 'Null where no database is attached.' })),
+  truncated: t.boolean({ description: 'Whether a limit kept files from being read.' }),
+  problem: t.nullable(t.string({ description: 'Why a search could not be made.' })),
+  used: t.array(
+    t.object({
+      source: t.enum(['repository', 'documents', 'knowledge']),
+      ref: t.string(),
+      line: t.nullable(t.integer()),
+      score: t.number(),
+      matched: t.array(t.string())
+    }),
+    { description: 'Pieces that the model was shown.' }
+  ),
+  context_files: t.array(t.object({ path: t.string(), truncated: t.boolean(), refused: t.nullable(t.string()) }), {
+    description: 'Files that the caller named, and why some were not shown.'
+  }),
+  characters_dropped: t.integer({ description: 'Of the material, for lack of room.' })
+})
+
+export const chat = defineOperation({
+  id: 'assistant.chat',
+  summary: 'Have the configured model answer a message about the project, with what is found in it',
+  input: t.object(
+    {
+      prompt: text('The message. Required, unless message is given.'),
+      message: text('Another name of prompt.'),
+      context_files: files('Files of the project that the model is shown.'),
+      open_files: files('Files that are open in the editor; their names are told.'),
+      active_file: name('File that is looked at; it is shown around active_line.', 4_096),
+      active_line: t.optional(t.integer({ minimum: 1, description: 'Line of active_file that is looked at.' })),
+      selected_text: text('What is selected in the editor.'),
+      diagnostics: t.optional(
+        t.union([t.string({ maxLength: 65_536 }), t.array(t.unknown(), { maxItems: 500 })], {
+          description: 'Findings of a compiler or linter.'
+        })
+      ),
+      session_id: t.string({
+        default: 'default',
+        minLength: 1,
+        maxLength: 2_048,
+        description: 'Session that it belongs to.'
+      }),
+      thread_id: name('Thread within the session.'),
+      journey_id: name('What it is a part of; made up where it is absent.'),
+      trace_id: name('Trace that it belongs to.', 256),
+      correlation_id: name('Mark by which the caller knows the answer.', 256),
+      cognitive_profile: t.optional(
+        t.enum(['fast', 'reasoning', 'creative'], {
+          description:
+            'Temperature 0.3, for creative 0.8; complexity 5, 9 and 7. Without it as the model is configured.'
+        })
+      ),
+      json_mode: t.boolean({ default: false, description: 'Whether the answer is to be a JSON object.' }),
+      temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
+      top_p: t.optional(t.number({ minimum: 0, maximum: 1 }))
+    },
+    { additionalProperties: false }
+  ),
+  output: t.object({
+    message: t.string({ description: 'The answer.' }),
+    history: t.array(historyEntry, { description: 'The last 100 turns of the session, these two included.' }),
+    model_used: t.string(),
+    tokens: t.integer({ description: 'Of the prompt and the answer together.' }),
+    finish_reason: t.enum(['stop', 'length', 'tool-calls']),
+    session_id: t.string(),
+    journey_id: t.string(),
+    retrieval,
+    qgate
+  }),
+  events: t.string({ description: 'The next piece of the answer.' }),
+  errors: { ASI_PROMPT_MISSING },
+  effect: 'write',
+  timeoutMs: TIMEOUT_MS,
+  expose: {
+    http: { method: 'POST', path: '/api/assistant/chat' },
+    mcp: { name: 'svc_chat_message', title: 'Ask about the project', result: 'tool-result', meta: 'qgate', lane: 'ai' },
+    rpc: true
+  }
+})

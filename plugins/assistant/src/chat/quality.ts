@@ -1,0 +1,94 @@
+import {
+  defaultQgatePolicy,
+  evaluateQgate,
+  type QgateContext,
+  type Questioning,
+  type QuestionOutcome
+} from '@svc/contracts'
+import type { Retrieved } from '../retrieval/retrieval.ts'
+
+export interface ChatQuality {
+  readonly risk_decision: 'Answer' | 'Ask' | 'Abstain'
+  readonly confidence_estimate: number
+  readonly contradiction_ratio: number
+  readonly citation_coverage: number
+  readonly questioning: {
+    readonly question_needed: boolean
+    readonly question_kind: string | null
+    readonly prompt: string | null
+    readonly expected_information_gain_bits: number
+    readonly expected_user_cost: number
+    readonly utility_bits_per_cost: number
+    readonly stop_reason: string | null
+  }
+  /** Where the evidence was too thin: what to search for instead. */
+  readonly search_refinement: { readonly missing_terms: string[]; readonly suggestion: string } | null
+}
+
+/** What a person pays for answering, on the scale of the questioning policy. */
+const QUESTION_COST = 0.35
+const NAMED_TERMS = 5
+
+/**
+ * The quality gate's view of an answer. Where it would not answer, a question is put to the person, if the policies find it worth
+ * its price: its gain in bits is 0.08 and half of what is missing of confidence, which an answer with invented citations has none of.
+ */
+export async function chatQuality(
+  evidence: QgateContext,
+  retrieved: Retrieved,
+  session: string,
+  service: Questioning | undefined
+): Promise<ChatQuality> {
+  const { decision, confidence, contradiction_ratio } = evaluateQgate(evidence, defaultQgatePolicy)
+  const needs = decision !== 'Answer'
+  const prompt = needs ? clarification(evidence, retrieved) : null
+  // However good the evidence was, an answer that cites what is not there did not use it.
+  const sure = evidence.fabricated_receipts === true ? 0 : confidence
+  const gain = needs ? 0.08 + 0.5 * (1 - sure) : 0
+  let outcome: QuestionOutcome | null = null
+  if (prompt !== null && service !== undefined) {
+    outcome = await service.consider({
+      session_id: session,
+      surface: 'svc_chat_message',
+      kind: 'open_ended',
+      prompt,
+      expected_information_gain_bits: gain,
+      expected_user_cost: QUESTION_COST,
+      confidence: sure,
+      contradiction_ratio,
+      channel: 'inline_assist'
+    })
+  }
+  return {
+    risk_decision: decision,
+    confidence_estimate: confidence,
+    contradiction_ratio,
+    citation_coverage: evidence.citation_coverage ?? 0,
+    questioning: {
+      question_needed: outcome?.asked ?? false,
+      question_kind: needs ? 'open_ended' : null,
+      prompt,
+      expected_information_gain_bits: gain,
+      expected_user_cost: needs ? QUESTION_COST : 0,
+      utility_bits_per_cost: outcome?.utility_bits_per_cost ?? gain / QUESTION_COST,
+      stop_reason: needs ? (outcome?.stop_reason ?? null) : 'confidence_sufficient'
+    },
+    search_refinement: needs
+      ? {
+          missing_terms: retrieved.missing.slice(0, NAMED_TERMS),
+          suggestion: 'name files in context_files, or say with words of the project what it is about'
+        }
+      : null
+  }
+}
+
+function clarification({ fabricated_receipts }: QgateContext, { missing, found }: Retrieved): string {
+  if (fabricated_receipts === true)
+    return 'The answer cites files that the project does not have. Which files is it about?'
+  if (found.length === 0)
+    return 'Nothing in the project was found that answers this. Which file or part of it do you mean?'
+  const words = missing.slice(0, NAMED_TERMS).join(', ')
+  return words === ''
+    ? 'What was found may not be what you mean. Which file or part of the project is it about?'
+    : `Nothing was found for: ${words}. What in the project do you mean by that?`
+}

@@ -1,0 +1,112 @@
+import {
+  type CommandDescriptor,
+  type CommandHandler,
+  type CommandIo,
+  isSvcError,
+  type OutputOf,
+  t
+} from '@svc/plugin-sdk'
+import { createTwoFilesPatch } from 'diff'
+import { readProjectFile } from '../project/project-files.ts'
+import type { Generator } from './generator.ts'
+import type { generateCode } from './operation.ts'
+
+const FILE_BYTES = 1_048_576
+
+export const generateCommand: CommandDescriptor = {
+  command: 'generate',
+  summary: 'Has the configured model write a program, checked by the compiler',
+  input: t.object({
+    prompt: t.string({ minLength: 1, description: 'What the program is to do.' }),
+    output: t.optional(
+      t.string({ minLength: 1, description: 'Source file of the project to write; without it the program is printed.' })
+    ),
+    preview: t.boolean({
+      default: false,
+      description: 'Show what would change in the output file, and write nothing.'
+    }),
+    retries: t.integer({ default: 2, minimum: 0, maximum: 5, description: 'How often the model may repair it.' }),
+    unchecked: t.boolean({ default: false, description: 'Do not ask the compiler.' }),
+    session: t.string({
+      default: 'default',
+      minLength: 1,
+      maxLength: 2_048,
+      description: 'Session that it belongs to.'
+    })
+  }),
+  args: ['prompt'],
+  aliases: { output: 'o' },
+  project: true
+}
+
+interface Given {
+  readonly prompt: string
+  readonly output?: string
+  readonly preview?: boolean
+  readonly retries?: number
+  readonly unchecked?: boolean
+  readonly session?: string
+}
+
+/** Exit codes: 0, 1 where no program passed the compiler, 130 after Ctrl-C. What happens meanwhile is told on the standard error. */
+export function runGenerate(generator: Generator, projectRoot: string): CommandHandler {
+  return async (input, io) => {
+    const given = input as unknown as Given
+    const { prompt, output, preview = false, retries = 2, unchecked = false, session = 'default' } = given
+    const before = output === undefined ? null : await readProjectFile(projectRoot, output, FILE_BYTES)
+    try {
+      const made = await generator.generate(
+        {
+          prompt,
+          validate: !unchecked,
+          max_retries: retries,
+          session_id: session,
+          output_surface_mode: 'raw_code_only',
+          ...(output === undefined || preview ? {} : { output_path: output })
+        },
+        { signal: io.signal, surface: 'cli', progress: () => {}, emit: event => tell(event, io) }
+      )
+      const old = before !== null && 'text' in before ? before.text : ''
+      if (io.json) io.stdout.write(`${JSON.stringify(made)}\n`)
+      else if (output === undefined) io.stdout.write(made.code)
+      else io.stdout.write(createTwoFilesPatch(output, output, old, made.code))
+      if (!io.json) io.stderr.write(`${summary(made, preview)}\n`)
+      return 0
+    } catch (error) {
+      if (io.signal.aborted) return 130
+      if (!isSvcError(error, 'ASI_CODE_INVALID')) throw error
+      const { code, report } = error.data as { readonly code: string; readonly report: string }
+      if (io.json)
+        io.stdout.write(`${JSON.stringify({ valid: false, code, error: error.message, data: error.data })}\n`)
+      else io.stderr.write(`\n${report}${error.message}\n`)
+      return 1
+    }
+  }
+}
+
+function tell(
+  event: {
+    readonly type: string
+    readonly text?: string
+    readonly report?: string
+    readonly attempt?: number
+    readonly of?: number
+  },
+  io: CommandIo
+): void {
+  if (io.json) {
+    if (event.type !== 'text') io.stderr.write(`${JSON.stringify({ event })}\n`)
+  } else if (event.type === 'text') io.stderr.write(event.text ?? '')
+  else if (event.type === 'attempt') io.stderr.write(`attempt ${event.attempt} of ${event.of}\n`)
+  else io.stderr.write(`\n${event.report}`)
+}
+
+function summary(
+  { attempts, tokens, model_used, valid, meta }: OutputOf<typeof generateCode>,
+  preview: boolean
+): string {
+  const checked = valid === null ? 'not checked' : 'the compiler takes it'
+  const written =
+    meta.file_outcomes?.written_paths.map(path => `wrote ${path}; `).join('') ?? (preview ? 'wrote nothing; ' : '')
+  return `${written}${checked}; ${model_used}, ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}, ${tokens} tokens`
+}

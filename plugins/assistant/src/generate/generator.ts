@@ -1,0 +1,216 @@
+import {
+  agentLabel,
+  type ChatMessage,
+  type CompileResult,
+  type InferenceClient,
+  type JourneyEnvelope,
+  type LanguageCompiler,
+  newJourney,
+  type Orchestrator,
+  orchestrationErrors,
+  type Transcripts
+} from '@svc/contracts'
+import type { Call, EventOf, Infer, InputOf, OutputOf } from '@svc/plugin-sdk'
+import { assistantErrors } from '../errors.ts'
+import { originOf } from '../journey-origin.ts'
+import type { Accounts } from '../model/accounts.ts'
+import { sourceTarget, writeSource } from '../project/write-source.ts'
+import type { Settings } from '../settings.ts'
+import { codeOf, fenced } from './code-of.ts'
+import { LANGUAGE_CARD } from './language-card.ts'
+import { MaskedAsk } from './masked-ask.ts'
+import type { fileOutcomes, generateCode } from './operation.ts'
+
+type Input = InputOf<typeof generateCode>
+type Output = OutputOf<typeof generateCode>
+type Event = EventOf<typeof generateCode>
+type FileOutcomes = Infer<typeof fileOutcomes>
+
+const SURFACE = 'svc_generate_code'
+const REPORT_CHARACTERS = 6_000
+
+const SYSTEM = `You write programs in a small language that you have not seen before.
+
+${LANGUAGE_CARD}
+Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
+
+export interface GeneratorParts {
+  readonly projectRoot: string
+  readonly settings: () => Settings
+  readonly orchestrator: () => Orchestrator
+  readonly client: () => InferenceClient
+  readonly transcripts: () => Transcripts
+  readonly compiler: () => LanguageCompiler | undefined
+  readonly accounts: Accounts
+}
+
+interface Draft {
+  readonly code: string
+  /** Null where it was not checked. */
+  readonly result: CompileResult | null
+  readonly attempts: number
+  readonly tokens: number
+  readonly model: string
+}
+
+/** Programs by the configured model, held against the compiler. */
+export class Generator {
+  readonly #parts: GeneratorParts
+
+  constructor(parts: GeneratorParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Writes a program, shows the model what the compiler says of it, and asks again, `max_retries` times at most. A file is written only
+   * with a program that passed, or that nobody wanted checked. Throws `ASI_CODE_INVALID` with the last program and its diagnostics,
+   * `ASI_PATH_REFUSED` before any model is asked, and what the model's client throws.
+   */
+  async generate(
+    input: Input,
+    call: Pick<Call<never, Event>, 'signal' | 'surface' | 'emit' | 'progress'>
+  ): Promise<Output> {
+    const { projectRoot, settings, client } = this.#parts
+    this.#requireAgent(input.vcs_agent_id)
+    if (input.output_path !== undefined) await sourceTarget(projectRoot, input.output_path)
+    const journey = this.#journey(input, call.surface)
+    const asking = new MaskedAsk(client(), settings().grammar_mask)
+    const draft = await this.#draft(input, journey, asking, call)
+    await this.#keep(input, journey, draft)
+    const { code, result, attempts, tokens, model } = draft
+    if (result?.ok === false) throw invalid(draft, result)
+    const written = input.output_path === undefined ? null : await this.#write(input, input.output_path, code)
+    return {
+      code: input.output_surface_mode === 'fenced_transport' ? fenced(code) : code,
+      output_surface_mode: input.output_surface_mode,
+      valid: result === null ? null : true,
+      warnings: result?.ok === true ? result.warnings : '',
+      attempts,
+      model_used: model,
+      tokens,
+      session_id: input.session_id,
+      journey_id: journey.journey_id,
+      meta: {
+        grammar_mask: { ...asking.report },
+        vcs_agent_id: input.vcs_agent_id ?? null,
+        ...(written === null ? {} : { file_outcomes: written })
+      }
+    }
+  }
+
+  #journey({ journey_id, session_id }: Input, surface: string): JourneyEnvelope {
+    const repository_id = this.#parts.orchestrator().repositoryId
+    return newJourney({ journey_id, session_id, repository_id, origin_surface: originOf(surface) })
+  }
+
+  async #draft(
+    input: Input,
+    journey: JourneyEnvelope,
+    asking: MaskedAsk,
+    call: Pick<Call<never, Event>, 'signal' | 'emit' | 'progress'>
+  ): Promise<Draft> {
+    const compiler = input.validate ? this.#compiler() : null
+    const most = compiler === null ? 1 : 1 + input.max_retries
+    const request: ChatMessage[] = [
+      { role: 'system', content: SYSTEM },
+      { role: 'user', content: input.prompt }
+    ]
+    let messages = request
+    let tokens = 0
+    for (let attempt = 1; ; attempt++) {
+      call.progress(attempt - 1, most, `attempt ${attempt} of ${most}`)
+      call.emit({ type: 'attempt', attempt, of: most })
+      const answer = await asking.ask(messages, call.signal, text => call.emit({ type: 'text', text }))
+      await this.#parts.accounts.charge(SURFACE, journey, answer)
+      tokens += answer.promptTokens + answer.completionTokens
+      const code = codeOf(answer.text)
+      const path = input.output_path ?? 'generated.vox'
+      const result = compiler === null ? null : await compiler.compile({ path, text: code }, { script: false })
+      call.signal.throwIfAborted()
+      if (result === null || result.ok || attempt === most)
+        return { code, result, attempts: attempt, tokens, model: answer.model }
+      call.emit({ type: 'diagnostics', attempt, report: result.report })
+      messages = [...request, { role: 'assistant', content: code }, { role: 'user', content: repair(result.report) }]
+    }
+  }
+
+  #compiler(): LanguageCompiler {
+    const compiler = this.#parts.compiler()
+    if (compiler !== undefined) return compiler
+    throw assistantErrors.create(
+      'ASI_COMPILER_MISSING',
+      'no plugin provides the compiler, so no program can be checked',
+      {
+        hint: 'enable the plugin compiler, or call with validate false'
+      }
+    )
+  }
+
+  async #keep({ prompt, session_id }: Input, journey: JourneyEnvelope, draft: Draft): Promise<void> {
+    const transcripts = this.#parts.transcripts()
+    const { code, tokens, model, attempts, result } = draft
+    await transcripts.append({ session_id, role: 'user', content: prompt, journey })
+    await transcripts.append({
+      session_id,
+      role: 'assistant',
+      content: fenced(code),
+      model_used: model,
+      tokens,
+      journey
+    })
+    const reason = { rule: 'configured_model', attempts, valid: result?.ok ?? null }
+    await transcripts.routed({ journey_id: journey.journey_id, session_id, surface: SURFACE, model_id: model, reason })
+  }
+
+  #requireAgent(agent: number | undefined): void {
+    if (agent === undefined || this.#parts.orchestrator().agent(agent) !== null) return
+    throw orchestrationErrors.create('ORC_AGENT_NOT_FOUND', `Agent ${agentLabel(agent)} not found`, {
+      hint: 'vcs_agent_id is the number of an agent; svc_agent_status lists them'
+    })
+  }
+
+  /**
+   * Writes the file, unless an agent works on it under a lock of its own; it then belongs to the agent that had it written, where it
+   * belongs to nobody yet.
+   */
+  async #write({ vcs_agent_id: agent }: Input, output: string, code: string): Promise<FileOutcomes> {
+    const { projectRoot } = this.#parts
+    const orchestrator = this.#parts.orchestrator()
+    const { path } = await sourceTarget(projectRoot, output)
+    const lock = orchestrator.locks().find(each => each.path === path && each.holders.some(holder => holder !== agent))
+    if (lock !== undefined) {
+      const holders = lock.holders.map(agentLabel).join(', ')
+      throw assistantErrors.create('ASI_PATH_REFUSED', `nothing is written to ${path}: ${holders} works on it`, {
+        hint: 'wait until the lock is released, or name another output_path'
+      })
+    }
+    const bytes_written = await writeSource(projectRoot, output, code)
+    if (agent !== undefined && orchestrator.fileOwner(path) === null) await orchestrator.claimFile(agent, path)
+    return {
+      schema: 'svc_generate_code_file_outcomes_v1',
+      schema_version: 1,
+      written_paths: [path],
+      bytes_written,
+      artifact_kind: 'svc_generated'
+    }
+  }
+}
+
+function repair(report: string): string {
+  return `The compiler refuses that program:
+
+${report.slice(0, REPORT_CHARACTERS)}
+Answer with the corrected source of the whole file and nothing else.`
+}
+
+function invalid({ code, attempts, model }: Draft, { report, diagnostics }: Extract<CompileResult, { ok: false }>) {
+  const [first = ''] = report.split('\n')
+  return assistantErrors.create(
+    'ASI_CODE_INVALID',
+    `the compiler refuses what ${model} wrote in ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,
+    {
+      data: { attempts, model_used: model, code, diagnostics: [...diagnostics], report },
+      hint: 'say more exactly what the program is to do, raise max_retries, or call with validate false'
+    }
+  )
+}

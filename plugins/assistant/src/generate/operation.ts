@@ -1,0 +1,78 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { assistantErrors } from '../errors.ts'
+
+const { ASI_CODE_INVALID, ASI_COMPILER_MISSING, ASI_PATH_REFUSED, ASI_FILE_REFUSED } = assistantErrors.specs
+/** Six answers of a small machine. */
+const TIMEOUT_MS = 1_800_000
+
+const name = (description: string, maxLength = 2_048) => t.optional(t.string({ minLength: 1, maxLength, description }))
+
+export const fileOutcomes = t.object({
+  schema: t.enum(['svc_generate_code_file_outcomes_v1']),
+  schema_version: t.enum([1]),
+  written_paths: t.array(t.string()),
+  bytes_written: t.integer(),
+  artifact_kind: t.enum(['svc_generated'])
+})
+
+export const generateInput = t.object(
+  {
+    prompt: t.string({ minLength: 1, maxLength: 262_144, description: 'What the program is to do.' }),
+    validate: t.boolean({ default: true, description: 'Whether the compiler must take it.' }),
+    max_retries: t.integer({
+      default: 2,
+      minimum: 0,
+      maximum: 5,
+      description: 'How often the model is shown what the compiler says, and asked again.'
+    }),
+    session_id: t.string({ default: 'default', minLength: 1, maxLength: 2_048 }),
+    journey_id: name('What it is a part of; made up where it is absent.'),
+    output_surface_mode: t.enum(['raw_code_only', 'fenced_transport'], {
+      default: 'raw_code_only',
+      description:
+        'Whether `code` is the program alone, or in a block of Markdown. Files always have the program alone.'
+    }),
+    output_path: name('Source file of the project that it is written to, *.vox.', 4_096),
+    vcs_agent_id: t.optional(t.integer({ minimum: 0, description: 'Agent that the file is attributed to.' }))
+  },
+  { additionalProperties: false }
+)
+
+export const generateCode = defineOperation({
+  id: 'assistant.generate',
+  summary: 'Have the configured model write a program, checked by the compiler and repaired by what that says',
+  input: generateInput,
+  output: t.object({
+    code: t.string(),
+    output_surface_mode: t.enum(['raw_code_only', 'fenced_transport']),
+    valid: t.nullable(t.boolean(), { description: 'Null where the compiler was not asked.' }),
+    warnings: t.string({ description: 'What the compiler says of a valid program.' }),
+    attempts: t.integer(),
+    model_used: t.string(),
+    tokens: t.integer({ description: 'Of all prompts and answers together.' }),
+    session_id: t.string(),
+    journey_id: t.string(),
+    meta: t.object({
+      grammar_mask: t.object({
+        requested: t.boolean(),
+        applied: t.boolean(),
+        reason: t.nullable(t.string({ description: 'Why it was not applied.' }))
+      }),
+      vcs_agent_id: t.nullable(t.integer()),
+      file_outcomes: t.optional(fileOutcomes)
+    })
+  }),
+  events: t.union([
+    t.object({ type: t.enum(['text']), text: t.string() }),
+    t.object({ type: t.enum(['attempt']), attempt: t.integer(), of: t.integer() }),
+    t.object({ type: t.enum(['diagnostics']), attempt: t.integer(), report: t.string() })
+  ]),
+  errors: { ASI_CODE_INVALID, ASI_COMPILER_MISSING, ASI_PATH_REFUSED, ASI_FILE_REFUSED },
+  effect: 'write',
+  timeoutMs: TIMEOUT_MS,
+  expose: {
+    http: { method: 'POST', path: '/api/assistant/generate' },
+    mcp: { name: 'svc_generate_code', title: 'Write a program', result: 'tool-result', meta: 'meta', lane: 'ai' },
+    rpc: true
+  }
+})

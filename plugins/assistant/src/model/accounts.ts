@@ -1,0 +1,57 @@
+import type { DatabaseStore, InferenceClient, JourneyEnvelope, Orchestrator } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import type { ModelAnswer } from './ask.ts'
+
+/** Agent of a session that belongs to none. */
+const NOBODY = 0
+
+export interface AccountsParts {
+  readonly orchestrator: () => Orchestrator
+  readonly client: () => InferenceClient
+  readonly database: () => DatabaseStore | undefined
+  readonly log: Logger
+}
+
+/** What calls of models cost, told where it is asked for: events, the budgets, and rows of `agent_events`. */
+export class Accounts {
+  readonly #parts: AccountsParts
+
+  constructor(parts: AccountsParts) {
+    this.#parts = parts
+  }
+
+  /** Never throws: an answer that cannot be accounted for is an answer. */
+  async charge(surface: string, journey: JourneyEnvelope, answer: ModelAnswer): Promise<void> {
+    const { orchestrator, log } = this.#parts
+    const tasks = orchestrator()
+    const { session_id } = journey
+    const duration_ms = Math.round(answer.milliseconds)
+    const tokens = { prompt_tokens: answer.promptTokens, completion_tokens: answer.completionTokens }
+    try {
+      tasks.emit({ type: 'llm_call_completed', session_id, duration_ms, ...tokens })
+      const agent = tasks.agents().find(each => each.session_id === session_id)?.id
+      const { account_id } = tasks.policy
+      // Servers do not tell prices: tokens are counted, and dollars are none.
+      await tasks.budgets.record({
+        agent_id: agent ?? NOBODY,
+        session_id,
+        ...(account_id === null ? {} : { tenant_id: account_id }),
+        provider: (await this.#parts.client().endpoint()).api,
+        model: answer.model,
+        input_tokens: answer.promptTokens,
+        output_tokens: answer.completionTokens,
+        cost_usd: 0
+      })
+      const payload = { surface, model: answer.model, duration_ms, ...tokens, journey }
+      await this.#parts
+        .database()
+        ?.execute('INSERT INTO agent_events (agent_id, event_type, payload_json) VALUES (?, ?, ?)', [
+          agent === undefined ? 'assistant' : String(agent),
+          'llm_turn',
+          JSON.stringify(payload)
+        ])
+    } catch (error) {
+      log.warn('a call of a model could not be accounted for', { surface, reason: String(error) })
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { constants } from 'node:fs'
+import { open, realpath } from 'node:fs/promises'
+import { relative, resolve, sep } from 'node:path'
+import { protection } from './protected-names.ts'
+
+export type FileRead =
+  | { readonly path: string; readonly text: string; readonly truncated: boolean }
+  | { readonly path: string; readonly refused: string }
+
+/** Bytes in which a file that is no text shows that it is none. */
+const PROBE_BYTES = 8_192
+
+/**
+ * Reads a text of the project for a model, at most `maxBytes` of it. What lies outside of the project, once links were followed,
+ * what is no plain file, no text, or protected by its name is refused with the reason. `path` is relative to the project.
+ */
+export async function readProjectFile(projectRoot: string, path: string, maxBytes: number): Promise<FileRead> {
+  const root = await realpath(projectRoot)
+  const shown = inProject(projectRoot, resolve(projectRoot, path)) ?? path
+  const refuse = (refused: string): FileRead => ({ path: shown, refused })
+  if (path.includes('\0')) return refuse('it is no path')
+  let file: string
+  try {
+    file = await realpath(resolve(projectRoot, path))
+  } catch {
+    return refuse('there is no such file')
+  }
+  const real = inProject(root, file)
+  if (real === null) return refuse('it lies outside of the project')
+  const reason = protection(shown) ?? protection(real)
+  if (reason !== null) return refuse(reason)
+  return (await textOf(shown, file, maxBytes)) ?? refuse('it is no text')
+}
+
+/** The path in the project with forward slashes; null for what lies outside of it, and for the project itself. */
+export function inProject(root: string, file: string): string | null {
+  const path = relative(root, file)
+  if (path === '' || path === '..' || path.startsWith(`..${sep}`) || resolve(root, path) !== file) return null
+  return path.split(sep).join('/')
+}
+
+async function textOf(path: string, file: string, maxBytes: number): Promise<FileRead | null> {
+  // Neither a link that was put in its place meanwhile nor a pipe is waited for.
+  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
+  if (handle === null) return { path, refused: 'it cannot be read' }
+  try {
+    const facts = await handle.stat()
+    if (!facts.isFile()) return { path, refused: 'it is no plain file' }
+    const bytes = Buffer.alloc(Math.min(facts.size, maxBytes))
+    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0)
+    const truncated = facts.size > bytesRead
+    const text = decoded(bytes.subarray(0, bytesRead), truncated)
+    return text === null ? null : { path, text, truncated }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** UTF-8 without NUL at its beginning; a character that is cut off at the end is left out. */
+export function decoded(bytes: Uint8Array, isCut: boolean): string | null {
+  if (bytes.subarray(0, PROBE_BYTES).includes(0)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut })
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { SvcError } from '@svc/plugin-sdk'
+import { assistantErrors } from '../errors.ts'
+import { inProject } from './project-files.ts'
+import { protection } from './protected-names.ts'
+
+const EXTENSION = '.vox'
+
+/** A place for a source file that was looked at, and may be written to. */
+export interface SourceTarget {
+  readonly file: string
+  /** Relative to the project. */
+  readonly path: string
+}
+
+/**
+ * Where `path` leads. Throws `ASI_PATH_REFUSED` for what is no source file within the project, once the links of its folders were
+ * followed, for folders, and for names that are kept from models.
+ */
+export async function sourceTarget(projectRoot: string, path: string): Promise<SourceTarget> {
+  const file = resolve(projectRoot, path)
+  const named = inProject(projectRoot, file)
+  if (path.includes('\0') || named === null) throw refused(path, 'it lies outside of the project')
+  if (!named.endsWith(EXTENSION)) throw refused(path, `it does not end with ${EXTENSION}`)
+  const reason = protection(named)
+  if (reason !== null) throw refused(path, reason)
+  const root = await realpath(projectRoot)
+  const folder = await nearestFolder(dirname(file))
+  const real = inProject(root, folder)
+  if (real === null && folder !== root) throw refused(path, 'a link leads out of the project')
+  const realReason = real === null ? null : protection(real)
+  if (realReason !== null) throw refused(path, realReason)
+  const facts = await lstat(file).catch(() => null)
+  if (facts !== null && !facts.isFile() && !facts.isSymbolicLink()) throw refused(path, 'it is no plain file')
+  return { file, path: named }
+}
+
+/**
+ * Writes a text whole or not at all, with the folders that it needs; a link of that name is replaced, not followed. The place is
+ * looked at again, since a model may have taken minutes. Returns its bytes. Throws `ASI_FILE_REFUSED`.
+ */
+export async function writeSource(projectRoot: string, path: string, text: string): Promise<number> {
+  const { file } = await sourceTarget(projectRoot, path)
+  const part = join(dirname(file), `.${randomUUID()}.tmp`)
+  const bytes = Buffer.from(text)
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(part, bytes, { flag: 'wx' })
+    await rename(part, file)
+  } catch (cause) {
+    await rm(part, { force: true })
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw assistantErrors.create('ASI_FILE_REFUSED', `${path} could not be written: ${why}`, {
+      cause,
+      hint: 'make the folder writable, or name another output_path'
+    })
+  }
+  return bytes.length
+}
+
+/** The folder with its links followed, or the nearest one above it that there is. */
+async function nearestFolder(folder: string): Promise<string> {
+  try {
+    return await realpath(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || dirname(folder) === folder) throw error
+    return nearestFolder(dirname(folder))
+  }
+}
+
+function refused(path: string, why: string): SvcError {
+  return assistantErrors.create('ASI_PATH_REFUSED', `nothing is written to ${JSON.stringify(path)}: ${why}`, {
+    hint: `output_path is a file *${EXTENSION} within the project`
+  })
+}

@@ -1,0 +1,11 @@
+import { isSvcError, type Ref } from '@svc/plugin-sdk'
+
+/** The service of the generation that serves now; undefined where nothing provides it. */
+export function provided<A>(service: Ref<A> | undefined): A | undefined {
+  try {
+    return service?.current
+  } catch (error) {
+    if (isSvcError(error, 'KRN_SERVICE_GONE')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,13 @@
+/** A piece of a text that a search found. */
+export interface Found {
+  readonly source: 'repository' | 'documents' | 'knowledge'
+  /** Path in the project, address of a document, or id of a node. */
+  readonly ref: string
+  /** First line, from 1; null where the text has no lines of its own. */
+  readonly line: number | null
+  readonly text: string
+  /** Higher is better; comparable within one source. */
+  readonly score: number
+  /** Terms of the question that it holds. */
+  readonly matched: readonly string[]
+}

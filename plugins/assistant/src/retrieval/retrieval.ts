@@ -1,0 +1,91 @@
+import type { DatabaseStore } from '@svc/contracts'
+import type { Logger } from '@svc/plugin-sdk'
+import type { Found } from './found.ts'
+import { searchKnowledge } from './knowledge-search.ts'
+import { searchRepository } from './repository-search.ts'
+import { queryTerms } from './terms.ts'
+
+const REPOSITORY_RESULTS = 6
+const KNOWLEDGE_RESULTS = 3
+
+export interface Retrieved {
+  readonly found: readonly Found[]
+  readonly terms: readonly string[]
+  /** Share of the terms that something found holds, [0, 1]; 1 where there are none. */
+  readonly termCoverage: number
+  /** Terms that nothing found holds. */
+  readonly missing: readonly string[]
+  /** What was used, as the quality gate calls it. */
+  readonly tier: 'bm25' | 'lexical_fallback' | 'none'
+  readonly listedBy: 'git' | 'walk' | null
+  readonly filesRead: number
+  readonly knowledgeBy: 'fts5' | 'scan' | null
+  readonly truncated: boolean
+  /** Why a search could not be made. */
+  readonly problem: string | null
+  /** Files of the project, as far as they were listed. */
+  readonly paths: ReadonlySet<string>
+}
+
+export interface RetrievalParts {
+  readonly projectRoot: string
+  readonly database: () => DatabaseStore | undefined
+  readonly log: Logger
+}
+
+/** What the project's files and its stored knowledge have to do with a question. A search that fails is left out, and told. */
+export async function retrieve(
+  { projectRoot, database, log }: RetrievalParts,
+  question: string,
+  files: number,
+  signal: AbortSignal
+): Promise<Retrieved> {
+  const terms = queryTerms(question)
+  const problems: string[] = []
+  const failed = (what: string) => (error: unknown) => {
+    signal.throwIfAborted()
+    const reason = error instanceof Error ? error.message : String(error)
+    log.warn(`${what} could not be searched`, { reason })
+    problems.push(`${what}: ${reason}`)
+    return null
+  }
+  const store = database()
+  const [repository, knowledge] = await Promise.all([
+    searchRepository(projectRoot, terms, { files, results: REPOSITORY_RESULTS }, signal).catch(
+      failed('files of the project')
+    ),
+    store === undefined ? null : searchKnowledge(store, terms, KNOWLEDGE_RESULTS).catch(failed('stored knowledge'))
+  ])
+  const found = [...(repository?.found ?? []), ...(knowledge?.found ?? [])]
+  const matched = new Set(found.flatMap(each => each.matched))
+  const missing = terms.filter(term => !matched.has(term))
+  const byRank = repository !== null || knowledge?.by === 'fts5'
+  return {
+    found,
+    terms,
+    termCoverage: terms.length === 0 ? 1 : 1 - missing.length / terms.length,
+    missing,
+    tier: terms.length === 0 ? 'none' : byRank ? 'bm25' : knowledge?.by === 'scan' ? 'lexical_fallback' : 'none',
+    listedBy: repository?.by ?? null,
+    filesRead: repository?.filesRead ?? 0,
+    knowledgeBy: knowledge?.by ?? null,
+    truncated: repository?.truncated ?? false,
+    problem: problems.length === 0 ? null : problems.join('; '),
+    paths: repository?.paths ?? new Set()
+  }
+}
+
+/** Nothing was searched. */
+export const NOTHING_SEARCHED: Retrieved = {
+  found: [],
+  terms: [],
+  termCoverage: 1,
+  missing: [],
+  tier: 'none',
+  listedBy: null,
+  filesRead: 0,
+  knowledgeBy: null,
+  truncated: false,
+  problem: null,
+  paths: new Set()
+}

@@ -1,0 +1,46 @@
+const WORD = /[\p{L}\p{N}_]+/gu
+const PARTS = /\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+|[\p{Lo}]+/gu
+const MOST_TERMS = 24
+const LEAST_LETTERS = 2
+
+const COMMON = new Set(
+  `a about add all an and any are as at be but by can could did do does explain file find for from give had has have help how i if in
+  into is it its just let like make may me my need no not of on one or our out please show should so some tell than that the their then
+  there these they this to up us use used uses using want was way we were what when where which who why will with would write you your`.split(
+    /\s+/
+  )
+)
+
+/** What a text is about: its words and the parts of their names in lower case, without the commonest ones, at most 24. */
+export function queryTerms(text: string): readonly string[] {
+  const terms = new Set<string>()
+  for (const word of text.match(WORD) ?? []) {
+    for (const term of termsOf(word)) {
+      if (term.length >= LEAST_LETTERS && !COMMON.has(term)) terms.add(term)
+      if (terms.size === MOST_TERMS) return [...terms]
+    }
+  }
+  return [...terms]
+}
+
+/** How often each of the terms occurs in a text, and how many words that has. */
+export function countTerms(
+  text: string,
+  terms: ReadonlySet<string>
+): { readonly counts: ReadonlyMap<string, number>; readonly words: number } {
+  const counts = new Map<string, number>()
+  let words = 0
+  for (const word of text.match(WORD) ?? []) {
+    words += 1
+    for (const term of termsOf(word)) if (terms.has(term)) counts.set(term, (counts.get(term) ?? 0) + 1)
+  }
+  return { counts, words }
+}
+
+/** A word as a whole, and its parts where it is a name of several: `readFile`, `read_file`. */
+function termsOf(word: string): readonly string[] {
+  const whole = word.toLowerCase()
+  if (whole === word && !word.includes('_')) return [whole]
+  const parts = (word.match(PARTS) ?? []).map(part => part.toLowerCase())
+  return [...new Set([whole, ...parts])]
+}

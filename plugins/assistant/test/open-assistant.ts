@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http'
+import {
+  databaseStore,
+  type Orchestrator,
+  orchestrator,
+  type PrimaryDatabase,
+  type Transcripts,
+  transcripts
+} from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import type { Test } from 'tap'
+import '../../database/test/built-worker.ts'
+import compiler from '../../compiler/src/plugin.ts'
+import database from '../../database/src/plugin.ts'
+import inference from '../../inference-client/src/plugin.ts'
+import { type FakeOptions, type FakeServer, fakeServer } from '../../inference-client/test/fake-server.ts'
+import orchestratorPlugin from '../../orchestrator/src/plugin.ts'
+import questioning from '../../questioning/src/plugin.ts'
+import sessions from '../../sessions/src/plugin.ts'
+import web from '../../web/src/plugin.ts'
+import assistant from '../src/plugin.ts'
+
+export interface OpenAssistant {
+  readonly kernel: TestKernel
+  readonly server: FakeServer
+  readonly orchestrator: Orchestrator
+  readonly transcripts: Transcripts
+  /** Undefined without a database. */
+  readonly store: PrimaryDatabase | undefined
+  /** What the model was asked, request by request. */
+  asked(): { role: string; content: string }[][]
+}
+
+export interface OpenOptions {
+  readonly settings?: object
+  readonly database?: boolean
+  readonly server?: FakeOptions
+  /** Answers of the model, one for each request; the last one is said again and again. */
+  readonly answers?: readonly string[]
+}
+
+/** The plugin among its real neighbours, with a model server on a real socket that says what the test says. */
+export async function openAssistant(t: Test, options: OpenOptions = {}): Promise<OpenAssistant> {
+  const { answers = ['all right'], settings = {} } = options
+  const server = await fakeServer(t, { chat: scripted(answers), ...options.server })
+  let held: { orchestrator: { current: Orchestrator }; transcripts: { current: Transcripts } } | undefined
+  let store: { readonly current: PrimaryDatabase } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { orchestrator: ref(orchestrator), transcripts: ref(transcripts) },
+    optional: { store: ref(databaseStore) },
+    activate(_ctx, deps) {
+      held = deps
+      store = deps.store
+    }
+  })
+  const withDatabase = options.database ?? true
+  const kernel = await testKernel(
+    [
+      ...(withDatabase ? [database] : []),
+      orchestratorPlugin,
+      sessions,
+      questioning,
+      inference,
+      web,
+      compiler,
+      assistant,
+      probe
+    ] as Plugin[],
+    { settings: { assistant: settings, 'inference-client': { url: server.url, model: 'toy' } } }
+  )
+  t.teardown(() => kernel.close())
+  return {
+    kernel,
+    server,
+    get orchestrator() {
+      return held!.orchestrator.current
+    },
+    get transcripts() {
+      return held!.transcripts.current
+    },
+    get store() {
+      return withDatabase ? store!.current : undefined
+    },
+    asked: () =>
+      server.seen
+        .filter(({ path }) => path === '/api/chat')
+        .map(({ body }) => body.messages as { role: string; content: string }[])
+  }
+}
+
+/** A chat in Ollama's format that says one text for each request. */
+export function scripted(answers: readonly string[]): NonNullable<FakeOptions['chat']> {
+  let next = 0
+  return (body, response) => {
+    const answer = answers[Math.min(next++, answers.length - 1)] ?? ''
+    say(body, response, answer)
+  }
+}
+
+export function say(body: Record<string, unknown>, response: ServerResponse, answer: string): void {
+  const row = (value: object) => void response.write(`${JSON.stringify({ model: body.model, ...value })}\n`)
+  for (const content of answer.split(/(?<= )/)) row({ message: { role: 'assistant', content }, done: false })
+  const counts = { prompt_eval_count: 11, eval_count: 5, prompt_eval_duration: 2e6, eval_duration: 6e6 }
+  row({ message: { role: 'assistant', content: '' }, done: true, done_reason: 'stop', ...counts })
+  response.end()
+}
