@@ -1,0 +1,108 @@
+import type { Orchestrator, TaskStatusKind } from '@svc/contracts'
+import type { TestKernel } from '@svc/plugin-sdk/testing'
+import { planExecute, planNew } from '../../../plugins/planning/src/operations/plan-sessions.ts'
+
+/** What is known of the world at a moment: told before a command (`asked`) and after it was acknowledged (`told`). */
+export type Fact =
+  | { readonly task: number; readonly status: TaskStatusKind; readonly agent?: number }
+  | { readonly agent: number; readonly name: string }
+  | { readonly file: string; readonly owner: number }
+  | { readonly plan: string; readonly goal: string }
+  | { readonly submits: number }
+
+export interface Witness {
+  asked(fact: Fact): void
+  told(fact: Fact): void
+}
+
+export const DONE = {
+  completion_summary: 'The part is there, and was looked at by a person',
+  checks_passed: ['human_review_approved'],
+  declared_non_placeholder: true
+}
+
+/** Everything that can be done with tasks, one command after the other and then several at once. */
+export async function story(kernel: TestKernel, service: Orchestrator, witness: Witness): Promise<void> {
+  const to = async <A>(task: number, status: TaskStatusKind, run: () => Promise<A>): Promise<A> => {
+    witness.asked({ task, status })
+    const result = await run()
+    witness.told({ task, status })
+    return result
+  }
+  const spawn = async (name: string): Promise<number> => {
+    const { id } = await service.spawnAgent({ name })
+    witness.told({ agent: id, name })
+    return id
+  }
+  const submit = async (agent_name: string, path: string | null, more: object = {}): Promise<number> => {
+    witness.asked({ submits: 1 })
+    const files = path === null ? [] : [{ path, access: 'write' as const }]
+    const request = { description: `Write ${path ?? 'nothing'}`, files, agent_name, ...more }
+    const { task_id, status, agent_id } = await service.submit(request)
+    witness.told({ task: task_id, status, agent: agent_id })
+    witness.told({ submits: -1 })
+    if (path !== null) witness.told({ file: path, owner: agent_id })
+    return task_id
+  }
+  const complete = async (task: number): Promise<void> => {
+    const { completed, requeued } = await to(task, 'Completed', () => service.complete(task, DONE))
+    if (!completed) throw new Error(`task ${task} was sent back: ${requeued?.reason}`)
+  }
+  const next = async (agent: number, task: number): Promise<void> => {
+    const taken = await to(task, 'InProgress', () => service.next(agent))
+    if (taken?.id !== task) throw new Error(`task ${taken?.id} was taken up in place of ${task}`)
+  }
+
+  const builder = await spawn('builder')
+  const tester = await spawn('tester')
+  const first = await submit('builder', 'src/a.ts')
+  const second = await submit('builder', null, { depends_on: [first] })
+  const third = await submit('tester', 'src/b.ts', { priority: 'Urgent' })
+  const fourth = await submit('tester', null, { hints: { requires_approval: true } })
+  await next(builder, first)
+  await to(first, 'Queued', () => service.complete(first))
+  await next(builder, first)
+  witness.asked({ task: second, status: 'Queued' })
+  await complete(first)
+  witness.told({ task: second, status: 'Queued' })
+  await next(tester, third)
+  await to(third, 'Failed', () => service.fail(third, 'it is broken'))
+  await to(third, 'Queued', () => service.retry(third))
+  await to(second, 'Doubted', () => service.doubt(second, 'nobody has seen it'))
+  await to(second, 'Queued', () => service.resolveDoubt(second, 'validated', 'nobody had'))
+  await to(fourth, 'Queued', () => service.approve(fourth, 'a person'))
+  await service.claimFile(builder, 'docs/guide.md')
+  witness.told({ file: 'docs/guide.md', owner: builder })
+  await service.handoff({
+    from_agent: tester,
+    to_agent: builder,
+    plan_summary: 'The rest is yours',
+    pending_tasks: [third],
+    owned_files: ['src/b.ts'],
+    verification_criteria: ['it runs'],
+    metadata: [['execution_role', 'builder']]
+  })
+  witness.told({ task: third, status: 'Queued', agent: builder })
+  await to(fourth, 'Cancelled', () => service.cancel(fourth))
+
+  const goal = 'Add the login page; write a test for the login page'
+  const { session_id } = await kernel.call(planNew, { goal })
+  witness.told({ plan: session_id, goal })
+  witness.asked({ submits: 1 })
+  const [step = 0] = (await kernel.call(planExecute, { session_id })).task_ids
+  witness.told({ task: step, status: 'Queued' })
+  // Its end lets the second step in, whenever that is.
+  await complete(step)
+
+  await Promise.all(
+    ['c', 'd', 'e'].map(async name => {
+      const agent = await spawn(name)
+      const task = await submit(name, `src/${name}.ts`)
+      await next(agent, task)
+      if (name !== 'e') await complete(task)
+    })
+  )
+  await to(second, 'Doubted', () => service.doubt(second, null))
+  await to(second, 'Completed', () => service.resolveDoubt(second, 'overruled', 'it is as it should be'))
+  await next(builder, third)
+}

@@ -1,0 +1,80 @@
+import { type DatabaseStore, databaseStore, type Orchestrator, orchestrator as orchestratorToken } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { type TestKernel, testKernel } from '@svc/plugin-sdk/testing'
+import '../../../plugins/database/test/built-worker.ts'
+import database from '../../../plugins/database/src/plugin.ts'
+import orchestratorPlugin from '../../../plugins/orchestrator/src/plugin.ts'
+import planning from '../../../plugins/planning/src/plugin.ts'
+
+export interface Whole {
+  readonly kernel: TestKernel
+  service(): Orchestrator
+  readonly store: DatabaseStore
+}
+
+export interface WholeOptions {
+  /** What stands between the plugins and their database. */
+  wrap?(store: DatabaseStore): DatabaseStore
+  readonly settings?: object
+  readonly database?: object
+}
+
+/** Settings of the section `[orchestrator]` that tests of faults have. */
+export const SETTINGS = {
+  auto_continue_enabled: false,
+  planning_enabled: true,
+  planning_auto_mode_enabled: true,
+  // Nothing is really written.
+  stubcheck_gate: false
+}
+
+/** The real orchestrator, with plans, on the real database in a file. */
+export async function openWhole(path: string, options: WholeOptions = {}): Promise<Whole> {
+  let held: { readonly current: Orchestrator } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { tasks: ref(orchestratorToken) },
+    activate(_ctx, deps) {
+      held = deps.tasks
+    }
+  })
+  const { wrap = store => store } = options
+  let store: DatabaseStore | undefined
+  const keep = (given: DatabaseStore): DatabaseStore => {
+    store = wrap(given)
+    return store
+  }
+  const plugins = [wrapped(keep), orchestratorPlugin, planning, probe] as Plugin[]
+  const kernel = await testKernel(plugins, {
+    settings: { database: { path, ...options.database }, orchestrator: { ...SETTINGS, ...options.settings } }
+  })
+  if (store === undefined) throw new Error('nothing provides the database')
+  return {
+    kernel,
+    store,
+    service() {
+      if (held === undefined) throw new Error('nothing provides the orchestrator')
+      return held.current
+    }
+  }
+}
+
+/** The database plugin, whose store goes through `wrap` before anybody has it. */
+function wrapped(wrap: (store: DatabaseStore) => DatabaseStore): Plugin {
+  const { activate } = database as Plugin
+  return {
+    ...database,
+    activate(ctx, deps) {
+      const own = new Proxy(ctx, {
+        get(target, name) {
+          const value = Reflect.get(target, name)
+          if (typeof value !== 'function') return value
+          if (name !== 'provide') return value.bind(target)
+          return (token: { id: string }, given: DatabaseStore) =>
+            target.provide(token as never, (token.id === databaseStore.id ? wrap(given) : given) as never)
+        }
+      })
+      return activate(own, deps)
+    }
+  } as Plugin
+}
