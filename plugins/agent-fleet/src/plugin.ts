@@ -1,6 +1,7 @@
 import {
   agentFleet,
   type Contribution,
+  type InferenceClient,
   inferenceClient,
   kernelAdmin,
   mcpToolset,
@@ -38,10 +39,7 @@ export default definePlugin({
         orchestrator: deps.orchestrator,
         settings: config,
         log,
-        client: () => {
-          if (deps.client === undefined) throw new Error('no plugin provides a client for model servers')
-          return deps.client.current
-        },
+        client: () => (deps.client as Ref<InferenceClient>).current,
         toolset: () => currentOf(deps.toolset),
         sessions: () => currentOf(deps.sessions)
       },

@@ -57,12 +57,17 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
   const probe = definePlugin({
     name: 'probe',
     requires: { tasks: ref(orchestratorToken), fleet: ref(agentFleet) },
-    activate(ctx, deps) {
+    activate(_ctx, deps) {
       held = deps
+    }
+  })
+  const others = definePlugin({
+    name: 'others',
+    activate(ctx) {
       for (const processor of processors) ctx.contribute(taskProcessors, processor)
     }
   })
-  const kernel = await testKernel([orchestratorPlugin, inferenceClient, fleetPlugin, probe] as Plugin[], {
+  const kernel = await testKernel([orchestratorPlugin, inferenceClient, fleetPlugin, probe, others] as Plugin[], {
     settings: {
       orchestrator: {
         ...tables(toJsonSchema(orchestratorPlugin.config ?? {})),

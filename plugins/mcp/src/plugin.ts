@@ -1,4 +1,6 @@
 import {
+  type AgentFleet,
+  agentFleet,
   generationFlipped,
   httpRoutes,
   kernelPort,
@@ -11,7 +13,7 @@ import {
   mcpToolset,
   surfaces
 } from '@svc/contracts'
-import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
+import { definePlugin, type Infer, isSvcError, type Ref, ref, t } from '@svc/plugin-sdk'
 import { buildCatalog } from './catalog.ts'
 import { Endpoint } from './endpoint.ts'
 import { HttpFace } from './http-face.ts'
@@ -45,6 +47,7 @@ export default definePlugin({
   summary: 'Model Context Protocol over stdio and Streamable HTTP',
   config,
   requires: { port: kernelPort },
+  optional: { fleet: ref(agentFleet) },
   provides: [mcpToolset, mcpHttpEndpoint],
   points: [mcpTools, mcpResources, mcpResourceTemplates, mcpPrompts],
   hooks: [mcpChanged],
@@ -58,7 +61,7 @@ export default definePlugin({
       })
     }
   ],
-  async activate(ctx, { port }) {
+  async activate(ctx, { port, fleet }) {
     const settings = ctx.config as Infer<typeof config>
     const hub = await ctx.keep('hub 2', openHub, closeHub)
     const unit = new ServingUnit(hub, port, ctx.log)
@@ -94,6 +97,8 @@ export default definePlugin({
     ctx.provide(mcpHttpEndpoint, endpoint)
     ctx.command('mcp', async (input, io) => {
       const principal = input['read-only'] === true ? READER : OWNER
+      // Whoever may give work here has agents for it as long as the client stays.
+      if (principal === OWNER) startFleet(fleet)
       await serveTerminal(hub, io, principal, ctx.log, settings.max_subscriptions)
     })
 
@@ -107,3 +112,12 @@ export default definePlugin({
     ctx.effect('http exchanges', () => http.close())
   }
 })
+
+/** A project may have no fleet. */
+function startFleet(fleet: Ref<AgentFleet> | undefined): void {
+  try {
+    fleet?.current.start()
+  } catch (error) {
+    if (!isSvcError(error) || error.code !== 'KRN_SERVICE_GONE') throw error
+  }
+}

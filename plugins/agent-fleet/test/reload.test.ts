@@ -1,0 +1,74 @@
+import { type AgentFleet, agentFleet } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import t from 'tap'
+import orchestratorPlugin from '../../orchestrator/src/plugin.ts'
+import fleetPlugin from '../src/plugin.ts'
+import { modelScript } from './model-script.ts'
+import { eventually, openFleet } from './open-fleet.ts'
+
+const endedOf = (tasks: { status(): { total_completed: number; total_failed: number } }) => {
+  const { total_completed, total_failed } = tasks.status()
+  return total_completed + total_failed
+}
+
+t.test('a reload in the middle of the work loses no task, and is no failure of one', async t => {
+  const model = await modelScript(t)
+  const opened = await openFleet(t, { url: model.url })
+  const ids = []
+  for (let index = 0; index < 12; index += 1) ids.push(await opened.submit({ agent_name: `agent-${index % 3}` }))
+  for (let reloads = 0; reloads < 3; reloads += 1) {
+    const before = model.asked.length
+    await eventually(() => (model.asked.length > before || endedOf(opened.tasks) === ids.length ? true : null))
+    await opened.kernel.replace({ ...fleetPlugin })
+  }
+  t.ok(opened.fleet.running, 'the one that came after goes on')
+  for (const id of ids) t.equal((await opened.until(id, 'Completed', 'Failed')).status.kind, 'Completed')
+  t.notOk(opened.told().includes('task_failed'))
+})
+
+t.test('the orchestrator may be replaced too', async t => {
+  const model = await modelScript(t)
+  const opened = await openFleet(t, { url: model.url })
+  const ids = [await opened.submit(), await opened.submit()]
+  await eventually(() => (model.asked.length > 1 ? true : null))
+  await opened.kernel.replace({ ...orchestratorPlugin } as Plugin)
+  for (const id of ids) t.equal((await opened.until(id, 'Completed', 'Failed')).status.kind, 'Completed')
+})
+
+t.test('what an agent works on when the fleet stops is queued again', async t => {
+  const model = await modelScript(t, { say: () => () => {} })
+  const opened = await openFleet(t, { url: model.url })
+  const task = await opened.submit()
+  await eventually(() => (model.asked.length > 0 ? true : null))
+  const idle: AgentFleet = { running: false, workers: 0, processors: [], start() {} }
+  const replacement = definePlugin({
+    name: 'agent-fleet',
+    provides: [agentFleet],
+    activate: ctx => ctx.provide(agentFleet, idle)
+  })
+  await opened.kernel.replace(replacement)
+  t.match(await opened.until(task, 'Queued'), { recoveries: 0 })
+  await eventually(() => (model.left > 0 ? true : null))
+})
+
+t.test('a processor of another plugin does what it takes, and gives it back when it goes', async t => {
+  let runs = 0
+  const processor = {
+    name: 'hands',
+    rank: 10,
+    takes: ({ description }: { description: string }) => description.startsWith('Carry'),
+    run: () => {
+      runs += 1
+      return new Promise<never>(() => {})
+    }
+  }
+  const { submit, until, kernel, fleet, tasks } = await openFleet(t, { processors: [processor] })
+  t.same(fleet.processors, ['hands', 'ai', 'stub'])
+  const task = await submit({ description: 'Carry the box' })
+  await until(task, 'InProgress')
+  await eventually(() => (runs === 1 ? true : null))
+  await kernel.replace(definePlugin({ name: 'others', activate() {} }))
+  await eventually(() => (fleet.processors.length === 2 ? true : null))
+  await eventually(() => (tasks.explain(task)?.trace.some(({ stage }) => stage === 'released') ? true : null))
+  await until(task, 'InProgress')
+})

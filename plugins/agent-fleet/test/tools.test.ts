@@ -1,0 +1,163 @@
+import type { McpToolListing, McpToolset, McpToolsetCall } from '@svc/contracts'
+import t from 'tap'
+import { modelScript, type Said } from './model-script.ts'
+import { openFleet } from './open-fleet.ts'
+
+interface Called {
+  readonly name: string
+  readonly args: Readonly<Record<string, unknown>>
+  readonly principal: McpToolsetCall['principal']
+}
+
+interface Tool extends Partial<McpToolListing> {
+  readonly name: string
+  readonly run?: (signal: AbortSignal | undefined) => Promise<string>
+}
+
+function toolsetOf(...tools: readonly Tool[]): { readonly toolset: McpToolset; readonly called: Called[] } {
+  const called: Called[] = []
+  const listed = tools.map(({ run: _, ...tool }): McpToolListing => {
+    const rest = { inputSchema: { type: 'object' }, readOnly: true, aliases: [], lane: null, tier: 'core' }
+    return { description: '', readRole: true, plugin: 'files', ...rest, ...tool }
+  })
+  const visible = (principal: McpToolsetCall['principal']) =>
+    listed
+      .filter(tool => tool.readOnly || principal.role !== 'read')
+      .filter(tool => principal.tools?.has(tool.name) ?? true)
+  const toolset: McpToolset = {
+    tools: visible,
+    canonical: name => listed.find(tool => tool.name === name || tool.aliases.includes(name))?.name ?? null,
+    async call(name, args, { principal, signal }) {
+      called.push({ name, args, principal })
+      if (!visible(principal).some(tool => tool.name === name)) return null
+      const text = await (tools.find(tool => tool.name === name)?.run?.(signal) ??
+        Promise.resolve(`${name} says hello`))
+      return { content: [{ type: 'text', text }] }
+    },
+    onChange: () => () => {}
+  }
+  return { toolset, called }
+}
+
+const call = (name: string, args = {}): Said => ({ calls: [{ name, arguments: args }] })
+const READ_FILE: Tool = { name: 'read_file', description: 'Reads a file' }
+const WRITE_FILE: Tool = { name: 'write_file', description: 'Writes a greeting', readOnly: false }
+const namesIn = (body: Readonly<Record<string, unknown>>) =>
+  ((body.tools ?? []) as { function: { name: string } }[]).map(({ function: { name } }) => name)
+
+for (const api of ['ollama', 'openai'] as const) {
+  t.test(`what a tool says goes back to the model, over the format of ${api}`, async t => {
+    const { toolset, called } = toolsetOf(READ_FILE)
+    const model = await modelScript(t, {
+      api,
+      say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file', { path: 'a' }) : undefined)
+    })
+    const { submit, until, tasks } = await openFleet(t, { url: model.url, toolset })
+    await until(await submit(), 'Completed')
+    t.match(called, [
+      { name: 'read_file', args: { path: 'a' }, principal: { id: 'agent:A-01', role: 'read', scopes: [] } }
+    ])
+    t.match(model.asked[1]?.body.messages, [
+      { role: 'system' },
+      { role: 'user' },
+      { role: 'assistant', tool_calls: [{ function: { name: 'read_file' } }] },
+      { role: 'tool', content: 'read_file says hello' }
+    ])
+    const withTools = model.asked.filter(({ body }) => namesIn(body).length > 0).map(({ phase }) => phase)
+    t.same([...new Set(withTools)], ['inspect', 'localize', 'act', 'verify'])
+    t.match(await tasks.executionTimes.query('read_file'), { sample_count: 1, timeout_rate: 0 })
+  })
+}
+
+t.test(
+  'tools that change something are there where the policy of the task says so, and while it is acted on',
+  async t => {
+    const steering: Tool = { name: 'cancel_task', readOnly: false, plugin: 'orchestrator-tools' }
+    const { toolset, called } = toolsetOf(READ_FILE, WRITE_FILE, steering)
+    const model = await modelScript(t, {
+      say: ({ phase, count }) => (phase === 'act' && count === 1 ? call('write_file') : undefined)
+    })
+    const { submit, until } = await openFleet(t, { url: model.url, toolset })
+    const policy = (...allowed_action_labels: string[]) => JSON.stringify({ allowed_action_labels })
+    await until(await submit({ execution_policy_json: policy('read', 'write') }), 'Completed')
+    t.match(called, [{ name: 'write_file', principal: { role: 'agent' } }])
+    for (const { phase, body } of model.asked.filter(({ body }) => namesIn(body).length > 0))
+      t.same(namesIn(body), phase === 'act' ? ['write_file', 'read_file'] : ['read_file'])
+
+    const before = model.asked.length
+    await until(await submit(), 'Completed')
+    t.notOk(model.asked.slice(before).some(({ body }) => namesIn(body).includes('write_file')))
+    await until(await submit({ execution_policy_json: policy() }), 'Completed')
+    t.same(namesIn(model.asked.at(-1)?.body ?? {}), [], 'no tools at all where nothing is allowed')
+    t.equal(called.length, 1)
+  }
+)
+
+t.test('the tools that a task names come first, and a call of any other is answered in words', async t => {
+  const others = Array.from(
+    { length: 20 },
+    (_, index): Tool => ({ name: `greeting_${index}`, description: 'Writes a greeting' })
+  )
+  const { toolset, called } = toolsetOf(...others, { name: 'odd', aliases: ['strange'] })
+  const model = await modelScript(t, {
+    say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('invented') : undefined)
+  })
+  const { submit, until, events } = await openFleet(t, { url: model.url, toolset, fleet: { offered_tools: 3 } })
+  await until(await submit({ hints: { tool_hints: ['strange'] } }), 'Completed')
+  t.same(namesIn(model.asked[0]?.body ?? {}), ['odd', 'greeting_0', 'greeting_1'])
+  t.match(model.asked[1]?.prompt, /There is no tool invented\. You have: odd, greeting_0, greeting_1\./)
+  t.equal(called.length, 0)
+  const seen = events.flatMap(({ kind }) => (kind.type === 'endpoint_reliability_observation' ? [kind] : []))
+  t.equal(seen[0]?.hallucination_proxy, 1)
+})
+
+t.test('a tool that never answers is given up, told of, and remembered', async t => {
+  const { toolset } = toolsetOf({ ...READ_FILE, run: () => new Promise(() => {}) })
+  const model = await modelScript(t, {
+    say: ({ phase, count }) => (phase === 'inspect' && count === 1 ? call('read_file') : undefined)
+  })
+  const { submit, until, events, tasks } = await openFleet(t, {
+    url: model.url,
+    toolset,
+    orchestrator: { exec_time_default_budget_ms: 20 }
+  })
+  await until(await submit(), 'Completed')
+  t.match(
+    events.map(({ kind }) => kind).find(({ type }) => type === 'tool_timed_out'),
+    { tool_key: 'read_file', attempted_budget_ms: 20 }
+  )
+  t.match(model.asked[1]?.prompt, /The tool failed: no answer within 20 ms/)
+  t.match(await tasks.executionTimes.query('read_file'), { timeout_rate: 1 })
+})
+
+t.test('a model that calls without end has to come to one, and stops the agent where it costs money', async t => {
+  const { toolset, called } = toolsetOf(READ_FILE)
+  const model = await modelScript(t, {
+    say: ({ phase, body }) => (phase === 'inspect' && namesIn(body).length > 0 ? call('read_file') : undefined)
+  })
+  const free = await openFleet(t, { url: model.url, toolset, fleet: { tool_rounds: 3 } })
+  await free.until(await free.submit(), 'Completed')
+  t.equal(called.length, 3)
+
+  const prices = [{ model: 'toy', input_usd: 0, output_usd: 60_000 }]
+  const dear = await openFleet(t, { url: model.url, toolset, fleet: { prices } })
+  const { status } = await dear.until(await dear.submit(), 'Failed')
+  t.match(status, { reason: 'A-01 is stopped: read_file gives it the same again and again' })
+  t.match(
+    dear.events.map(({ kind }) => kind).find(({ type }) => type === 'budget_alert'),
+    { agent_id: 1 }
+  )
+})
+
+t.test('a model that knows no tools works without them', async t => {
+  const { toolset } = toolsetOf(READ_FILE)
+  const model = await modelScript(t, {
+    say: ({ body }) =>
+      namesIn(body).length === 0
+        ? undefined
+        : response => response.writeHead(400).end('{"error":"toy does not support tools"}')
+  })
+  const { submit, until } = await openFleet(t, { url: model.url, toolset })
+  await until(await submit(), 'Completed')
+  t.equal(model.asked.filter(({ body }) => namesIn(body).length > 0).length, 1, 'it is asked once')
+})
