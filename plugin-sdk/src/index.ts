@@ -1,4 +1,5 @@
 export * from './errors.ts'
+export * from './forwarding.ts'
 export * from './hook.ts'
 export * from './logger.ts'
 export * from './manifest.ts'

@@ -3,12 +3,13 @@ import {
   agentFleet,
   contextStore,
   databaseStore,
+  generationFlipped,
   kernelAdmin,
   kernelPort,
   orchestrator as orchestratorService,
   sessionContext
 } from '@svc/contracts'
-import { definePlugin, ref } from '@svc/plugin-sdk'
+import { definePlugin, forwarding, ref } from '@svc/plugin-sdk'
 import { continuations } from './agents/continue-agent.ts'
 import { events } from './agents/events.ts'
 import { handoffs } from './agents/handoff.ts'
@@ -48,7 +49,8 @@ const all = [
 export default definePlugin({
   name: 'orchestrator-tools',
   summary: 'The orchestrator as tools, methods of the daemon and commands',
-  requires: { orchestrator: orchestratorService, port: kernelPort },
+  // By reference: whoever follows events goes on doing so when the orchestrator is reloaded.
+  requires: { orchestrator: ref(orchestratorService), port: kernelPort },
   optional: {
     sessions: sessionContext,
     context: contextStore,
@@ -59,13 +61,16 @@ export default definePlugin({
   },
   operations: all.map(({ operation }) => operation),
   commands: [topDescriptor],
-  activate(ctx, { orchestrator, ...others }) {
+  activate(ctx, { orchestrator: reference, ...others }) {
+    const orchestrator = forwarding(() => reference.current, ['attention', 'budgets', 'trust', 'executionTimes'])
     const socket = others.admin?.settings(SOCKET).find(({ key }) => key === SOCKET)?.value
     const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, orchestrator, ctx.log)
     for (const each of all) each.implement(ctx, { ...others, orchestrator, pilot, ctx })
     ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator }))
     // A process that serves may be the daemon itself, which it knows once it listens: it asks at the first call.
-    if (others.admin?.serves === false && pilot.isWanted)
-      ctx.background('whose the daemon is', async () => void (await pilot.probe()))
+    if (others.admin?.serves !== false) return
+    ctx.on(generationFlipped, async () => {
+      if (pilot.isWanted) await pilot.probe()
+    })
   }
 })

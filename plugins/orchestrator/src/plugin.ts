@@ -11,11 +11,10 @@ import {
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
-import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
+import { definePlugin, forwarding, type PluginContext, ref } from '@svc/plugin-sdk'
 import { EventLog } from './events/log.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
-import { forwarding } from './service/forwarding.ts'
 import { HUB_VERSION, Hub, type Surroundings } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
 import { checkSettings, settings } from './settings.ts'

@@ -22,7 +22,7 @@ export interface RunnerParts {
 const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** What others use of it. */
-export type Runner = Pick<CommandRunner, 'run' | 'runWithIds' | 'note' | 'apply'>
+export type Runner = Pick<CommandRunner, 'run' | 'runAhead' | 'runWithIds' | 'note' | 'apply'>
 
 /**
  * Runs commands: each changes the state at once and as a whole, and is answered when what it changed is durable. One whose state
@@ -42,6 +42,19 @@ export class CommandRunner {
   /** Rejects with what the command throws, and with `ORC_QUEUE_FULL`, `ORC_NOT_DURABLE` and `ORC_CLOSED`. */
   run<A>(command: Command<A>): Promise<A> {
     if (this.#successor !== null) return this.#successor.run(command)
+    return this.#run(command, false)
+  }
+
+  /**
+   * {@link CommandRunner.run}, for a command that a restart undoes anyway: it is answered when what it found is durable, and what
+   * it changed becomes so a little later.
+   */
+  runAhead<A>(command: Command<A>): Promise<A> {
+    if (this.#successor !== null) return this.#successor.runAhead(command)
+    return this.#run(command, true)
+  }
+
+  #run<A>(command: Command<A>, isAhead: boolean): Promise<A> {
     const changes = new Changes()
     let result: A
     try {
@@ -53,7 +66,8 @@ export class CommandRunner {
       if (!changes.isEmpty) this.apply(changes, 'what was refused')
       return Promise.reject(error)
     }
-    return this.#commit(changes).then(() => result)
+    const done = isAhead ? this.#parts.committer().commitAhead(changes) : this.#commit(changes)
+    return done.then(() => result)
   }
 
   /** {@link CommandRunner.run}, for a command that takes ids. */

@@ -248,10 +248,9 @@ export class OrchestratorService implements Orchestrator {
     return this.#world.locks.views()
   }
 
-  async next(agent: number): Promise<TaskView | null> {
+  next(agent: number): Promise<TaskView | null> {
     this.#parts.wakes.looked(agent)
-    const task = await this.#runner.run((changes, world) => next(world, changes, agent)?.view() ?? null)
-    return task
+    return this.#runner.runAhead((changes, world) => next(world, changes, agent)?.view() ?? null)
   }
 
   wake(agent: number, signal: AbortSignal): Promise<void> {

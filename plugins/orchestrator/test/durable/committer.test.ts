@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
 import { Changes } from '../../src/state/changes.ts'
 import { opened, openStore, recordsIn } from './opened.ts'
@@ -51,6 +53,80 @@ t.test('changes made beside each other are one transaction, in their order', asy
     Array.from({ length: 500 }, (_, at) => at + 1)
   )
   t.equal((await recordsIn(store)).length, 501)
+  await persistence.close()
+})
+
+t.test('a change that a restart undoes anyway is answered at once, and goes with the next', async t => {
+  const { store, held } = holding(await openStore())
+  const { persistence, state, events } = await opened(store)
+  const { committer } = persistence
+  await committer.commit(state.submit(1))
+  await committer.commit(state.submit(2))
+  const before = held.batches
+  held.back = true
+  await committer.commitAhead(beginOnly(state, 1))
+  t.equal(held.batches, before, 'nothing was asked of the database')
+  t.equal(events.length, 2, 'it is told of when it is durable')
+  const next = committer.commit(state.complete(1))
+  await held.reached(before + 1)
+  let isAnswered = false
+  const late = committer.commitAhead(state.begin(1)).then(() => {
+    isAnswered = true
+  })
+  await committer.commitAhead(beginOnly(state, 2))
+  t.notOk(isAnswered, 'what was changed before of the same record is not durable yet')
+  held.release()
+  await Promise.all([next, late])
+  held.release()
+  t.equal(held.batches, before + 2)
+  t.match(await recordsIn(store), [[], [1, 'task', '1', /InProgress/], [1, 'task', '2', /InProgress/]])
+  t.same(
+    events.map(({ id }) => id),
+    [1, 2, 3, 4, 5, 6]
+  )
+  await persistence.close()
+})
+
+t.test('a change that nobody waits for is written by itself before long, and before the end', async t => {
+  const store = await openStore()
+  const { persistence, state, events } = await opened(store)
+  const { committer } = persistence
+  await committer.commit(state.submit(1))
+  await committer.commitAhead(beginOnly(state, 1))
+  for (const end = performance.now() + 30_000; events.length < 2; await sleep(2))
+    if (performance.now() > end) throw new Error('it took too long')
+  t.match(await recordsIn(store), [[], [1, 'task', '1', /InProgress/]])
+  await committer.commit(state.submit(2))
+  await committer.commitAhead(beginOnly(state, 2))
+  await persistence.close()
+  t.equal(events.length, 4)
+  t.match(await recordsIn(store), [[], [], [1, 'task', '2', /InProgress/]])
+})
+
+t.test('callers who come back together find transactions of like size', async t => {
+  const { store, held } = holding(await openStore())
+  const { persistence, state } = await opened(store)
+  const { committer } = persistence
+  const sizes: number[] = []
+  let waiting = 0
+  held.begun = () => void sizes.push(waiting - sizes.reduce((sum, size) => sum + size, 0))
+  const rounds = 6
+  const order: number[] = []
+  await Promise.all(
+    Array.from({ length: 200 }, async (_, at) => {
+      for (let round = 0; round < rounds; round += 1) {
+        const own = (waiting += 1)
+        await committer.commit(state.submit(at + 1))
+        order.push(own)
+      }
+    })
+  )
+  t.same(
+    order,
+    [...order].sort((a, b) => a - b),
+    'they are answered in their order'
+  )
+  t.same([sizes[0], sizes[1], sizes[2]], [200, 100, 100])
   await persistence.close()
 })
 
@@ -152,3 +228,55 @@ t.test('after the end nothing is taken', async t => {
   await t.rejects(persistence.committer.commit(state.submit(2)), { code: 'ORC_CLOSED' })
   await persistence.close()
 })
+
+interface Held {
+  /** Transactions that were asked for. */
+  batches: number
+  /** Transactions wait until they are released. */
+  back: boolean
+  begun: () => void
+  /** Resolves when so many were asked for. */
+  reached(batches: number): Promise<void>
+  release(): void
+}
+
+/** A store whose transactions can be held back. */
+function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly held: Held } {
+  let released = (): void => {}
+  const held: Held = {
+    batches: 0,
+    back: false,
+    begun: () => {},
+    async reached(batches) {
+      while (held.batches < batches) await sleep(1)
+    },
+    release() {
+      held.back = false
+      released()
+    }
+  }
+  const batch: DatabaseStore['batch'] = async statements => {
+    held.batches += 1
+    held.begun()
+    if (held.back)
+      await new Promise<void>(resolve => {
+        released = resolve
+      })
+    return real.batch(statements)
+  }
+  const store = new Proxy(real, {
+    get(target, name) {
+      if (name === 'batch') return batch
+      const value = Reflect.get(target, name)
+      return typeof value === 'function' ? value.bind(target) : value
+    }
+  })
+  return { store, held }
+}
+
+/** A task's begin, without what all commands of this state change. */
+function beginOnly(state: SmallState, id: number): Changes {
+  const changes = state.begin(id)
+  changes.records.delete('meta/commands')
+  return changes
+}

@@ -1,0 +1,40 @@
+import { forwarding } from '@svc/plugin-sdk'
+import t from 'tap'
+
+class Counter {
+  readonly step: number
+  readonly nested: { add(count: number): number }
+  #count = 0
+
+  constructor(step: number) {
+    this.step = step
+    this.nested = { add: count => (this.#count += count) }
+  }
+
+  next(): number {
+    return (this.#count += this.step)
+  }
+}
+
+t.test('every use is one of what there is then, also of functions and members that were taken out', async t => {
+  let current = new Counter(1)
+  const counter = forwarding<Counter>(() => current, ['nested'])
+  const { nested, next } = counter
+  t.same([counter.next(), next(), nested.add(10), counter.step], [1, 2, 12, 1])
+  current = new Counter(5)
+  t.same([counter.next(), next(), nested.add(10), counter.step], [5, 10, 20, 5])
+  t.ok('next' in counter)
+  t.notOk('then' in counter)
+})
+
+t.test('it can be made before there is anything to forward to', async t => {
+  let current: Counter | null = null
+  const counter = forwarding<Counter>(() => {
+    if (current === null) throw new Error('nobody is there')
+    return current
+  }, ['nested'])
+  const { nested } = counter
+  t.throws(() => counter.next(), { message: 'nobody is there' })
+  current = new Counter(1)
+  t.equal(nested.add(2), 2)
+})
