@@ -75,27 +75,43 @@ const COUNTERS = [
 
 export type TaskCounter = (typeof COUNTERS)[number]
 
-/** Everything that a record of a task holds. */
+/** Everything that a record of a task holds. What is as most have it is left out. */
 interface TaskRecord {
   readonly id: number
   readonly d: string
-  readonly s: TaskStatus
-  readonly p: Priority
+  /** Its kind alone where there is nothing else. */
+  readonly s: TaskStatus | TaskStatus['kind']
   readonly a: number
-  readonly f?: readonly FileAffinity[]
-  readonly w?: readonly number[]
-  readonly c: number
-  readonly k: TaskCategory
-  readonly r: ExecutionRole
   readonly t: readonly [created: number, started: number, ended: number]
   readonly trace: string
-  readonly place: PlacementReason
-  readonly rule: RoutingRule
-  readonly tier: ApprovalTier
-  readonly att: number
-  readonly test: TestDecision
-  readonly x?: TaskExtra
+  p?: Priority
+  f?: readonly FileAffinity[]
+  w?: readonly number[]
+  c?: number
+  k?: TaskCategory
+  r?: ExecutionRole
+  place?: PlacementReason
+  rule?: RoutingRule
+  tier?: ApprovalTier
+  att?: number
+  test?: TestDecision
+  x?: TaskExtra
 }
+
+const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
+
+/** What a record means by what it leaves out: it is read by this for ever. */
+const USUAL = {
+  p: 'Normal',
+  c: 5,
+  k: 'General',
+  r: 'planner',
+  place: 'local_queue_default',
+  rule: 'least_loaded',
+  tier: 'AutoApprove',
+  att: 0,
+  test: 'Unknown'
+} as const
 
 /** A task. Times are Unix milliseconds; 0 is never. */
 export class Task {
@@ -208,60 +224,62 @@ export class Task {
   }
 
   serialise(): string {
+    const { status } = this
     const record: TaskRecord = {
       id: this.id,
       d: this.description,
-      s: this.status,
-      p: this.priority,
+      s: DETAILED.has(status.kind) ? status : status.kind,
       a: this.agent,
-      ...(this.files.length === 0 ? null : { f: this.files }),
-      ...(this.dependsOn.length === 0 ? null : { w: this.dependsOn }),
-      c: this.complexity,
-      k: this.category,
-      r: this.role,
       t: [this.createdAt, this.startedAt, this.endedAt],
-      trace: this.traceId,
-      place: this.placement,
-      rule: this.rule,
-      tier: this.tier,
-      att: this.attentionWeight,
-      test: this.test,
-      ...(this.extra === null ? null : { x: this.extra })
+      trace: this.traceId
     }
+    if (this.priority !== USUAL.p) record.p = this.priority
+    if (this.files.length > 0) record.f = this.files
+    if (this.dependsOn.length > 0) record.w = this.dependsOn
+    if (this.complexity !== USUAL.c) record.c = this.complexity
+    if (this.category !== USUAL.k) record.k = this.category
+    if (this.role !== USUAL.r) record.r = this.role
+    if (this.placement !== USUAL.place) record.place = this.placement
+    if (this.rule !== USUAL.rule) record.rule = this.rule
+    if (this.tier !== USUAL.tier) record.tier = this.tier
+    if (this.attentionWeight !== USUAL.att) record.att = this.attentionWeight
+    if (this.test !== USUAL.test) record.test = this.test
+    if (this.extra !== null) record.x = this.extra
     return JSON.stringify(record)
   }
 
   /** Throws what is wrong with a text that is no record. */
   static restore(json: string, shared: { status(read: TaskStatus): TaskStatus }): Task {
     const record = JSON.parse(json) as TaskRecord
+    const status = typeof record.s === 'string' ? ({ kind: record.s } as TaskStatus) : record.s
     if (
       !Number.isSafeInteger(record.id) ||
       typeof record.d !== 'string' ||
       !Array.isArray(record.t) ||
-      !(record.s?.kind in transitions)
+      !(status?.kind in transitions)
     )
       throw new TypeError('it is no record of a task')
     const task = new Task({
       id: record.id,
       description: record.d,
-      status: shared.status(record.s),
-      priority: record.p,
+      status: shared.status(status),
+      priority: record.p ?? USUAL.p,
       agent: record.a,
-      complexity: record.c,
-      category: record.k,
-      role: record.r,
+      complexity: record.c ?? USUAL.c,
+      category: record.k ?? USUAL.k,
+      role: record.r ?? USUAL.r,
       createdAt: record.t[0],
       traceId: record.trace,
-      rule: record.rule
+      rule: record.rule ?? USUAL.rule
     })
     task.files = record.f ?? NO_FILES
     task.dependsOn = record.w ?? NO_TASKS
     task.startedAt = record.t[1]
     task.endedAt = record.t[2]
-    task.placement = record.place
-    task.tier = record.tier
-    task.attentionWeight = record.att
-    task.test = record.test
+    task.placement = record.place ?? USUAL.place
+    task.tier = record.tier ?? USUAL.tier
+    task.attentionWeight = record.att ?? USUAL.att
+    task.test = record.test ?? USUAL.test
     task.extra = record.x ?? null
     return task
   }
