@@ -44,6 +44,8 @@ export interface FleetOptions {
   readonly orchestrator?: object
   /** Address of the model server. */
   readonly url?: string
+  /** Settings of the client besides that. */
+  readonly client?: object
   readonly toolset?: McpToolset
   readonly processors?: readonly TaskProcessor[]
   /** False where the test starts it. */
@@ -76,7 +78,7 @@ export async function openFleet(t: Test, options: FleetOptions = {}): Promise<Op
         ...options.orchestrator
       },
       'agent-fleet': { ...options.fleet },
-      ...(url === undefined ? {} : { 'inference-client': { url, model: 'toy' } })
+      ...(url === undefined ? {} : { 'inference-client': { url, model: 'toy', ...options.client } })
     },
     services: toolset === undefined ? [] : [fake(mcpToolset, toolset)]
   })
