@@ -28,7 +28,7 @@ export class MemoryIds implements IdSource {
 
 /** Ids that are taken at once, and how many must be there for one command. */
 const BLOCKS: Readonly<Record<Numbered, { readonly size: number; readonly most: number; readonly enough: number }>> = {
-  task: { size: 1_000, most: 64_000, enough: 1 },
+  task: { size: 32, most: 64_000, enough: 1 },
   agent: { size: 16, most: 1_024, enough: 8 }
 }
 /** Blocks that last shorter than this are doubled. */
@@ -39,12 +39,15 @@ interface Block {
   left: number
   size: number
   takenAt: number
+  /** Commands that wait for the next ones. */
+  waiting: number
   taking: Promise<void> | null
 }
 
 /**
  * Ids in blocks, from a counter that all processes of the repository share. A new block is fetched when half of the last is
- * gone, and the more at once the faster they go.
+ * gone, and the more at once the faster they go and the more commands wait for one. Small blocks leave small gaps where a process
+ * works beside another.
  */
 export class IdBlocks implements IdSource {
   /** Takes that many from the counter. Throws what the database throws. */
@@ -61,6 +64,7 @@ export class IdBlocks implements IdSource {
       left: 0,
       size: BLOCKS[what].size,
       takenAt: Number.NEGATIVE_INFINITY,
+      waiting: 0,
       taking: null
     })
     this.#blocks = { task: block('task'), agent: block('agent') }
@@ -80,8 +84,12 @@ export class IdBlocks implements IdSource {
     if (task.left * 2 < task.size && task.taking === null) this.#refill('task')
     if (agent.left * 2 < agent.size && agent.taking === null) this.#refill('agent')
     const missing: Promise<void>[] = []
-    if (task.left < BLOCKS.task.enough && task.taking !== null) missing.push(task.taking)
-    if (agent.left < BLOCKS.agent.enough && agent.taking !== null) missing.push(agent.taking)
+    for (const what of ['task', 'agent'] as const) {
+      const block = this.#blocks[what]
+      if (block.left >= BLOCKS[what].enough || block.taking === null) continue
+      block.waiting += 1
+      missing.push(block.taking)
+    }
     return missing.length === 0 ? null : Promise.all(missing).then(() => undefined)
   }
 
@@ -116,7 +124,8 @@ export class IdBlocks implements IdSource {
     const block = this.#blocks[what]
     const { size, most } = BLOCKS[what]
     const brief = this.#now() - block.takenAt < BRIEF_MS
-    block.size = brief ? Math.min(block.size * 2, most) : size
+    block.size = Math.min(Math.max(brief ? block.size * 2 : size, block.waiting), most)
+    block.waiting = 0
     const taking = this.#take(what, block.size).then(
       range => {
         block.takenAt = this.#now()
@@ -139,9 +148,14 @@ export class IdBlocks implements IdSource {
 
   #add(block: Block, [next, end]: IdRange): void {
     if (!Number.isSafeInteger(next) || !Number.isSafeInteger(end) || next < 1 || end <= next) return
-    // Lower ones first, so that numbers go up where they can.
-    block.ranges.push([next, end])
-    block.ranges.sort((a, b) => a[0] - b[0])
     block.left += end - next
+    // Lower ones first, so that numbers go up where they can.
+    const ranges = [...block.ranges, [next, end] as [number, number]].sort((a, b) => a[0] - b[0])
+    block.ranges = []
+    for (const range of ranges) {
+      const last = block.ranges.at(-1)
+      if (last !== undefined && last[1] === range[0]) last[1] = range[1]
+      else block.ranges.push(range)
+    }
   }
 }

@@ -124,23 +124,58 @@ export class Seats {
     return row === undefined ? null : seatRow(row)
   }
 
-  /** Its records and ids stay for the next process. */
+  /**
+   * Its records stay for the next process, and its ids, JSON of {@link IdRanges}, but for the last that were taken from the
+   * counters: those go back.
+   */
   async release(seat: number, fence: number, ids: string): Promise<void> {
     const { store, repositoryId } = this.#options
-    await store.execute(
-      `UPDATE orchestrator_seats SET owner = NULL, lease_until_ms = 0, fence = fence + 1, ids = ? WHERE ${OWN}`,
-      [ids, repositoryId, seat, fence]
-    )
+    const own = [repositoryId, seat, fence]
+    const left: Partial<IdRanges> = JSON.parse(ids)
+    const returned: SqlStatement[] = []
+    const kept: { readonly sql: string; readonly parameters: readonly SqlValue[] }[] = []
+    for (const what of ['task', 'agent'] as const) {
+      const ranges = left[what] ?? []
+      const [next, end] = ranges.at(-1) ?? [0, 0]
+      returned.push({
+        sql: `UPDATE orchestrator_counters SET next = ? WHERE repository_id = ? AND name = ? AND next = ?
+          AND EXISTS (SELECT 1 FROM orchestrator_seats WHERE ${OWN})`,
+        parameters: [next, repositoryId, what, end, ...own]
+      })
+      kept.push({
+        sql: `json(CASE WHEN (SELECT next FROM orchestrator_counters WHERE repository_id = ? AND name = ?) <= ?
+          THEN ? ELSE ? END)`,
+        parameters: [repositoryId, what, next, JSON.stringify(ranges.slice(0, -1)), JSON.stringify(ranges)]
+      })
+    }
+    await store.batch([
+      ...returned,
+      {
+        sql: `UPDATE orchestrator_seats SET owner = NULL, lease_until_ms = 0, fence = fence + 1,
+          ids = json_object('task', ${kept[0]?.sql}, 'agent', ${kept[1]?.sql}) WHERE ${OWN}`,
+        parameters: [...kept.flatMap(({ parameters }) => parameters), ...own]
+      }
+    ])
   }
 
-  async takeIds(what: Numbered, count: number): Promise<IdRange> {
+  /** Ids from a counter; they are written down with the seat at once, so that they are not lost with the process. */
+  async takeIds({ seat, fence }: Pick<SeatRow, 'seat' | 'fence'>, what: Numbered, count: number): Promise<IdRange> {
     const { store, repositoryId } = this.#options
-    const { rows } = await store.execute(
-      `INSERT INTO orchestrator_counters (repository_id, name, next) VALUES (?, ?, ?)
-       ON CONFLICT (repository_id, name) DO UPDATE SET next = next + ? RETURNING next`,
-      [repositoryId, what, count + 1, count]
-    )
-    const end = Number(rows[0]?.[0])
+    const counter = 'SELECT next FROM orchestrator_counters WHERE repository_id = ? AND name = ?'
+    const [counted] = await store.batch([
+      {
+        sql: `INSERT INTO orchestrator_counters (repository_id, name, next) VALUES (?, ?, ?)
+          ON CONFLICT (repository_id, name) DO UPDATE SET next = next + ? RETURNING next`,
+        parameters: [repositoryId, what, count + 1, count]
+      },
+      {
+        sql: `UPDATE orchestrator_seats SET ids = json_set(coalesce(ids, '{}'), '$.${what}', json(json_insert(
+            coalesce(json_extract(ids, '$.${what}'), '[]'), '$[#]', json_array((${counter}) - ?, (${counter})))))
+          WHERE ${OWN}`,
+        parameters: [repositoryId, what, count, repositoryId, what, repositoryId, seat, fence]
+      }
+    ])
+    const end = Number(counted?.rows[0]?.[0])
     return [end - count, end]
   }
 

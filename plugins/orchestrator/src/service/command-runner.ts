@@ -73,7 +73,8 @@ export class CommandRunner {
   /** {@link CommandRunner.run}, for a command that takes ids. */
   runWithIds<A>(command: Command<A>): Promise<A> {
     const missing = this.#parts.ids.ready()
-    return missing === null ? this.run(command) : missing.then(() => this.run(command))
+    // Others that waited may have taken all of them.
+    return missing === null ? this.run(command) : missing.then(() => this.runWithIds(command))
   }
 
   /** A command that nobody waits for, and that is never refused; after the close nobody is told of it either. */

@@ -79,7 +79,7 @@ t.test('ids come in blocks, larger ones where they go fast, and what is left is 
   await blocks.ready()
   t.equal(blocks.ready(), null)
   t.same(asked, [
-    ['task', 1_000],
+    ['task', 32],
     ['agent', 16]
   ])
   const seen = new Set<number>()
@@ -90,7 +90,7 @@ t.test('ids come in blocks, larger ones where they go fast, and what is left is 
   t.equal(seen.size, 5_000)
   t.same(
     asked.slice(2).map(([, count]) => count),
-    [2_000, 4_000]
+    [64, 128, 256, 512, 1_024, 2_048, 4_096]
   )
   now = 10_000
   const left = JSON.parse(blocks.serialise())
@@ -111,4 +111,59 @@ t.test('without ids, and without a database that gives some, the next command is
   answers = true
   await blocks.ready()
   t.equal(blocks.task(), 1)
+})
+
+t.test('numbers leave no hole: what a process did not use goes back, or to whoever comes after it', async t => {
+  const store = await openStore()
+  const counted = async () => (await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)).rows
+  const [first, second] = [await opened(store), await opened(store)]
+  const ids = [first, second].map(({ persistence }) => persistence.ids.task())
+  t.same(ids, [1, 33], 'two at once have blocks of their own')
+  await second.persistence.close()
+  t.same(await counted(), [[34]])
+  await first.persistence.close()
+  t.same(await counted(), [[34]], 'this one is not the last that was taken')
+  const third = await opened(store)
+  const { ids: again } = third.persistence
+  const numbers: number[] = []
+  while (numbers.length < 33) {
+    await again.ready()
+    numbers.push(again.task())
+  }
+  t.same(
+    numbers,
+    Array.from({ length: 33 }, (_, at) => (at < 31 ? at + 2 : at + 3))
+  )
+  await third.persistence.close()
+  t.same(await counted(), [[36]])
+})
+
+t.test('ids of a process that was killed before it wrote anything are not lost', async t => {
+  const store = await openStore()
+  const killed = await opened(store, { now: () => 1_000, identity: elsewhere })
+  t.equal(killed.persistence.ids.task(), 1)
+  const next = await opened(store)
+  t.equal(next.persistence.ids.task(), 1)
+  await next.persistence.close()
+  await killed.persistence.close()
+  const { rows } = await store.query(`SELECT next FROM orchestrator_counters WHERE name = 'task'`)
+  t.same(rows, [[2]], 'and what it returns late is not returned')
+})
+
+t.test('as many ids are taken as commands wait for one', async t => {
+  let next = 1
+  const asked: number[] = []
+  const blocks = new IdBlocks(async (what, count) => {
+    if (what === 'task') asked.push(count)
+    next += count
+    return [next - count, next]
+  })
+  const seen: number[] = []
+  const one = async (): Promise<void> => {
+    for (let missing = blocks.ready(); missing !== null; missing = blocks.ready()) await missing
+    seen.push(blocks.task())
+  }
+  await Promise.all(Array.from({ length: 1_000 }, one))
+  t.equal(new Set(seen).size, 1_000)
+  t.ok(asked.length <= 4, `${asked}`)
 })
