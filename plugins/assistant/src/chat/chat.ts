@@ -14,6 +14,7 @@ import { assistantErrors } from '../errors.ts'
 import { originOf } from '../journey-origin.ts'
 import type { Accounts } from '../model/accounts.ts'
 import { askModel, type ModelAnswer } from '../model/ask.ts'
+import { bytesWithin, contextLength } from '../model/room.ts'
 import { NOTHING_SEARCHED, type Retrieved, retrieve } from '../retrieval/retrieval.ts'
 import type { Settings } from '../settings.ts'
 import { type EditorContext, editorContext } from './editor-context.ts'
@@ -29,6 +30,8 @@ type Output = OutputOf<typeof chat>
 const SURFACE = 'svc_chat_message'
 const HISTORY = 100
 const SESSION_TOKENS = 1_024
+/** Characters of earlier turns that go along at most. */
+const HISTORY_CHARACTERS = 24_000
 const COMPLEXITY = { fast: 5, reasoning: 9, creative: 7 } as const
 const TEMPERATURE = { fast: 0.3, reasoning: 0.3, creative: 0.8 } as const
 
@@ -76,7 +79,9 @@ export class Chat {
       this.#retrieve(prompt, input, call.signal),
       transcripts().history(session_id, settings().history_turns)
     ])
-    const quoted = quote(await this.#material(session_id, editor, retrieved), settings().context_bytes)
+    const context = await contextLength(this.#parts.client(), call.signal)
+    const room = bytesWithin(context, 1 / 4, settings().context_bytes)
+    const quoted = quote(await this.#material(session_id, editor, retrieved), room)
     if (quoted.dropped > 0)
       orchestrator().emit({
         type: 'context_truncated',
@@ -84,7 +89,7 @@ export class Chat {
         section: 'material',
         chars_dropped: quoted.dropped
       })
-    const answer = await this.#ask(input, prompt, earlier, quoted, call)
+    const answer = await this.#ask(input, prompt, earlier, quoted, context, call)
     const history = await this.#keep(input, prompt, journey, answer, editor)
     await this.#parts.accounts.charge(SURFACE, journey, answer)
     return {
@@ -124,14 +129,16 @@ export class Chat {
     prompt: string,
     history: readonly TranscriptEntry[],
     { text: material }: Quoted,
+    context: number | null,
     call: Pick<Call, 'signal' | 'emit'>
   ): Promise<ModelAnswer> {
     const { cognitive_profile: profile, json_mode: jsonMode, top_p: topP } = input
+    const historyCharacters = bytesWithin(context, 1 / 8, HISTORY_CHARACTERS)
     const temperature = input.temperature ?? (profile === undefined ? undefined : TEMPERATURE[profile])
     return askModel(
       this.#parts.client(),
       {
-        messages: chatMessages({ prompt, history, material, jsonMode }),
+        messages: chatMessages({ prompt, history, material, jsonMode, historyCharacters }),
         signal: call.signal,
         ...(temperature === undefined ? {} : { temperature }),
         ...(topP === undefined ? {} : { topP }),

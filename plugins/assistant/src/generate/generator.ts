@@ -1,6 +1,5 @@
 import {
   agentLabel,
-  type ChatMessage,
   type CompileResult,
   type InferenceClient,
   type JourneyEnvelope,
@@ -10,16 +9,18 @@ import {
   orchestrationErrors,
   type Transcripts
 } from '@svc/contracts'
-import type { Call, EventOf, Infer, InputOf, OutputOf } from '@svc/plugin-sdk'
+import { type Call, type EventOf, type Infer, type InputOf, isSvcError, type OutputOf } from '@svc/plugin-sdk'
 import { assistantErrors } from '../errors.ts'
 import { originOf } from '../journey-origin.ts'
 import type { Accounts } from '../model/accounts.ts'
+import type { ModelAnswer } from '../model/ask.ts'
+import { contextLength } from '../model/room.ts'
 import { sourceTarget, writeSource } from '../project/write-source.ts'
 import type { Settings } from '../settings.ts'
 import { codeOf, fenced } from './code-of.ts'
-import { LANGUAGE_CARD } from './language-card.ts'
 import { MaskedAsk } from './masked-ask.ts'
 import type { fileOutcomes, generateCode } from './operation.ts'
+import { RepairPrompt } from './repair-prompt.ts'
 
 type Input = InputOf<typeof generateCode>
 type Output = OutputOf<typeof generateCode>
@@ -27,12 +28,6 @@ type Event = EventOf<typeof generateCode>
 type FileOutcomes = Infer<typeof fileOutcomes>
 
 const SURFACE = 'svc_generate_code'
-const REPORT_CHARACTERS = 6_000
-
-const SYSTEM = `You write programs in a small language that you have not seen before.
-
-${LANGUAGE_CARD}
-Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
 
 export interface GeneratorParts {
   readonly projectRoot: string
@@ -111,26 +106,47 @@ export class Generator {
   ): Promise<Draft> {
     const compiler = input.validate ? this.#compiler() : null
     const most = compiler === null ? 1 : 1 + input.max_retries
-    const request: ChatMessage[] = [
-      { role: 'system', content: SYSTEM },
-      { role: 'user', content: input.prompt }
-    ]
-    let messages = request
+    const context = await contextLength(this.#parts.client(), call.signal)
+    const prompt = new RepairPrompt(input.prompt, context)
+    let draft: Draft | null = null
     let tokens = 0
     for (let attempt = 1; ; attempt++) {
       call.progress(attempt - 1, most, `attempt ${attempt} of ${most}`)
       call.emit({ type: 'attempt', attempt, of: most })
-      const answer = await asking.ask(messages, call.signal, text => call.emit({ type: 'text', text }))
+      const answer = await this.#ask(asking, prompt, draft, call)
+      // A draft that leaves no room for its repair is the last one.
+      if (answer === null) return draft as Draft
       await this.#parts.accounts.charge(SURFACE, journey, answer)
       tokens += answer.promptTokens + answer.completionTokens
       const code = codeOf(answer.text)
       const path = input.output_path ?? 'generated.vox'
       const result = compiler === null ? null : await compiler.compile({ path, text: code }, { script: false })
       call.signal.throwIfAborted()
-      if (result === null || result.ok || attempt === most)
-        return { code, result, attempts: attempt, tokens, model: answer.model }
+      draft = { code, result, attempts: attempt, tokens, model: answer.model }
+      if (result === null || result.ok || attempt === most) return draft
       call.emit({ type: 'diagnostics', attempt, report: result.report })
-      messages = [...request, { role: 'assistant', content: code }, { role: 'user', content: repair(result.report) }]
+    }
+  }
+
+  /** A prompt that the server refuses, for its length perhaps, is asked in brief; null for a repair that it refuses even so. */
+  async #ask(
+    asking: MaskedAsk,
+    prompt: RepairPrompt,
+    draft: Draft | null,
+    call: Pick<Call<never, Event>, 'signal' | 'emit'>
+  ): Promise<ModelAnswer | null> {
+    const wrong = draft?.result?.ok === false ? { code: draft.code, report: draft.result.report } : null
+    const onText = (text: string) => call.emit({ type: 'text', text })
+    for (;;) {
+      try {
+        return await asking.ask(prompt.messages(wrong), call.signal, onText)
+      } catch (error) {
+        if (!isSvcError(error, 'ICL_REFUSED')) throw error
+        if (!prompt.shorten()) {
+          if (draft === null) throw error
+          return null
+        }
+      }
     }
   }
 
@@ -194,13 +210,6 @@ export class Generator {
       artifact_kind: 'svc_generated'
     }
   }
-}
-
-function repair(report: string): string {
-  return `The compiler refuses that program:
-
-${report.slice(0, REPORT_CHARACTERS)}
-Answer with the corrected source of the whole file and nothing else.`
 }
 
 function invalid({ code, attempts, model }: Draft, { report, diagnostics }: Extract<CompileResult, { ok: false }>) {

@@ -1,0 +1,56 @@
+import type { ChatMessage } from '@svc/contracts'
+import { bytesWithin } from '../model/room.ts'
+import { LANGUAGE_CARD } from './language-card.ts'
+
+const SYSTEM = `You write programs in a small language that you have not seen before.
+
+${LANGUAGE_CARD}
+Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
+
+const REPORT_CHARACTERS = 6_000
+/** Tokens below which a context has no room for what is told of the language. */
+const ROOMY = 4_096
+
+/** What a model is asked for a program, and for its repair. */
+export class RepairPrompt {
+  readonly #prompt: string
+  readonly #reportCharacters: number
+  #isBrief: boolean
+
+  /**
+   * `context`: tokens, null where they are not known. In brief the request stands alone, as models want it that were made for this
+   * language; the one that ships with this project is.
+   */
+  constructor(prompt: string, context: number | null) {
+    this.#prompt = prompt
+    this.#reportCharacters = bytesWithin(context, 1 / 8, REPORT_CHARACTERS)
+    this.#isBrief = context !== null && context < ROOMY
+  }
+
+  /** Leaves out what can be left out; false where nothing can. */
+  shorten(): boolean {
+    const could = !this.#isBrief
+    this.#isBrief = true
+    return could
+  }
+
+  messages(wrong: { readonly code: string; readonly report: string } | null): ChatMessage[] {
+    return [
+      ...(this.#isBrief ? [] : [{ role: 'system' as const, content: SYSTEM }]),
+      { role: 'user', content: this.#prompt },
+      ...(wrong === null
+        ? []
+        : [
+            { role: 'assistant' as const, content: wrong.code },
+            { role: 'user' as const, content: repair(wrong.report.slice(0, this.#reportCharacters)) }
+          ])
+    ]
+  }
+}
+
+function repair(report: string): string {
+  return `The compiler refuses that program:
+
+${report}
+Answer with the corrected source of the whole file and nothing else.`
+}

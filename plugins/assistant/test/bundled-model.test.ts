@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url'
+import { type HttpServer, httpServer, inferenceGrammars } from '@svc/contracts'
+import { definePlugin, type Plugin } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import '../../database/test/built-worker.ts'
+import compiler from '../../compiler/src/plugin.ts'
+import database from '../../database/src/plugin.ts'
+import http from '../../http/src/plugin.ts'
+import inference from '../../inference-client/src/plugin.ts'
+import engine from '../../inference-onnx/src/plugin.ts'
+import modelServer from '../../model-server/src/plugin.ts'
+import orchestrator from '../../orchestrator/src/plugin.ts'
+import questioning from '../../questioning/src/plugin.ts'
+import sessions from '../../sessions/src/plugin.ts'
+import web from '../../web/src/plugin.ts'
+import { chat } from '../src/chat/operation.ts'
+import { generateCode } from '../src/generate/operation.ts'
+import { isPrefixOf } from '../src/grammar/prefix.ts'
+import { voxGrammar, voxNamedGrammar } from '../src/grammar/vox-grammar.ts'
+import assistant from '../src/plugin.ts'
+
+const BUNDLED = fileURLToPath(new URL('../../model-server/models/vox-tiny', import.meta.url))
+
+/** The assistant over the bundled model, which a second kernel serves on a real socket, with the grammar that the plugin offers. */
+async function open(t: Test, settings: object) {
+  let server: HttpServer | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: httpServer },
+    activate: (_ctx, deps) => {
+      server = deps.server
+    }
+  })
+  const grammar = definePlugin({ name: 'grammar', activate: ctx => ctx.contribute(inferenceGrammars, voxNamedGrammar) })
+  const base = { http: { main: false }, 'model-server': { port: 0, model: BUNDLED, model_name: 'vox-tiny' } }
+  const serving = await testKernel([engine, modelServer, http, grammar, probe] as Plugin[], { settings: base })
+  t.teardown(() => serving.close())
+  const url = server?.addresses[0]?.url ?? ''
+  while (!(await fetch(`${url}/ready`)).ok);
+  const client = { url, model: 'vox-tiny', max_tokens: 48, temperature: 0 }
+  const asking = [database, orchestrator, sessions, questioning, web, compiler, inference, assistant]
+  const kernel = await testKernel(asking as Plugin[], { settings: { 'inference-client': client, assistant: settings } })
+  t.teardown(() => kernel.close())
+  return kernel
+}
+
+t.test('the model that ships with the project writes a program that compiles, and is chatted with', async t => {
+  const kernel = await open(t, { grammar_mask: true })
+  const made = await kernel.call(generateCode, {
+    prompt: 'make a table of books with a title and a price',
+    max_retries: 0
+  })
+  t.match(made, { valid: true, attempts: 1, model_used: 'vox-tiny', code: /@table[\s\S]*Book/ })
+  t.same(made.meta.grammar_mask, { requested: true, applied: true, reason: null })
+  const said = await kernel.call(chat, { prompt: 'hello', session_id: 'chat' })
+  t.equal(said.model_used, 'vox-tiny')
+  t.ok(said.tokens > 0)
+  t.equal(said.history.length, 2)
+})
+
+t.test(
+  'what the mask lets through is a text of the grammar or the beginning of one, whatever the model would say',
+  async t => {
+    const kernel = await open(t, { grammar_mask: true })
+    for (const prompt of ['hello', 'explain in prose what a table is']) {
+      const { code } = await kernel.call(generateCode, { prompt, validate: false })
+      t.ok(isPrefixOf(voxGrammar(), code), code)
+    }
+  }
+)
