@@ -45,6 +45,12 @@ export const settings = t.object({
   }),
   task_timeout_ms: milliseconds(1_800_000, 'Milliseconds for the work on a task whose own budget says nothing.'),
   phase_timeout_ms: milliseconds(600_000, 'Milliseconds for one of the six phases.'),
+  server_wait_ms: t.integer({
+    default: 120_000,
+    minimum: 0,
+    'x-reload': 'live',
+    description: 'Milliseconds that a task waits for a model server that does not answer yet, before it fails.'
+  }),
   tool_rounds: t.integer({
     default: 8,
     minimum: 0,

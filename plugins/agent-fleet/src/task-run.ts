@@ -65,21 +65,23 @@ export class TaskRun {
   }
 
   async #handIn(attestation: Attestation): Promise<void> {
-    const { id } = this.task
+    const { id, approval_tier } = this.task
     try {
       const { requeued } = await this.#parts.orchestrator.complete(id, attestation)
-      if (requeued !== undefined)
-        this.#parts.log.info('a gate sent a task back', {
-          task: taskLabel(id),
-          gate: requeued.gate,
-          reason: requeued.reason
-        })
+      if (requeued === undefined) return
+      const { gate, reason } = requeued
+      this.#parts.log.info('a gate sent a task back', { task: taskLabel(id), gate, reason })
+      // To do it again brings no person's word.
+      if (gate === 'approval' && (approval_tier === 'Review' || approval_tier === 'Blocked'))
+        await this.#doubt(`${reason}. Handed in: ${attestation.completion_summary ?? 'no summary'}`)
     } catch (error) {
-      if (isSvcError(error) && error.code === 'ORC_ATTESTATION_REQUIRED') {
-        // No agent may say what only a person can.
-        await this.#settle(orchestrator => orchestrator.doubt(id, error.message))
-      } else await this.#failed(error)
+      if (isSvcError(error) && error.code === 'ORC_ATTESTATION_REQUIRED') await this.#doubt(error.message)
+      else await this.#failed(error)
     }
+  }
+
+  #doubt(why: string): Promise<void> {
+    return this.#settle(orchestrator => orchestrator.doubt(this.task.id, why))
   }
 
   async #failed(error: unknown): Promise<void> {

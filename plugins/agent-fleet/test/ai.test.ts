@@ -68,7 +68,8 @@ t.test('no model may say what only a person can', async t => {
   const files = [{ path: 'a.txt', access: 'write' as const }]
   const { status, approval_tier } = await until(await submit({ files }), 'Doubted', 'Completed')
   t.equal(approval_tier, 'Review')
-  t.match(status, { kind: 'Doubted', reason: /a person has to look at it \(Review\)/ })
+  t.match(status, { kind: 'Doubted', reason: /Review.* Handed in: The greeting was written/ })
+  t.equal(model.asked.length, 6, 'it is not done again for that')
 })
 
 t.test('cancelling a task ends the stream in its middle', async t => {
@@ -155,4 +156,26 @@ t.test('tasks are worked on with the server and the model that they name', async
   await until(await submit({ hints: { model_override: 'big', model_preference: 'small' } }), 'Completed')
   t.same([...new Set(other.asked.map(({ body }) => body.model))], ['small', 'big'])
   t.equal(usual.asked.length, 0)
+})
+
+t.test('a task waits for a server that comes later', async t => {
+  const model = await modelScript(t, { listening: false })
+  const { submit, until, kernel } = await openFleet(t, { url: model.url })
+  const task = await submit()
+  await eventually(() => (kernel.log.some(({ message }) => /waits for a model server/.test(message)) ? true : null))
+  await model.listen()
+  await until(task, 'Completed')
+  const never = await openFleet(t, { url: 'http://127.0.0.1:9', fleet: { server_wait_ms: 0 } })
+  t.match((await never.until(await never.submit(), 'Failed')).status, { reason: /no model server answers/ })
+})
+
+t.test('what a researcher hands in is data', async t => {
+  const model = await modelScript(t)
+  const { submit, until, tasks } = await openFleet(t, { url: model.url, orchestrator: { max_debug_iterations: 0 } })
+  const task = await submit({ hints: { execution_role: 'researcher' } })
+  t.equal((await until(task, 'Completed', 'Failed')).status.kind, 'Completed')
+  t.match(
+    tasks.explain(task)?.gates.find(({ gate }) => gate === 'research'),
+    { verdict: 'pass' }
+  )
 })

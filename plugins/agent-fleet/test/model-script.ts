@@ -25,6 +25,8 @@ export interface Asked {
 export interface ScriptOptions {
   readonly api?: 'ollama' | 'openai'
   readonly models?: readonly string[]
+  /** False: its port is only taken, until `listen`. */
+  readonly listening?: boolean
   /** The answer; or a function that answers by itself, for faults. */
   readonly say?: (asked: Asked) => Said | ((response: ServerResponse) => void) | undefined
 }
@@ -34,6 +36,7 @@ export interface ModelScript {
   readonly asked: readonly Asked[]
   /** Requests whose client went away before the end. */
   readonly left: number
+  listen(): Promise<void>
 }
 
 export const DONE = {
@@ -69,7 +72,10 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
     else write(path, said, response)
   }
   const server = createServer((request, response) => void serve(request, response))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const listen = (port: number) => new Promise<void>(resolve => server.listen(port, '127.0.0.1', resolve))
+  await listen(0)
+  const { port } = server.address() as AddressInfo
+  if (options.listening === false) await new Promise(resolve => server.close(resolve))
   t.teardown(
     () =>
       new Promise<void>(resolve => {
@@ -78,7 +84,8 @@ export async function modelScript(t: Test, options: ScriptOptions = {}): Promise
       })
   )
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
+    listen: () => listen(port),
     asked,
     get left() {
       return left

@@ -2,16 +2,18 @@ import {
   type Attestation,
   type ChatMessage,
   type InferenceClient,
+  type InferenceEndpoint,
   type McpToolset,
   type Orchestrator,
   type SessionContext,
+  type TaskPhase,
   type TaskProcessor,
   type TaskView,
   type TaskWork,
   taskLabel
 } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
-import { LinkedSignal } from '../abortable.ts'
+import { isSvcError, type Logger } from '@svc/plugin-sdk'
+import { LinkedSignal, pause } from '../abortable.ts'
 import { fleetErrors } from '../errors.ts'
 import type { Settings } from '../settings.ts'
 import { briefOf } from './brief.ts'
@@ -24,6 +26,8 @@ import { attestationOf, readVerdict, type Verdict, verdictSchema } from './verdi
 /** Of what an earlier phase found, a later one is shown that many characters. */
 const NOTE_CHARACTERS = 4_000
 const OBSERVED_CHARACTERS = 300
+const SHORTEST_WAIT_MS = 250
+const LONGEST_WAIT_MS = 10_000
 
 export interface AiParts {
   readonly orchestrator: Orchestrator
@@ -36,7 +40,7 @@ export interface AiParts {
 }
 
 interface Note {
-  readonly phase: string
+  readonly phase: TaskPhase
   readonly text: string
 }
 
@@ -98,11 +102,27 @@ export class AiProcessor implements TaskProcessor {
     const url = policy.inference_base_url
     const usual = this.#parts.client()
     const client = url === null ? usual : usual.at(url, 'orchestrator.inference_base_url')
-    const endpoint = await client.endpoint(work.signal)
+    const endpoint = await this.#endpoint(client, task, work.signal)
     const economical = policy.cost_preference === 'economy' && settings().prices.length > 0
     const offered = economical ? (await client.models(work.signal)).map(({ name }) => name) : []
     const model = chooseModel(task, { settings: settings(), policy, offered, usual: client.model })
     return new ModelLane({ client, endpoint, model, orchestrator, settings: settings(), log }, task, work)
+  }
+
+  /** Waits for a server that is not there yet: after a start it may still load its model. */
+  async #endpoint(client: InferenceClient, { id }: TaskView, signal: AbortSignal): Promise<InferenceEndpoint> {
+    const { settings, log } = this.#parts
+    const until = performance.now() + settings().server_wait_ms
+    for (let wait = SHORTEST_WAIT_MS; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+      try {
+        return await client.endpoint(signal)
+      } catch (error) {
+        const awaited = isSvcError(error) && error.code === 'ICL_UNREACHABLE' && performance.now() + wait < until
+        if (!awaited) throw error
+        if (wait === SHORTEST_WAIT_MS) log.warn('a task waits for a model server', { task: taskLabel(id), error })
+        await pause(wait, signal)
+      }
+    }
   }
 
   async #timed<A>(
@@ -172,16 +192,19 @@ export class AiProcessor implements TaskProcessor {
       throw fleetErrors.create('FLT_GAVE_UP', `the model gave up: ${reason}`, {
         hint: 'say more of what is wanted, allow what it misses, or take another model'
       })
-    const tier = task.approval_tier
-    const forPerson = tier === 'Review' || tier === 'Blocked'
-    if (outcome === 'complete' && !forPerson) {
-      const observed = notes.find(({ phase }) => phase === 'verify')?.text ?? ''
-      return attestationOf(verdict, clip(observed, OBSERVED_CHARACTERS))
+    if (outcome === 'doubt') {
+      await this.#parts.orchestrator.doubt(task.id, reason)
+      return null
     }
-    const why = outcome === 'doubt' ? reason : `a person has to look at it (${tier}): ${summary}`
-    await this.#parts.orchestrator.doubt(task.id, why)
-    return null
+    return attestationOf(verdict, observation(task, notes))
   }
+}
+
+/** What was found, in short; that of a researcher is data. */
+function observation({ role }: TaskView, notes: readonly Note[]): string {
+  const of = (phase: TaskPhase) => notes.find(note => note.phase === phase)?.text ?? ''
+  if (role !== 'researcher') return clip(of('verify'), OBSERVED_CHARACTERS)
+  return JSON.stringify({ findings: clip(of('act'), NOTE_CHARACTERS), verified: clip(of('verify'), NOTE_CHARACTERS) })
 }
 
 function opening({ instruction }: PhasePlan, { brief, notes }: Bench): ChatMessage[] {

@@ -3,6 +3,7 @@ import {
   type ChatTool,
   type ChatToolCall,
   type InferenceChatRequest,
+  type InferenceChatUsage,
   type InferenceClient,
   type InferenceEndpoint,
   type Orchestrator,
@@ -101,33 +102,32 @@ export class ModelLane {
     const began = performance.now()
     const calls: ChatToolCall[] = []
     let text = ''
+    let usage: InferenceChatUsage | undefined
     try {
       for await (const event of client.chat({ ...this.#request(question), signal })) {
         if (event.type === 'text') {
           text += event.text
           this.#work.token(event.text)
         } else if (event.type === 'tool-call') calls.push(event.call)
-        else if (event.type === 'done') {
-          const prompt = event.usage.promptTokens || estimate(question.messages)
-          const written = event.usage.completionTokens || tokensIn(text)
-          this.#reliability({ calls, offered: question.tools })
-          orchestrator.emit({
-            type: 'llm_call_completed',
-            session_id: this.#task.session_id ?? '',
-            duration_ms: Math.round(performance.now() - began),
-            prompt_tokens: prompt,
-            completion_tokens: written
-          })
-          await this.#charge(prompt, written)
-        }
+        else if (event.type === 'done') usage = event.usage
       }
     } catch (error) {
       this.#reliability({ error, timedOut: signal.aborted })
       // The server has worked for what arrived of it.
-      if (isSvcError(error) && error.code === 'ICL_BROKEN_OFF')
-        await this.#charge(estimate(question.messages), tokensIn(text))
+      if (text !== '') await this.#charge(estimate(question.messages), tokensIn(text))
       throw error
     }
+    const prompt = usage?.promptTokens || estimate(question.messages)
+    const written = usage?.completionTokens || tokensIn(text)
+    this.#reliability({ calls, offered: question.tools })
+    orchestrator.emit({
+      type: 'llm_call_completed',
+      session_id: this.#task.session_id ?? '',
+      duration_ms: Math.round(performance.now() - began),
+      prompt_tokens: prompt,
+      completion_tokens: written
+    })
+    await this.#charge(prompt, written)
     return { text, calls }
   }
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   agentLabel,
   type ChatTool,
@@ -83,7 +84,7 @@ export class ToolDesk {
     const began = performance.now()
     let [text, outcome]: [string, 'success' | 'error' | 'timeout'] = ['', 'success']
     try {
-      const calling = this.#toolset.call(name, args, { principal, signal: linked.signal })
+      const calling = this.#toolset.call(name, args, { principal, signal: linked.signal, ...this.#trace() })
       const result = await unlessAborted(calling, linked.signal)
       text = result === null ? `There is no tool ${name} any more.` : textOf(result)
       if (result === null || result.isError === true) outcome = 'error'
@@ -114,6 +115,13 @@ export class ToolDesk {
       )
     this.#suspect ||= sign === 'DoomLoopSuspect'
     return outcome === 'success' ? text : `The tool failed: ${text}`
+  }
+
+  /** Calls belong to the trace of their task. */
+  #trace(): { readonly traceparent?: string } {
+    const trace = this.#task.trace_id.replaceAll('-', '').toLowerCase()
+    if (!/^[0-9a-f]{32}$/.test(trace)) return {}
+    return { traceparent: `00-${trace}-${randomBytes(8).toString('hex')}-01` }
   }
 
   /** An agent holds no scopes, so that what is for administrators is not there for it. */
