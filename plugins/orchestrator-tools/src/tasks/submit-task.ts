@@ -98,7 +98,7 @@ export const submitTask = defineOperation({
 
 type Input = InputOf<typeof submitTask>
 
-export function submitTaskHandler({ orchestrator, sessions, ctx, pilot }: Parts): Handler<typeof submitTask> {
+export function submitTaskHandler({ orchestrator, sessions, ctx, pilot, admin }: Parts): Handler<typeof submitTask> {
   return async (input, call) => {
     const surface = 'svc_submit_task'
     const admitted = orchestrator.admit(await requestOf(input, orchestrator, sessions), surface)
@@ -113,6 +113,9 @@ export function submitTaskHandler({ orchestrator, sessions, ctx, pilot }: Parts)
     if (answer !== undefined) return { ...(answer as { task_id: number }), ...told }
     const outcome = await submitGoal({ orchestrator, ctx }, input, request)
     const { submitted } = outcome
+    const { durability } = orchestrator
+    if (admin?.serves === false && call.surface === 'cli' && durability.kind === 'memory')
+      call.log.warn(`the task is gone when this command ends: no daemon runs, and ${durability.because}`)
     return {
       ...told,
       task_id: submitted.task_id,

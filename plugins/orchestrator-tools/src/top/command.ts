@@ -84,7 +84,7 @@ async function showLive(watcher: Watcher, io: CommandIo, { looks, interval }: Ev
   let last: Snapshot | undefined
   let paused = false
   const redraw = (): void => {
-    if (last !== undefined) screen.draw(frame(last, screen.size, paused))
+    if (last !== undefined) screen.draw(frame(last, screen.size, paused ? 'paused' : 'live'))
   }
   const onKey = (key: string): void => {
     if (key === 'q' || key === 'Q') ended.abort()

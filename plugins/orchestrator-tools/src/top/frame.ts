@@ -8,15 +8,18 @@ export interface FrameSize {
   readonly rows: number
 }
 
+/** `live` and `paused` say which keys there are. */
+export type FrameMode = 'plain' | 'live' | 'paused'
+
 const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
 const WIDTHS = [6, 20, 7, 10, 18, 8, 6, 7] as const
 /** Lines of the head, with the heading of the agents. */
 const HEAD = 8
 
 /** The view as lines of exactly the width of the terminal, and no more of them than it has. */
-export function frame(snapshot: Snapshot, size: FrameSize, paused = false): string[] {
+export function frame(snapshot: Snapshot, size: FrameSize, mode: FrameMode = 'plain'): string[] {
   const { status, events } = snapshot
-  const lines = [headLine(snapshot, paused), ...stateLines(snapshot)]
+  const lines = [headLine(snapshot, mode), ...stateLines(snapshot)]
   if (status !== null) {
     const room = Math.max(1, size.rows - HEAD - Math.min(events.length, 5) - 2)
     lines.push('', agentHeading(), ...agentLines(status.agents, room))
@@ -29,9 +32,15 @@ export function frame(snapshot: Snapshot, size: FrameSize, paused = false): stri
   return lines.slice(0, size.rows).map(line => fit(line, size.columns).trimEnd())
 }
 
-function headLine({ at_ms, origin, lost }: Snapshot, paused: boolean): string {
-  const state = paused ? '  PAUSED (p goes on)' : '  q quits, p pauses'
-  return `svc orch top  ${time(at_ms)}  ${originText(origin)}${lost === null ? state : `  LOST: ${lost}`}`
+const MODE_TEXTS: Readonly<Record<FrameMode, string>> = {
+  plain: '',
+  live: '  q quits, p pauses',
+  paused: '  PAUSED (p goes on)'
+}
+
+function headLine({ at_ms, origin, lost }: Snapshot, mode: FrameMode): string {
+  const state = lost === null ? MODE_TEXTS[mode] : `  LOST: ${lost}`
+  return `svc orch top  ${time(at_ms)}  ${originText(origin)}${state}`
 }
 
 function originText(origin: Origin): string {
@@ -93,5 +102,5 @@ function row(cells: readonly string[]): string {
 }
 
 function time(milliseconds: number): string {
-  return new Date(milliseconds).toISOString().slice(11, 19)
+  return new Date(milliseconds).toTimeString().slice(0, 8)
 }

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { readDaemonState } from '@svc/contracts'
+import t, { type Test } from 'tap'
+import { errorOf, type Ran, runSvc } from './run-svc.ts'
+import { makeProject, SVC_BIN, serve } from './served-project.ts'
+
+const ONLY = ['--only', 'http,daemon,database,orchestrator,orchestrator-tools,sessions,a2a']
+const DONE = ['-m', 'It is done as it was asked, and somebody looked at it.']
+const CHECKS = ['--checks-passed', 'tests', '--checks-passed', 'human_review_approved']
+
+const project = (t: Test, more = '') =>
+  makeProject(t, { 'svc.toml': `[orchestrator]\nstubcheck_gate = false\nauto_continue_enabled = false\n${more}` })
+
+const outputOf = ({ stdout }: Ran) => JSON.parse(stdout)
+
+/** A command that goes on until it is interrupted. */
+function start(t: Test, folder: string, argv: readonly string[]) {
+  const child = spawn(process.execPath, [SVC_BIN, ...argv], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '', NO_COLOR: '1' }
+  })
+  const ended = once(child, 'exit')
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines: string[] = []
+  const waiting = new Set<() => void>()
+  createInterface({ input: child.stdout }).on('line', line => {
+    lines.push(line)
+    for (const look of waiting) look()
+  })
+  return {
+    /** The first line that matches, also one that is there already. */
+    line: (pattern: RegExp): Promise<string> =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = lines.find(line => pattern.test(line))
+          if (found === undefined) return
+          waiting.delete(look)
+          resolve(found)
+        }
+        waiting.add(look)
+        look()
+        void ended.then(() => reject(new Error(`it ended before ${pattern}`)))
+      }),
+    async interrupt(): Promise<string> {
+      child.kill('SIGINT')
+      const [code, signal] = await ended
+      return String(code ?? signal)
+    }
+  }
+}
+
+/** What a person does with a task, one command each. */
+async function story(t: Test, svc: (...argv: string[]) => Promise<Ran>): Promise<void> {
+  const submitted = await svc('submit', 'Do it', '--agent-name', 'builder', '-p', 'urgent', '--json')
+  t.equal(submitted.code, 0, submitted.stderr)
+  t.match(outputOf(submitted), { task_id: 1, agent_id: 1, status: 'Queued' })
+  const listed = await svc('tasks')
+  t.match(listed.stdout, /TASK +STATUS +PRIORITY.*\nT-0001 +Queued +Urgent +1 +Do it/)
+  t.match(
+    (await svc('explain', 'T-0001')).stdout,
+    /^T-0001 {2}Queued {2}Urgent[\s\S]*Agent builder: it was asked for by name/
+  )
+  t.match((await svc('status')).stdout, /durable in .*store\.db[\s\S]*\| A-01 \| builder \| 1 \|/)
+  t.match((await svc('agents')).stdout, /ID +NAME +QUEUED[\s\S]*1 +builder +1/)
+  t.equal((await svc('reorder', '1', 'background')).stdout.trim(), 'task reordered')
+  t.equal((await svc('complete', 'T-0001', ...DONE, ...CHECKS)).stdout.trim(), 'task completed')
+  t.equal(outputOf(await svc('task-status', '1', '--json')), 'Completed')
+  t.match((await svc('lineage', '1')).stdout, /task_completed[\s\S]*task_submitted/)
+
+  const unknown = await svc('task-status', '99', '--json')
+  t.equal(unknown.code, 4)
+  t.match(errorOf(unknown), { code: 'ORC_TASK_NOT_FOUND', message: 'task 99 not found', hint: String })
+  const twice = await svc('complete', '1', ...DONE, ...CHECKS)
+  t.not(twice.code, 0)
+  t.match(twice.stderr, /Task T-0001 is Completed[\s\S]*ORC_TRANSITION/)
+  t.equal((await svc('submit')).code, 2)
+  t.equal((await svc('submit', 'x', '--task-category', 'cooking')).code, 2)
+}
+
+t.test('commands work without a daemon, each where the last one left off', async t => {
+  const folder = project(t)
+  await story(t, (...argv) => runSvc(folder, ['orch', ...argv]))
+  const { code, stdout } = await runSvc(folder, ['orch', 'top'])
+  t.equal(code, 0)
+  t.match(stdout, /no daemon runs[\s\S]*completed 1 [\s\S]*A-01 +builder/)
+})
+
+t.test('without a daemon and a database, whoever submits is told that the task does not last', async t => {
+  const folder = project(t, '[plugins.database]\nenabled = false\n')
+  const { code, stderr } = await runSvc(folder, ['orch', 'submit', 'Do it'])
+  t.equal(code, 0, stderr)
+  t.match(stderr, /the task is gone when this command ends/)
+})
+
+t.test('commands ask the daemon where one runs, and the live view follows it', async t => {
+  const folder = project(t)
+  const served = await serve(t, folder, ONLY)
+  const state = await readDaemonState(folder)
+  t.equal(state?.pid, served.child.pid)
+  await t.test('a story', t => story(t, (...argv) => runSvc(folder, ['orch', ...argv])))
+  const plain = await runSvc(folder, ['orch', 'top'])
+  t.equal(plain.code, 0, plain.stderr)
+  t.match(plain.stdout, new RegExp(`daemon at ${state?.socket}, process ${state?.pid}`))
+  t.match(plain.stdout, /task_completed {2}T-0001/)
+
+  const watching = start(t, folder, ['orch', 'top', '--json', '--interval', '100'])
+  await watching.line(/"at_ms"/)
+  const look = JSON.parse(await watching.line(/"lost":null/))
+  t.match(look, { origin: { kind: 'daemon', pid: state?.pid }, status: { agent_count: 1 } })
+  t.match(await watching.interrupt(), /^(0|130)$/)
+
+  // What happens before it listens is among the events that it begins with.
+  const following = start(t, folder, ['orch', 'events', '--follow'])
+  await runSvc(folder, ['orch', 'submit', 'Do it'])
+  await runSvc(folder, ['orch', 'cancel', '2'])
+  t.match(JSON.parse(await following.line(/task_cancelled/)), { kind: { task_id: 2 } })
+  t.equal(await following.interrupt(), '130')
+  t.equal(await served.stop(), 0)
+})
