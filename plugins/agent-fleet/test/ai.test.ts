@@ -86,6 +86,10 @@ t.test('cancelling a task ends the stream in its middle', async t => {
   await tasks.cancel(task)
   await eventually(() => (model.left > 0 ? true : null))
   t.equal(tasks.task(task)?.status.kind, 'Cancelled')
+  await eventually(
+    () => (tasks.budgets.of(1).tokens_used > 0 ? true : null),
+    () => 'a charge for what was streamed'
+  )
   t.notOk(told().includes('task_failed'))
   const next = await submit()
   await until(next, 'InProgress')
@@ -178,4 +182,16 @@ t.test('what a researcher hands in is data', async t => {
     tasks.explain(task)?.gates.find(({ gate }) => gate === 'research'),
     { verdict: 'pass' }
   )
+})
+
+t.test('a prompt that does not fit into the context is shortened until it does', async t => {
+  const model = await modelScript(t, {
+    say: ({ prompt }) =>
+      prompt.length < 2_500
+        ? undefined
+        : response => response.writeHead(400).end('{"error":"the prompt has 9 tokens, the context holds 4"}')
+  })
+  const { submit, until } = await openFleet(t, { url: model.url })
+  await until(await submit({ description: `Sort these words: ${'word '.repeat(1_000)}` }), 'Completed')
+  t.match(model.asked.at(-1)?.prompt, /You are an agent[\s\S]*\[…\][\s\S]*Decide\. /)
 })

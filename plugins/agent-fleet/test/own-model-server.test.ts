@@ -7,7 +7,7 @@ t.test('with the bundled model a task comes to a true end, whatever the model sa
   const { submit, until, events } = await openFleet(t, {
     url: server.url,
     client: { model: 'vox-tiny' },
-    fleet: { output_tokens: 48, phase_timeout_ms: 60_000 }
+    fleet: { output_tokens: 400, phase_timeout_ms: 60_000 }
   })
   const task = await submit({ description: 'Write a greeting', hints: { complexity: 1 } })
   const { status } = await until(task, 'Completed', 'Failed', 'Doubted')

@@ -17,12 +17,15 @@ import type { Settings } from '../settings.ts'
 import { agentSpent } from '../work.ts'
 import { CHATML_STOP, toChatml } from './chatml.ts'
 import { priceOf } from './model-choice.ts'
+import { longestOf, SHORTEST_CUT, shorten } from './shorten.ts'
 
 /** Tries of one answer, the first included. */
 const TRIES = 4
 const PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 60_000
 const CHARACTERS_PER_TOKEN = 4
+/** How servers say that a prompt does not fit: this project's, vLLM and OpenAI, llama.cpp. */
+const TOO_LONG = /context (holds|length|size|window)|exceeds? the (available )?context/i
 
 export interface Question {
   readonly messages: readonly ChatMessage[]
@@ -52,6 +55,8 @@ export class ModelLane {
   /** Whether the server has said that it does not take this. */
   #refusesTools = false
   #refusesFormat = false
+  /** Characters of a message that the model's context has room for, as far as is known. */
+  #room = Infinity
 
   constructor(parts: LaneParts, task: TaskView, work: TaskWork) {
     this.#parts = parts
@@ -89,6 +94,11 @@ export class ModelLane {
     }
     if (error.code === 'ICL_BROKEN_OFF' || error.code === 'ICL_UNREACHABLE') return PAUSE_MS * 2 ** (tries - 1)
     if (error.code !== 'ICL_REFUSED') return null
+    const longest = Math.min(this.#room, longestOf(question.messages))
+    if (TOO_LONG.test(error.message) && longest > SHORTEST_CUT) {
+      this.#room = Math.max(SHORTEST_CUT, Math.floor(longest / 2))
+      return 0
+    }
     // Models without tools, and servers that bind answers to no schema, refuse the whole request.
     if (question.tools !== undefined && !this.#refusesTools && /tool|function/i.test(error.message))
       this.#refusesTools = true
@@ -131,7 +141,8 @@ export class ModelLane {
     return { text, calls }
   }
 
-  #request({ messages, tools, format }: Question): InferenceChatRequest {
+  #request({ messages: whole, tools, format }: Question): InferenceChatRequest {
+    const messages = shorten(whole, this.#room)
     const { model, settings, endpoint, orchestrator } = this.#parts
     const { max_tokens, tokens_used } = orchestrator.budgets.of(this.#task.agent_id)
     const maxTokens = Math.max(1, Math.min(settings.output_tokens, max_tokens - tokens_used))

@@ -1,0 +1,20 @@
+import type { ChatMessage } from '@svc/contracts'
+
+const MARK = '\n[…]\n'
+/** Shorter messages are not worth cutting. */
+export const SHORTEST_CUT = 400
+
+/** Messages of at most that many characters each. Cut is the middle: rules begin a prompt, and what is asked ends it. */
+export function shorten(messages: readonly ChatMessage[], most: number): readonly ChatMessage[] {
+  return messages.map(message => {
+    const { content } = message
+    if (content.length <= most) return message
+    const kept = most - MARK.length
+    const head = Math.floor(kept / 3)
+    return { ...message, content: `${content.slice(0, head)}${MARK}${content.slice(head - kept)}` }
+  })
+}
+
+export function longestOf(messages: readonly ChatMessage[]): number {
+  return Math.max(0, ...messages.map(({ content }) => content.length))
+}
