@@ -38,6 +38,7 @@ const wrap = point === 'images' ? imaged : (store: DatabaseStore) => deadly(stor
 const { kernel, service } = await openWhole(file, { wrap })
 const line = (sign: string) => (fact: object) => say(`${sign} ${JSON.stringify(fact)}`)
 await story(kernel, service(), { asked: line('?'), told: line('!') })
+while (service().status().outbox.pending > 0) await new Promise(resolve => setTimeout(resolve, 5))
 if (point === 'images') image()
 say('done')
 setInterval(() => {}, 1_000)
