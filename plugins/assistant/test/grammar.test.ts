@@ -99,6 +99,12 @@ t.test('texts that are no programs are refused where that shows first', async t 
     ['', 'hello there'],
     ['', '1 + 1'],
     ['', '```vox'],
+    ['environment', ':'],
+    ['fn', '('],
+    ['fn f ', 'g'],
+    ['workflow order', ','],
+    ['type ', '='],
+    ['fn /', ' 2'],
     ['fn f() {}\n', 'This program does it.'],
     ['fn f() { ', '~'],
     ['fn f() { "', '\0'],
@@ -110,7 +116,19 @@ t.test('texts that are no programs are refused where that shows first', async t 
 })
 
 t.test('a text ends only where everything is closed', async t => {
-  for (const open of ['fn f() {', 'let a = "b', 'let a = 1 +', 'let a = 1de', 'let a = (1', '@', 'f', 'let a = "\\"'])
+  for (const open of [
+    'fn f() {',
+    'let a = "b',
+    'let a = 1 +',
+    'let a = 1de',
+    'let a = (1',
+    '@',
+    'f',
+    'fn',
+    'fn f',
+    'type',
+    'let a = "\\"'
+  ])
     t.notOk(isText(open), open)
   for (const whole of ['fn f() {}', 'let a = "b"', 'let a = 1 + 2', 'let a = 1.5dec', '// ä', '# x\n', 'type A = B\n'])
     t.ok(isText(whole), whole)

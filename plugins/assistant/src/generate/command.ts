@@ -8,6 +8,7 @@ import {
 } from '@svc/plugin-sdk'
 import { createTwoFilesPatch } from 'diff'
 import { readProjectFile } from '../project/project-files.ts'
+import { sourceTarget } from '../project/write-source.ts'
 import type { Generator } from './generator.ts'
 import type { generateCode } from './operation.ts'
 
@@ -49,10 +50,11 @@ interface Given {
 }
 
 /** Exit codes: 0, 1 where no program passed the compiler, 130 after Ctrl-C. What happens meanwhile is told on the standard error. */
-export function runGenerate(generator: Generator, projectRoot: string): CommandHandler {
+export function runGenerate(generator: Pick<Generator, 'generate'>, projectRoot: string): CommandHandler {
   return async (input, io) => {
     const given = input as unknown as Given
     const { prompt, output, preview = false, retries = 2, unchecked = false, session = 'default' } = given
+    if (output !== undefined) await sourceTarget(projectRoot, output)
     const before = output === undefined ? null : await readProjectFile(projectRoot, output, FILE_BYTES)
     try {
       const made = await generator.generate(
@@ -70,7 +72,7 @@ export function runGenerate(generator: Generator, projectRoot: string): CommandH
       if (io.json) io.stdout.write(`${JSON.stringify(made)}\n`)
       else if (output === undefined) io.stdout.write(made.code)
       else io.stdout.write(createTwoFilesPatch(output, output, old, made.code))
-      if (!io.json) io.stderr.write(`${summary(made, preview)}\n`)
+      if (!io.json) io.stderr.write(`\n${summary(made, preview)}\n`)
       return 0
     } catch (error) {
       if (io.signal.aborted) return 130

@@ -213,7 +213,8 @@ export class Generator {
 }
 
 function invalid({ code, attempts, model }: Draft, { report, diagnostics }: Extract<CompileResult, { ok: false }>) {
-  const [first = ''] = report.split('\n')
+  const lines = report.split('\n')
+  const first = lines.find(line => line.startsWith('error')) ?? lines[0] ?? ''
   return assistantErrors.create(
     'ASI_CODE_INVALID',
     `the compiler refuses what ${model} wrote in ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}: ${first}`,

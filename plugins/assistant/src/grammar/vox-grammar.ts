@@ -15,7 +15,8 @@ export const voxNamedGrammar: NamedGrammar = {
  * - all tokens are ones of the language, in UTF-8, and strings end;
  * - brackets close in the order in which they were opened;
  * - an operator that stands between two operands is followed by no closing bracket, comma or other such operator;
- * - the file, and what follows a declaration that ended with its brace, begins with a word that begins a declaration.
+ * - the file, and what follows a declaration that ended with its brace, begins with a word that begins a declaration, and with what that
+ *   word declares: a name, and for functions and steps what stands behind it.
  *
  * Names, types and the inner grammar of declarations are the compiler's to check.
  */
@@ -44,6 +45,8 @@ interface Facts {
   readonly wantsOperand?: boolean
   /** Whether a declaration must come, unless the text ends. */
   readonly atDeclaration?: boolean
+  /** What was begun: `name` where what it declares must come, `call` where that and its parameters, `parameters` where those must. */
+  readonly begun?: 'name' | 'call' | 'parameters'
   /** Whether the last token closed the last brace: a line end makes that the end of a declaration. */
   readonly afterBrace?: boolean
 }
@@ -72,6 +75,8 @@ const STARTS = [
   ...['fn', 'type', 'let', 'const', 'import', 'http', 'actor', 'workflow', 'activity', 'agent', 'env', 'environment'],
   ...['component', 'routes', 'pub', 'async', 'extern', 'fragment', 'url', 'state_machine', 'partial', 'style']
 ]
+/** Those of them whose name has parameters behind it. */
+const CALLED = new Set(['fn', 'workflow', 'activity'])
 /** What goes on with the declaration before, on a line of its own. */
 const JOINS = ['with', 'else', 'and', 'or', 'is', 'isnt', 'to', 'in', 'on']
 const FIRST_WORDS = [...STARTS, ...JOINS]
@@ -86,16 +91,17 @@ class VoxState implements TextGrammarState {
     this.#mode = mode
     this.#detail = detail
     this.#facts = facts
-    const { open = '', pending = '', wantsOperand = false, atDeclaration = false, afterBrace = false } = facts
+    const { open = '', pending = '', begun = '' } = facts
+    const { wantsOperand = false, atDeclaration = false, afterBrace = false } = facts
     const flags = (wantsOperand ? 1 : 0) + (atDeclaration ? 2 : 0) + (afterBrace ? 4 : 0)
-    this.key = `${mode} ${detail} ${open} ${pending} ${flags}`
+    this.key = `${mode} ${detail} ${open} ${pending} ${begun} ${flags}`
   }
 
   get accepting(): boolean {
     const ended = this.#ended()
     if (ended === null) return false
-    const { open = '', pending = '', wantsOperand = false } = ended.#facts
-    return open === '' && pending === '' && !wantsOperand && ended.#mode !== 'string'
+    const { open = '', pending = '', wantsOperand = false, begun } = ended.#facts
+    return open === '' && pending === '' && !wantsOperand && begun === undefined && ended.#mode !== 'string'
   }
 
   advance(byte: number): VoxState | null {
@@ -121,8 +127,7 @@ class VoxState implements TextGrammarState {
     const { open = '', pending } = this.#facts
     switch (this.#mode) {
       case 'word':
-        if (this.#facts.atDeclaration === true && !FIRST_WORDS.includes(this.#detail)) return null
-        return new VoxState('gap', '', { open })
+        return this.#wordEnded(open)
       case 'digits':
         return new VoxState('gap', '', { open })
       case 'decimal':
@@ -136,6 +141,30 @@ class VoxState implements TextGrammarState {
     }
   }
 
+  #wordEnded(open: string): VoxState | null {
+    const { atDeclaration = false, begun } = this.#facts
+    if (begun === 'call') return new VoxState('gap', '', { open, begun: 'parameters' })
+    if (!atDeclaration) return new VoxState('gap', '', { open })
+    if (!FIRST_WORDS.includes(this.#detail)) return null
+    if (JOINS.includes(this.#detail)) return new VoxState('gap', '', { open })
+    return new VoxState('gap', '', { open, begun: CALLED.has(this.#detail) ? 'call' : 'name' })
+  }
+
+  /** Whether a byte may follow what was begun. */
+  #mayFollow(byte: number): boolean {
+    const sign = String.fromCharCode(byte)
+    switch (this.#facts.begun) {
+      case 'name':
+        return (isWordByte(byte) && !isDigit(byte)) || '{("\'@'.includes(sign)
+      case 'call':
+        return isWordByte(byte) && !isDigit(byte)
+      case 'parameters':
+        return '([<'.includes(sign)
+      default:
+        return true
+    }
+  }
+
   /** The next byte between tokens. */
   #token(byte: number): VoxState | null {
     const { open = '', wantsOperand = false, atDeclaration = false, afterBrace = false } = this.#facts
@@ -146,6 +175,7 @@ class VoxState implements TextGrammarState {
     if (byte === SPACE || byte === TAB) return this.#gap()
     if (byte === byteOf('#')) return new VoxState('comment', '', this.#facts)
     const sign = String.fromCharCode(byte)
+    if (sign !== '/' && !this.#mayFollow(byte)) return null
     if (isDigit(byte)) return atDeclaration ? null : new VoxState('digits', '', { open })
     if (isWordByte(byte)) return this.#firstOfWord(sign)
     if (sign === '"' || sign === "'") return atDeclaration ? null : new VoxState('string', sign, { open })
@@ -165,7 +195,8 @@ class VoxState implements TextGrammarState {
   }
 
   #firstOfWord(letter: string): VoxState | null {
-    const { open = '', atDeclaration = false } = this.#facts
+    const { open = '', atDeclaration = false, begun } = this.#facts
+    if (begun === 'call') return new VoxState('word', '', { open, begun })
     if (!atDeclaration) return new VoxState('word', '', { open })
     return beginsDeclaration(letter) ? new VoxState('word', letter, { open, atDeclaration }) : null
   }
@@ -195,7 +226,8 @@ class VoxState implements TextGrammarState {
 
   /** The state behind a whole sign. */
   #signed(sign: string): VoxState | null {
-    const { open = '', wantsOperand = false, atDeclaration = false } = this.#facts
+    const { open = '', wantsOperand = false, atDeclaration = false, begun } = this.#facts
+    if (begun !== undefined && !'(['.includes(sign) && sign !== '<') return null
     const isBetween = BETWEEN.has(sign)
     if (wantsOperand && isBetween) return null
     if (atDeclaration && (sign === '/' || isBetween) && sign !== '|>' && sign !== '||') return null

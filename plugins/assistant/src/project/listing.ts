@@ -40,7 +40,17 @@ export async function listProject(projectRoot: string, limit: number, signal: Ab
 }
 
 async function trackedFiles(cwd: string, signal: AbortSignal): Promise<readonly string[] | null> {
-  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '--deduplicate']
+  // A repository may name a program as its file monitor, which git would start.
+  const list = [
+    '-c',
+    'core.fsmonitor=false',
+    'ls-files',
+    '-z',
+    '--cached',
+    '--others',
+    '--exclude-standard',
+    '--deduplicate'
+  ]
   try {
     const { stdout } = await run('git', list, { cwd, signal, timeout: GIT_TIMEOUT_MS, maxBuffer: GIT_BYTES })
     return stdout.split('\0').filter(path => path !== '')

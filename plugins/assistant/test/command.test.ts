@@ -1,0 +1,82 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import type { CommandIo } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+import { runGenerate } from '../src/generate/command.ts'
+import { generateCode } from '../src/generate/operation.ts'
+import { openAssistant } from './open-assistant.ts'
+
+const RIGHT = 'fn one() to int {\n    1\n}\n'
+const WRONG = 'fn one() to int {\n    nowhere\n}\n'
+
+/** Runs the command on a terminal of the test. */
+async function open(t: Test, answers: readonly string[]) {
+  const { kernel } = await openAssistant(t, { database: false, answers })
+  const run = runGenerate(
+    {
+      generate: (input, { emit, signal }) =>
+        kernel.call(generateCode, input, { signal, onEvent: event => emit(event as Parameters<typeof emit>[0]) })
+    },
+    kernel.root
+  )
+  return {
+    root: kernel.root,
+    async run(input: object, json = false) {
+      const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+      const { signal } = new AbortController()
+      const io = { stdin: new PassThrough(), stdout, stderr, json, signal, self: [] } as unknown as CommandIo
+      const code = await run(input as Record<string, unknown>, io)
+      stdout.end()
+      stderr.end()
+      return { code, stdout: await text(stdout), stderr: await text(stderr) }
+    }
+  }
+}
+
+t.test('a program is printed, and what happens meanwhile is told beside it', async t => {
+  const { run } = await open(t, [WRONG, RIGHT])
+  const { code, stdout, stderr } = await run({ prompt: 'one' })
+  t.equal(code, 0)
+  t.equal(stdout, RIGHT)
+  t.match(
+    stderr,
+    /attempt 1 of 3[\s\S]*nowhere[\s\S]*attempt 2 of 3[\s\S]*the compiler takes it; toy, 2 attempts, 32 tokens/
+  )
+})
+
+t.test('the difference to a file is shown, and a preview writes nothing', async t => {
+  const { run, root } = await open(t, [RIGHT])
+  const file = join(root, 'a.vox')
+  t.match((await run({ prompt: 'one', output: 'a.vox', preview: true })).stdout, /\+fn one\(\) to int/)
+  t.notOk(existsSync(file))
+  writeFileSync(file, RIGHT.replace('1', '2'))
+  const { code, stdout, stderr } = await run({ prompt: 'one', output: 'a.vox' })
+  t.equal(code, 0)
+  t.match(stdout, /- {4}2\n\+ {4}1\n/)
+  t.match(stderr, /wrote a\.vox/)
+  t.equal(readFileSync(file, 'utf8'), RIGHT)
+})
+
+t.test('a preview of a file that may not be written is refused too', async t => {
+  const { run } = await open(t, [RIGHT])
+  await t.rejects(run({ prompt: 'one', output: '../a.vox', preview: true }), { code: 'ASI_PATH_REFUSED' })
+})
+
+t.test('a program that never passes ends with 1 and its findings', async t => {
+  const { run } = await open(t, [WRONG])
+  const told = await run({ prompt: 'one', retries: 0 })
+  t.equal(told.code, 1)
+  t.match(told.stderr, /nowhere[\s\S]*refuses what toy wrote in 1 attempt/)
+  const { code, stdout } = await run({ prompt: 'one', retries: 0 }, true)
+  t.equal(code, 1)
+  t.match(JSON.parse(stdout), { valid: false, code: WRONG, data: { attempts: 1 } })
+})
+
+t.test('with --json the result is one document', async t => {
+  const { run } = await open(t, [RIGHT])
+  const { stdout, stderr } = await run({ prompt: 'one' }, true)
+  t.match(JSON.parse(stdout), { code: RIGHT, valid: true })
+  for (const line of stderr.trimEnd().split('\n')) t.match(JSON.parse(line), { event: { type: 'attempt' } })
+})
