@@ -1,9 +1,14 @@
+import { join } from 'node:path'
 import '../../plugins/database/test/built-worker.ts'
 import { applyBaseline } from '../../plugins/database/src/baseline/apply.ts'
 import { openFile } from '../../plugins/database/src/store/local-store.ts'
-import { openOrchestrator } from '../../plugins/orchestrator/src/service/open.ts'
 import { defaultSettings } from '../../plugins/orchestrator/test/default-settings.ts'
+import { compiled } from './compiled.ts'
 import type { TaskProgress, TaskQueue } from './task-queue.ts'
+
+type Orchestrators = typeof import('../../plugins/orchestrator/src/service/open.ts')
+
+const SOURCE = join(import.meta.dirname, '../../plugins/orchestrator/src/service/open.ts')
 
 /** Each works on one task at a time. */
 const AGENTS = 256
@@ -15,6 +20,7 @@ export async function openSvc(
   synchronous: 'normal' | 'full',
   progress: TaskProgress
 ): Promise<TaskQueue> {
+  const { openOrchestrator } = (await compiled(SOURCE, folder, 'orchestrator')) as Orchestrators
   const store = await openFile(file, { busyTimeoutMs: 10_000, synchronous })
   await applyBaseline(store)
   const warn = (message: string, fields?: object): void =>

@@ -19,8 +19,8 @@ export class Answers<A> {
 
   /** `others`: callers who wait for the next transaction. True where it is better begun a turn later, since some come back. */
   add(callers: readonly A[], others: number): boolean {
-    this.giveAll()
-    const surplus = callers.length - others
+    // Those who are answered only now are about to come back.
+    const surplus = callers.length - others - this.giveAll()
     const isDivided = surplus >= MANY
     const before = isDivided ? surplus >> 1 : 0
     this.#due = callers.slice(before)
@@ -33,11 +33,12 @@ export class Answers<A> {
     return isDivided
   }
 
-  /** Those that are due, now. */
-  giveAll(): void {
+  /** Those that are due, now. Tells how many. */
+  giveAll(): number {
     clearImmediate(this.#turn)
     const due = this.#due
     this.#due = []
     for (const caller of due) this.#give(caller)
+    return due.length
   }
 }

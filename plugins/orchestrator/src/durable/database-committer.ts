@@ -311,13 +311,13 @@ export class DatabaseCommitter implements Committer {
 
   #rowStatements(rows: readonly TableRow[]): { statement: SqlStatement; rows: readonly TableRow[] }[] {
     const { repositoryId, seat } = this.#options
-    for (const row of rows) {
-      const reason = this.#rejected.has(row) ? null : malformed(row)
-      if (reason !== null) this.#reject(row, reason)
-    }
     const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
-    const statements = rowStatements(good, row => this.#alone.has(row))
-    if (good.length === rows.length) return statements
+    const statements = rowStatements(good, row => this.#alone.has(row)).filter(each => {
+      const reason = malformed(each)
+      if (reason !== null) for (const row of each.rows) this.#reject(row, reason)
+      return reason === null
+    })
+    if (this.#rejected.size === 0) return statements
     const kept = rows
       .filter(row => this.#rejected.has(row))
       .map(row => {

@@ -28,30 +28,34 @@ export function recordStatements(
   repositoryId: string,
   seat: number
 ): SqlStatement[] {
-  const kinds = new Map<string, { readonly set: string[]; readonly gone: string[] }>()
+  const kinds = new Map<string, { set: string; gone: string }>()
   for (const name of dirty) {
     const at = name.indexOf('/')
     const kind = name.slice(0, at)
     const key = name.slice(at + 1)
     let group = kinds.get(kind)
     if (group === undefined) {
-      group = { set: [], gone: [] }
+      group = { set: '', gone: '' }
       kinds.set(kind, group)
     }
     const json = source.serialise(kind as RecordKind, key)
     const stored = PLAIN.test(key) ? `"${key}"` : JSON.stringify(storedKey(key))
-    if (json === null) group.gone.push(stored)
-    else group.set.push(`${stored}:${isComposite(json) ? json : `${SCALAR}${json}}`}`)
+    // The parts are copied once, when the whole is.
+    if (json === null) group.gone += group.gone === '' ? stored : `,${stored}`
+    else {
+      if (group.set !== '') group.set += ','
+      group.set += isComposite(json) ? `${stored}:${json}` : `${stored}:${SCALAR}${json}}`
+    }
   }
   const statements: SqlStatement[] = []
   for (const [kind, { set, gone }] of kinds) {
-    if (gone.length > 0)
+    if (gone !== '')
       statements.push({
         sql: `DELETE FROM orchestrator_records WHERE repository_id = ? AND seat = ? AND kind = ?
           AND key IN (SELECT value FROM json_each(?))`,
-        parameters: [repositoryId, seat, kind, `[${gone.join(',')}]`]
+        parameters: [repositoryId, seat, kind, `[${gone}]`]
       })
-    if (set.length > 0) statements.push(setRecords(repositoryId, seat, kind, `{${set.join(',')}}`))
+    if (set !== '') statements.push(setRecords(repositoryId, seat, kind, `{${set}}`))
   }
   return statements
 }

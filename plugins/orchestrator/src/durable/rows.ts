@@ -14,8 +14,9 @@ export interface RowStatement {
  * `alone` tells of.
  */
 export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) => boolean): RowStatement[] {
-  const groups: { readonly columns: readonly string[]; readonly rows: TableRow[]; readonly values: string[] }[] = []
+  const groups: Group[] = []
   const statements: RowStatement[] = []
+  let group: Group | undefined
   for (const row of rows) {
     const columns = Object.keys(row.values)
     const values = JSON.stringify(Object.values(row.values))
@@ -23,26 +24,37 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
       statements.push({ statement: insert(row.table, columns, [values]), rows: [row] })
       continue
     }
-    const group = groups.find(each => each.rows[0]?.table === row.table && areSame(each.columns, columns))
-    if (group === undefined) groups.push({ columns, rows: [row], values: [values] })
-    else {
-      group.rows.push(row)
-      group.values.push(values)
+    // Mostly as the one before.
+    if (group === undefined || !isOf(group, row, columns)) group = groups.find(each => isOf(each, row, columns))
+    if (group === undefined) {
+      group = { table: row.table, columns, rows: [], values: [] }
+      groups.push(group)
     }
+    group.rows.push(row)
+    group.values.push(values)
   }
-  for (const { columns, rows, values } of groups) {
-    const [{ table }] = rows as [TableRow]
+  for (const { table, columns, rows, values } of groups)
     statements.push({ statement: insert(table, columns, values), rows })
-  }
   return statements
 }
 
-function areSame(columns: readonly string[], others: readonly string[]): boolean {
-  return columns.length === others.length && columns.every((name, at) => name === others[at])
+interface Group {
+  readonly table: string
+  readonly columns: readonly string[]
+  readonly rows: TableRow[]
+  /** JSON of each. */
+  readonly values: string[]
 }
 
-/** Why a row cannot even be asked for; null where it can. */
-export function malformed({ table, values }: TableRow): string | null {
+function isOf(group: Group, row: TableRow, columns: readonly string[]): boolean {
+  if (group.table !== row.table || group.columns.length !== columns.length) return false
+  for (let at = 0; at < columns.length; at += 1) if (columns[at] !== group.columns[at]) return false
+  return true
+}
+
+/** Why the rows of a statement cannot even be asked for; null where they can. */
+export function malformed({ rows }: RowStatement): string | null {
+  const [{ table, values }] = rows as readonly [TableRow]
   const columns = Object.keys(values)
   if (columns.length === 0) return 'it has no columns'
   const wrong = [table, ...columns].find(name => !NAME.test(name))

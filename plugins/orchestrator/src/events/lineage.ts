@@ -19,13 +19,6 @@ export function lineageRow(
   at: number
 ): TableRow | null {
   if (!enabled) return null
-  const { payload = {} } = row
-  const preview = payload.goal_preview
-  const told = {
-    ...payload,
-    ...(typeof preview === 'string' ? { goal_preview: firstCharacters(preview, GOAL_PREVIEW) } : {}),
-    ...(campaignId === null ? {} : { campaign_id: campaignId })
-  }
   return {
     table: 'orchestration_lineage_events',
     values: {
@@ -37,10 +30,23 @@ export function lineageRow(
       workflow_id: row.workflow_id ?? null,
       plan_session_id: row.plan_session_id ?? null,
       plan_node_id: row.plan_node_id ?? null,
-      payload_json: Object.keys(told).length === 0 ? null : JSON.stringify(told),
+      payload_json: payloadOf(row, campaignId),
       created_at_ms: at
     }
   }
+}
+
+function payloadOf({ payload = {} }: LineageRow, campaignId: string | null): string | null {
+  const { goal_preview } = payload
+  if (typeof goal_preview !== 'string' && campaignId === null) {
+    const json = JSON.stringify(payload)
+    return json === '{}' ? null : json
+  }
+  return JSON.stringify({
+    ...payload,
+    ...(typeof goal_preview === 'string' ? { goal_preview: firstCharacters(goal_preview, GOAL_PREVIEW) } : {}),
+    ...(campaignId === null ? {} : { campaign_id: campaignId })
+  })
 }
 
 /** Whole characters: a pair of surrogates is one. */

@@ -48,21 +48,18 @@ export function runGates(context: GateContext, now: number): GateOutcome {
   const records: GateRecord[] = []
   for (const gate of GATES) {
     const finding = gate.ask(context)
-    const record = (verdict: GateRecord['verdict']): void => {
-      records.push(recordOf(gate.name, verdict, finding, now))
-    }
     if (finding.verdict !== 'fail') {
-      record(finding.verdict)
+      records.push(recordOf(gate.name, finding.verdict, finding, now))
       continue
     }
     const used = context.task[gate.counter]
     if (used < context.settings[LIMITS[gate.counter]]) {
-      record('requeue')
+      records.push(recordOf(gate.name, 'requeue', finding, now))
       const note = `\n\n${gate.heading(used + 1)} ${finding.detail}`.slice(0, LONGEST_NOTE)
       return { kind: 'requeue', gate: gate.name, reason: finding.detail, note, counter: gate.counter, records }
     }
     if (finding.atLimit !== 'pass') {
-      record('refuse')
+      records.push(recordOf(gate.name, 'refuse', finding, now))
       return {
         kind: 'refuse',
         gate: gate.name,
@@ -70,7 +67,7 @@ export function runGates(context: GateContext, now: number): GateOutcome {
         records
       }
     }
-    record('pass_at_limit')
+    records.push(recordOf(gate.name, 'pass_at_limit', finding, now))
   }
   return { kind: 'pass', records }
 }

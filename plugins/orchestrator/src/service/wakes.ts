@@ -1,7 +1,15 @@
+interface Waiter {
+  readonly signal: AbortSignal
+  readonly resolve: () => void
+  readonly reject: (reason: unknown) => void
+}
+
 interface Wake {
   /** Whether something came up since the last look. */
   isFresh: boolean
-  readonly waiting: Set<() => void>
+  readonly waiting: Set<Waiter>
+  /** Those that are listened to: whoever waits again and again has one signal for all of it. */
+  readonly signals: WeakSet<AbortSignal>
 }
 
 /** Who waits for work of an agent. Nobody asks again and again: whoever has looked is told when it is worth another look. */
@@ -14,15 +22,14 @@ export class Wakes {
     if (wake === undefined) return
     wake.isFresh = true
     if (wake.waiting.size === 0) return
-    const waiting = [...wake.waiting]
+    for (const { resolve } of wake.waiting) resolve()
     wake.waiting.clear()
-    for (const resolve of waiting) resolve()
   }
 
   /** Somebody looks now. */
   looked(agent: number): void {
     const wake = this.#agents.get(agent)
-    if (wake === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set() })
+    if (wake === undefined) this.#agents.set(agent, { isFresh: false, waiting: new Set(), signals: new WeakSet() })
     else wake.isFresh = false
   }
 
@@ -31,18 +38,21 @@ export class Wakes {
     if (signal.aborted) return Promise.reject(signal.reason)
     const wake = this.#agents.get(agent)
     if (wake === undefined || wake.isFresh) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      const woken = () => {
-        signal.removeEventListener('abort', aborted)
-        resolve()
+    this.#listen(wake, signal)
+    return new Promise((resolve, reject) => wake.waiting.add({ signal, resolve, reject }))
+  }
+
+  #listen({ signals, waiting }: Wake, signal: AbortSignal): void {
+    if (signals.has(signal)) return
+    signals.add(signal)
+    const aborted = () => {
+      for (const waiter of waiting) {
+        if (waiter.signal !== signal) continue
+        waiting.delete(waiter)
+        waiter.reject(signal.reason)
       }
-      const aborted = () => {
-        wake.waiting.delete(woken)
-        reject(signal.reason)
-      }
-      wake.waiting.add(woken)
-      signal.addEventListener('abort', aborted, { once: true })
-    })
+    }
+    signal.addEventListener('abort', aborted, { once: true })
   }
 
   /** The agent is gone: whoever waits looks, and finds that. */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turnEnds } from 'node:timers/promises'
 import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
 import { Changes } from '../../src/state/changes.ts'
@@ -112,6 +112,7 @@ t.test('callers who come back together find transactions of like size', async t 
   const { committer } = persistence
   const sizes: number[] = []
   let waiting = 0
+  held.turns = 5
   held.begun = () => void sizes.push(waiting - sizes.reduce((sum, size) => sum + size, 0))
   const rounds = 6
   const order: number[] = []
@@ -241,6 +242,8 @@ interface Held {
   batches: number
   /** Transactions wait until they are released. */
   back: boolean
+  /** Turns of the event loop that each takes at least. */
+  turns: number
   begun: () => void
   /** Resolves when so many were asked for. */
   reached(batches: number): Promise<void>
@@ -253,6 +256,7 @@ function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly
   const held: Held = {
     batches: 0,
     back: false,
+    turns: 0,
     begun: () => {},
     async reached(batches) {
       while (held.batches < batches) await sleep(1)
@@ -269,6 +273,7 @@ function holding(real: DatabaseStore): { readonly store: DatabaseStore; readonly
       await new Promise<void>(resolve => {
         released = resolve
       })
+    for (let turn = 0; turn < held.turns; turn += 1) await turnEnds()
     return real.batch(statements)
   }
   const store = new Proxy(real, {
