@@ -12,7 +12,7 @@ export interface FrameSize {
 export type FrameMode = 'plain' | 'live' | 'paused'
 
 const AGENT_COLUMNS = ['agent', 'name', 'queued', 'works on', 'does', 'done', 'files', 'load'] as const
-const WIDTHS = [6, 20, 7, 10, 18, 8, 6, 7] as const
+const WIDTHS = [6, 16, 7, 8, 17, 7, 6, 6] as const
 /** Lines of the head, with the heading of the agents. */
 const HEAD = 8
 
@@ -40,7 +40,8 @@ const MODE_TEXTS: Readonly<Record<FrameMode, string>> = {
 
 function headLine({ at_ms, origin, lost }: Snapshot, mode: FrameMode): string {
   const state = lost === null ? MODE_TEXTS[mode] : `  LOST: ${lost}`
-  return `svc orch top  ${time(at_ms)}  ${originText(origin)}${state}`
+  // What says how it is comes first, where the terminal is narrow.
+  return `svc orch top  ${time(at_ms)}${state}  ${originText(origin)}`
 }
 
 function originText(origin: Origin): string {
