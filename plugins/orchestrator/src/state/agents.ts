@@ -10,7 +10,7 @@ import { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
 import { endTask } from './endings.ts'
 import { renewLocks } from './files.ts'
-import { CANCELLED } from './status.ts'
+import { CANCELLED, hasEnded } from './status.ts'
 import type { World } from './world.ts'
 
 /** An agent that is to be made; its id is taken already. */
@@ -96,11 +96,14 @@ export function admit(world: World, agent: Agent): void {
  */
 export function retire(world: World, changes: Changes, id: number): readonly TaskView[] {
   const agent = world.agent(id)
-  const left: TaskView[] = []
-  for (const task of agent.tasks()) {
+  const tasks = agent.tasks()
+  const left = tasks.map((task): TaskView => {
     const view = task.view()
-    left.push(view.status.kind === 'InProgress' ? { ...view, status: { kind: 'Queued' } } : view)
-    endTask(world, changes, task, CANCELLED, `${agentLabel(id)} was retired`)
+    return view.status.kind === 'InProgress' ? { ...view, status: { kind: 'Queued' } } : view
+  })
+  for (const task of tasks) {
+    // One that waited for another of them has gone with that.
+    if (!hasEnded(task.status.kind)) endTask(world, changes, task, CANCELLED, `${agentLabel(id)} was retired`)
   }
   for (const path of world.files.filesOf(id)) {
     world.files.release(path)

@@ -105,19 +105,22 @@ export function complete(
   parts.trust.observe(task.agent, true)
   changes.touch('trust', task.agent)
   for (const key of parts.budgets.completed(task.agent)) changes.touch('budget', key)
-  noteSkills(world, task, true)
+  noteSkills(world, task, null)
   endTask(world, changes, task, COMPLETED, null)
   return { completed: true }
 }
 
-/** What the router learns of an agent from how its task ended. */
-function noteSkills(world: World, task: Task, success: boolean): void {
+/** What the router learns of an agent from how its task ended. `failure`: why it failed; null where it was completed. */
+function noteSkills(world: World, task: Task, failure: string | null): void {
+  const success = failure === null
   const skill = task.extra?.active_skill
   if (skill !== undefined) world.router.skillOutcome(task.agent, skill, success)
   const phase = shardPhaseOf(task.description)
   if (phase === null) return
   world.router.skillOutcome(task.agent, phase, success)
-  if (phase === 'shard_validate' && !success) world.router.shardOutcome(task.agent, 'shard_validate')
+  if (success) return
+  if (phase === 'shard_validate') world.router.shardOutcome(task.agent, 'shard_validate')
+  else if (phase === 'reduce' && /conflict/i.test(failure)) world.router.shardOutcome(task.agent, 'reduce_conflict')
 }
 
 /** Back to its queue, from work. */
@@ -148,7 +151,7 @@ export function fail(world: World, changes: Changes, id: number, reason: string)
   startIfQueued(world, changes, task)
   world.parts.trust.observe(task.agent, false)
   changes.touch('trust', task.agent)
-  noteSkills(world, task, false)
+  noteSkills(world, task, reason)
   endTask(world, changes, task, { kind: 'Failed', reason }, reason)
 }
 

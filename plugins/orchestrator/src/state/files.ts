@@ -162,7 +162,7 @@ export function claimFile(world: World, changes: Changes, agent: number, path: s
   own(world, clean, agent, changes)
 }
 
-/** Throws `ORC_SCOPE_DENIED` where the first does not own it. Its lock goes with it, unless a task works under that. */
+/** Throws `ORC_SCOPE_DENIED` where the first does not own it. A lock on it stays with the tasks that it is held for. */
 export function transferFile(world: World, changes: Changes, from: number, to: number, path: string): void {
   world.agent(from)
   world.agent(to)

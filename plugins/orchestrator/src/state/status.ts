@@ -3,8 +3,8 @@ import { orchestrationErrors, type TaskStatus, type TaskStatusKind, taskLabel } 
 /**
  * What a task may become, from where it stands. Every change of a status goes through {@link allows}.
  *
- * Two lines are wider than the protocol's table: a queued task fails when it has been handed over too often, and an approved
- * one that still waits for another becomes `Blocked`.
+ * Three lines are wider than the protocol's table: a queued task can be doubted, and fails when it has been handed over too
+ * often; one that is approved and still waits for another becomes `Blocked`; and a doubt that is overruled completes its task.
  */
 export const transitions: Readonly<Record<TaskStatusKind, readonly TaskStatusKind[]>> = {
   Queued: ['InProgress', 'Doubted', 'Cancelled', 'Failed'],

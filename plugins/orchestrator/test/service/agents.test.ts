@@ -56,6 +56,32 @@ t.test('an agent that is retired gives back what it had, the task in progress fi
   t.ok(told().includes('agent_retired'))
 })
 
+t.test('tasks of a retired agent that wait for each other are given back as they were, and end once', async t => {
+  const { service, told } = await opened(t)
+  await service.submit(task('The first'))
+  await service.submit({ ...task('The second'), depends_on: [1] })
+  const left = await service.retireAgent(1)
+  t.match(left, [
+    { id: 1, status: { kind: 'Queued' } },
+    { id: 2, status: { kind: 'Blocked' } }
+  ])
+  t.equal(service.status().total_cancelled, 2)
+  t.equal(told().filter(type => type === 'task_cancelled').length, 2)
+})
+
+t.test('an agent that met a conflict while it joined shards is spared that for a while', async t => {
+  const { service } = await opened(t)
+  const joining = { description: '[PHASE:REDUCE] Join them', files: [{ path: 'a.ts', access: 'read' as const }] }
+  const cooldown = () =>
+    service
+      .explain(2)
+      ?.routing.candidates.flatMap(({ terms }) => terms.filter(({ term }) => term === 'reduce_cooldown'))
+  await service.submit(joining)
+  await service.fail(1, 'merge conflict in a.ts')
+  await service.submit(joining)
+  t.match(cooldown(), [{ value: -2.5 }])
+})
+
 t.test('a paused agent takes up nothing, a drained one has nothing', async t => {
   const { service } = await opened(t)
   await service.submit(task())
