@@ -16,8 +16,8 @@ export interface TestVerdict {
   readonly rationale: string
 }
 
-/** `auth` as a word or the beginning of one, but not of authors. */
-const SENSITIVE = /\b(?:security|auth(?!or)|crypto|permission)/i
+/** `auth` wherever it stands (OAuth, unauthorized), but not in words about who wrote something. */
+const SENSITIVE = /security|auth(?!or(?:s|ed|ing|ship)?\b)|crypto|permission/i
 const DOCUMENTS = /\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|tex)$|(?:^|\/)(?:licen[cs]e|notice|authors|changelog)$/i
 const SOURCES =
   /\.(?:vox|rs|[cm]?[jt]sx?|py|pyi|go|java|kts?|swift|c|cc|cpp|cxx|h|hh|hpp|cs|rb|php|scala|clj|ex|exs|erl|hs|ml|lua|sh|bash|zsh|ps1|sql|vue|svelte|zig|dart|r|jl|pl|pm)$/i

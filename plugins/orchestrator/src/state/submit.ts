@@ -11,7 +11,9 @@ import { inlineHints } from './task-hints.ts'
 import { assertDescription, complexityOf, extraOf, openDependencies, ROLES, toRoute } from './task-request.ts'
 import type { World } from './world.ts'
 
-/** Tokens that a file adds to the estimate of what a task takes. */
+/** Of a description, in the estimate of what a task takes. */
+const BYTES_PER_TOKEN = 4
+/** Tokens that a file adds to it. */
 const TOKENS_PER_FILE = 200
 const NOTHING: readonly string[] = Object.freeze([])
 
@@ -59,7 +61,7 @@ export function submit(world: World, changes: Changes, request: SubmitRequest): 
   const judgement = parts.judge.judge(toJudge, agent_id)
   const isParked = hints?.requires_approval === true
   assertAllowed(judgement, settings.tier_enforcement, isParked)
-  const estimate = Math.ceil(description.length / 4) + TOKENS_PER_FILE * files.length
+  const estimate = Math.ceil(Buffer.byteLength(description) / BYTES_PER_TOKEN) + TOKENS_PER_FILE * files.length
   const signal = parts.budgets.admit(agent_id, extra?.tenant_id, estimate)
   if (hints?.qgate !== undefined) parts.judge.admitEvidence(toJudge)
   assertUnlocked(world, files, agent_id)

@@ -87,6 +87,8 @@ t.test('tests are required where it matters', async t => {
       ...more
     }).decision
   t.equal(of('Rotate the auth tokens', ['README.md']), 'Required')
+  t.equal(of('Fix authorization of guests', ['README.md']), 'Required')
+  t.equal(of('Answer unauthorized calls by OAuth', ['README.md']), 'Required')
   t.equal(of('Thank the authors', ['README.md', 'docs/a.md']), 'Skip')
   t.equal(of('Fix it', ['src/a.ts']), 'Required')
   t.equal(of('Fix it', ['config.toml'], { band: 'Low' }), 'Required')
