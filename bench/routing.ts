@@ -84,6 +84,7 @@ function world(agents: number, queued: number, settings: RoutingSettings): Route
     world: {
       fileOwner: path => owners.get(path) ?? null,
       groupAgent: group => groupAgents.get(group) ?? null,
+      completionTrust: () => null,
       trust: agent_id => ({
         agent_id,
         score: 0.5,

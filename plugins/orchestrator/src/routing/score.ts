@@ -2,7 +2,7 @@ import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
 import type { RoutingWorld } from '../state/ports.ts'
 import { hasGpu, type Lack, penaltyOf } from './fitness.ts'
 import type { MeshRoutingSettings, RoutingSettings } from './routing-settings.ts'
-import type { SkillLedger } from './skill-ledger.ts'
+import { type SkillLedger, UNKNOWN_RELIABILITY } from './skill-ledger.ts'
 import { isTrainingLabel, type TaskTraits } from './task-traits.ts'
 
 export type Term = RoutingExplanation['candidates'][number]['terms'][number]
@@ -156,7 +156,9 @@ function reputationScore(
   terms: Term[] | undefined
 ): number {
   const weight = settings.qgate_reputation_weight
-  const { reliability, score: trust } = world.trust(id)
+  const { reliability } = world.trust(id)
+  // Of whom nothing is known, as much is expected as not.
+  const trust = world.completionTrust(id) ?? UNKNOWN_RELIABILITY
   const skill = skills.meanReliability(id)
   let score = reliability * weight + skill * weight * 0.5
   terms?.push(
@@ -170,7 +172,7 @@ function reputationScore(
   const floor = settings.trust_task_completion_floor
   const isTrusted = trust >= floor
   const value = isTrusted ? trust * settings.trust_task_completion_weight : POINTS.distrusted
-  const because = `trust in it is ${round(trust)}, ${isTrusted ? 'not ' : ''}below the floor of ${round(floor)}`
+  const because = `trust in its completing tasks is ${round(trust)}, ${isTrusted ? 'not ' : ''}below the floor of ${round(floor)}`
   terms?.push({ term: 'trust', value, because })
   return score + value
 }

@@ -44,6 +44,8 @@ export interface RoutingWorld {
   /** Agent that a group has; set by the state with the first task that is routed by that group. */
   groupAgent(group: string): number | null
   trust(agent: number): TrustView
+  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  completionTrust(agent: number): number | null
   /** False where the most agents there may be are there. */
   canSpawn(): boolean
   now(): number
@@ -181,6 +183,8 @@ export interface TrustPort extends Ledger {
   override(agent: number, tier: TrustTier | null, score: number | null): TrustView
   /** Times that work of this agent was let through; how uncertain its outcomes are, in bits. */
   approvals(agent: number): { readonly count: number; readonly entropy: number }
+  /** Stored trust in completing tasks, [0, 1]; null before the first outcome. */
+  rollup(agent: number): number | null
   forget(agent: number): void
 }
 

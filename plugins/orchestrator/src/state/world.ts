@@ -111,6 +111,7 @@ export class World {
       fileOwner: path => this.files.owner(path),
       groupAgent: group => this.groupAgents.get(group) ?? null,
       trust: agent => parts.trust.of(agent),
+      completionTrust: agent => parts.trust.rollup(agent),
       canSpawn: () => this.agents.size < parts.settings().max_agents,
       now: parts.now
     })

@@ -9,6 +9,7 @@ export interface NaiveWorld {
   readonly groupAgents: ReadonlyMap<string, number>
   readonly groupOf: (path: string) => string | null
   readonly trust: (agent: number) => TrustView
+  readonly completionTrust: (agent: number) => number | null
   readonly skill: (agent: number, phase: string) => number
   readonly meanSkill: (agent: number) => number
   readonly shardFailures: (agent: number) => number
@@ -77,7 +78,8 @@ export function naiveRoute(task: TaskToRoute, world: NaiveWorld): Decision {
       const w = settings.qgate_reputation_weight
       let reputation = trust.reliability * w + world.meanSkill(id) * w * 0.5
       if (task.workflow !== undefined) reputation += w * 0.1
-      sum += reputation + (trust.score < 0.25 ? -10_000 : trust.score * 1.5)
+      const rollup = world.completionTrust(id) ?? 0.5
+      sum += reputation + (rollup < 0.25 ? -10_000 : rollup * 1.5)
     }
     if (settings.attention_enabled) {
       const bound = trust.score + settings.attention_trust_routing_weight * Math.sqrt(0.25 / (trust.outcomes + 1))

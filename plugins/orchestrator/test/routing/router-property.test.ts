@@ -102,11 +102,15 @@ const worlds = fc.record({
   trusts: fc.array(
     fc.tuple(
       fc.integer({ min: 1, max: 30 }),
-      fc.record({
-        score: fc.constantFrom(0, 0.2, 0.25, 0.5, 0.9),
-        outcomes: fc.integer({ min: 0, max: 40 }),
-        reliability: fc.constantFrom(0.1, 0.5, 0.8)
-      })
+      fc.record(
+        {
+          score: fc.constantFrom(0, 0.2, 0.25, 0.5, 0.9),
+          outcomes: fc.integer({ min: 0, max: 40 }),
+          reliability: fc.constantFrom(0.1, 0.5, 0.8),
+          rollup: fc.constantFrom(0, 0.2, 0.25, 0.5, 0.9)
+        },
+        { requiredKeys: ['score', 'outcomes', 'reliability'] }
+      )
     )
   ),
   outcomes: fc.array(fc.tuple(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...SKILLS), fc.boolean())),
@@ -157,6 +161,7 @@ t.test('a task goes where the whole table, counted for every agent, says', async
             groupAgents: world.groupAgents,
             groupOf: path => ['a', 'b'].find(group => path.startsWith(`${group}/`)) ?? null,
             trust: id => world.trust(id),
+            completionTrust: id => world.completionTrust(id),
             skill: (id, phase) => laplace(tallies(id, phase)),
             meanSkill: id => {
               const names = [...new Set(tallies(id).map(([, name]) => name))]

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { placementRecord } from '../../src/routing/placement.ts'
 import { agent, DEFAULTS, openRouter, task } from './world.ts'
 
 t.test('an agent that is asked for has the task, or is made', async t => {
@@ -110,11 +109,4 @@ t.test('an owner, or an agent of a group, that is gone leads nowhere', async t =
   world.groupAgents.set('a', 78)
   t.match(router.route(task(['c/1'])), { agent: 1, rule: 'fallback_single' })
   t.match(router.route(task(['a/1'])), { name: 'a', rule: 'spawn_for_group' })
-})
-
-t.test('what is kept of a placement names the experiment, where there is one', async t => {
-  const decision = { kind: 'agent', agent: 3, rule: 'highest_score', group: 'a' } as const
-  t.same(placementRecord(decision, 3, false), { rule: 'highest_score', agent_id: 3, group: 'a' })
-  const labelled = placementRecord({ ...decision, group: null }, 3, true)
-  t.same(labelled, { rule: 'highest_score', agent_id: 3, experiment: 'unified_routing' })
 })

@@ -107,7 +107,7 @@ t.test('shards: reliability at the phase, shards that failed, conflicts for a wh
 
 t.test('reputation: reliability, skills, workflow and trust', async t => {
   const opened = one({ settings: { qgate_reputation_routing: true, qgate_reputation_weight: 2 } })
-  opened.world.trusts.set(1, { score: 0.8, outcomes: 3, reliability: 0.75 })
+  opened.world.trusts.set(1, { score: 0.3, outcomes: 3, reliability: 0.75, rollup: 0.8 })
   opened.router.skillOutcome(1, 'writing', true)
   opened.router.skillOutcome(1, 'reading', false)
   t.same(terms(opened, task(['c/1'], { workflow: 'w' })), {
@@ -117,8 +117,10 @@ t.test('reputation: reliability, skills, workflow and trust', async t => {
     workflow: 0.2,
     trust: 1.2
   })
-  opened.world.trusts.set(1, { score: 0.24, outcomes: 3, reliability: 0.75 })
+  opened.world.trusts.set(1, { score: 0.8, outcomes: 3, reliability: 0.75, rollup: 0.24 })
   t.same(terms(opened, task(['c/1'])), { load: 0, reliability: 1.5, skills: 0.5, trust: -10_000 })
+  opened.world.trusts.delete(1)
+  t.same(terms(opened, task(['c/1'])), { load: 0, reliability: 1, skills: 0.5, trust: 0.75 }, 'nobody knows it yet')
 })
 
 t.test('attention: trust and what it may yet turn out to be', async t => {

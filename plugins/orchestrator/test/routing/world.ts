@@ -32,7 +32,7 @@ export class World {
   readonly groupAgents = new Map<string, number>()
   readonly trusts = new Map<
     number,
-    { readonly score: number; readonly outcomes: number; readonly reliability: number }
+    { readonly score: number; readonly outcomes: number; readonly reliability: number; readonly rollup?: number }
   >()
   hasRoom = true
   time = 1_000_000
@@ -46,8 +46,12 @@ export class World {
   }
 
   trust(agent: number): TrustView {
-    const known = this.trusts.get(agent) ?? { score: 0.5, outcomes: 0, reliability: 0.5 }
-    return { agent_id: agent, tier: 'Provisional', overridden: false, ...known }
+    const { score, outcomes, reliability } = this.trusts.get(agent) ?? { score: 0.5, outcomes: 0, reliability: 0.5 }
+    return { agent_id: agent, tier: 'Provisional', overridden: false, score, outcomes, reliability }
+  }
+
+  completionTrust(agent: number): number | null {
+    return this.trusts.get(agent)?.rollup ?? null
   }
 
   canSpawn(): boolean {
