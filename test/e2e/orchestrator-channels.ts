@@ -41,10 +41,20 @@ const METHODS: Readonly<Record<string, string>> = {
   svc_replan: 'ai.plan.replan'
 }
 
-/** A project in which the orchestrator works as it does for whoever has just installed it, with a file to work on. */
+/**
+ * A project in which the orchestrator works as it does for whoever has just installed it, with a file to work on. There is no fleet:
+ * nobody but the test takes up tasks.
+ */
 export function orchestratorProject(t: Test, files: Files = {}): string {
-  return mcpProject(t, { 'src/login.ts': 'export const login = (): string => "welcome"\n', ...files })
+  return mcpProject(t, {
+    'src/login.ts': 'export const login = (): string => "welcome"\n',
+    'svc.local.toml': '[plugins.agent-fleet]\nfleet = false\n',
+    ...files
+  })
 }
+
+/** Tasks are taken up by those who ask for them, and by nobody else. */
+const UNATTENDED = ['--set', 'plugins.agent-fleet.fleet=false']
 
 export interface Workplace extends Served {
   readonly gateway: string
@@ -53,7 +63,7 @@ export interface Workplace extends Served {
 
 /** `svc serve` with every surface open. */
 export async function serveWorkplace(t: Test, folder: string, argv: readonly string[] = []): Promise<Workplace> {
-  const served = await serve(t, folder, ['--no-watch', ...argv], SVC_BIN, {
+  const served = await serve(t, folder, ['--no-watch', ...UNATTENDED, ...argv], SVC_BIN, {
     SVC_MCP_HTTP_ENABLED: 'yes',
     SVC_MCP_HTTP_PORT: '0',
     SVC_MCP_HTTP_BEARER_TOKEN: TOKEN,
@@ -84,7 +94,7 @@ export const CHANNELS: Readonly<Record<string, (server: Workplace) => Promise<Ch
 
 /** A server of its own, spoken to over its standard streams. */
 export async function stdioChannel(folder: string): Promise<Channel & { readonly pid: number }> {
-  const client = await overStdio(folder, '2025', {}, ['--set', 'plugins.daemon.socket=127.0.0.1:0'])
+  const client = await overStdio(folder, '2025', {}, ['--set', 'plugins.daemon.socket=127.0.0.1:0', ...UNATTENDED])
   const { pid } = client.transport as { pid?: number }
   return { ...mcpChannel(client), name: 'standard streams', pid: pid ?? 0 }
 }
