@@ -1,3 +1,5 @@
+import type { QgatePolicy } from './qgate.ts'
+
 /** Settings of the section `[orchestrator]` that plugins beside the orchestrator obey. */
 export interface OrchestratorPolicy {
   readonly planning: {
@@ -14,6 +16,8 @@ export interface OrchestratorPolicy {
     readonly adequacy_enforce: boolean
     readonly depth: 'minimal' | 'standard' | 'deep'
   }
+  /** Thresholds of the quality gate, as the settings change them. */
+  readonly qgate: QgatePolicy
   readonly context_lifecycle: { readonly shadow: boolean; readonly enforce: boolean }
   readonly chatml_strict: boolean
   readonly research_model_enabled: boolean

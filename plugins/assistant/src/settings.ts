@@ -17,7 +17,7 @@ export const settings = t.object({
     'x-reload': 'live',
     description: 'Whether files and stored knowledge of the project are searched for what a message is about.'
   }),
-  retrieval_files: count('Files that one search of the project reads at most.', 2_000, 100_000),
+  retrieval_files: count('Files that one search of the project reads at most.', 5_000, 100_000),
   context_bytes: count('Bytes of files and of what was found that go into one prompt at most.', 24_576, 1_048_576),
   history_turns: count('Earlier turns of the session that go into one prompt at most.', 20, 100)
 })

@@ -39,7 +39,7 @@ export const listModels = defineOperation({
   effect: 'read',
   expose: {
     http: { method: 'GET', path: '/api/inference/models' },
-    mcp: { name: 'svc_inference_models' },
+    mcp: { name: 'svc_inference_models', aliases: ['svc_list_models'] },
     rpc: true,
     cli: {
       command: 'model list',

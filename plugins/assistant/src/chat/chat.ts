@@ -192,7 +192,7 @@ export class Chat {
     editor: EditorContext,
     answer: ModelAnswer
   ): Promise<Output['qgate']> {
-    const { attention } = this.#parts.orchestrator()
+    const { attention, policy } = this.#parts.orchestrator()
     const shown = new Set([
       ...editor.files.flatMap(file => ('text' in file ? [file.path] : [])),
       ...retrieved.found.map(({ ref }) => ref)
@@ -205,7 +205,7 @@ export class Chat {
       fatigued: attention.enabled && attention.state().fatigued
     })
     const questioning = this.#parts.questioning()
-    const quality = await chatQuality(evidence, retrieved, session, questioning)
+    const quality = await chatQuality(evidence, retrieved, policy.qgate, session, questioning)
     // What the model took is time of the session where it led to a question in place of an answer.
     if (quality.questioning.question_needed) await questioning?.debit(session, Math.round(answer.milliseconds))
     return quality

@@ -1,7 +1,7 @@
 import {
-  defaultQgatePolicy,
   evaluateQgate,
   type QgateContext,
+  type QgatePolicy,
   type Questioning,
   type QuestionOutcome
 } from '@svc/contracts'
@@ -36,10 +36,11 @@ const NAMED_TERMS = 5
 export async function chatQuality(
   evidence: QgateContext,
   retrieved: Retrieved,
+  policy: QgatePolicy,
   session: string,
   service: Questioning | undefined
 ): Promise<ChatQuality> {
-  const { decision, confidence, contradiction_ratio } = evaluateQgate(evidence, defaultQgatePolicy)
+  const { decision, confidence, contradiction_ratio } = evaluateQgate(evidence, policy)
   const needs = decision !== 'Answer'
   const prompt = needs ? clarification(evidence, retrieved) : null
   // However good the evidence was, an answer that cites what is not there did not use it.

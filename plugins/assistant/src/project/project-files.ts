@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open, realpath } from 'node:fs/promises'
-import { relative, resolve, sep } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { protection } from './protected-names.ts'
 
 export type FileRead =
@@ -30,6 +30,12 @@ export async function readProjectFile(projectRoot: string, path: string, maxByte
   const reason = protection(shown) ?? protection(real)
   if (reason !== null) return refuse(reason)
   return (await textOf(shown, file, maxBytes)) ?? refuse('it is no text')
+}
+
+/** Reads a text that a listing of the project named, which goes through no links; null for what is none, or is gone. */
+export async function readListedFile(projectRoot: string, path: string, maxBytes: number): Promise<string | null> {
+  const read = await textOf(path, join(projectRoot, path), maxBytes).catch(() => null)
+  return read !== null && 'text' in read ? read.text : null
 }
 
 /** The path in the project with forward slashes; null for what lies outside of it, and for the project itself. */

@@ -1,11 +1,13 @@
 import { listProject } from '../project/listing.ts'
-import { readProjectFile } from '../project/project-files.ts'
+import { readListedFile } from '../project/project-files.ts'
 import type { Found } from './found.ts'
 import { countTerms } from './terms.ts'
 
 const CHUNK_CHARACTERS = 1_600
 const FILE_BYTES = 262_144
 const ALL_BYTES = 33_554_432
+/** Files that are read at once. */
+const AT_ONCE = 16
 /** Of one file, so that one long file does not push out all others. */
 const PER_FILE = 2
 const K1 = 1.2
@@ -47,21 +49,26 @@ export async function searchRepository(
   const chunks: Chunk[] = []
   let [filesRead, bytes, total] = [0, 0, 0]
   let truncated = listing.truncated
-  for (const path of terms.length === 0 ? [] : listing.paths) {
+  const listed = terms.length === 0 ? [] : listing.paths
+  for (let at = 0; at < listed.length; at += AT_ONCE) {
     signal.throwIfAborted()
     if (bytes >= ALL_BYTES) {
       truncated = true
       break
     }
-    const read = await readProjectFile(projectRoot, path, FILE_BYTES)
-    if (!('text' in read)) continue
-    filesRead += 1
-    bytes += read.text.length
-    total += Math.ceil(read.text.length / CHUNK_CHARACTERS)
-    const inName = countTerms(path, wanted).counts
-    const lower = read.text.toLowerCase()
-    if (inName.size === 0 && !terms.some(term => lower.includes(term))) continue
-    chunks.push(...matching(path, read.text, wanted, inName))
+    const batch = listed.slice(at, at + AT_ONCE)
+    const texts = await Promise.all(batch.map(path => readListedFile(projectRoot, path, FILE_BYTES)))
+    for (const [index, text] of texts.entries()) {
+      const path = batch[index]
+      if (text === null || path === undefined) continue
+      filesRead += 1
+      bytes += text.length
+      total += Math.ceil(text.length / CHUNK_CHARACTERS)
+      const inName = countTerms(path, wanted).counts
+      const lower = text.toLowerCase()
+      if (inName.size > 0 || terms.some(term => lower.includes(term)))
+        chunks.push(...matching(path, text, wanted, inName))
+    }
   }
   return {
     found: best(chunks, Math.max(total, chunks.length), terms, limits.results),

@@ -1,4 +1,5 @@
 import type { Durability, OrchestratorPolicy } from '@svc/contracts'
+import { qgatePolicy } from '../policy/judge.ts'
 import type { Settings } from '../settings.ts'
 
 /** The settings as other plugins read them. */
@@ -17,6 +18,7 @@ export function policyView(settings: Settings, durability: Durability['kind']): 
       adequacy_enforce: settings.plan_adequacy_enforce,
       depth: settings.planning_depth
     },
+    qgate: qgatePolicy(settings.socrates_policy),
     context_lifecycle: { shadow: settings.context_lifecycle_shadow, enforce: settings.context_lifecycle_enforce },
     chatml_strict: settings.chatml_strict,
     research_model_enabled: settings.research_model_enabled,
