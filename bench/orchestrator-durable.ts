@@ -4,6 +4,11 @@
  * in turn, with the same tasks and as many of them under way; then each is given half of what it did, and the time between a
  * task's moment and its begin is taken.
  *
+ * None acknowledges what the disk has not: `svc` is measured with `synchronous = full`, which is more than the default of
+ * [database], since the others sync each commit. Each is set up as its documentation advises for many small tasks, and gets those
+ * that are due in one turn of the event loop at once where it has a call for that; `svc` gets one call a task. Only `svc` routes
+ * tasks, asks gates, and writes lineage.
+ *
  *   node --import tsx --conditions=svc-source bench/orchestrator-durable.ts [--json] [--rounds 3] [--seconds 3]
  *     [--concurrency 256] [--peers FOLDER] [--only NAME,NAME]
  *

@@ -1,6 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { SubmitRequest } from '@svc/contracts'
 import { openOrchestrator } from '../plugins/orchestrator/src/service/open.ts'
 import { defaultSettings } from '../plugins/orchestrator/test/default-settings.ts'
@@ -9,13 +12,21 @@ import { defaultSettings } from '../plugins/orchestrator/test/default-settings.t
  * The orchestrator without a database, at 8 agents: how many tasks it takes a second, how many go all the way, and what a task
  * that waits costs.
  *
- *   node --import tsx --conditions=svc-source --expose-gc bench/orchestrator-memory.ts [--json]
+ *   node --import tsx --conditions=svc-source bench/orchestrator-memory.ts [--json] [--rounds 5] [--tasks 100000]
  */
 
 const AGENTS = 8
-const QUEUED = 100_000
-const ROUNDS = 5
 const IN_FLIGHT = 64
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    tasks: { type: 'string', default: '100000' }
+  }
+})
+const ROUNDS = Number(values.rounds)
+const QUEUED = Number(values.tasks)
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const root = mkdtempSync(join(tmpdir(), 'svc-bench-orchestrator-'))
@@ -45,10 +56,12 @@ function request(index: number): SubmitRequest {
   }
 }
 
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
 function liveHeap(): number {
-  if (globalThis.gc === undefined) throw new Error('run it with --expose-gc')
-  globalThis.gc()
-  globalThis.gc()
+  collect()
+  collect()
   return process.memoryUsage().heapUsed
 }
 
@@ -124,7 +137,7 @@ const result = {
 }
 rmSync(root, { recursive: true, force: true })
 
-if (process.argv.includes('--json')) console.log(JSON.stringify(result))
+if (values.json) console.log(JSON.stringify(result))
 else {
   const { submits: taken, roundTrips: done, bytesPerQueuedTask } = result
   console.log(

@@ -1,10 +1,11 @@
 /**
  * Runs every benchmark, one after the other, and writes docs/performance.md. Needs `npm run build` and a quiet machine.
  *
- *   npm run bench [-- --rounds N] [--only kernel|programs]
+ *   npm run bench [-- --rounds N] [--only kernel|models|programs|orchestrator] [--quick]
  *
- * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures the kernel with its HTTP server, or programs
- * of the language, alone, and leaves the other sections of the document as they are.
+ * N is that of `bench/model-server.ts`, which takes the most time. `--only` measures one section alone, and leaves the others of
+ * the document as they are. `--quick` shows that the section of the orchestrator can be measured: it takes a minute, and writes
+ * nothing.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { peers } from './inference/peers.ts'
 import type { Result as InferenceResult } from './inference.ts'
 import type { ModelServerResult } from './model-server.ts'
+import { measureOrchestrator } from './orchestrator.ts'
 import { measurePrograms } from './programs.ts'
 import { runBenchmark } from './run-benchmark.ts'
 
@@ -21,9 +23,15 @@ interface HttpCase {
   readonly toFastify: number
   readonly toBare: number
 }
-/** Where the sections of the document begin that are measured by themselves. */
-const MODELS = '## Tokens per second'
-const PROGRAMS = '## Programs of the language'
+/** Sections that are measured by themselves, in their order, with the headings that they begin with; the first has the title. */
+const SECTIONS = {
+  kernel: '',
+  models: '## Tokens per second\n',
+  programs: '## Programs of the language\n',
+  orchestrator: '## Orchestrator\n'
+} as const
+
+type Section = keyof typeof SECTIONS
 
 /** One line of the budget table; `bound` null where the figure is reported without a budget. */
 interface Row {
@@ -33,25 +41,45 @@ interface Row {
   readonly unit: string
 }
 
-const { values } = parseArgs({ options: { rounds: { type: 'string' }, only: { type: 'string' } } })
-const { only } = values
-if (only !== undefined && only !== 'kernel' && only !== 'programs')
-  throw new Error(`--only ${only}: kernel or programs`)
-const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
-const [before = '', programsBefore = ''] = readFileSync(target, 'utf8').split(`${PROGRAMS}\n`)
-const [kernelBefore = '', modelsBefore = ''] = before.split(`${MODELS}\n`)
-const text = [
-  only === 'programs' ? kernelBefore : section(await measureKernel()),
-  `${MODELS}\n`,
-  only === undefined ? section(await measureModels()) : modelsBefore,
-  `${PROGRAMS}\n`,
-  only === 'kernel' ? programsBefore : `${(await measurePrograms()).join('\n')}\n`
-].join('')
-writeFileSync(target, text)
-process.stdout.write(text)
+const { values } = parseArgs({
+  options: { rounds: { type: 'string' }, only: { type: 'string' }, quick: { type: 'boolean', default: false } }
+})
+const { only, quick } = values
+const names = Object.keys(SECTIONS) as readonly Section[]
+if (only !== undefined && !names.includes(only as Section))
+  throw new Error(`--only ${only}: one of ${names.join(', ')}`)
+const measures: Readonly<Record<Section, () => Promise<string[]>>> = {
+  kernel: measureKernel,
+  models: measureModels,
+  programs: measurePrograms,
+  orchestrator: () => measureOrchestrator(quick)
+}
+if (quick) process.stdout.write(`${(await measures.orchestrator()).join('\n')}\n`)
+else {
+  const target = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
+  const before = sectionsOf(readFileSync(target, 'utf8'))
+  const parts: string[] = []
+  for (const name of names) {
+    const isMeasured = only === undefined || only === name
+    const body = isMeasured ? `${(await measures[name]()).join('\n')}\n` : before[name]
+    if (body !== '') parts.push(`${SECTIONS[name]}${body.trimEnd()}\n`)
+  }
+  const text = parts.join('\n')
+  writeFileSync(target, text)
+  process.stdout.write(text)
+}
 
-function section(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n\n`
+/** Below their headings; empty where there is none. */
+function sectionsOf(text: string): Readonly<Record<Section, string>> {
+  const found: Record<Section, string> = { kernel: '', models: '', programs: '', orchestrator: '' }
+  let rest = text
+  for (const name of names.toReversed()) {
+    const at = SECTIONS[name] === '' ? 0 : rest.indexOf(SECTIONS[name])
+    if (at < 0) continue
+    found[name] = rest.slice(at + SECTIONS[name].length)
+    rest = rest.slice(0, at)
+  }
+  return found
 }
 
 /** What stands before the models: the budgets and the requests a second. */
