@@ -25,7 +25,7 @@ export async function syncDocument(store: DatabaseStore, root: string, path: str
   const bytes = await readDocument(file, relativePath)
   const hash = createHash('sha3-256').update(bytes).digest('hex')
   const text = bytes.toString('utf8')
-  const title = /^#\s+(.+?)\s*$/m.exec(text)?.[1] ?? basename(relativePath)
+  const title = /^#[ \t]+(\S.*)$/m.exec(text)?.[1]?.trim() ?? basename(relativePath)
   const id = await store.transaction(async tx => {
     const { rows } = await tx.execute(
       `INSERT INTO search_documents (source_uri, title, mime_type, content_hash) VALUES (?, ?, ?, ?)

@@ -269,6 +269,15 @@ t.test('the document of the policy is indexed under its hash, again under the sa
   t.same(chunks(text), ['# How we ask\n\nOnly what is worth it.', '## When\n\nBefore a task.'])
 })
 
+t.test('a heading with a long run of blanks is read at once', async t => {
+  const world = await openWorld(t)
+  const { root } = world.kernel
+  // Where each blank were tried as the end, this would take minutes.
+  writeFileSync(join(root, 'blanks.md'), `#  Far${' '.repeat(300_000)}apart  \n`)
+  await world.kernel.call(questioningSync, { relative_path: 'blanks.md' })
+  t.match(await rows(world, 'SELECT title FROM search_documents'), [{ title: /^Far +apart$/ }])
+})
+
 t.test('documents outside of the project are refused, also through a link', async t => {
   const { kernel } = await openWorld(t)
   symlinkSync('/etc', join(kernel.root, 'link'))
