@@ -73,9 +73,7 @@ CREATE TABLE IF NOT EXISTS orchestration_lineage_events (
   payload_json TEXT,
   created_at_ms INTEGER NOT NULL
 );
-CREATE INDEX IF NOT EXISTS orchestration_lineage_events_task ON orchestration_lineage_events (repository_id, task_id);
-CREATE INDEX IF NOT EXISTS orchestration_lineage_events_time ON orchestration_lineage_events (repository_id, created_at_ms);
-CREATE INDEX IF NOT EXISTS orchestration_lineage_events_kind ON orchestration_lineage_events (repository_id, kind);
+CREATE INDEX IF NOT EXISTS orchestration_lineage_events_task ON orchestration_lineage_events (task_id);
 CREATE TRIGGER IF NOT EXISTS orchestration_lineage_events_unchanged BEFORE UPDATE ON orchestration_lineage_events
   BEGIN SELECT RAISE(ABORT, 'orchestration_lineage_events takes new rows alone'); END;
 CREATE TRIGGER IF NOT EXISTS orchestration_lineage_events_kept BEFORE DELETE ON orchestration_lineage_events
