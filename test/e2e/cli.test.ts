@@ -210,7 +210,7 @@ const failures: [argv: string[], exit: number, code: string, message: RegExp, hi
   ],
   [['serve', '--only', 'trap,htpp'], 4, 'KRN_PLUGIN_UNKNOWN', /--only names htpp/, /did you mean http\?/],
   [['trap', 'stuck'], 6, 'TRAP_STUCK', /It is stuck/],
-  [['rpc', 'orch.ping'], 7, 'CLI_NO_DAEMON', /no daemon runs/, /svc serve/],
+  [['rpc', 'orch.ping'], 7, 'CLI_NO_DAEMON', /no daemon runs/, /svc daemon start/],
   [['plugins', 'top'], 7, 'CLI_NO_DAEMON', /no daemon serves this project/],
   [['plugins', 'reload', 'trap'], 7, 'CLI_NO_DAEMON', /no daemon serves this project/],
   [['trap', 'spring', '--profile', 'nope'], 3, 'CFG_PROFILE_UNKNOWN', /there is no profile "nope"/]

@@ -33,6 +33,8 @@ t.test('what a file imports is declared by its package or, for tests and tools, 
     absWorkingDir: ROOT,
     outdir: 'out',
     bundle: true,
+    // Else every file would be bundled with all that it imports.
+    splitting: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',
