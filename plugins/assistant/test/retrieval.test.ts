@@ -1,0 +1,134 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DatabaseStore } from '@svc/contracts'
+import fc from 'fast-check'
+import t from 'tap'
+import { quote } from '../src/chat/material.ts'
+import { codeOf, fenced } from '../src/generate/code-of.ts'
+import { searchKnowledge } from '../src/retrieval/knowledge-search.ts'
+import { searchRepository } from '../src/retrieval/repository-search.ts'
+import { queryTerms } from '../src/retrieval/terms.ts'
+
+const { signal } = new AbortController()
+const LIMITS = { files: 100, results: 5 }
+
+t.test('what git ignores is not read, and without git what was built is not', async t => {
+  const files = {
+    'a.ts': 'const zebra = 1',
+    'ignored.ts': 'zebra',
+    '.gitignore': 'ignored.ts\n',
+    '.env': 'zebra',
+    node_modules: { 'b.js': 'zebra' },
+    src: { deep: { 'c.ts': 'function zebraCount() {}' } }
+  }
+  const git = t.testdir(files)
+  execFileSync('git', ['init', '-q'], { cwd: git })
+  const refs = async (root: string) => {
+    const { found, by } = await searchRepository(root, ['zebra'], LIMITS, signal)
+    return [by, ...found.map(({ ref }) => ref).toSorted()]
+  }
+  t.same(await refs(git), ['git', 'a.ts', 'node_modules/b.js', 'src/deep/c.ts'])
+})
+
+t.test('a walk goes into no folder that is built, hidden or linked', async t => {
+  const outside = t.testdir({ out: { 'far.ts': 'zebra' }, in: { 'a.ts': 'zebra', dist: { 'b.ts': 'zebra' } } })
+  const root = join(outside, 'in')
+  symlinkSync(join(outside, 'out'), join(root, 'link'))
+  symlinkSync(join(outside, 'out/far.ts'), join(root, 'far.ts'))
+  // Git looks for a repository above, and this one is within that of the project itself.
+  const PATH = process.env.PATH
+  process.env.PATH = ''
+  t.teardown(() => {
+    process.env.PATH = PATH
+  })
+  const { found, by } = await searchRepository(root, ['zebra'], LIMITS, signal)
+  t.equal(by, 'walk')
+  t.same(
+    found.map(({ ref }) => ref),
+    ['a.ts']
+  )
+})
+
+t.test('a limit is told', async t => {
+  const root = t.testdir(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}.txt`, 'zebra'])))
+  execFileSync('git', ['init', '-q'], { cwd: root })
+  const some = await searchRepository(root, ['zebra'], { files: 10, results: 5 }, signal)
+  t.match([some.filesRead, some.truncated, some.found.length], [10, true, 5])
+  t.equal((await searchRepository(root, ['zebra'], LIMITS, signal)).truncated, false)
+})
+
+t.test('the piece that says most comes first, with its line', async t => {
+  const filler = 'nothing of it here\n'.repeat(200)
+  const root = t.testdir({ 'long.txt': `${filler}the quagga and the zebra\n${filler}`, 'short.txt': 'a zebra\n' })
+  execFileSync('git', ['init', '-q'], { cwd: root })
+  const { found } = await searchRepository(root, ['zebra', 'quagga'], LIMITS, signal)
+  t.match(found[0], { ref: 'long.txt', matched: ['quagga', 'zebra'] })
+  const [first] = found
+  t.match((first?.text ?? '').split('\n')[201 - (first?.line ?? 0)], /the quagga/)
+})
+
+t.test('an engine without an index is scanned', async t => {
+  const asked: string[] = []
+  const store = {
+    capabilities: async () => ({ fts: false }),
+    query: async (sql: string) => {
+      asked.push(sql)
+      return { columns: [], rows: [['knowledge', 'n1', 'Zebra\nhas stripes', 1]] }
+    }
+  } as unknown as DatabaseStore
+  t.match(await searchKnowledge(store, ['zebra'], 3), { by: 'scan', found: [{ ref: 'n1', matched: ['zebra'] }] })
+  t.match(asked[0], /instr\(lower\(c\.body_text\), :t0\)/)
+  t.match(await searchKnowledge(store, [], 3), { by: null, found: [] })
+})
+
+t.test('terms are words without the commonest, and the parts of names', async t => {
+  t.same(queryTerms('Where is the retryBackoff of parse_file?'), [
+    'retrybackoff',
+    'retry',
+    'backoff',
+    'parse_file',
+    'parse'
+  ])
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 500 }), text => {
+      const terms = queryTerms(text)
+      return terms.length <= 24 && terms.every(term => term === term.toLowerCase() && !/["\s]/.test(term))
+    })
+  )
+})
+
+t.test('no text ends its own quotation, and none exceeds the room', async t => {
+  const texts = fc.array(fc.record({ label: fc.string(), text: fc.string({ unit: 'binary', maxLength: 300 }) }), {
+    maxLength: 5
+  })
+  fc.assert(
+    fc.property(texts, fc.nat(400), (materials, room) => {
+      const { text, labels, dropped } = quote(materials, room)
+      const mark = /<<<([0-9a-f]{16}) NAME/.exec(text)?.[1]
+      if (mark === undefined) return labels.length === 0
+      const pieces = text.split(`${mark}>>>`).length - 2
+      return pieces === labels.length && dropped >= 0
+    })
+  )
+  t.notSame(quote([{ label: 'a', text: 'b' }], 10).text, quote([{ label: 'a', text: 'b' }], 10).text)
+})
+
+t.test('the program in an answer is found, however it is wrapped', async t => {
+  const code = 'fn f() {}\n'
+  for (const answer of [
+    code,
+    `\uFEFF${code}`,
+    `Sure:\n\`\`\`vox\r\nfn f() {}\r\n\`\`\`\nDone.`,
+    `\`\`\`\n${code}\`\`\``,
+    `\`\`\`sh\nnpm install a very long line\n\`\`\`\n~~~vox\n${code}~~~`,
+    `Cut off:\n\`\`\`vox\n${code}`
+  ])
+    t.equal(codeOf(answer), code)
+  fc.assert(
+    fc.property(fc.string({ maxLength: 100 }), text => {
+      const program = `fn f() { "${text.replaceAll('\r', '')}" }\n`
+      return codeOf(fenced(program)) === program
+    })
+  )
+})
