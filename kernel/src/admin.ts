@@ -96,10 +96,8 @@ function report(each: PluginRecord, kernel: Kernel): PluginReport {
 }
 
 function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
-  const { name, state } = each
-  const lines = [`${name} is ${state}${each.why === null ? '' : `: ${each.why}`}`]
-  const hint = each.source.problem?.hint
-  if (hint !== undefined) lines.push(hint)
+  const { name } = each
+  const lines = reasons(each)
   for (const operation of each.unit?.openBreakers() ?? [])
     lines.push(`the breaker of ${operation} is open after repeated faults`)
   for (const edge of kernel.graph.edges) {
@@ -107,6 +105,7 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
     const provider = edge.to === null ? undefined : kernel.records.get(edge.to)
     const state = edge.to === 'kernel' ? 'built in' : (provider?.state ?? 'missing')
     lines.push(`it requires ${edge.token} from ${edge.to ?? 'nobody'} (${state})`)
+    if (edge.to === null) lines.push(...providersOf(edge.token, kernel).flatMap(each => reasons(each)))
   }
   const users = kernel.graph.edges
     .filter(edge => edge.to === name)
@@ -115,10 +114,19 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
   return lines
 }
 
-function whyToken(kernel: Kernel, token: string): string[] {
-  const providers = [...kernel.records.values()].filter(each =>
+function reasons({ name, state, why, source }: PluginRecord): string[] {
+  const hint = source.problem?.hint
+  return [`${name} is ${state}${why === null ? '' : `: ${why}`}`, ...(hint === undefined ? [] : [hint])]
+}
+
+function providersOf(token: string, kernel: Kernel): PluginRecord[] {
+  return [...kernel.records.values()].filter(each =>
     (each.manifest?.provides as readonly string[] | undefined)?.includes(token)
   )
+}
+
+function whyToken(kernel: Kernel, token: string): string[] {
+  const providers = providersOf(token, kernel)
   const lines = providers.map(
     each => `${each.name} provides ${token} and is ${each.state}${each.why === null ? '' : `: ${each.why}`}`
   )

@@ -1,4 +1,4 @@
-import type { Hook, PluginManifest, Tap, TapOptions } from '@svc/plugin-sdk'
+import { type Hook, isSvcError, type PluginManifest, type Tap, type TapOptions } from '@svc/plugin-sdk'
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
 
 export interface RegisteredTap {
@@ -82,7 +82,9 @@ function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args) => P
     try {
       return await tap.tap(...args)
     } catch (error) {
-      report(tap.plugin, tap.hook.id, error)
+      // Who refuses says so to the caller; only what went wrong is news.
+      const refusal = fatal && isSvcError(error) && error.status < 500
+      if (!refusal) report(tap.plugin, tap.hook.id, error)
       if (fatal) throw error
       return undefined
     } finally {

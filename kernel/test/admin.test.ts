@@ -208,3 +208,17 @@ t.test('a view of a unit shows its state and what is under way', async t => {
   await call
   t.equal(view.inFlight, 0)
 })
+
+t.test('why: who waits for a plugin that does not run is told what is the matter with that', async t => {
+  const dark = service<number>('dark@1')
+  const world = new World(t)
+    .say({ lamp: { enabled: false } })
+    .put(
+      definePlugin({ name: 'lamp', provides: [dark], activate: ctx => ctx.provide(dark, 1) }),
+      definePlugin({ name: 'reader', requires: { dark }, activate() {} })
+    )
+  await world.apply()
+  const [state, ...because] = adminOf(world).why('reader')
+  t.match(state, /^reader is waiting/)
+  t.same(because, ['it requires dark@1 from nobody (missing)', 'lamp is disabled'])
+})

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Hook, TapOptions } from '@svc/plugin-sdk'
+import { type Hook, SvcError, type TapOptions } from '@svc/plugin-sdk'
 import t from 'tap'
 import { type DeclaredHooks, HookSet, type OwnedTap, undeclaredHooks } from '../src/hooks.ts'
 
@@ -142,4 +142,16 @@ t.test('a tap on a hook that nobody declares is found, save those of the kernel'
   const manifests = [{ hooks: [{ id: 'y', mode: 'series', onError: 'fail' }] }]
   t.same(undeclaredHooks(taps, manifests as never), ['x'])
   t.end()
+})
+
+t.test('a refusal is the trigger’s to tell, and reported where nobody else is told', async t => {
+  const refuse = (status: number) => () => Promise.reject(new SvcError('NO', 'not this one', { status }))
+  const strict = set('series', [tap('gate', refuse(403))])
+  await t.rejects(strict.run() as Promise<unknown>, { code: 'NO' })
+  t.same(strict.reports, [])
+  const broken = set('series', [tap('gate', refuse(500))])
+  await t.rejects(broken.run() as Promise<unknown>, { code: 'NO' })
+  const lenient = set('series', [tap('gate', refuse(403))], 'skip')
+  await lenient.run()
+  for (const { reports } of [broken, lenient]) t.match(reports, [['gate', 'x', { code: 'NO' }]])
 })

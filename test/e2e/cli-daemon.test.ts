@@ -113,7 +113,10 @@ t.test('commands go through the running daemon, and without one run in process',
   })
   t.match(readFileSync(join(folder, 'notes'), 'utf8'), `disposed in ${server.child.pid}`)
   t.match(await runSvc(folder, ['plugins', 'disable', 'where', '--no-persist']), { code: 0, stdout: /^remove where/ })
-  t.match(errorOf(await runSvc(folder, ['where', 'place', '--json'])), { code: 'DMN_METHOD_UNKNOWN' })
+  t.match(errorOf(await runSvc(folder, ['where', 'place', '--json'])), {
+    code: 'DMN_METHOD_UNKNOWN',
+    hint: 'svc plugins why where'
+  })
   t.equal(readFileSync(join(folder, 'svc.toml'), 'utf8'), '', 'not persisted')
   t.match(await runSvc(folder, ['plugins', 'enable', 'where']), { code: 0, stdout: /^add where/ })
   t.match(readFileSync(join(folder, 'svc.toml'), 'utf8'), /\[plugins\.where\]\nenabled = true/)

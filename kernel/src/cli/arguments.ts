@@ -39,9 +39,11 @@ export function describeArguments(yargs: Argv, shape: Shape): Argv {
 
 export function describeField(field: JsonSchema): Options {
   const { description, default: fallback } = field
+  const form = recordForm(field)
+  const told = [description, form && `Each is ${form} or JSON.`].filter(part => typeof part === 'string' && part !== '')
   return {
     ...yargsType(field),
-    ...(typeof description === 'string' ? { describe: description } : {}),
+    ...(told.length > 0 ? { describe: told.join(' ') } : {}),
     ...(choicesOf(field) === undefined ? {} : { choices: choicesOf(field) as readonly string[] }),
     // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
     ...(fallback === undefined ? {} : { defaultDescription: JSON.stringify(fallback) })
@@ -132,11 +134,34 @@ function convert(name: string, value: unknown, field: JsonSchema): unknown {
   }
   if (Array.isArray(value)) {
     const items = (field.items ?? {}) as JsonSchema
+    if (typeOf(items) === 'object') return value.flatMap(item => recordsOf(String(item), items))
     return value.map(item => convert(name, typeof item === 'number' ? String(item) : item, items))
   }
   if (typeof value !== 'string' || type === 'string') return value
   if ((type === undefined && field.enum !== undefined) || type === 'boolean') return value
   return parseJson(value)
+}
+
+/** An item of a list of objects: `key=value,key=value`, or JSON, which may be the whole list. */
+function recordsOf(text: string, items: JsonSchema): unknown[] {
+  const value = parseJson(text)
+  if (typeof value !== 'string') return Array.isArray(value) ? value : [value]
+  const pairs = value.split(',').map(pair => /^(\w+)=(.*)$/s.exec(pair))
+  if (pairs.includes(null)) return [value]
+  return [
+    Object.fromEntries(
+      pairs.map(pair => [pair?.[1], convert(pair?.[1] ?? '', pair?.[2], fieldOf(items, pair?.[1] ?? ''))])
+    )
+  ]
+}
+
+/** What an item of a list of objects may be, such as `path=…,access=read|write`; undefined for other fields. */
+function recordForm(field: JsonSchema): string | undefined {
+  const items = (field.items ?? {}) as JsonSchema
+  if (typeOf(field) !== 'array' || typeOf(items) !== 'object') return undefined
+  const required = requiredOf(items)
+  const pairs = fieldNames(items).filter(name => required.has(name))
+  return pairs.map(name => `${name}=${choicesOf(fieldOf(items, name))?.join('|') ?? '…'}`).join(',')
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,13 @@
 import { type Invocation, reservedStdout } from '@svc/contracts'
-import type { CliView, CommandIo, OperationDescriptor, PluginManifest, ServeInstead } from '@svc/plugin-sdk'
+import {
+  type CliView,
+  type CommandIo,
+  isSvcError,
+  type OperationDescriptor,
+  type PluginManifest,
+  type ServeInstead,
+  SvcError
+} from '@svc/plugin-sdk'
 import { kernelErrors } from '../errors.ts'
 import type { Project } from '../project.ts'
 import { closest } from '../suggest.ts'
@@ -27,7 +35,12 @@ export async function runOperation(
   const daemon = rpc === undefined || rpc === false ? null : await findDaemon(session)
   if (daemon !== null) {
     const method = typeof rpc === 'string' ? rpc : descriptor.id
-    return interruptible(async signal => output.finish(await daemon.call(method, input, signal, output)))
+    return interruptible(async signal => {
+      const answer = await daemon.call(method, input, signal, output).catch(error => {
+        throw isSvcError(error, 'DMN_METHOD_UNKNOWN') ? notThere(error, method, plugin) : error
+      })
+      return output.finish(answer)
+    })
   }
   return interruptible(signal =>
     withProject(session, { activate: [plugin] }, async project => {
@@ -97,6 +110,12 @@ export async function callById(session: Session, id: string, json: string | unde
     })
   }
   return runOperation(session, owner.name, descriptor, await readJson(json), descriptor.expose.cli?.view)
+}
+
+/** The method is known here, so that it is its plugin that the daemon lacks. */
+function notThere({ code, status }: SvcError, method: string, plugin: string): Error {
+  const message = `the daemon does not offer ${method}: the plugin ${plugin} does not run there`
+  return new SvcError(code, message, { status, plugin, hint: `svc plugins why ${plugin}` })
 }
 
 function inactive(project: Project, plugin: string): Error {

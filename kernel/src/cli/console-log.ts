@@ -18,7 +18,7 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
     else
       write(
         concealed.hide(
-          `${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields)}\n`
+          `${LABEL[name] ?? name}: ${plugin === undefined ? '' : `${plugin}: `}${message}${hintOf(fields, message)}\n`
         )
       )
   }
@@ -39,7 +39,8 @@ export function consoleLog(level: string, json: boolean, write: (line: string) =
   }
 }
 
-function hintOf(fields: Record<string, unknown>): string {
+/** Unless the message says it already. */
+function hintOf(fields: Record<string, unknown>, told: string): string {
   const hint = fields.hint ?? (isSvcError(fields.error) ? fields.error.hint : undefined)
-  return typeof hint === 'string' ? `\n  hint: ${hint}` : ''
+  return typeof hint === 'string' && !told.includes(hint) ? `\n  hint: ${hint}` : ''
 }

@@ -1,6 +1,6 @@
 import { t as s } from '@svc/plugin-sdk'
 import t from 'tap'
-import { collectInput, commandString, flagsOf } from '../../src/cli/arguments.ts'
+import { collectInput, commandString, describeField, flagsOf } from '../../src/cli/arguments.ts'
 
 const shape = {
   command: 'demo run',
@@ -75,4 +75,20 @@ t.test('a number that is none is named', async t => {
     code: 'CLI_ARGUMENT_INVALID',
     message: '--max-tokens takes a number'
   })
+})
+
+t.test('an item of a list of objects is pairs or JSON, and JSON may be the whole list', async t => {
+  const files = s.array(
+    s.object({ path: s.string(), access: s.enum(['read', 'write']), lines: s.optional(s.integer()) }),
+    { description: 'Files.' }
+  )
+  const shape = { command: 'demo', args: [], aliases: {}, input: s.object({ files }) }
+  const given = (...values: string[]) => collectInput(shape, { files: values }).files
+  t.same(given('path=1,access=read', 'path=b=c,access=write,lines=3'), [
+    { path: '1', access: 'read' },
+    { path: 'b=c', access: 'write', lines: 3 }
+  ])
+  t.same(given('{"path": "a"}', '[{"path": "b"}, {"path": "c"}]'), [{ path: 'a' }, { path: 'b' }, { path: 'c' }])
+  t.same(given('src/a.ts'), ['src/a.ts'], 'which the schema refuses')
+  t.equal(describeField(files).describe, 'Files. Each is path=…,access=read|write or JSON.')
 })

@@ -192,10 +192,11 @@ export function isOffered(model: string, offered: readonly string[]): boolean {
 }
 
 function mismatch(model: string, offered: readonly string[], { url }: InferenceEndpoint, configured: string): string {
-  const asker = model === configured ? 'INFER_MODEL asks for' : 'the request asks for'
+  const asks = model === configured ? `INFER_MODEL asks for "${model}"` : `the request asks for "${model}"`
+  const asker = model === NO_MODEL && model === configured ? 'INFER_MODEL is not set' : asks
   const has = offered.length === 0 ? 'no model at all' : offered.map(name => `"${name}"`).join(', ')
   const remedy = offered.length === 0 ? '' : `; set INFER_MODEL to one of these, or give the server that --model-name`
-  return `${asker} "${model}", but the model server at ${url} offers ${has}${remedy}`
+  return `${asker}, but the model server at ${url} offers ${has}${remedy}`
 }
 
 function withoutUndefined(request: InferenceChatRequest): Partial<InferenceChatRequest> {

@@ -74,7 +74,7 @@ export class Judge implements JudgePort {
     if (injection !== null)
       throw orchestrationErrors.create(
         'ORC_INJECTION',
-        `Prompt injection detected: the description holds a ${injection.marker.replace('_', ' ')}, "${injection.found}"`,
+        `Prompt injection detected: the description holds something forbidden (${injection.marker.replace('_', ' ')}), "${injection.found}"`,
         {
           hint: 'Take it out, or put what is only mentioned between backticks or quotes.',
           data: { marker: injection.marker }
