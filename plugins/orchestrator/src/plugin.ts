@@ -17,7 +17,7 @@ import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
 import { HUB_VERSION, Hub, type Surroundings } from './service/hub.ts'
 import { levelledLog } from './service/levelled-log.ts'
-import { checkSettings, settings } from './settings.ts'
+import { checkSettings, replaceSettings, settings } from './settings.ts'
 
 const TICK_MS = 1_000
 
@@ -95,7 +95,7 @@ export default definePlugin({
     })
     ctx.onConfig(next => {
       checkSettings(next)
-      Object.assign(current, next)
+      replaceSettings(current, next)
       if (serves()) hub.core.reconfigured()
     })
     const service = forwarding<Orchestrator>(

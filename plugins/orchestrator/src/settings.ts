@@ -42,3 +42,9 @@ export function checkSettings(config: Settings): void {
     }
   }
 }
+
+/** Puts new settings into an object that others hold. What has no default, and nobody sets any more, is taken out of it. */
+export function replaceSettings(held: Settings, next: Settings): void {
+  for (const key of Object.keys(held)) if (!Object.hasOwn(next, key)) Reflect.deleteProperty(held, key)
+  Object.assign(held, next)
+}

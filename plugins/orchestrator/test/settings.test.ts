@@ -1,0 +1,9 @@
+import t from 'tap'
+import { replaceSettings } from '../src/settings.ts'
+import { defaultSettings } from './default-settings.ts'
+
+t.test('a setting that is set no more while running holds no more', async t => {
+  const held = defaultSettings({ campaign_id: 'spring', inference_base_url: 'http://127.0.0.1:1', max_agents: 3 })
+  replaceSettings(held, defaultSettings({ campaign_id: 'autumn' }))
+  t.same(held, defaultSettings({ campaign_id: 'autumn' }))
+})
