@@ -127,7 +127,10 @@ export interface RoutingExplanation {
     | 'spawn_default'
     | 'handoff'
     | 'rebalance'
-  /** Best first; the ten best. Recomputed where the task is still queued, else as it was decided. */
+  /**
+   * Best first; the ten best, recomputed, while the task is queued. From then on the three best that there were when it left its
+   * queue; after a restart only where points decided.
+   */
   readonly candidates: readonly {
     readonly agent_id: number
     readonly agent_name: string

@@ -3,8 +3,9 @@ import { shardPhaseOf } from '../routing/skill-ledger.ts'
 import type { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
 import { lockToWork, releaseFiles } from './files.ts'
-import { MOST_DESCRIPTION_BYTES, SHOWN_CANDIDATES } from './limits.ts'
+import { KEPT_CANDIDATES, MOST_DESCRIPTION_BYTES } from './limits.ts'
 import type { GateEvidence } from './ports.ts'
+import { NO_REASONS, type Reasons } from './reasons.ts'
 import { CANCELLED, COMPLETED, hasEnded, IN_PROGRESS, QUEUED, refuseTransition } from './status.ts'
 import type { Task } from './task.ts'
 import { routeAgain } from './task-request.ts'
@@ -30,11 +31,16 @@ export function next(world: World, changes: Changes, id: number): Task | null {
   return null
 }
 
+function reasonsOf(task: Task): Reasons {
+  task.reasons ??= { ...NO_REASONS }
+  return task.reasons
+}
+
 function start(world: World, changes: Changes, task: Task): void {
   const now = world.parts.now()
   // With many agents that costs more than it is worth before anybody asks.
   if (world.agents.size <= MOST_EXPLAINED)
-    world.traces.candidates(task.id, () => world.router.explain(routeAgain(task), SHOWN_CANDIDATES))
+    reasonsOf(task).candidates = world.router.explain(routeAgain(task), KEPT_CANDIDATES)
   world.move(task, IN_PROGRESS, changes)
   task.startedAt = now
   world.traces.note(task.id, 'started', agentLabel(task.agent), now)
@@ -82,7 +88,7 @@ export function complete(
   const now = parts.now()
   const trust = parts.trust.of(task.agent)
   const outcome = parts.gates.run({ task: task.view(), attestation, evidence, trust, now })
-  world.traces.gates(id, outcome.records)
+  reasonsOf(task).gates = outcome.records
   if (outcome.kind === 'refuse') {
     world.traces.note(id, 'gate', `${outcome.gate} refused it: ${outcome.error.message}`, now)
     throw outcome.error

@@ -1,5 +1,6 @@
 import { agentLabel, type TaskExplanation } from '@svc/contracts'
 import { SHOWN_CANDIDATES } from './limits.ts'
+import { NO_REASONS } from './reasons.ts'
 import { routeAgain } from './task-request.ts'
 import type { World } from './world.ts'
 
@@ -7,14 +8,14 @@ import type { World } from './world.ts'
 export function explain(world: World, id: number): TaskExplanation | null {
   const task = world.tasks.get(id)
   if (task === undefined) return null
-  const page = world.traces.read(id)
+  const reasons = task.reasons ?? NO_REASONS
   const isQueued = task.status.kind === 'Queued' || task.status.kind === 'Blocked'
   return {
     task_id: id,
     routing: {
       agent_id: task.agent,
       rule: task.rule,
-      candidates: isQueued ? world.router.explain(routeAgain(task), SHOWN_CANDIDATES) : (page?.candidates ?? []),
+      candidates: isQueued ? world.router.explain(routeAgain(task), SHOWN_CANDIDATES) : reasons.candidates,
       placement_reason: `${task.placement}: ${agentLabel(task.agent)} by ${task.rule}`
     },
     test_decision: world.parts.judge.test({
@@ -23,7 +24,7 @@ export function explain(world: World, id: number): TaskExplanation | null {
       complexity: task.complexity,
       qgate: task.extra?.qgate
     }),
-    gates: page?.gates ?? [],
-    trace: [...(page?.stages ?? [])]
+    gates: reasons.gates,
+    trace: [...(world.traces.read(id)?.stages ?? [])]
   }
 }

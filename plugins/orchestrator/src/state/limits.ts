@@ -39,3 +39,5 @@ export const MOST_TURNS = 10
 export const MOST_OBSERVATIONS = 20
 /** Agents that an explanation of a route names. */
 export const SHOWN_CANDIDATES = 10
+/** Those that are kept with a task that has left its queue. */
+export const KEPT_CANDIDATES = 3

@@ -1,5 +1,6 @@
 import type { AgentActivity } from '@svc/contracts'
 import type { Staleness } from './agent.ts'
+import type { Reasons } from './reasons.ts'
 import type { Page } from './trace-book.ts'
 import type { World } from './world.ts'
 
@@ -10,6 +11,8 @@ export interface Remembered {
   readonly lastHeartbeatLook: number
   readonly contention: number
   readonly traces: ReadonlyMap<number, Page>
+  /** Why tasks went where they went. */
+  readonly reasons: ReadonlyMap<number, Reasons>
   readonly agents: readonly RememberedAgent[]
 }
 
@@ -33,6 +36,9 @@ export function remembered(world: World): Remembered {
     lastHeartbeatLook,
     contention: locks.contention,
     traces: traces.pages,
+    reasons: new Map(
+      Array.from(world.tasks.values()).flatMap(({ id, reasons }) => (reasons === null ? [] : [[id, reasons]]))
+    ),
     agents: Array.from(agents.values(), agent => {
       const { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, current } = agent
       return { id, activity, heardAt, isAttended, staleness, idleSince, continuedAt, current: current?.id ?? null }
@@ -47,6 +53,10 @@ export function recall(world: World, left: Remembered): void {
   world.lastHeartbeatLook = left.lastHeartbeatLook
   world.locks.contention = left.contention
   world.traces.recall(left.traces)
+  for (const [id, reasons] of left.reasons) {
+    const task = world.tasks.get(id)
+    if (task !== undefined) task.reasons = reasons
+  }
   for (const { id, current, ...facts } of left.agents) {
     const agent = world.agents.get(id)
     if (agent === undefined) continue

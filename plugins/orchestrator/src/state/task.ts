@@ -12,6 +12,7 @@ import type {
 } from '@svc/contracts'
 import type { RoutingRule } from './ports.ts'
 import { weightOf } from './priority.ts'
+import { type Reasons, type ReasonsRecord, reasonsRecord, restoredReasons } from './reasons.ts'
 import { transitions } from './status.ts'
 
 type Mutable<A> = { -readonly [K in keyof A]?: A[K] | undefined }
@@ -96,6 +97,7 @@ interface TaskRecord {
   att?: number
   test?: TestDecision
   x?: TaskExtra
+  y?: ReasonsRecord
 }
 
 const DETAILED: ReadonlySet<TaskStatus['kind']> = new Set(['Failed', 'Blocked', 'Doubted'])
@@ -140,6 +142,8 @@ export class Task {
   /** Place in the heap of its queue; -1 outside of one. */
   slot = -1
   extra: TaskExtra | null = null
+  /** Null while it is queued for the first time. */
+  reasons: Reasons | null = null
 
   constructor(made: {
     readonly id: number
@@ -245,6 +249,8 @@ export class Task {
     if (this.attentionWeight !== USUAL.att) record.att = this.attentionWeight
     if (this.test !== USUAL.test) record.test = this.test
     if (this.extra !== null) record.x = this.extra
+    const reasons = this.reasons === null ? null : reasonsRecord(this.reasons, this.rule)
+    if (reasons !== null) record.y = reasons
     return JSON.stringify(record)
   }
 
@@ -281,6 +287,7 @@ export class Task {
     task.attentionWeight = record.att ?? USUAL.att
     task.test = record.test ?? USUAL.test
     task.extra = record.x ?? null
+    task.reasons = record.y === undefined ? null : restoredReasons(record.y)
     return task
   }
 }

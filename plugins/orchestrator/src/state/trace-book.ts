@@ -1,12 +1,9 @@
-import type { GateRecord, RoutingExplanation, TaskExplanation } from '@svc/contracts'
+import type { TaskExplanation } from '@svc/contracts'
 
 type Stage = TaskExplanation['trace'][number]
 
 export interface Page {
   readonly stages: Stage[]
-  gates: readonly GateRecord[]
-  /** Who could have had it, when it left its queue. */
-  candidates: RoutingExplanation['candidates']
 }
 
 const MOST_TASKS = 200
@@ -21,16 +18,6 @@ export class TraceBook {
     stages.push({ stage, timestamp_ms: now, detail })
     // The first tells where it came from; what is in the middle is the least worth.
     if (stages.length > MOST_STAGES) stages.splice(1, 1)
-  }
-
-  gates(task: number, records: readonly GateRecord[]): void {
-    this.#page(task).gates = records
-  }
-
-  /** Only where the task is one of the last. */
-  candidates(task: number, make: () => RoutingExplanation['candidates']): void {
-    const page = this.#pages.get(task)
-    if (page !== undefined) page.candidates = make()
   }
 
   get pages(): ReadonlyMap<number, Page> {
@@ -48,7 +35,7 @@ export class TraceBook {
   #page(task: number): Page {
     let page = this.#pages.get(task)
     if (page === undefined) {
-      this.#pages.set(task, (page = { stages: [], gates: [], candidates: [] }))
+      this.#pages.set(task, (page = { stages: [] }))
       if (this.#pages.size > MOST_TASKS) this.#pages.delete(this.#pages.keys().next().value as number)
     }
     return page

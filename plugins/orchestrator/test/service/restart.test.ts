@@ -59,6 +59,28 @@ t.test('what was acknowledged is there after a restart, and what was in progress
   t.equal((await service.submit(task())).task_id, 7, 'ids go on')
 })
 
+t.test('why a task went where it went, and what its gates found, is known after a restart too', async t => {
+  const store = await openStore()
+  const settings = { tier_enforcement: false, qgate_gate_shadow: true, affinity_groups: [] }
+  const first = await opened(t, { store, settings })
+  const files = [{ path: 'a.ts', access: 'write' as const }]
+  await first.service.submit({ description: 'Own it', files, agent_name: 'one' })
+  await first.service.submit({ description: 'Change it again', files })
+  for (const id of [1, 2]) await first.service.complete(id, DONE)
+  const before = first.service.explain(2)
+  await first.close()
+  const second = await opened(t, { store, settings })
+  const after = second.service.explain(2)
+  t.match(after?.routing, { agent_id: 1, rule: 'highest_score' })
+  const [candidate] = after?.routing.candidates ?? []
+  t.equal(candidate?.score, before?.routing.candidates[0]?.score)
+  t.ok(candidate?.terms.some(({ term, value }) => term === 'owned_files' && value === 10))
+  const verdicts = (explanation: typeof after) =>
+    explanation?.gates.filter(gate => gate.verdict !== 'skipped').map(({ gate, verdict }) => `${gate} ${verdict}`)
+  t.same(verdicts(after), verdicts(before))
+  t.ok((after?.gates.length ?? 0) > 0)
+})
+
 t.test('a lock whose task is gone is released at the next start', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false } })
