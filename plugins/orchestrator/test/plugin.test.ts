@@ -61,6 +61,8 @@ t.test('a reload changes nothing of what there is, with a database and without',
     t.match(orchestrator().task(1), { status: { kind: 'InProgress' }, recoveries: 0 })
     t.match(orchestrator().agents(), [{ name: 'default', current_task: 1 }, { name: 'other' }])
     t.notOk(signal.aborted)
+    // That a task was begun is told of when that is durable, which nobody waited for.
+    await until(() => orchestrator().recentEvents().length >= 5)
     t.match(
       orchestrator()
         .recentEvents()
