@@ -47,6 +47,7 @@ for (const database of [false, true]) {
           completed: 1,
           in_progress: 0,
           db_configured: database,
+          orchestration_migration: { v2_enabled: false, legacy_fallback: true },
           event_feed_mode: database ? 'codex_and_transient' : 'transient_only',
           execution_mode: 'queue_only',
           markdown_summary: database ? /durable in / : /in memory alone/,

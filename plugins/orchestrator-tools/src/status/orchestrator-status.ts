@@ -44,7 +44,7 @@ export function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts)
   return async (_, { signal }) => {
     const status = orchestrator.status()
     const { running, workers } = fleetState(fleet)
-    const { planning } = orchestrator.policy
+    const { planning, migration } = orchestrator.policy
     return {
       ...status,
       in_progress: status.total_in_progress,
@@ -63,6 +63,7 @@ export function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts)
       db_configured: status.durability.kind === 'database',
       event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
       planning: { ...planning },
+      orchestration_migration: { ...migration },
       attention_budget: { ...orchestrator.attention.state() },
       persistence_outbox_lifecycle: { ...status.outbox },
       ...(await daemonStatus(pilot, signal)),
