@@ -1,17 +1,16 @@
-import { randomUUID } from 'node:crypto'
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { type DatabaseStore, type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
-import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
+import type { Logger, SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { type LineageOptions, lineageRow } from '../events/lineage.ts'
 import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
 import { Answers } from './answers.ts'
 import type { CommitOptions, Committer } from './committer.ts'
-import { describeFailure, statementToBlame } from './failures.ts'
+import { because, describeFailure, notDurable, seatLost, statementToBlame } from './failures.ts'
 import { Pause } from './pause.ts'
-import { REJECTED_ROW, recordStatements, setRecords } from './records.ts'
-import { malformed, rowStatements } from './rows.ts'
+import { recordStatements } from './records.ts'
 import { type SeatRow, type Seats, seatTurn } from './seats.ts'
+import { UnfitRows } from './unfit-rows.ts'
 
 export interface CommitterOptions {
   readonly store: DatabaseStore
@@ -80,9 +79,7 @@ export class DatabaseCommitter implements Committer {
   /** Records that changes which wait have touched, but those that are being written, and these. */
   #dirty = new Set<string>()
   #writing = NOTHING
-  /** Rows that are tried each for itself, since one of them would not go. */
-  readonly #alone = new WeakSet<TableRow>()
-  readonly #rejected = new Map<TableRow, { readonly key: string; readonly reason: string }>()
+  readonly #unfit: UnfitRows
   /** Changes that wait, and whose callers were told that it takes too long. */
   readonly #late = new Map<Changes, Waiting>()
   #open: Attempt[] = []
@@ -98,10 +95,12 @@ export class DatabaseCommitter implements Committer {
   #aheadTimer: NodeJS.Timeout | undefined
   /** Whether what nobody waits for has waited long enough. */
   #isDue = false
+  /** Whether callers were answered who come back by the end of the turn. */
   #isBetterLater = false
 
   constructor(options: CommitterOptions) {
     this.#options = options
+    this.#unfit = new UnfitRows(options.log)
     this.#committed = options.seat.committed
     this.#attempts = options.seat.committed
   }
@@ -131,7 +130,7 @@ export class DatabaseCommitter implements Committer {
     if (this.#waiting.length < maxPending) return
     throw orchestrationErrors.create(
       'ORC_QUEUE_FULL',
-      `Queue full: ${this.#waiting.length} changes wait for the database, and ${maxPending} may${this.#because()}`,
+      `Queue full: ${this.#waiting.length} changes wait for the database, and ${maxPending} may${because(this.#failure)}`,
       { hint: 'try again later; svc db status says whether the database answers' }
     )
   }
@@ -242,6 +241,7 @@ export class DatabaseCommitter implements Committer {
       try {
         await this.#attempt()
         if (this.#isBetterLater) await turnEnds()
+        this.#isBetterLater = false
         failures = 0
         this.#failing = null
         this.#failure = null
@@ -287,7 +287,7 @@ export class DatabaseCommitter implements Committer {
       ...first,
       ...recordStatements(dirty, source, repositoryId, seat.seat)
     ]
-    const own = this.#rowStatements(rows)
+    const own = this.#unfit.statements(rows, repositoryId, seat.seat)
     this.#open.push({ number, count: taken })
     this.#dirty = new Set()
     this.#writing = dirty
@@ -301,45 +301,12 @@ export class DatabaseCommitter implements Committer {
       // An answer, by which nothing was done.
       if (failed === undefined) throw error
       this.#open.pop()
-      this.#setAside(failed.rows, error)
+      this.#unfit.refused(failed.rows, error)
       return
     } finally {
       this.#writing = NOTHING
     }
     this.#settle({ number, count: taken })
-  }
-
-  #rowStatements(rows: readonly TableRow[]): { statement: SqlStatement; rows: readonly TableRow[] }[] {
-    const { repositoryId, seat } = this.#options
-    const good = this.#rejected.size === 0 ? rows : rows.filter(row => !this.#rejected.has(row))
-    const statements = rowStatements(good, row => this.#alone.has(row)).filter(each => {
-      const reason = malformed(each)
-      if (reason !== null) for (const row of each.rows) this.#reject(row, reason)
-      return reason === null
-    })
-    if (this.#rejected.size === 0) return statements
-    const kept = rows
-      .filter(row => this.#rejected.has(row))
-      .map(row => {
-        const { key, reason } = this.#rejected.get(row) as { key: string; reason: string }
-        return `${JSON.stringify(key)}:${JSON.stringify({ ...row, reason })}`
-      })
-    return [...statements, { statement: setRecords(repositoryId, seat.seat, REJECTED_ROW, `{${kept}}`), rows: [] }]
-  }
-
-  /** Those of a statement are tried one by one; the one that still fails is kept as a record of its own. */
-  #setAside(rows: readonly TableRow[], error: unknown): void {
-    const [first] = rows
-    if (rows.length === 1 && first !== undefined) this.#reject(first, (error as Error).message)
-    else for (const row of rows) this.#alone.add(row)
-  }
-
-  #reject(row: TableRow, reason: string): void {
-    this.#rejected.set(row, { key: randomUUID(), reason })
-    this.#options.log.error('a row does not fit its table and is kept among the records of the orchestrator', {
-      table: row.table,
-      reason
-    })
   }
 
   #settle({ number, count }: Attempt): void {
@@ -355,7 +322,7 @@ export class DatabaseCommitter implements Committer {
   #answer({ changes, rows, resolve }: Waiting): void {
     resolve()
     if (this.#late.size > 0) this.#late.delete(changes)
-    if (this.#rejected.size > 0) for (const row of rows) this.#rejected.delete(row)
+    this.#unfit.forget(rows)
     if (changes.events.length > 0) this.#options.bus.publish(changes.events)
   }
 
@@ -382,11 +349,7 @@ export class DatabaseCommitter implements Committer {
 
   #lose(why: string): void {
     const { seat, store, onLost, log } = this.#options
-    const lost = orchestrationErrors.create(
-      'ORC_NOT_DURABLE',
-      `Database error: seat ${seat.seat} of this process in ${store.location} ${why}; nothing more is written under it`,
-      { hint: 'restart the process: it takes a seat of its own, with whatever is left of this one' }
-    )
+    const lost = seatLost(seat.seat, store.location, why)
     this.#lost = lost
     this.#answers.giveAll()
     log.error(lost.message, { pending: this.#waiting.length })
@@ -404,22 +367,8 @@ export class DatabaseCommitter implements Committer {
       })
   }
 
-  #because(): string {
-    return this.#failing === null ? '' : `: ${this.#failing}`
-  }
-
   #notDurable(why: string): SvcError {
-    const { store } = this.#options
-    return orchestrationErrors.create(
-      'ORC_NOT_DURABLE',
-      `Database error: a change was not made durable in ${store.location}: ${why}${this.#because()}`,
-      {
-        hint: isSvcError(this.#failure, 'DBS_FULL')
-          ? 'free some room on the disk of the database; the change is kept and tried again'
-          : 'the change is kept and tried again; svc db status says what is wrong',
-        cause: this.#failure ?? undefined
-      }
-    )
+    return notDurable(this.#options.store.location, why, this.#failure)
   }
 
   /** One timer for all: whoever waits for too long is told, and the change stays. */

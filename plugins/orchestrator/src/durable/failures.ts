@@ -1,4 +1,5 @@
-import { isSvcError } from '@svc/plugin-sdk'
+import { orchestrationErrors } from '@svc/contracts'
+import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 
 /** What a statement is to blame for itself, in contrast to the place that the database is at. */
 const OF_A_STATEMENT = new Set(['DBS_CONSTRAINT', 'DBS_SYNTAX', 'DBS_VALUE_INVALID'])
@@ -13,4 +14,31 @@ export function statementToBlame(error: unknown): number | null {
 export function describeFailure(error: unknown): string {
   if (isSvcError(error)) return `${error.code}: ${error.message}`
   return error instanceof Error ? error.message : String(error)
+}
+
+/** The end of a sentence; empty where there was no failure. */
+export function because(failure: unknown): string {
+  return failure === null ? '' : `: ${describeFailure(failure)}`
+}
+
+/** `failure`: the last one; null where there was none. */
+export function notDurable(location: string, why: string, failure: unknown): SvcError {
+  return orchestrationErrors.create(
+    'ORC_NOT_DURABLE',
+    `Database error: a change was not made durable in ${location}: ${why}${because(failure)}`,
+    {
+      hint: isSvcError(failure, 'DBS_FULL')
+        ? 'free some room on the disk of the database; the change is kept and tried again'
+        : 'the change is kept and tried again; svc db status says what is wrong',
+      cause: failure ?? undefined
+    }
+  )
+}
+
+export function seatLost(seat: number, location: string, why: string): SvcError {
+  return orchestrationErrors.create(
+    'ORC_NOT_DURABLE',
+    `Database error: seat ${seat} of this process in ${location} ${why}; nothing more is written under it`,
+    { hint: 'restart the process: it takes a seat of its own, with whatever is left of this one' }
+  )
 }

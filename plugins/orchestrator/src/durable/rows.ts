@@ -21,7 +21,7 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
     const columns = Object.keys(row.values)
     const values = JSON.stringify(Object.values(row.values))
     if (alone(row)) {
-      statements.push({ statement: insert(row.table, columns, [values]), rows: [row] })
+      statements.push({ statement: insert(row, columns, [values]), rows: [row] })
       continue
     }
     // Mostly as the one before.
@@ -33,8 +33,8 @@ export function rowStatements(rows: readonly TableRow[], alone: (row: TableRow) 
     group.rows.push(row)
     group.values.push(values)
   }
-  for (const { table, columns, rows, values } of groups)
-    statements.push({ statement: insert(table, columns, values), rows })
+  for (const { columns, rows, values } of groups)
+    statements.push({ statement: insert(rows[0] as TableRow, columns, values), rows })
   return statements
 }
 
@@ -61,10 +61,10 @@ export function malformed({ rows }: RowStatement): string | null {
   return wrong === undefined ? null : `${JSON.stringify(wrong)} is no name of a table or column`
 }
 
-function insert(table: string, columns: readonly string[], values: readonly string[]): SqlStatement {
+function insert({ table, replaces }: TableRow, columns: readonly string[], values: readonly string[]): SqlStatement {
   const parts = columns.map((_, at) => `json_extract(value, '$[${at}]')`)
   return {
-    sql: `INSERT INTO ${table} (${columns.join(', ')}) SELECT ${parts.join(', ')} FROM json_each(?)`,
+    sql: `${replaces === true ? 'REPLACE' : 'INSERT'} INTO ${table} (${columns.join(', ')}) SELECT ${parts.join(', ')} FROM json_each(?)`,
     parameters: [`[${values.join(',')}]`]
   }
 }
