@@ -180,7 +180,11 @@ function inspect(name, target, inspections = INSPECTIONS) {
   const run = method => {
     const inspector = join(folder, 'node_modules', '.bin', 'mcp-inspector')
     const options = { cwd: folder, env, encoding: 'utf8', timeout: 60_000 }
-    const { status, stderr } = spawnSync(inspector, ['--cli', ...target, '--method', ...method], options)
+    const { status, stderr } = spawnSync(
+      inspector,
+      ['--cli', ...target, '--connect-timeout', '60000', '--method', ...method],
+      options
+    )
     return { status, stderr }
   }
   const results = inspections.map(method => {

@@ -80,7 +80,10 @@ export interface Orchestrator {
   filesOf(agent: number): readonly string[]
   locks(): readonly LockView[]
 
-  /** For whoever works for an agent: its next task, in progress from now on; null where nothing can run. */
+  /**
+   * For whoever works for an agent: its next task, in progress from now on; null where nothing can run. That it is in progress
+   * becomes durable a little later, since a restart queues it again anyway.
+   */
   next(agent: number): Promise<TaskView | null>
   /** Resolves when the agent may have something to run that it had not at the last look; rejects when `signal` is aborted. */
   wake(agent: number, signal: AbortSignal): Promise<void>
