@@ -66,6 +66,57 @@ t.test('whatever becomes of transactions, each change is made once, in order', a
   await t.resolves(fc.assert(property, { numRuns: 40 }))
 })
 
+t.test(
+  'whatever becomes of transactions, what nobody waits for is made once too, after what came before it',
+  async t => {
+    const FAULTS: readonly Fault[] = ['none', 'refused', 'busy', 'unanswered', 'late']
+    const memory = await openMemory()
+    t.teardown(() => memory.close())
+    await applyBaseline(memory)
+    let runs = 0
+    const property = fc.asyncProperty(
+      fc.array(fc.constantFrom(...FAULTS), { maxLength: 4 }),
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 12 }),
+      async (faults, waits) => {
+        const store = faulty(memory)
+        const repositoryId = `repository ${(runs += 1)} of those that begin`
+        const { persistence, state, events } = await opened(store, { repositoryId })
+        const { committer } = persistence
+        store.faults.push(...faults)
+        await Promise.all(
+          waits.map(async (isWaitedFor, at) => {
+            const id = at + 1
+            const submitted = committer.commit(state.submit(id))
+            if (isWaitedFor) await submitted
+            const begun = state.begin(id)
+          // All commands of this state change it.
+          begun.records.delete('meta/commands')
+          await committer.commitAhead(begun)
+            const { rows } = await memory.query(
+              "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task' AND key = ?",
+              [repositoryId, String(id)]
+            )
+            if (rows[0]?.[0] !== 1) throw new Error(`task ${id} was begun before it was durable`)
+          })
+        )
+        await persistence.close()
+        const { rows } = await memory.query(
+          "SELECT json_extract(value, '$.status') FROM orchestrator_records WHERE repository_id = ? AND kind = 'task'",
+          [repositoryId]
+        )
+        const told = new Set(events.map(({ kind }) => JSON.stringify(kind)))
+        return (
+          rows.length === waits.length &&
+          rows.every(([status]) => status === 'InProgress') &&
+          events.length === waits.length * 2 &&
+          told.size === events.length
+        )
+      }
+    )
+    await t.resolves(fc.assert(property, { numRuns: 40 }))
+  }
+)
+
 t.test('a database that goes away and comes back has everything, in order', async t => {
   const store = faulty(await openStore())
   const { persistence, state, events, lines } = await opened(store)
