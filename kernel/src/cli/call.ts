@@ -119,7 +119,7 @@ function notThere({ code, status }: SvcError, method: string, plugin: string): E
 }
 
 function inactive(project: Project, plugin: string): Error {
-  const why = project.admin.why(plugin).join('; ')
+  const why = project.admin.why(plugin).join('\n  ')
   return kernelErrors.create('OPR_UNAVAILABLE', `plugin ${plugin} is not active: ${why}`, {
     plugin,
     hint: `svc plugins why ${plugin}`

@@ -8,6 +8,7 @@ import { parseAddress, SOCKET_SETTING } from '../address.ts'
 import { claim, release } from '../claim.ts'
 import { daemonErrors } from '../errors.ts'
 import { logPath, rotate } from '../log-file.ts'
+import { complaintsOf } from './complaints.ts'
 import { look } from './look.ts'
 import type { Place } from './place.ts'
 import { describe, report } from './report.ts'
@@ -40,7 +41,15 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
   try {
     for (;;) {
       const found = await look(root, token)
-      if (found.kind === 'running') return told(io, found.state, found.state.pid === launched?.process.pid)
+      if (found.kind === 'running') {
+        if (found.state.pid !== launched?.process.pid) return told(io, found.state, false)
+        return told(
+          io,
+          found.state,
+          true,
+          complaintsOf(readFileSync(logPath(root)).subarray(launched.before).toString())
+        )
+      }
       if (launched !== null && launched.process.ending() !== null) {
         // Another one was quicker, and is on its way.
         if (found.kind !== 'silent') throw failed(place, launched)
@@ -111,12 +120,18 @@ function pluginsOf({ only }: StartInput): string[] {
   return only.length === 0 || only.includes('daemon') ? [...only] : [...only, 'daemon']
 }
 
-function told(io: CommandIo, state: DaemonState, started: boolean): number {
+/** With what did not come up, though the daemon did: a plugin with wrong settings, for example. */
+function told(io: CommandIo, state: DaemonState, started: boolean, problems: readonly string[] = []): number {
+  const { pid, socket, repository_id } = state
   report(
     io,
-    { status: 'running', started, pid: state.pid, socket: state.socket, repository_id: state.repository_id },
+    { status: 'running', started, pid, socket, repository_id, ...(problems.length === 0 ? {} : { problems }) },
     `the daemon ${started ? 'has been started' : 'runs already'}: ${describe(state)}`
   )
+  if (!io.json) {
+    for (const problem of problems) io.stderr.write(`warning: ${problem}\n`)
+    if (problems.length > 0) io.stderr.write('  hint: svc daemon logs, and svc plugins list\n')
+  }
   return 0
 }
 
