@@ -27,6 +27,7 @@ import { CommandRunner } from './command-runner.ts'
 import { type Estate, estateOf } from './estate.ts'
 import type { Hub } from './hub.ts'
 import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
+import { isLogged } from './levelled-log.ts'
 import { OrchestratorService } from './orchestrator-service.ts'
 import { policyView } from './policy-view.ts'
 
@@ -158,6 +159,10 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
       attention.debit(weight * settings.attention_interrupt_cost_ms, 'Interrupted')
       changes.events.push(...asides.take())
       changes.touch('attention', 'global')
+    },
+    placed: ({ id, agent, placement, rule }) => {
+      if (!isLogged('debug', settings.log_level)) return
+      log.debug('a task has its place', { task_id: id, agent_id: agent, placement_reason: placement, rule })
     },
     outbox: () => hub.persistence.committer.status(),
     scalingProfile: () => settings.scaling_profile,

@@ -3,15 +3,17 @@ import type { Logger } from '@svc/plugin-sdk'
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 const DEFAULT_LEVEL = 'info'
 
+/** Whether lines of that severity are written at a level. */
+export function isLogged(severity: keyof Logger, level: string): boolean {
+  const least = LEVELS.indexOf(level.trim().toLowerCase())
+  return LEVELS.indexOf(severity) >= (least === -1 ? LEVELS.indexOf(DEFAULT_LEVEL) : least)
+}
+
 /** A log without the lines that are less severe than `level` says, which is asked for each. A word that is no level is `info`. */
 export function levelledLog(log: Logger, level: () => string): Logger {
-  const isLogged = (severity: string) => {
-    const least = LEVELS.indexOf(level().trim().toLowerCase())
-    return LEVELS.indexOf(severity) >= (least === -1 ? LEVELS.indexOf(DEFAULT_LEVEL) : least)
-  }
   const passing = (severity: keyof Logger): Logger[keyof Logger] => {
     return (message, fields) => {
-      if (isLogged(severity)) log[severity](message, fields)
+      if (isLogged(severity, level())) log[severity](message, fields)
     }
   }
   return { debug: passing('debug'), info: passing('info'), warn: passing('warn'), error: passing('error') }

@@ -39,6 +39,7 @@ import { addObservation, addTurn, enterPhase } from '../state/notes.ts'
 import type { GatePort } from '../state/ports.ts'
 import { retry } from '../state/retry.ts'
 import { submit } from '../state/submit.ts'
+import type { Task } from '../state/task.ts'
 import { tick } from '../state/tick.ts'
 import { agentView, agentViews, statusView, taskViews } from '../state/views.ts'
 import { approve, reorder } from '../state/waiting.ts'
@@ -68,6 +69,8 @@ export interface ServiceParts {
   readonly interrupted: (weight: number, changes: Changes) => void
   readonly outbox: () => OrchestratorStatus['outbox']
   readonly scalingProfile: () => OrchestratorStatus['scaling_profile']
+  /** A task has an agent. */
+  readonly placed: (task: Task) => void
   readonly report: (what: string, error: unknown) => void
 }
 
@@ -104,7 +107,11 @@ export class OrchestratorService implements Orchestrator {
   }
 
   submit(request: SubmitRequest): Promise<Submitted> {
-    return this.#runner.runWithIds((changes, world) => submit(world, changes, request))
+    return this.#runner.runWithIds((changes, world) => {
+      const submitted = submit(world, changes, request)
+      this.#parts.placed(world.task(submitted.task_id))
+      return submitted
+    })
   }
 
   async complete(id: number, attestation?: Attestation): Promise<Completion> {

@@ -16,6 +16,8 @@ export type RecordKind =
 export interface TableRow {
   readonly table: string
   readonly values: Readonly<Record<string, string | number | null>>
+  /** Whether it takes the place of the row with its key. */
+  readonly replaces?: boolean
 }
 
 /**

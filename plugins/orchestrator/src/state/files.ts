@@ -1,4 +1,5 @@
 import { agentLabel, type FileAffinity, orchestrationErrors } from '@svc/contracts'
+import { isTrustRelaxed } from '../gates/settings.ts'
 import type { Agent } from './agent.ts'
 import type { Changes } from './changes.ts'
 import type { LockConflict } from './locks.ts'
@@ -64,14 +65,14 @@ function lockConflict({ path, kind, holder }: LockConflict): Error {
  * enough to be spared; tells of it otherwise.
  */
 export function checkScope(world: World, files: readonly FileAffinity[], agent: number, changes: Changes): void {
-  const { scope_enforcement, trust_gate_relax_enabled, trust_gate_relax_min_reliability } = world.parts.settings()
+  const settings = world.parts.settings()
+  const { scope_enforcement } = settings
   if (scope_enforcement === 'disabled') return
   for (const { path, access } of files) {
     if (access !== 'write' || world.files.isInScope(path, agent)) continue
     const reason = `${agentLabel(agent)} owns files, and ${path} is none of them`
     changes.event({ type: 'scope_violation', agent_id: agent, path, reason })
-    const isSpared =
-      trust_gate_relax_enabled && world.parts.trust.of(agent).reliability >= trust_gate_relax_min_reliability
+    const isSpared = isTrustRelaxed(settings, world.parts.trust.of(agent).reliability)
     if (scope_enforcement === 'warn' || isSpared) continue
     throw orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${reason}`, {
       hint: 'claim the file for the agent, or name another agent'

@@ -66,6 +66,7 @@ export class Records implements Restorable {
         return
       case 'trust':
         world.parts.trust.restore(key, json)
+        world.rated.add(Number(key))
         return
       case 'budget':
         world.parts.budgets.restore(key, json)

@@ -25,7 +25,8 @@ export function tick(world: World, changes: Changes, report: (duty: string, erro
     'signs of life': () => lookForLife(world, changes),
     scaling: () => scale(world, changes),
     continuation: () => continueWork(world, changes),
-    idleness: () => tellIdle(world, changes)
+    idleness: () => tellIdle(world, changes),
+    reliability: () => rate(world, changes)
   }
   for (const [duty, run] of Object.entries(duties)) {
     try {
@@ -114,6 +115,26 @@ function continueWork(world: World, changes: Changes): void {
     changes.touch('agent', agent.id)
     changes.event({ type: 'continuation_triggered', agent_id: agent.id, strategy: 'review_recent_work' })
   }
+}
+
+/** For whoever reads the database: how reliable agents are. Of the process itself that is in the records of trust. */
+function rate(world: World, changes: Changes): void {
+  for (const agent of world.rated) {
+    const { reliability, outcomes } = world.parts.trust.of(agent)
+    const success_count = Math.round(reliability * (outcomes + 2)) - 1
+    changes.rows.push({
+      table: 'agent_reliability',
+      values: {
+        agent_id: String(agent),
+        reliability,
+        success_count,
+        failure_count: outcomes - success_count,
+        updated_at_ms: world.parts.now()
+      },
+      replaces: true
+    })
+  }
+  world.rated.clear()
 }
 
 function tellIdle(world: World, changes: Changes): void {

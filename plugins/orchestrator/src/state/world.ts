@@ -89,6 +89,8 @@ export class World {
     Doubted: 0
   }
   readonly totals: Totals = { completed: 0, failed: 0, cancelled: 0 }
+  /** Agents whose trust changed since their rows of `agent_reliability` were written. */
+  readonly rated = new Set<number>()
   /** Since when an emergency stop holds, and why; null where none does. */
   stopped: { readonly reason: string | null } | null = null
   /** When something was last submitted, started or ended. */

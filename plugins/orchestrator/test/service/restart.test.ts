@@ -81,6 +81,24 @@ t.test('why a task went where it went, and what its gates found, is known after 
   t.ok((after?.gates.length ?? 0) > 0)
 })
 
+t.test('how reliable agents are is written where others read it, once a second', async t => {
+  const store = await openStore()
+  const { service, tick } = await opened(t, { store })
+  const rows = async () =>
+    (await store.query('SELECT agent_id, reliability, success_count, failure_count FROM agent_reliability')).rows
+  for (const end of ['complete', 'complete', 'fail'] as const) {
+    const { task_id } = await service.submit(task())
+    await (end === 'fail' ? service.fail(task_id, 'broken') : service.complete(task_id, DONE))
+  }
+  t.same(await rows(), [])
+  await tick()
+  t.same(await rows(), [['1', 0.6, 2, 1]])
+  const { task_id } = await service.submit(task())
+  await service.complete(task_id, DONE)
+  await tick()
+  t.same(await rows(), [['1', 4 / 6, 3, 1]])
+})
+
 t.test('a lock whose task is gone is released at the next start', async t => {
   const store = await openStore()
   const first = await opened(t, { store, settings: { tier_enforcement: false } })
