@@ -89,9 +89,9 @@ t.test(
             const submitted = committer.commit(state.submit(id))
             if (isWaitedFor) await submitted
             const begun = state.begin(id)
-          // All commands of this state change it.
-          begun.records.delete('meta/commands')
-          await committer.commitAhead(begun)
+            // All commands of this state change it.
+            begun.records.delete('meta/commands')
+            await committer.commitAhead(begun)
             const { rows } = await memory.query(
               "SELECT count(*) FROM orchestrator_records WHERE repository_id = ? AND kind = 'task' AND key = ?",
               [repositoryId, String(id)]
