@@ -4,6 +4,8 @@ import { Worker } from './worker.ts'
 
 /** Also keeps the locks of tasks, which are given up after 30 s without a sign of life. */
 const HEARTBEAT_MS = 10_000
+/** Between two looks whether an agent has more to do than the others. */
+const REBALANCE_MS = 1_000
 
 export interface FleetParts extends RunParts {
   /** Whether the settings have a fleet. */
@@ -22,6 +24,8 @@ export class Fleet implements AgentFleet {
   #running = false
   #unsubscribe = () => {}
   #heartbeat: NodeJS.Timeout | undefined
+  #rebalance: NodeJS.Timeout | undefined
+  #isRebalancing = false
 
   constructor(parts: FleetParts) {
     this.#parts = parts
@@ -56,6 +60,7 @@ export class Fleet implements AgentFleet {
     this.#wanted = false
     this.#running = false
     clearInterval(this.#heartbeat)
+    clearInterval(this.#rebalance)
     this.#unsubscribe()
     for (const agent of [...this.#workers.keys()]) this.#leave(agent, because)
     await Promise.all(this.#leaving)
@@ -69,6 +74,20 @@ export class Fleet implements AgentFleet {
     this.#unsubscribe = orchestrator.subscribe(event => this.#follow(event))
     for (const { id } of orchestrator.agents()) this.#join(id)
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT_MS).unref()
+    this.#rebalance = setInterval(() => void this.#spread(), REBALANCE_MS).unref()
+  }
+
+  /** Moves what waits from those who have much to do to those who have little. */
+  async #spread(): Promise<void> {
+    if (this.#workers.size < 2 || this.#isRebalancing) return
+    this.#isRebalancing = true
+    try {
+      await this.#parts.orchestrator.rebalance()
+    } catch (error) {
+      this.#parts.log.debug('the load could not be spread', { error })
+    } finally {
+      this.#isRebalancing = false
+    }
   }
 
   #follow({ kind }: AgentEvent): void {

@@ -51,3 +51,11 @@ t.test('agents that are spawned later work too, and those that are retired do no
   await tasks.retireAgent(id)
   await eventually(() => (fleet.workers === 0 ? true : null))
 })
+
+t.test('what waits for one agent goes to another that has nothing to do', async t => {
+  const { tasks, submit } = await openFleet(t)
+  const { id: busy } = await tasks.spawnAgent({ name: 'busy' })
+  await tasks.spawnAgent({ name: 'free' })
+  const submitted = await Promise.all(Array.from({ length: 6 }, () => submit({ agent_name: 'busy' })))
+  await eventually(() => (submitted.some(task => tasks.task(task)?.agent_id !== busy) ? true : null))
+})

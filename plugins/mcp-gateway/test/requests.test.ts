@@ -58,6 +58,14 @@ t.test(
   }
 )
 
+t.test('whoever guesses tokens is held to the rate, and takes nothing from those who have one', async t => {
+  const world = await openWorld(t, { rate_limit_per_minute: 2 })
+  const guess = async (): Promise<number> => (await world.get('/v1/tools', bearer('a-guess-0123456789'))).status
+  t.same([await guess(), await guess(), await guess()], [401, 401, 429])
+  t.equal((await world.get('/v1/tools', {})).status, 401, 'without a token there is nothing to guess')
+  t.same((await world.get('/v1/tools', bearer(WRITE))).status, 200)
+})
+
 t.test('/health asks for a token where it is told to, and is held to the rate', async t => {
   const world = await openWorld(t, { health_auth: true, require_forwarded_https: true, rate_limit_per_minute: 1 })
   t.equal((await world.get('/health', {})).status, 401)

@@ -25,6 +25,8 @@ export class Gate {
   readonly #settings: Settings
   readonly #origins: OriginGuard
   readonly #buckets: TokenBuckets
+  /** Of wrong tokens, so that guessing is not quicker than asking; those of others behind the same address cost it nothing. */
+  readonly #guesses: TokenBuckets
 
   /** Throws `GWY_ORIGIN_INVALID`. */
   constructor(settings: Settings, buckets: TokenBuckets) {
@@ -32,6 +34,7 @@ export class Gate {
     this.#settings = settings
     this.#origins = new OriginGuard(settings.host, settings.allowed_origins)
     this.#buckets = buckets
+    this.#guesses = buckets.another()
   }
 
   check(request: IncomingMessage, zone: Zone): Verdict {
@@ -40,7 +43,7 @@ export class Gate {
     if (origin !== null) return { refusal: origin }
     const role = this.#roleOf(request)
     const asked = zone === 'tools' || (zone === 'health' && this.#settings.health_auth)
-    if (role === null && asked) return { refusal: UNAUTHORIZED }
+    if (role === null && asked) return { refusal: this.#turnAway(request) }
     const refusal = this.#checkTransport(request, zone)
     if (refusal !== null) return { refusal }
     return role === 'write' ? WRITE : READ
@@ -81,6 +84,12 @@ export class Gate {
 
   #roleOf({ headers }: IncomingMessage): Role | null {
     return this.tokens.required ? this.tokens.roleOfHeader(headers.authorization) : 'write'
+  }
+
+  #turnAway(request: IncomingMessage): Refusal {
+    if (request.headers.authorization === undefined) return UNAUTHORIZED
+    const wait = this.#guesses.take(this.client(request))
+    return wait === 0 ? UNAUTHORIZED : tooMany(this.#guesses.perMinute, wait)
   }
 
   #checkTransport(request: IncomingMessage, zone: Zone): Refusal | null {

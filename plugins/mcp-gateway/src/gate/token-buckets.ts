@@ -22,6 +22,11 @@ export class TokenBuckets {
     this.#mostClients = mostClients
   }
 
+  /** Buckets of the same size, all full. */
+  another(): TokenBuckets {
+    return new TokenBuckets(this.perMinute, this.#now, this.#mostClients)
+  }
+
   /** Takes one. 0, or the milliseconds until there is one again. */
   take(client: string): number {
     const now = this.#now()
