@@ -115,6 +115,8 @@ export class Fleet implements AgentFleet {
 
   #beat(): void {
     const { orchestrator } = this.#parts
+    // Those that were taken over from a process that ended are in no event.
+    for (const { id } of orchestrator.agents()) this.#join(id)
     for (const worker of this.#workers.values()) {
       if (orchestrator.agent(worker.agent) !== null) orchestrator.heartbeat(worker.agent, worker.activity)
     }
