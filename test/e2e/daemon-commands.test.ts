@@ -201,7 +201,7 @@ t.test('in the foreground it serves until Ctrl-C, and is the daemon like any oth
     onStart: child =>
       void until(async () => {
         const state = await readDaemonState(folder)
-        return state?.pid === child.pid && (await probeDaemon(state))
+        return state !== null && state.pid === child.pid && (await probeDaemon(state))
       }).then(() => child.kill('SIGINT'))
   })
   t.equal(ran.code, 0)

@@ -232,6 +232,7 @@ function tell(changes: Changes, task: Task, outcome: TaskEnd['outcome'], reason:
   } else if (outcome === 'cancelled') changes.event({ type: 'task_cancelled', ...ids })
   else changes.event({ type: 'task_expired', ...ids, age_ms: Math.max(0, now - task.queuedAt) })
   if (outcome === 'completed' || outcome === 'failed') {
+    const layers = outcome === 'completed' ? passedGates(task) : []
     changes.lineage.push({
       kind: outcome === 'completed' ? 'task_completed' : 'task_failed',
       ...ids,
@@ -240,6 +241,7 @@ function tell(changes: Changes, task: Task, outcome: TaskEnd['outcome'], reason:
         ...(extra?.phase === undefined ? null : { phase: extra.phase }),
         ...(extra?.campaign_id === undefined ? null : { campaign_id: extra.campaign_id }),
         ...(extra?.benchmark_tier === undefined ? null : { benchmark_tier: extra.benchmark_tier }),
+        ...(layers.length === 0 ? null : { verification_layers: layers }),
         ...(reason === null ? null : { error: reason })
       }
     })
@@ -275,4 +277,9 @@ export function blockedOn(world: World, task: Task): TaskStatus {
     return other !== undefined && other.status.kind !== 'Completed'
   })
   return { kind: 'Blocked', on: on ?? (task.dependsOn[0] as number) }
+}
+
+/** Gates that have found what they asked for, at the last attempt. */
+function passedGates(task: Task): readonly string[] {
+  return reasonsOf(task).gates.flatMap(({ gate, verdict }) => (verdict === 'pass' ? [gate] : []))
 }

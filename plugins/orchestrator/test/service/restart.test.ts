@@ -122,3 +122,23 @@ t.test('the end of a task is told once, after it is durable', async t => {
   t.match(ends, [{ task_id: 1, outcome: 'completed' }])
   t.ok(settings.enabled)
 })
+
+t.test('the lineage of a completed task names its phase and the gates that it passed', async t => {
+  const store = await openStore()
+  const { service } = await opened(t, { store, settings: { stubcheck_gate: true } })
+  await service.submit({ ...task(), hints: { campaign_id: 'spring' } })
+  await service.next(1)
+  service.phase(1, 'decide')
+  const completion_summary = 'Everything that was asked for is there.'
+  t.match(await service.complete(1, { ...DONE, completion_summary, declared_non_placeholder: true }), {
+    completed: true
+  })
+  const { rows } = await store.query(
+    "SELECT payload_json FROM orchestration_lineage_events WHERE kind = 'task_completed' AND task_id = 1"
+  )
+  t.match(JSON.parse(String(rows[0]?.[0])), {
+    phase: 'decide',
+    campaign_id: 'spring',
+    verification_layers: ['approval', 'stubcheck']
+  })
+})
