@@ -21,7 +21,9 @@ t.test(
         asked.add(agent)
         return null
       },
-      wake: (_agent: number, signal: AbortSignal) => once(signal, 'abort')
+      wake: async (_agent: number, signal: AbortSignal) => {
+        if (!signal.aborted) await once(signal, 'abort')
+      }
     }
     const stub = stubProcessor(() => false)
     const fleet = new Fleet({
