@@ -28,7 +28,7 @@ export const trustOverride = defineOperation({
   expose: {
     mcp: tool('trust_override'),
     rpc: true,
-    cli: { command: 'orch trust', args: ['agent_id', 'tier', 'reason'] }
+    cli: { command: 'orch trust', args: ['agent_id', 'reason', 'tier'] }
   }
 })
 

@@ -90,6 +90,12 @@ async function daemonStatus(pilot: DaemonPilot, signal: AbortSignal): Promise<Re
   }
 }
 
+function takers({ stopped, enabled }: OrchestratorStatus, running: boolean): string {
+  if (stopped) return 'nothing is taken up until svc orch start'
+  if (!enabled) return 'nothing is accepted while [orchestrator] enabled is false'
+  return running ? 'agents take up tasks' : 'tasks wait for somebody who completes them'
+}
+
 function summary(status: OrchestratorStatus, running: boolean): string {
   const { durability } = status
   const lines = [
@@ -97,7 +103,7 @@ function summary(status: OrchestratorStatus, running: boolean): string {
       (durability.kind === 'database'
         ? `durable in ${durability.location}`
         : `in memory alone: ${durability.because}`) +
-      `; ${running ? 'agents take up tasks' : 'tasks wait for somebody who completes them'}.`,
+      `; ${takers(status, running)}.`,
     '',
     `${status.total_queued} queued, ${status.total_in_progress} in progress, ${status.total_blocked} blocked, ` +
       `${status.total_blocked_on_approval} wait for approval, ${status.total_doubted} doubted, ` +
