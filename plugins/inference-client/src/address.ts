@@ -8,11 +8,9 @@ export interface Candidate {
   readonly setting: string
 }
 
-/** Where a model server is when nobody says so: this project's own, then the one that most people have. */
-const DEFAULTS: readonly Candidate[] = [
-  { url: 'http://127.0.0.1:11435', setting: 'default' },
-  { url: 'http://127.0.0.1:11434', setting: 'default' }
-]
+/** Where a model server is when nobody says so: this project's own, by its usual port, then the one that most people have. */
+const OWN_URL = 'http://127.0.0.1:11435'
+const USUAL: Candidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
 /** Port of a host that is named without one, as the clients of that format have it. */
 const DEFAULT_PORT = '11434'
 
@@ -20,14 +18,18 @@ type Addresses = Pick<Settings, 'url' | 'alternate_url' | 'alternate_host'>
 
 /**
  * Addresses to try, in order. A server that was named is the only one: another that happens to answer may be anybody's.
- * `named`: what holds `url`, where that is no setting of this plugin. Throws `ICL_ADDRESS_INVALID`.
+ * `named`: what holds `url`, where that is no setting of this plugin. `own`: where the project's own server is. Throws
+ * `ICL_ADDRESS_INVALID`.
  */
-export function candidates(addresses: Addresses, named?: string): readonly Candidate[] {
+export function candidates(
+  addresses: Addresses,
+  { named, own }: { readonly named?: string | undefined; readonly own?: (() => string) | undefined } = {}
+): readonly Candidate[] {
   const { url, alternate_url, alternate_host } = addresses
   if (url !== undefined) return [fromUrl('url', url, named)]
   if (alternate_url !== undefined) return [fromUrl('alternate_url', alternate_url)]
   if (alternate_host !== undefined) return [fromHost('alternate_host', alternate_host)]
-  return DEFAULTS
+  return [{ url: own?.() ?? OWN_URL, setting: 'default' }, USUAL]
 }
 
 function fromUrl(setting: string, text: string, named?: string): Candidate {

@@ -9,7 +9,7 @@ import type {
   RunningModel
 } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
-import { candidates } from './address.ts'
+import { type Candidate, candidates } from './address.ts'
 import { type Connection, Connector, unauthorized } from './connection.ts'
 import { clientErrors } from './errors.ts'
 import { NO_MODEL, type Settings } from './settings.ts'
@@ -21,14 +21,16 @@ const DEFAULT_RETRY_MS = 1_000
 export class ModelServerClient implements InferenceClient {
   readonly #settings: () => Settings
   readonly #connector: Connector
+  readonly #own: (() => string) | undefined
 
   /**
    * `settings` is asked at every use, since some of them change while the client lives. `named`: the setting that holds `url`,
-   * where that is none of this plugin.
+   * where that is none of this plugin. `own`: where the project's own server is; default its usual port.
    */
-  constructor(settings: () => Settings, named?: string) {
+  constructor(settings: () => Settings, { named, own }: { readonly named?: string; readonly own?: () => string } = {}) {
     this.#settings = settings
-    this.#connector = new Connector(settings, named)
+    this.#own = own
+    this.#connector = new Connector(settings, named, own)
   }
 
   get model(): string {
@@ -37,11 +39,15 @@ export class ModelServerClient implements InferenceClient {
 
   target(): InferenceTarget {
     const { model } = this
-    return { model: model === NO_MODEL ? null : model, urls: candidates(this.#settings()).map(({ url }) => url) }
+    return { model: model === NO_MODEL ? null : model, urls: this.#candidates().map(({ url }) => url) }
   }
 
   at(url: string, setting: string): InferenceClient {
-    return new ModelServerClient(() => settingsAt(url, this.#settings()), setting)
+    return new ModelServerClient(() => settingsAt(url, this.#settings(), this.#candidates()), { named: setting })
+  }
+
+  #candidates(): readonly Candidate[] {
+    return candidates(this.#settings(), { own: this.#own })
   }
 
   async endpoint(signal?: AbortSignal): Promise<InferenceEndpoint> {
@@ -73,8 +79,9 @@ export class ModelServerClient implements InferenceClient {
       this.#connector.forget()
       const offered = (await this.#connector.models(signal)).map(({ name }) => name)
       const endpoint = await this.endpoint(signal)
-      const problem = isOffered(model, offered) ? null : mismatch(model, offered, endpoint, this.model)
-      return { ok: problem === null, model, endpoint, offered, problem }
+      const asked = unlessChosen(model, offered)
+      const problem = isOffered(asked, offered) ? null : mismatch(asked, offered, endpoint, this.model)
+      return { ok: problem === null, model: asked, endpoint, offered, problem }
     } catch (error) {
       if (!isSvcError(error)) throw error
       const problem = error.hint === undefined ? error.message : `${error.message}; ${error.hint}`
@@ -84,7 +91,7 @@ export class ModelServerClient implements InferenceClient {
 
   async *chat(request: InferenceChatRequest): AsyncGenerator<InferenceChatEvent, void> {
     const { temperature, max_tokens, model } = this.#settings()
-    const filled = { model, temperature, maxTokens: max_tokens, ...withoutUndefined(request) } as FilledRequest
+    const wanted = { model, temperature, maxTokens: max_tokens, ...withoutUndefined(request) } as FilledRequest
     const controller = new AbortController()
     const abort = (): void => controller.abort(request.signal?.reason)
     if (request.signal?.aborted) abort()
@@ -92,7 +99,10 @@ export class ModelServerClient implements InferenceClient {
     let began = false
     try {
       const connection = await this.#connector.connect(controller.signal)
-      await this.#requireModel(filled.model, connection.endpoint, controller.signal)
+      const filled = {
+        ...wanted,
+        model: await this.#requireModel(wanted.model, connection.endpoint, controller.signal)
+      }
       try {
         for await (const event of connection.wire.chat(filled, controller.signal)) {
           began = true
@@ -111,13 +121,16 @@ export class ModelServerClient implements InferenceClient {
     }
   }
 
-  /** A list that is a little old may lack a model, so that only a fresh one refuses. */
-  async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<void> {
+  /** The model to ask. A list that is a little old may lack it, so that only a fresh one refuses. */
+  async #requireModel(model: string, endpoint: InferenceEndpoint, signal: AbortSignal): Promise<string> {
     const names = async () => (await this.#connector.models(signal)).map(({ name }) => name)
-    if (isOffered(model, await names())) return
+    const known = await names()
+    if (isOffered(unlessChosen(model, known), known)) return unlessChosen(model, known)
     this.#connector.forget()
     const offered = await names()
-    if (!isOffered(model, offered)) throw this.#unknown(model, offered, endpoint)
+    const asked = unlessChosen(model, offered)
+    if (!isOffered(asked, offered)) throw this.#unknown(asked, offered, endpoint)
+    return asked
   }
 
   async #explain(error: unknown, { endpoint }: Connection, model: string, began: boolean): Promise<unknown> {
@@ -164,9 +177,9 @@ export class ModelServerClient implements InferenceClient {
 }
 
 /** A key is for the server that it was given for, and for nobody else. */
-function settingsAt(url: string, settings: Settings): Settings {
+function settingsAt(url: string, settings: Settings, known: readonly Candidate[]): Settings {
   const { api_key, alternate_url: _, alternate_host: __, ...rest } = settings
-  const own = candidates(settings).some(candidate => URL.canParse(url) && sameOrigin(candidate.url, url))
+  const own = known.some(candidate => URL.canParse(url) && sameOrigin(candidate.url, url))
   return { ...rest, url, ...(own && api_key !== undefined ? { api_key } : {}) }
 }
 
@@ -183,6 +196,11 @@ function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error
     data: { url, api },
     hint: 'svc model list shows what it offers'
   })
+}
+
+/** Where nobody has chosen a model and the server has only one, that one. */
+function unlessChosen(model: string, offered: readonly string[]): string {
+  return model === NO_MODEL && offered.length === 1 ? (offered[0] as string) : model
 }
 
 /** A name without a tag means the tag `latest`, on both sides. */

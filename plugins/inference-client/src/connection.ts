@@ -25,13 +25,15 @@ interface Found extends Connection {
 export class Connector {
   readonly #settings: () => Settings
   readonly #named: string | undefined
+  readonly #own: (() => string) | undefined
   #found: Found | undefined
   #looking: Promise<Found> | undefined
 
-  /** `named`: what holds the address, where that is no setting of this plugin. */
-  constructor(settings: () => Settings, named?: string) {
+  /** `named`: what holds the address, where that is no setting of this plugin. `own`: where the project's own server is. */
+  constructor(settings: () => Settings, named?: string, own?: () => string) {
     this.#settings = settings
     this.#named = named
+    this.#own = own
   }
 
   /** Throws `ICL_UNREACHABLE`, `ICL_UNAUTHORIZED` or `ICL_ADDRESS_INVALID`. */
@@ -64,7 +66,7 @@ export class Connector {
   async #search(): Promise<Found> {
     const settings = this.#settings()
     const failures: string[] = []
-    for (const candidate of candidates(settings, this.#named)) {
+    for (const candidate of candidates(settings, { named: this.#named, own: this.#own })) {
       try {
         return await this.#probe(candidate, settings)
       } catch (error) {

@@ -1,4 +1,4 @@
-import { inferenceClient } from '@svc/contracts'
+import { inferenceClient, kernelAdmin } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import { chatCommand, runChat } from './chat/command.ts'
 import { ModelServerClient } from './client.ts'
@@ -14,17 +14,19 @@ import {
   showHandler,
   showModel
 } from './operations.ts'
+import { ownServer } from './own-server.ts'
 import { settings } from './settings.ts'
 
 export default definePlugin({
   name: 'inference-client',
   summary: 'The model server that this project uses, for other plugins and for people',
   config: settings,
+  optional: { admin: kernelAdmin },
   provides: [inferenceClient],
   operations: [listModels, listRunning, showModel, checkModel, askModel],
   commands: [chatCommand],
-  activate(ctx) {
-    const client = new ModelServerClient(() => ctx.config)
+  activate(ctx, { admin }) {
+    const client = new ModelServerClient(() => ctx.config, { own: () => ownServer(admin) })
     ctx.provide(inferenceClient, client)
     ctx.implement(listModels, listHandler(client))
     ctx.implement(listRunning, runningHandler(client))

@@ -1,5 +1,7 @@
+import type { KernelAdmin } from '@svc/contracts'
 import t from 'tap'
 import { candidates } from '../src/address.ts'
+import { ownServer } from '../src/own-server.ts'
 
 const urls = (settings: Parameters<typeof candidates>[0]) => candidates(settings).map(({ url }) => url)
 
@@ -12,6 +14,20 @@ t.test('url comes before alternate_url, and that before alternate_host', async t
 
 t.test('without any, this project’s own server is tried before the common one', async t => {
   t.same(urls({}), ['http://127.0.0.1:11435', 'http://127.0.0.1:11434'])
+})
+
+t.test('this project’s own server is looked for where its settings have it', async t => {
+  const admin = (values: Readonly<Record<string, unknown>>) =>
+    ({ settings: (key: string) => [{ key, value: values[key] }] }) as unknown as KernelAdmin
+  const own = (host: string, port: number) =>
+    ownServer(admin({ 'plugins.model-server.host': host, 'plugins.model-server.port': port }))
+  t.equal(own('127.0.0.1', 9), 'http://127.0.0.1:9')
+  t.equal(own('0.0.0.0', 9), 'http://127.0.0.1:9')
+  t.equal(own('::', 9), 'http://[::1]:9')
+  t.equal(own('box', 0), 'http://box:11435')
+  t.equal(ownServer(undefined), 'http://127.0.0.1:11435')
+  const [first] = candidates({}, { own: () => 'http://127.0.0.1:9' })
+  t.match(first, { url: 'http://127.0.0.1:9', setting: 'default' })
 })
 
 t.test('a URL loses its last slash and the version prefix, and keeps any other path', async t => {

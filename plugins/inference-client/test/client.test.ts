@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { InferenceChatEvent } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { ModelServerClient } from '../src/client.ts'
-import type { Settings } from '../src/settings.ts'
+import { NO_MODEL, type Settings } from '../src/settings.ts'
 import { type FakeOptions, fakeServer, refuse } from './fake-server.ts'
 
 const DEFAULTS: Settings = { api: 'auto', model: 'toy', temperature: 0.7, max_tokens: 2048, probe_timeout_ms: 5_000 }
@@ -155,3 +155,14 @@ function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
     response.on('close', () => clearInterval(timer))
   }
 }
+
+t.test('where nobody has chosen a model, the only one of the server is asked, and of several none', async t => {
+  const nobody = { model: NO_MODEL }
+  const { client } = await connect(t, { models: ['only'] }, nobody)
+  t.match(await client.check(), { ok: true, model: 'only', problem: null })
+  t.match((await collect(client.chat({ messages: say('hello') }))).at(-1), { type: 'done', model: 'only' })
+  t.equal(client.target().model, null, 'it is still chosen by nobody')
+  const { client: spoilt } = await connect(t, { models: ['one', 'two'] }, nobody)
+  t.match(await spoilt.check(), { ok: false, problem: /INFER_MODEL is not set.*"one", "two"/ })
+  await t.rejects(collect(spoilt.chat({ messages: say('hello') })), { code: 'ICL_MODEL_UNKNOWN' })
+})
