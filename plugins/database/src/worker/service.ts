@@ -10,6 +10,13 @@ const FIRST_WAIT_MS = 1
 const LONGEST_WAIT_MS = 40
 /** Kibibytes of pages that a connection keeps. */
 const PAGE_CACHE_KIB = 65_536
+/**
+ * Pages of the journal (32 MiB of them) at which a commit brings them into the file. That takes milliseconds, in which nobody
+ * commits, so it is done where there is a pause; a commit does it where there is none.
+ */
+const JOURNAL_PAGES = 8_192
+/** Milliseconds without a commit that count as a pause. */
+const PAUSE_MS = 200
 
 /**
  * What a thread does with its one connection. Calls come one after the other; only the waiting for a lock is asynchronous,
@@ -20,6 +27,9 @@ export class ConnectionService {
   #opened: Engine | null = null
   /** Whether a transaction of the caller's is open; some failures end one. */
   #begun = false
+  /** When something was last committed that is in the journal alone, on the clock of `performance.now()`; else null. */
+  #journalledAt: number | null = null
+  #pause: NodeJS.Timeout | undefined
 
   constructor(place: WorkerPlace) {
     this.#place = place
@@ -63,6 +73,7 @@ export class ConnectionService {
         return null
       },
       close: () => {
+        clearTimeout(this.#pause)
         this.#opened?.close()
         this.#opened = null
         return null
@@ -85,7 +96,8 @@ export class ConnectionService {
       if (replicaOf === undefined) {
         await this.#patiently(() => this.#engine.exec('PRAGMA journal_mode = WAL'))
         this.#engine.exec(
-          `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
+          `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB};
+           PRAGMA wal_autocheckpoint = ${JOURNAL_PAGES}`
         )
       }
     }
@@ -200,10 +212,33 @@ export class ConnectionService {
       await this.#patiently(() => this.#engine.exec('COMMIT'))
       // The primary has it; the copy that is read gets it only so.
       if (this.#place.replicaOf !== undefined) this.#engine.sync()
+      else if (this.#place.engine !== 'sqljs') this.#journalled()
       return null
     } catch (error) {
       this.#rollback()
       throw error
+    }
+  }
+
+  #journalled(): void {
+    this.#journalledAt = performance.now()
+    this.#pause ??= setTimeout(() => this.#settle(), PAUSE_MS).unref()
+  }
+
+  /** Brings the journal into the file, unless somebody is about to go on. */
+  #settle(): void {
+    this.#pause = undefined
+    if (this.#journalledAt === null || this.#opened === null) return
+    const left = this.#journalledAt + PAUSE_MS - performance.now()
+    if (left > 0 || this.#engine.inTransaction) {
+      this.#pause = setTimeout(() => this.#settle(), Math.max(left, PAUSE_MS / 2)).unref()
+      return
+    }
+    this.#journalledAt = null
+    try {
+      this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
+    } catch {
+      // What a reader still needs, or a full disk does not take, stays in the journal until the next time.
     }
   }
 
