@@ -68,7 +68,10 @@ t.test('the client tells apart what can be at the other end', async t => {
     t.teardown(() => server.close())
     return { socket: `127.0.0.1:${(server.address() as { port: number }).port}` }
   }
-  await t.rejects(callDaemon({ socket: '127.0.0.1:1' }, 'orch.ping'), { code: 'DMN_UNREACHABLE', hint: /svc serve/ })
+  await t.rejects(callDaemon({ socket: '127.0.0.1:1' }, 'orch.ping'), {
+    code: 'DMN_UNREACHABLE',
+    hint: /svc daemon start/
+  })
   await t.rejects(callDaemon({ socket: '/nowhere/svc.sock' }, 'orch.ping'), { code: 'DMN_UNREACHABLE' })
   await t.rejects(callDaemon(await speak(''), 'orch.ping'), { code: 'DMN_CONNECTION_LOST' })
   await t.rejects(callDaemon(await speak('HTTP/1.1 400 Bad Request\r\n\r\n'), 'orch.ping'), { code: 'DMN_BAD_ANSWER' })
