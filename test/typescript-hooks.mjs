@@ -14,7 +14,7 @@ export async function load(url, context, nextLoad) {
   return { format: 'module', source: await compiled(file, text), shortCircuit: true }
 }
 
-async function compiled(file, text) {
+export async function compiled(file, text) {
   const path = join(folder, `${digest(file)}.mjs`)
   const mark = `//${digest(text)}\n`
   const kept = await readFile(path, 'utf8').catch(() => '')

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import type { Orchestrator } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { planStatus } from '../../plugins/planning/src/operations/plan-sessions.ts'
+import { CHILD_ARGUMENTS } from '../child-arguments.ts'
 import { DONE, type Fact } from './orchestrator-faults/story.ts'
 import { openWhole } from './orchestrator-faults/whole.ts'
 
@@ -24,7 +25,7 @@ interface Life {
 }
 
 function live(t: Test, file: string, point: string, at = 0, images = ''): Life {
-  const args = ['--import', 'tsx', '--conditions=svc-source', CHILD, file, point, String(at), images]
+  const args = [...CHILD_ARGUMENTS, CHILD, file, point, String(at), images]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const lines: string[] = []

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import type { AgentEvent } from '@svc/contracts'
 import t from 'tap'
 import { openFile } from '../../plugins/database/src/store/local-store.ts'
+import { CHILD_ARGUMENTS } from '../child-arguments.ts'
 import { DONE } from './orchestrator-faults/story.ts'
 import { openWhole } from './orchestrator-faults/whole.ts'
 
@@ -27,7 +28,7 @@ async function until<A>(what: () => A | null | undefined | false): Promise<A> {
 /** A process that lives through the story and then sits there with a task in progress, on one database with this one. */
 async function neighbour(file: string): Promise<{ child: ChildProcess; tasks: ReadonlyMap<number, string> }> {
   const script = join(import.meta.dirname, 'orchestrator-faults', 'child.ts')
-  const args = ['--import', 'tsx', '--conditions=svc-source', script, file, 'never']
+  const args = [...CHILD_ARGUMENTS, script, file, 'never']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))
   const tasks = new Map<number, string>()

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { act, say, wait } from './fixtures/creature.ts'
 import { KINDS, World } from './world.ts'
 
@@ -84,7 +85,7 @@ t.test('no process is left when its host is killed', async t => {
     console.log((await world.call(say, { word: 'x' })).pid)
   `
   const root = t.testdir({ shown: {}, hidden: {}, written: {} })
-  const flags = ['--import=tsx', '--conditions=svc-source', '--input-type=module', '--eval', script]
+  const flags = [...CHILD_ARGUMENTS, '--input-type=module', '--eval', script]
   const host = spawn(process.execPath, [...flags, root], { stdio: ['ignore', 'pipe', 'inherit'] })
   let pid = 0
   for await (const line of createInterface({ input: host.stdout })) {

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { rowsByName } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { DurableInbox } from '../src/durable-inbox.ts'
 import { freshFile, LEASE_MS, note, openConsumers, openStore } from './open-inbox.ts'
 
@@ -12,11 +13,9 @@ const all = { limit: 256 }
 
 t.test('what was acknowledged to its sender is there after the sender was killed', async t => {
   const file = freshFile(t)
-  const child = spawn(
-    process.execPath,
-    ['--import=tsx', '--conditions=svc-source', join(import.meta.dirname, 'sender-child.ts'), file],
-    { stdio: ['ignore', 'pipe', 'inherit'] }
-  )
+  const child = spawn(process.execPath, [...CHILD_ARGUMENTS, join(import.meta.dirname, 'sender-child.ts'), file], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   const sent = new Map<string, string>()
   for await (const line of createInterface({ input: child.stdout })) {
     const [at = '', uuid = ''] = line.split(' ')

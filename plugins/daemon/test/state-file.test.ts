@@ -8,6 +8,7 @@ import { daemonStatePath, ownIdentity, probeDaemon, readDaemonState } from '@svc
 import { definePlugin } from '@svc/plugin-sdk'
 import { testKernel } from '@svc/plugin-sdk/testing'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { claim, release } from '../src/claim.ts'
 import daemon from '../src/plugin.ts'
 import { assertFree, holdRepository, ownState, removeStateFile } from '../src/state-file.ts'
@@ -131,7 +132,7 @@ t.test('of many processes that claim a file at once one has it, whatever was lef
     const path = join(t.testdir(), 'claimed')
     if (left !== null) writeFileSync(path, left)
     const children = Array.from({ length: 8 }, () =>
-      spawn(process.execPath, ['--import', 'tsx', '--conditions=svc-source', child, path], {
+      spawn(process.execPath, [...CHILD_ARGUMENTS, child, path], {
         stdio: ['pipe', 'pipe', 'inherit']
       })
     )

@@ -7,6 +7,7 @@ import type { DatabaseStore } from '@svc/contracts'
 import t from 'tap'
 import { openFile } from '../src/store/local-store.ts'
 import './built-worker.ts'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 import { freshFile } from './files.ts'
 
 interface Writer {
@@ -19,7 +20,7 @@ interface Writer {
 
 function startWriter(...args: readonly (string | number)[]): Writer {
   const script = join(import.meta.dirname, 'writer-child.ts')
-  const flags = ['--import', 'tsx', '--conditions=svc-source']
+  const flags = [...CHILD_ARGUMENTS]
   const child = spawn(process.execPath, [...flags, script, ...args.map(String)], {
     stdio: ['ignore', 'pipe', 'inherit']
   })

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { DaemonState } from '@svc/contracts'
+import { CHILD_ARGUMENTS } from '../../../test/child-arguments.ts'
 
 interface Teardown {
   teardown(run: () => unknown): unknown
@@ -20,11 +21,10 @@ export interface SecondDaemon {
 
 /** The daemon of the same repository in another process. */
 export async function secondDaemon(t: Teardown): Promise<SecondDaemon> {
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--conditions=svc-source', join(import.meta.dirname, 'daemon-child.ts')],
-    { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NODE_OPTIONS: '' } }
-  )
+  const child = spawn(process.execPath, [...CHILD_ARGUMENTS, join(import.meta.dirname, 'daemon-child.ts')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' }
+  })
   const ended = once(child, 'exit')
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL')

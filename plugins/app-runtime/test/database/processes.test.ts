@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { freshFile, withTables } from './with-tables.ts'
 
 t.test('processes that write one file lose nothing of each other', async t => {
@@ -10,7 +11,7 @@ t.test('processes that write one file lose nothing of each other', async t => {
   const run = promisify(execFile)
   const script = join(import.meta.dirname, 'write-rows.ts')
   const writers = ['a', 'b'].map(name => {
-    return run(process.execPath, ['--import', 'tsx', '--conditions=svc-source', script, file, name, '200'])
+    return run(process.execPath, [...CHILD_ARGUMENTS, script, file, name, '200'])
   })
   await Promise.all(writers)
   t.same(connection.rows('SELECT writer, count(*), count(DISTINCT number) FROM row GROUP BY writer'), [

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { apply, freshName, namesIn, openStore, project, rowsOf } from './schema-fixture.ts'
 
 const ROWS = 60_000
@@ -13,7 +14,7 @@ const NEW =
 
 /** How far the child came: milliseconds that it took, or that it was given. */
 async function migrate(file: string, lifetime: number | null): Promise<{ done: boolean; took: number }> {
-  const args = ['--import', 'tsx', '--conditions=svc-source', join(import.meta.dirname, 'migrating-child.ts')]
+  const args = [...CHILD_ARGUMENTS, join(import.meta.dirname, 'migrating-child.ts')]
   const child = spawn(process.execPath, [...args, file, project, NEW], { stdio: ['ignore', 'pipe', 'inherit'] })
   let began = 0
   let done = false

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 
 /** A thread that does nothing but prepare statements, each another one, and says when it has begun. */
 const THREAD = `
@@ -40,7 +41,7 @@ console.log('all were ended')
 /** Runs a module in a process of its own, within the folder of the plugin. `output` is all that it writes. */
 async function runProcess(module: string): Promise<{ code: number | null; signal: string | null; output: string }> {
   const folder = fileURLToPath(new URL('../..', import.meta.url))
-  const argv = ['--import', 'tsx', '--conditions=svc-source', '--input-type=module', '-e', module]
+  const argv = [...CHILD_ARGUMENTS, '--input-type=module', '-e', module]
   const { NODE_OPTIONS: _, ...env } = process.env
   const child = spawn(process.execPath, argv, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

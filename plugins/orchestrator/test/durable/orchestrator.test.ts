@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { openOrchestrator } from '../../src/service/open.ts'
 import { defaultSettings } from '../default-settings.ts'
 import { freshFile, openStore } from './opened.ts'
 
 async function killed(file: string, point: string, at: number): Promise<readonly string[]> {
   const script = join(import.meta.dirname, 'orchestrator-child.ts')
-  const args = ['--import', 'tsx', '--conditions=svc-source', script, file, dirname(file), point, String(at)]
+  const args = [...CHILD_ARGUMENTS, script, file, dirname(file), point, String(at)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: string[] = []
   const reader = createInterface(child.stdout)
@@ -65,11 +66,15 @@ async function check(t: Test, file: string, lines: readonly string[]): Promise<v
   await store.close()
 }
 
-for (const point of ['before', 'inside', 'begun', 'after', 'acknowledged'])
+for (const [point, at] of [
+  ['before', 30],
+  ['inside', 4],
+  ['begun', 30],
+  ['after', 4],
+  ['acknowledged', 30]
+] as const)
   t.test(`an orchestrator that is killed (${point}) goes on where it was`, async t => {
-    for (const at of [4, 30]) {
-      const file = freshFile()
-      await (await openStore(file)).close()
-      await check(t, file, await killed(file, point, at))
-    }
+    const file = freshFile()
+    await (await openStore(file)).close()
+    await check(t, file, await killed(file, point, at))
   })

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { freshFile, type Opened, opened, openStore, recordsIn } from './opened.ts'
 
 type Point = 'never' | 'before' | 'inside' | 'begun' | 'after' | 'acknowledged' | 'waiting'
@@ -19,7 +20,7 @@ interface Worker {
 
 function startWorker(file: string, point: Point, at: number, tasks: number): Worker {
   const script = join(import.meta.dirname, 'worker-child.ts')
-  const args = ['--import', 'tsx', '--conditions=svc-source', script, file, point, String(at), String(tasks)]
+  const args = [...CHILD_ARGUMENTS, script, file, point, String(at), String(tasks)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const lines: string[] = []
   const reader = createInterface(child.stdout)
@@ -65,29 +66,28 @@ function check(t: Test, { lines }: Worker, { state }: Pick<Opened, 'state'>): vo
   t.equal(state.locks.size, 0)
 }
 
+/** How it is said, and at which transaction. */
 const POINTS = {
-  before: 'before a transaction',
-  inside: 'inside of a transaction',
-  begun: 'when a transaction was just asked for',
-  after: 'after a commit, before anybody is told',
-  acknowledged: 'when somebody was just told'
+  before: ['before a transaction', 1],
+  inside: ['inside of a transaction', 5],
+  begun: ['when a transaction was just asked for', 5],
+  after: ['after a commit, before anybody is told', 1],
+  acknowledged: ['when somebody was just told', 5]
 } as const
 
-for (const [point, words] of Object.entries(POINTS))
+for (const [point, [words, at]] of Object.entries(POINTS))
   t.test(`killed ${words}, a process leaves what it acknowledged`, async t => {
-    for (const at of [1, 5]) {
-      const file = freshFile()
-      await (await openStore(file)).close()
-      const worker = startWorker(file, point as Point, at, 80)
-      const [[code, signal]] = (await worker.ended) as [[number, string]]
-      t.same([code, signal], [null, 'SIGKILL'])
-      const store = await openStore(file)
-      const found = await opened(store)
-      check(t, worker, found)
-      t.ok(found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()), 'ids go on')
-      await found.persistence.close()
-      await store.close()
-    }
+    const file = freshFile()
+    await (await openStore(file)).close()
+    const worker = startWorker(file, point as Point, at, 80)
+    const [[code, signal]] = (await worker.ended) as [[number, string]]
+    t.same([code, signal], [null, 'SIGKILL'])
+    const store = await openStore(file)
+    const found = await opened(store)
+    check(t, worker, found)
+    t.ok(found.persistence.ids.task() > Math.max(0, ...found.state.tasks.keys()), 'ids go on')
+    await found.persistence.close()
+    await store.close()
   })
 
 t.test('killed at any moment, again and again, nothing is lost, and tasks are taken up once for each end', async t => {

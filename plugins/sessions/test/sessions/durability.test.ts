@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { applyBaseline } from '../../../database/src/baseline/apply.ts'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import '../../../database/test/built-worker.ts'
+import { CHILD_ARGUMENTS } from '../../../../test/child-arguments.ts'
 import { freshFolder, openSessions } from './open-sessions.ts'
 
 const SCRIPT = join(import.meta.dirname, 'writer-child.ts')
@@ -18,7 +19,7 @@ interface Writer {
 }
 
 async function startWriter(folder: string, file: string, prefix: string, turns: number): Promise<Writer> {
-  const child = spawn(process.execPath, ['--import=tsx', '--conditions=svc-source', SCRIPT, folder, file, prefix], {
+  const child = spawn(process.execPath, [...CHILD_ARGUMENTS, SCRIPT, folder, file, prefix], {
     stdio: ['ignore', 'pipe', 'inherit']
   })
   const told: string[] = []
