@@ -79,7 +79,7 @@ export class Fleet implements AgentFleet {
 
   /** Moves what waits from those who have much to do to those who have little. */
   async #spread(): Promise<void> {
-    if (this.#workers.size < 2 || this.#isRebalancing) return
+    if (this.#workers.size < 2 || this.#isRebalancing || !this.#isUneven()) return
     this.#isRebalancing = true
     try {
       await this.#parts.orchestrator.rebalance()
@@ -88,6 +88,13 @@ export class Fleet implements AgentFleet {
     } finally {
       this.#isRebalancing = false
     }
+  }
+
+  /** Whether somebody has nothing to do while tasks of another wait. */
+  #isUneven(): boolean {
+    const agents = this.#parts.orchestrator.agents()
+    const isIdle = agents.some(({ paused, queued, current_task }) => !paused && queued === 0 && current_task === null)
+    return isIdle && agents.some(({ queued }) => queued > 0)
   }
 
   #follow({ kind }: AgentEvent): void {

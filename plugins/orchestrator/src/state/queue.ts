@@ -2,6 +2,9 @@ import type { Priority } from '@svc/contracts'
 import { PRIORITIES, rank } from './priority.ts'
 import type { Task } from './task.ts'
 
+/** Tasks of one priority that are put in order for whoever asks for the least urgent ones. */
+const MOST_LOOKED_AT = 1_000
+
 /** Whether `one` is served before `other`: the older first, the smaller id among those of one age. */
 function before(one: Task, other: Task): boolean {
   return one.createdAt < other.createdAt || (one.createdAt === other.createdAt && one.id < other.id)
@@ -101,10 +104,15 @@ export class RunQueue {
     for (const heap of this.#heaps) yield* heap.values()
   }
 
-  /** Those that a queue of that many can do without first: lowest priority, and of those the newest. */
+  /**
+   * Those that the queue can do without first: lowest priority, and of those the newest. Of a long queue the last that came, as
+   * far as the heap tells: new ones stand at its end.
+   */
   *leastUrgent(): Iterable<Task> {
-    for (const priority of [...PRIORITIES].reverse())
-      yield* [...this.#heaps[rank(priority)].values()].sort((one, other) => (before(one, other) ? 1 : -1))
+    for (const priority of [...PRIORITIES].reverse()) {
+      const last = this.#heaps[rank(priority)].values().slice(-MOST_LOOKED_AT)
+      yield* last.sort((one, other) => (before(one, other) ? 1 : -1))
+    }
   }
 
   /** Those that have waited since before `time`. */
