@@ -12,6 +12,7 @@ import { AffinityGroups } from '../plugins/orchestrator/src/routing/groups.ts'
 import { Router } from '../plugins/orchestrator/src/routing/router.ts'
 import type { RoutingSettings } from '../plugins/orchestrator/src/routing/routing-settings.ts'
 import type { TaskToRoute } from '../plugins/orchestrator/src/state/ports.ts'
+import { DEFAULTS as SETTINGS } from '../plugins/orchestrator/test/routing/world.ts'
 
 const AGENTS = [10, 100, 1_000]
 const QUEUED = [100, 10_000, 100_000]
@@ -19,21 +20,6 @@ const GROUPS = 40
 
 /** Milliseconds for which each figure is measured. */
 const MEASURED_MS = 150
-
-const SETTINGS: RoutingSettings = {
-  fallback_to_single_agent: true,
-  qgate_reputation_routing: false,
-  qgate_reputation_weight: 1,
-  repo_shard_specialization_weight: 1.5,
-  repo_shard_validation_failure_penalty: 0.8,
-  repo_reduce_conflict_cooldown_penalty: 2.5,
-  repo_reduce_conflict_cooldown_ms: 300_000,
-  attention_enabled: false,
-  attention_trust_routing_weight: 2,
-  routing_exploration_epsilon: 0.05,
-  trust_task_completion_floor: 0.25,
-  trust_task_completion_weight: 1.5
-}
 
 interface Result {
   readonly agents: number
