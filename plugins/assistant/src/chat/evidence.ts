@@ -28,7 +28,7 @@ export function citationsOf(answer: string, shown: ReadonlySet<string>, known: R
 }
 
 /** Whether a request asks for facts, which must then come from somewhere. */
-export function asksForFacts(prompt: string): boolean {
+function asksForFacts(prompt: string): boolean {
   return QUESTION.test(prompt)
 }
 

@@ -7,7 +7,7 @@ import { agentOf } from './lifecycle.ts'
 
 const STRATEGY = 'requested'
 
-export const continueAgent = defineOperation({
+const continueAgent = defineOperation({
   id: 'orchestrator.continueAgent',
   summary: 'Give an agent that has nothing to do a task to go on with',
   input: t.object({
@@ -31,7 +31,7 @@ export const continueAgent = defineOperation({
   }
 })
 
-export function continueAgentHandler({ orchestrator }: Parts): Handler<typeof continueAgent> {
+function continueAgentHandler({ orchestrator }: Parts): Handler<typeof continueAgent> {
   return async ({ agent_id, prompt }) => {
     const { id, name, paused, queued, current_task } = agentOf(orchestrator, agent_id)
     const refused = paused

@@ -10,7 +10,7 @@ const event = t.object(
 )
 const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024 })
 
-export const pollEvents = defineOperation({
+const pollEvents = defineOperation({
   id: 'orchestrator.pollEvents',
   summary: 'Tell what has happened since an event',
   input: t.object({
@@ -30,7 +30,7 @@ export const pollEvents = defineOperation({
   }
 })
 
-export function pollEventsHandler({ orchestrator }: Parts): Handler<typeof pollEvents> {
+function pollEventsHandler({ orchestrator }: Parts): Handler<typeof pollEvents> {
   return ({ since, limit }) => {
     const kept = orchestrator.recentEvents()
     const news = kept.filter(({ id }) => id > since).slice(0, limit)
@@ -43,7 +43,7 @@ export function pollEventsHandler({ orchestrator }: Parts): Handler<typeof pollE
   }
 }
 
-export const agentEvents = defineOperation({
+const agentEvents = defineOperation({
   id: 'orchestrator.agentEvents',
   summary: 'Tell the last events of one agent, or of all',
   input: t.object({ agent_id: t.optional(agentId), limit }),
@@ -52,7 +52,7 @@ export const agentEvents = defineOperation({
   expose: { mcp: tool('agent_events') }
 })
 
-export function agentEventsHandler({ orchestrator }: Parts): Handler<typeof agentEvents> {
+function agentEventsHandler({ orchestrator }: Parts): Handler<typeof agentEvents> {
   return ({ agent_id, limit }) => {
     const agent = agent_id === undefined ? null : numberOf(agent_id)
     const events = orchestrator.recentEvents().filter(each => agent === null || isOf(each, agent))
@@ -69,7 +69,7 @@ function plain({ id, timestamp_ms, kind }: AgentEvent) {
   return { id, timestamp_ms, kind: { ...kind } }
 }
 
-export const followEvents = defineOperation({
+const followEvents = defineOperation({
   id: 'orchestrator.followEvents',
   summary: 'Tell every event as it happens',
   input: t.object({
@@ -89,7 +89,7 @@ export const followEvents = defineOperation({
   }
 })
 
-export function followEventsHandler({ orchestrator }: Parts): Handler<typeof followEvents> {
+function followEventsHandler({ orchestrator }: Parts): Handler<typeof followEvents> {
   return async ({ follow, limit, type }, call) => {
     let told = 0
     const tell = (event: AgentEvent): void => {
@@ -113,7 +113,7 @@ export function followEventsHandler({ orchestrator }: Parts): Handler<typeof fol
   }
 }
 
-export const publishMessage = defineOperation({
+const publishMessage = defineOperation({
   id: 'orchestrator.publishMessage',
   summary: 'Put a note on the bulletin board, for whoever follows events',
   input: t.object({
@@ -126,7 +126,7 @@ export const publishMessage = defineOperation({
   expose: { mcp: tool('publish_message') }
 })
 
-export function publishMessageHandler({ orchestrator }: Parts): Handler<typeof publishMessage> {
+function publishMessageHandler({ orchestrator }: Parts): Handler<typeof publishMessage> {
   return ({ agent_id, topic, message }) => {
     orchestrator.emit({ type: 'note_published', agent_id: numberOf(agent_id), topic, text: message })
     return { ok: true }

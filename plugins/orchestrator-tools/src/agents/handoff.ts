@@ -8,7 +8,7 @@ import { agentOf } from './lifecycle.ts'
 
 const texts = (maxLength: number) => t.optional(t.array(t.string({ minLength: 1, maxLength }), { maxItems: 1_024 }))
 
-export const agentHandoff = defineOperation({
+const agentHandoff = defineOperation({
   id: 'orchestrator.agentHandoff',
   summary: 'Hand the work of one agent over to another, with what it needs to go on',
   input: t.object({
@@ -41,7 +41,7 @@ export const agentHandoff = defineOperation({
 
 type Input = InputOf<typeof agentHandoff>
 
-export function agentHandoffHandler({ orchestrator, sessions }: Parts): Handler<typeof agentHandoff> {
+function agentHandoffHandler({ orchestrator, sessions }: Parts): Handler<typeof agentHandoff> {
   return async input => {
     const from = agentOf(orchestrator, input.from_agent_id)
     const { harness_spec_json: harness, context_envelope_json: envelope, session_id } = input

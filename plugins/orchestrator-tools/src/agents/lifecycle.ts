@@ -32,7 +32,7 @@ export const spawnAgent = defineOperation({
   }
 })
 
-export function spawnAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof spawnAgent> {
+function spawnAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof spawnAgent> {
   return async (input, { signal }) => {
     const { name, dynamic, parent_agent_id, delegation_reason, source_task_id, capabilities } = input
     const parent = parent_agent_id === undefined ? {} : { parent_agent_id: numberOf(parent_agent_id) }
@@ -79,7 +79,7 @@ export const retireAgent = defineOperation({
   }
 })
 
-export function retireAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof retireAgent> {
+function retireAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof retireAgent> {
   return async ({ agent_id }, { signal }) => {
     const agent = numberOf(agent_id)
     const answer = await pilot.ask('agent_writes', 'orch.retire_agent', { agent_id: agent }, signal)
@@ -111,7 +111,7 @@ export const pauseAgent = defineOperation({
   }
 })
 
-export function pauseAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof pauseAgent> {
+function pauseAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof pauseAgent> {
   return async ({ agent_id }, { signal }) => {
     const agent = numberOf(agent_id)
     const answer = await pilot.ask('agent_writes', 'orch.pause_agent', { agent_id: agent }, signal)
@@ -135,7 +135,7 @@ export const resumeAgent = defineOperation({
   }
 })
 
-export function resumeAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof resumeAgent> {
+function resumeAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof resumeAgent> {
   return async ({ agent_id }, { signal }) => {
     const agent = numberOf(agent_id)
     const answer = await pilot.ask('agent_writes', 'orch.resume_agent', { agent_id: agent }, signal)
@@ -159,7 +159,7 @@ export const drainAgent = defineOperation({
   }
 })
 
-export function drainAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof drainAgent> {
+function drainAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof drainAgent> {
   return async ({ agent_id }, { signal }) => {
     const agent = numberOf(agent_id)
     const answer = await pilot.ask('task_writes', 'orch.drain_agent', { agent_id: agent }, signal)
@@ -182,7 +182,7 @@ export const rebalance = defineOperation({
   }
 })
 
-export function rebalanceHandler({ orchestrator, pilot }: Parts): Handler<typeof rebalance> {
+function rebalanceHandler({ orchestrator, pilot }: Parts): Handler<typeof rebalance> {
   return async (_, { signal }) => {
     const answer = await pilot.ask('task_writes', 'orch.rebalance', {}, signal)
     if (answer !== undefined) return answer as { rebalanced: number }
@@ -190,7 +190,7 @@ export function rebalanceHandler({ orchestrator, pilot }: Parts): Handler<typeof
   }
 }
 
-export const mapAgentSession = defineOperation({
+const mapAgentSession = defineOperation({
   id: 'orchestrator.mapAgentSession',
   summary: 'Bind an agent to a session; messages in its name are held against it from then on',
   input: t.object({ agent_id: agentId, session_id: t.string({ minLength: 1, maxLength: 2_048 }) }),
@@ -205,7 +205,7 @@ export const mapAgentSession = defineOperation({
   }
 })
 
-export function mapAgentSessionHandler({ orchestrator }: Parts): Handler<typeof mapAgentSession> {
+function mapAgentSessionHandler({ orchestrator }: Parts): Handler<typeof mapAgentSession> {
   return async ({ agent_id, session_id }) => {
     const agent = numberOf(agent_id)
     await orchestrator.bindSession(agent, session_id)
@@ -223,7 +223,7 @@ export const heartbeat = defineOperation({
   expose: { mcp: tool('heartbeat'), http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/heartbeat' } }
 })
 
-export function heartbeatHandler({ orchestrator }: Parts): Handler<typeof heartbeat> {
+function heartbeatHandler({ orchestrator }: Parts): Handler<typeof heartbeat> {
   return ({ agent_id, activity }) => {
     orchestrator.heartbeat(agentOf(orchestrator, agent_id).id, activity ?? 'idle')
     return { ok: true }

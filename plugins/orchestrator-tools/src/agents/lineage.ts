@@ -7,7 +7,7 @@ import { tool } from '../tool.ts'
 const { ORC_NO_DATABASE } = orchestrationErrors.specs
 const text = (description: string) => t.optional(t.string({ minLength: 1, maxLength: 2_048, description }))
 
-export const handoffLineage = defineOperation({
+const handoffLineage = defineOperation({
   id: 'orchestrator.lineage',
   summary: 'Tell through whose hands work has gone: the rows of lineage, newest first',
   input: t.object({
@@ -49,7 +49,7 @@ export const handoffLineage = defineOperation({
   }
 })
 
-export function handoffLineageHandler({ orchestrator, database }: Parts): Handler<typeof handoffLineage> {
+function handoffLineageHandler({ orchestrator, database }: Parts): Handler<typeof handoffLineage> {
   return async input => {
     const store = current(database)
     if (store === undefined)

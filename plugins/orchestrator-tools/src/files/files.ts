@@ -18,7 +18,7 @@ export const claimFile = defineOperation({
   expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch claim', args: ['agent_id', 'path'] } }
 })
 
-export function claimFileHandler({ orchestrator }: Parts): Handler<typeof claimFile> {
+function claimFileHandler({ orchestrator }: Parts): Handler<typeof claimFile> {
   return async ({ agent_id, path }) => {
     const agent = numberOf(agent_id)
     await orchestrator.claimFile(agent, normalPath(path))
@@ -26,7 +26,7 @@ export function claimFileHandler({ orchestrator }: Parts): Handler<typeof claimF
   }
 }
 
-export const transferFile = defineOperation({
+const transferFile = defineOperation({
   id: 'orchestrator.transferFile',
   summary: 'Make another agent the owner of a file',
   input: t.object({ from_agent: agentId, to_agent: agentId, path }),
@@ -35,7 +35,7 @@ export const transferFile = defineOperation({
   expose: { mcp: tool('transfer_file') }
 })
 
-export function transferFileHandler({ orchestrator }: Parts): Handler<typeof transferFile> {
+function transferFileHandler({ orchestrator }: Parts): Handler<typeof transferFile> {
   return async ({ from_agent, to_agent, path }) => {
     const [from, to, at] = [numberOf(from_agent), numberOf(to_agent), normalPath(path)]
     await orchestrator.transferFile(from, to, at)
@@ -43,7 +43,7 @@ export function transferFileHandler({ orchestrator }: Parts): Handler<typeof tra
   }
 }
 
-export const checkFileOwner = defineOperation({
+const checkFileOwner = defineOperation({
   id: 'orchestrator.checkFileOwner',
   summary: 'Tell which agent owns a file',
   input: t.object({ path }),
@@ -52,7 +52,7 @@ export const checkFileOwner = defineOperation({
   expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch owner', args: ['path'] } }
 })
 
-export function checkFileOwnerHandler({ orchestrator }: Parts): Handler<typeof checkFileOwner> {
+function checkFileOwnerHandler({ orchestrator }: Parts): Handler<typeof checkFileOwner> {
   return ({ path }) => {
     const owner = orchestrator.fileOwner(normalPath(path))
     const agent_name = owner === null ? null : (orchestrator.agent(owner)?.name ?? null)
@@ -60,7 +60,7 @@ export function checkFileOwnerHandler({ orchestrator }: Parts): Handler<typeof c
   }
 }
 
-export const myFiles = defineOperation({
+const myFiles = defineOperation({
   id: 'orchestrator.myFiles',
   summary: 'List the files that an agent owns',
   input: t.object({ agent_id: agentId }),
@@ -70,14 +70,14 @@ export const myFiles = defineOperation({
   expose: { mcp: tool('my_files') }
 })
 
-export function myFilesHandler({ orchestrator }: Parts): Handler<typeof myFiles> {
+function myFilesHandler({ orchestrator }: Parts): Handler<typeof myFiles> {
   return ({ agent_id }) => {
     const { id } = agentOf(orchestrator, agent_id)
     return { agent_id: id, files: [...orchestrator.filesOf(id)] }
   }
 }
 
-export const lockStatus = defineOperation({
+const lockStatus = defineOperation({
   id: 'orchestrator.lockStatus',
   summary: 'List the files that are locked, and by whom',
   input: t.object({ path: t.optional(path) }),
@@ -102,7 +102,7 @@ export const lockStatus = defineOperation({
   }
 })
 
-export function lockStatusHandler({ orchestrator }: Parts): Handler<typeof lockStatus> {
+function lockStatusHandler({ orchestrator }: Parts): Handler<typeof lockStatus> {
   return ({ path }) => {
     const at = path === undefined ? null : normalPath(path)
     const locks = orchestrator.locks().filter(lock => at === null || lock.path === at)
@@ -113,7 +113,7 @@ export function lockStatusHandler({ orchestrator }: Parts): Handler<typeof lockS
   }
 }
 
-export const fileGraph = defineOperation({
+const fileGraph = defineOperation({
   id: 'orchestrator.fileGraph',
   summary: 'Tell which agents and tasks files connect',
   input: t.object({ limit: t.integer({ default: 500, minimum: 1, maximum: 5_000, description: 'Files at most.' }) }),
@@ -137,7 +137,7 @@ export const fileGraph = defineOperation({
 
 const OVER = new Set(['Completed', 'Cancelled', 'Failed'])
 
-export function fileGraphHandler({ orchestrator }: Parts): Handler<typeof fileGraph> {
+function fileGraphHandler({ orchestrator }: Parts): Handler<typeof fileGraph> {
   return ({ limit }) => {
     const nodes = new Map<string, { readers: number[]; writers: number[] }>()
     const node = (path: string): { readers: number[]; writers: number[] } => {

@@ -18,7 +18,7 @@ const state = t.object({
   signal: t.string()
 })
 
-export const attentionSummary = defineOperation({
+const attentionSummary = defineOperation({
   id: 'orchestrator.attentionSummary',
   summary: 'Tell how much of a person’s attention is spent',
   input: t.object({}),
@@ -32,11 +32,11 @@ export const attentionSummary = defineOperation({
   }
 })
 
-export function attentionSummaryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionSummary> {
+function attentionSummaryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionSummary> {
   return () => ({ enabled: attention.enabled, ...attention.state() })
 }
 
-export const attentionHistory = defineOperation({
+const attentionHistory = defineOperation({
   id: 'orchestrator.attentionHistory',
   summary: 'List what attention was spent on, newest last',
   input: t.object({ limit: t.integer({ default: 50, minimum: 1, maximum: 100 }) }),
@@ -45,11 +45,11 @@ export const attentionHistory = defineOperation({
   expose: { mcp: tool('attention_history') }
 })
 
-export function attentionHistoryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionHistory> {
+function attentionHistoryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionHistory> {
   return ({ limit }) => ({ events: attention.events(limit).map(each => ({ ...each })) })
 }
 
-export const attentionReset = defineOperation({
+const attentionReset = defineOperation({
   id: 'orchestrator.attentionReset',
   summary: 'Begin the budget of attention anew',
   input: t.object({
@@ -60,7 +60,7 @@ export const attentionReset = defineOperation({
   expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch reset-attention' } }
 })
 
-export function attentionResetHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionReset> {
+function attentionResetHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionReset> {
   return async ({ max_ms, reason }) => {
     await attention.reset(max_ms ?? null, reason)
     return { enabled: attention.enabled, ...attention.state() }

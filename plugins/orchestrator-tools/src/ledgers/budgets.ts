@@ -17,7 +17,7 @@ const usage = t.object({
   signal: t.string()
 })
 
-export const budgetStatus = defineOperation({
+const budgetStatus = defineOperation({
   id: 'orchestrator.budgetStatus',
   summary: 'Tell what agents have spent, and what they may spend',
   input: t.object({ agent_id: t.optional(agentId) }),
@@ -38,7 +38,7 @@ export const budgetStatus = defineOperation({
   }
 })
 
-export function budgetStatusHandler({ orchestrator }: Parts): Handler<typeof budgetStatus> {
+function budgetStatusHandler({ orchestrator }: Parts): Handler<typeof budgetStatus> {
   return ({ agent_id }) => {
     const budgets: readonly AgentBudget[] =
       agent_id === undefined
@@ -52,7 +52,7 @@ export function budgetStatusHandler({ orchestrator }: Parts): Handler<typeof bud
   }
 }
 
-export const setAgentBudget = defineOperation({
+const setAgentBudget = defineOperation({
   id: 'orchestrator.setAgentBudget',
   summary: 'Set what an agent may spend',
   input: t.object({
@@ -71,7 +71,7 @@ export const setAgentBudget = defineOperation({
   }
 })
 
-export function setAgentBudgetHandler({ orchestrator }: Parts): Handler<typeof setAgentBudget> {
+function setAgentBudgetHandler({ orchestrator }: Parts): Handler<typeof setAgentBudget> {
   return async ({ agent_id, max_tokens, max_cost_usd }) => ({
     ...(await orchestrator.budgets.set(agentOf(orchestrator, agent_id).id, {
       ...(max_tokens === undefined ? {} : { max_tokens }),
@@ -90,7 +90,7 @@ const cost = {
   tenant_id: t.optional(t.string({ maxLength: 256 }))
 }
 
-export const recordCost = defineOperation({
+const recordCost = defineOperation({
   id: 'orchestrator.recordCost',
   summary: 'Note what a call of a model cost',
   input: t.object({ agent_id: agentId, ...cost }),
@@ -99,13 +99,13 @@ export const recordCost = defineOperation({
   expose: { mcp: tool('record_cost'), http: { method: 'POST', path: '/api/orchestrator/costs' } }
 })
 
-export function recordCostHandler({ orchestrator }: Parts): Handler<typeof recordCost> {
+function recordCostHandler({ orchestrator }: Parts): Handler<typeof recordCost> {
   return async ({ agent_id, ...rest }) => ({
     signal: await orchestrator.budgets.record({ ...rest, agent_id: agentOf(orchestrator, agent_id).id })
   })
 }
 
-export const costHistory = defineOperation({
+const costHistory = defineOperation({
   id: 'orchestrator.costHistory',
   summary: 'List what calls of models have cost, newest first',
   input: t.object({ agent_id: t.optional(agentId), limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }) }),
@@ -132,7 +132,7 @@ export const costHistory = defineOperation({
   }
 })
 
-export function costHistoryHandler({ orchestrator }: Parts): Handler<typeof costHistory> {
+function costHistoryHandler({ orchestrator }: Parts): Handler<typeof costHistory> {
   return async ({ agent_id, limit }) => {
     const filter = agent_id === undefined ? { limit } : { limit, agent_id: numberOf(agent_id) }
     return { records: (await orchestrator.budgets.history(filter)).map(each => ({ ...each })) }

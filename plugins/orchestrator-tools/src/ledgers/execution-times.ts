@@ -9,7 +9,7 @@ const toolKey = t.string({
 })
 const repository = t.optional(t.string({ minLength: 1, maxLength: 512, description: 'Default: this one.' }))
 
-export const recordExecutionTime = defineOperation({
+const recordExecutionTime = defineOperation({
   id: 'orchestrator.recordExecutionTime',
   summary: 'Note how long a tool took',
   input: t.object({
@@ -23,9 +23,7 @@ export const recordExecutionTime = defineOperation({
   expose: { mcp: tool('exec_time_record') }
 })
 
-export function recordExecutionTimeHandler({
-  orchestrator: { executionTimes }
-}: Parts): Handler<typeof recordExecutionTime> {
+function recordExecutionTimeHandler({ orchestrator: { executionTimes } }: Parts): Handler<typeof recordExecutionTime> {
   return async ({ tool_key, duration_ms, outcome, timeout_budget_ms, repository_id }) => {
     await executionTimes.record({
       tool_key,
@@ -38,7 +36,7 @@ export function recordExecutionTimeHandler({
   }
 }
 
-export const queryExecutionTime = defineOperation({
+const queryExecutionTime = defineOperation({
   id: 'orchestrator.queryExecutionTime',
   summary: 'Tell how long a tool takes, and how long it should be given',
   input: t.object({
@@ -68,9 +66,7 @@ export const queryExecutionTime = defineOperation({
   }
 })
 
-export function queryExecutionTimeHandler({
-  orchestrator: { executionTimes }
-}: Parts): Handler<typeof queryExecutionTime> {
+function queryExecutionTimeHandler({ orchestrator: { executionTimes } }: Parts): Handler<typeof queryExecutionTime> {
   return async ({ tool_key, repository_id, window_days }) => {
     const profile = await executionTimes.query(tool_key, {
       ...(repository_id === undefined ? {} : { repository_id }),

@@ -14,7 +14,7 @@ const trust = t.object({
   reliability: t.number()
 })
 
-export const trustOverride = defineOperation({
+const trustOverride = defineOperation({
   id: 'orchestrator.trustOverride',
   summary: 'Set how far an agent is trusted, whatever it has done',
   input: t.object({
@@ -32,14 +32,14 @@ export const trustOverride = defineOperation({
   }
 })
 
-export function trustOverrideHandler({ orchestrator }: Parts): Handler<typeof trustOverride> {
+function trustOverrideHandler({ orchestrator }: Parts): Handler<typeof trustOverride> {
   return async ({ agent_id, tier, score, reason }) => {
     const { id } = agentOf(orchestrator, agent_id)
     return { ...(await orchestrator.trust.override(id, tier ?? null, score ?? null, reason)) }
   }
 }
 
-export const agentAssess = defineOperation({
+const agentAssess = defineOperation({
   id: 'orchestrator.agentAssess',
   summary: 'Tell how an agent does: its load, its trust and what it spends',
   input: t.object({ agent_id: agentId }),
@@ -49,7 +49,7 @@ export const agentAssess = defineOperation({
   expose: { mcp: tool('agent_assess'), rpc: true, cli: { command: 'orch assess', args: ['agent_id'] } }
 })
 
-export function agentAssessHandler({ orchestrator }: Parts): Handler<typeof agentAssess> {
+function agentAssessHandler({ orchestrator }: Parts): Handler<typeof agentAssess> {
   return ({ agent_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     return {

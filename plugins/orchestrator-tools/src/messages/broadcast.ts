@@ -25,7 +25,7 @@ export const broadcast = defineOperation({
   expose: { mcp: tool('broadcast'), rpc: true, cli: { command: 'orch broadcast', args: ['agent_id', 'message'] } }
 })
 
-export function broadcastHandler({ orchestrator, bus }: Parts): Handler<typeof broadcast> {
+function broadcastHandler({ orchestrator, bus }: Parts): Handler<typeof broadcast> {
   return async ({ agent_id, message, msg_type, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)

@@ -17,7 +17,7 @@ const ANSWER = 'clarification_response'
 /** Messages that are looked through; the bus keeps those that wait among them. */
 const LOOKED_THROUGH = 1_000
 
-export const askAgent = defineOperation({
+const askAgent = defineOperation({
   id: 'orchestrator.askAgent',
   summary: 'Ask another agent a question that waits until it is answered',
   input: t.object({
@@ -38,7 +38,7 @@ export const askAgent = defineOperation({
   }
 })
 
-export function askAgentHandler({ orchestrator, bus }: Parts): Handler<typeof askAgent> {
+function askAgentHandler({ orchestrator, bus }: Parts): Handler<typeof askAgent> {
   return async ({ from_agent_id, to_agent_id, question, question_kind, options, urgency, session_id }) => {
     const from = agentOf(orchestrator, from_agent_id)
     const to = agentOf(orchestrator, to_agent_id)
@@ -57,7 +57,7 @@ export function askAgentHandler({ orchestrator, bus }: Parts): Handler<typeof as
   }
 }
 
-export const pendingQuestions = defineOperation({
+const pendingQuestions = defineOperation({
   id: 'orchestrator.pendingQuestions',
   summary: 'Tell which questions wait for an agent, and which of its own were answered',
   input: t.object({ agent_id: agentId, session_id: session }),
@@ -88,7 +88,7 @@ export const pendingQuestions = defineOperation({
   expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch questions', args: ['agent_id'] } }
 })
 
-export function pendingQuestionsHandler({ orchestrator, bus }: Parts): Handler<typeof pendingQuestions> {
+function pendingQuestionsHandler({ orchestrator, bus }: Parts): Handler<typeof pendingQuestions> {
   return async ({ agent_id, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)
@@ -122,7 +122,7 @@ export function pendingQuestionsHandler({ orchestrator, bus }: Parts): Handler<t
   }
 }
 
-export const answerQuestion = defineOperation({
+const answerQuestion = defineOperation({
   id: 'orchestrator.answerQuestion',
   summary: 'Answer a question that waits for an agent; whoever asked gets it as a message',
   input: t.object({
@@ -140,7 +140,7 @@ export const answerQuestion = defineOperation({
   }
 })
 
-export function answerQuestionHandler({ orchestrator, bus }: Parts): Handler<typeof answerQuestion> {
+function answerQuestionHandler({ orchestrator, bus }: Parts): Handler<typeof answerQuestion> {
   return async ({ agent_id, question_id, answer, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)

@@ -11,7 +11,7 @@ const agent_id = t.integer({ minimum: 1 })
 const name = t.string({ minLength: 1, maxLength: 256 })
 const spawned = t.object({ agent_id: t.integer() })
 
-export const rpcAgentIds = defineOperation({
+const rpcAgentIds = defineOperation({
   id: 'orch.agent_ids',
   summary: 'List the numbers of the agents',
   input: t.object({}, open),
@@ -20,11 +20,11 @@ export const rpcAgentIds = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcAgentIdsHandler({ orchestrator }: Parts): Handler<typeof rpcAgentIds> {
+function rpcAgentIdsHandler({ orchestrator }: Parts): Handler<typeof rpcAgentIds> {
   return () => ({ agent_ids: orchestrator.agents().map(({ id }) => id) })
 }
 
-export const rpcSpawnAgent = defineOperation({
+const rpcSpawnAgent = defineOperation({
   id: 'orch.spawn_agent',
   summary: 'Make an agent',
   input: t.object({ name }, open),
@@ -33,11 +33,11 @@ export const rpcSpawnAgent = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcSpawnAgentHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgent> {
+function rpcSpawnAgentHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgent> {
   return async ({ name }) => ({ agent_id: (await orchestrator.spawnAgent({ name })).id })
 }
 
-export const rpcSpawnAgentExt = defineOperation({
+const rpcSpawnAgentExt = defineOperation({
   id: 'orch.spawn_agent_ext',
   summary: 'Make an agent that another one needs',
   input: t.object(
@@ -55,7 +55,7 @@ export const rpcSpawnAgentExt = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcSpawnAgentExtHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgentExt> {
+function rpcSpawnAgentExtHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgentExt> {
   return async ({ name, dynamic, parent_agent_id, source_task_id, delegation_reason }) => {
     const { id } = await orchestrator.spawnAgent({
       name,
@@ -68,7 +68,7 @@ export function rpcSpawnAgentExtHandler({ orchestrator }: Parts): Handler<typeof
   }
 }
 
-export const rpcRetireAgent = defineOperation({
+const rpcRetireAgent = defineOperation({
   id: 'orch.retire_agent',
   summary: 'End an agent',
   input: t.object({ agent_id }, open),
@@ -78,11 +78,11 @@ export const rpcRetireAgent = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcRetireAgentHandler({ orchestrator }: Parts): Handler<typeof rpcRetireAgent> {
+function rpcRetireAgentHandler({ orchestrator }: Parts): Handler<typeof rpcRetireAgent> {
   return async ({ agent_id }) => ({ remaining_tasks: (await orchestrator.retireAgent(agent_id)).length })
 }
 
-export const rpcPauseAgent = defineOperation({
+const rpcPauseAgent = defineOperation({
   id: 'orch.pause_agent',
   summary: 'Let an agent take up nothing new',
   input: t.object({ agent_id }, open),
@@ -92,14 +92,14 @@ export const rpcPauseAgent = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcPauseAgentHandler({ orchestrator }: Parts): Handler<typeof rpcPauseAgent> {
+function rpcPauseAgentHandler({ orchestrator }: Parts): Handler<typeof rpcPauseAgent> {
   return async ({ agent_id }) => {
     await orchestrator.pauseAgent(agent_id)
     return { ok: true }
   }
 }
 
-export const rpcResumeAgent = defineOperation({
+const rpcResumeAgent = defineOperation({
   id: 'orch.resume_agent',
   summary: 'Let a paused agent go on',
   input: t.object({ agent_id }, open),
@@ -109,14 +109,14 @@ export const rpcResumeAgent = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcResumeAgentHandler({ orchestrator }: Parts): Handler<typeof rpcResumeAgent> {
+function rpcResumeAgentHandler({ orchestrator }: Parts): Handler<typeof rpcResumeAgent> {
   return async ({ agent_id }) => {
     await orchestrator.resumeAgent(agent_id)
     return { ok: true }
   }
 }
 
-export const rpcDrainAgent = defineOperation({
+const rpcDrainAgent = defineOperation({
   id: 'orch.drain_agent',
   summary: 'Empty the queue of an agent',
   input: t.object({ agent_id }, open),
@@ -126,11 +126,11 @@ export const rpcDrainAgent = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcDrainAgentHandler({ orchestrator }: Parts): Handler<typeof rpcDrainAgent> {
+function rpcDrainAgentHandler({ orchestrator }: Parts): Handler<typeof rpcDrainAgent> {
   return async ({ agent_id }) => ({ drained_count: await orchestrator.drainAgent(agent_id) })
 }
 
-export const rpcRebalance = defineOperation({
+const rpcRebalance = defineOperation({
   id: 'orch.rebalance',
   summary: 'Spread what waits over the agents anew',
   input: t.object({}, open),
@@ -139,7 +139,7 @@ export const rpcRebalance = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcRebalanceHandler({ orchestrator }: Parts): Handler<typeof rpcRebalance> {
+function rpcRebalanceHandler({ orchestrator }: Parts): Handler<typeof rpcRebalance> {
   return async () => ({ rebalanced: await orchestrator.rebalance() })
 }
 

@@ -5,7 +5,7 @@ import { bound, type Parts } from '../parts.ts'
 
 const open = { additionalProperties: true }
 
-export const rpcStatus = defineOperation({
+const rpcStatus = defineOperation({
   id: 'orch.status',
   summary: 'Tell how the orchestrator does',
   input: t.object({}, open),
@@ -14,7 +14,7 @@ export const rpcStatus = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcStatusHandler({ orchestrator, context }: Parts): Handler<typeof rpcStatus> {
+function rpcStatusHandler({ orchestrator, context }: Parts): Handler<typeof rpcStatus> {
   return () => ({ ...reportOf(orchestrator.status()), context_entries: context?.size ?? 0 })
 }
 
@@ -46,7 +46,7 @@ export function reportOf({ agents, ...status }: OrchestratorStatus) {
   }
 }
 
-export const rpcWorkspaceJourney = defineOperation({
+const rpcWorkspaceJourney = defineOperation({
   id: 'orch.workspace_journey',
   summary: 'Tell which repository the daemon serves, and where its store is',
   input: t.object({}, open),
@@ -66,7 +66,7 @@ export const rpcWorkspaceJourney = defineOperation({
 const STORE_MODE = 'plugins.database.journey_store'
 const FALLBACK = 'plugins.database.journey_fallback_canonical'
 
-export function rpcWorkspaceJourneyHandler({ port, orchestrator, admin }: Parts): Handler<typeof rpcWorkspaceJourney> {
+function rpcWorkspaceJourneyHandler({ port, orchestrator, admin }: Parts): Handler<typeof rpcWorkspaceJourney> {
   const setting = (key: string): unknown => admin?.settings(key).find(each => each.key === key)?.value
   return () => ({
     workspace_journey_store_mode: setting(STORE_MODE) === 'canonical' ? 'canonical' : 'project',

@@ -61,7 +61,7 @@ const hints = t.object(
 )
 const HINTS = Object.keys(hints.properties as object) as (keyof EnqueueHints)[]
 
-export const rpcSubmitTask = defineOperation({
+const rpcSubmitTask = defineOperation({
   id: 'orch.submit_task',
   summary: 'Give the orchestrator a task',
   input: t.object(
@@ -88,7 +88,7 @@ export const rpcSubmitTask = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcSubmitTaskHandler({ orchestrator, ctx }: Parts): Handler<typeof rpcSubmitTask> {
+function rpcSubmitTaskHandler({ orchestrator, ctx }: Parts): Handler<typeof rpcSubmitTask> {
   return async (input, { principal }) => {
     const surface = rpcSubmitTask.id
     const { request } = orchestrator.admit(requestOf(input), surface)
@@ -127,7 +127,7 @@ function rpcPriority(word: string): Priority {
   return priorityOf(word.toLowerCase() as 'urgent' | 'normal' | 'background')
 }
 
-export const rpcTaskStatus = defineOperation({
+const rpcTaskStatus = defineOperation({
   id: 'orch.task_status',
   summary: 'Tell where a task stands',
   input: t.object({ task_id }, open),
@@ -137,14 +137,14 @@ export const rpcTaskStatus = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcTaskStatusHandler({ orchestrator }: Parts): Handler<typeof rpcTaskStatus> {
+function rpcTaskStatusHandler({ orchestrator }: Parts): Handler<typeof rpcTaskStatus> {
   return ({ task_id }) => {
     const { status } = found(orchestrator, task_id)
     return { status: status.kind, detail: taskStatusToWire(status) }
   }
 }
 
-export const rpcCompleteTask = defineOperation({
+const rpcCompleteTask = defineOperation({
   id: 'orch.complete_task',
   summary: 'Hand in a task as done',
   input: t.object(
@@ -159,14 +159,14 @@ export const rpcCompleteTask = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcCompleteTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCompleteTask> {
+function rpcCompleteTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCompleteTask> {
   return async ({ task_id, attestation }) => {
     await orchestrator.complete(task_id, (attestation ?? undefined) as Attestation | undefined)
     return { ok: true }
   }
 }
 
-export const rpcFailTask = defineOperation({
+const rpcFailTask = defineOperation({
   id: 'orch.fail_task',
   summary: 'Say that a task cannot be done',
   input: t.object({ task_id, reason: t.string({ minLength: 1, maxLength: 131_072 }) }, open),
@@ -175,14 +175,14 @@ export const rpcFailTask = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcFailTaskHandler({ orchestrator }: Parts): Handler<typeof rpcFailTask> {
+function rpcFailTaskHandler({ orchestrator }: Parts): Handler<typeof rpcFailTask> {
   return async ({ task_id, reason }) => {
     await orchestrator.fail(task_id, reason)
     return { ok: true }
   }
 }
 
-export const rpcCancelTask = defineOperation({
+const rpcCancelTask = defineOperation({
   id: 'orch.cancel_task',
   summary: 'Take a task back',
   input: t.object({ task_id }, open),
@@ -192,14 +192,14 @@ export const rpcCancelTask = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcCancelTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCancelTask> {
+function rpcCancelTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCancelTask> {
   return async ({ task_id }) => {
     await orchestrator.cancel(task_id)
     return { ok: true }
   }
 }
 
-export const rpcReorderTask = defineOperation({
+const rpcReorderTask = defineOperation({
   id: 'orch.reorder_task',
   summary: 'Give a task that waits another priority',
   input: t.object({ task_id, priority }, open),
@@ -208,7 +208,7 @@ export const rpcReorderTask = defineOperation({
   expose: { rpc: true }
 })
 
-export function rpcReorderTaskHandler({ orchestrator }: Parts): Handler<typeof rpcReorderTask> {
+function rpcReorderTaskHandler({ orchestrator }: Parts): Handler<typeof rpcReorderTask> {
   return async ({ task_id, priority }) => {
     await orchestrator.reorder(task_id, rpcPriority(priority))
     return { ok: true }

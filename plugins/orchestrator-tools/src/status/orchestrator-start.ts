@@ -4,7 +4,7 @@ import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 import { executionMode, fleetState } from './orchestrator-status.ts'
 
-export const orchestratorStart = defineOperation({
+const orchestratorStart = defineOperation({
   id: 'orchestrator.start',
   summary: 'Begin, also after an emergency stop, and tell honestly who does the work',
   input: t.object({}),
@@ -30,7 +30,7 @@ export const orchestratorStart = defineOperation({
   }
 })
 
-export function orchestratorStartHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStart> {
+function orchestratorStartHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStart> {
   return async (_, { signal }) => {
     await orchestrator.start()
     const { running, workers, processors } = fleetState(fleet)

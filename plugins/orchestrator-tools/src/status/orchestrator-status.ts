@@ -17,7 +17,7 @@ const agentRow = t.object(
   { additionalProperties: true }
 )
 
-export const orchestratorStatus = defineOperation({
+const orchestratorStatus = defineOperation({
   id: 'orchestrator.status',
   summary: 'Tell how the orchestrator does: its agents, queues, locks, and whether what it acknowledges is durable',
   input: t.object({}),
@@ -40,7 +40,7 @@ export const orchestratorStatus = defineOperation({
   }
 })
 
-export function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStatus> {
+function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStatus> {
   return async (_, { signal }) => {
     const status = orchestrator.status()
     const { running, workers } = fleetState(fleet)
@@ -123,7 +123,7 @@ function summary(status: OrchestratorStatus, running: boolean): string {
   return lines.join('\n')
 }
 
-export const emergencyStop = defineOperation({
+const emergencyStop = defineOperation({
   id: 'orchestrator.emergencyStop',
   summary: 'Stop at once: nothing is taken up, and nothing is accepted, until it is started again',
   input: t.object({ reason: t.optional(t.string({ maxLength: 4_096 })) }),
@@ -138,14 +138,14 @@ export const emergencyStop = defineOperation({
   }
 })
 
-export function emergencyStopHandler({ orchestrator }: Parts): Handler<typeof emergencyStop> {
+function emergencyStopHandler({ orchestrator }: Parts): Handler<typeof emergencyStop> {
   return async ({ reason }) => {
     await orchestrator.emergencyStop(reason ?? null)
     return { stopped: true }
   }
 }
 
-export const agentStatus = defineOperation({
+const agentStatus = defineOperation({
   id: 'orchestrator.agentStatus',
   summary: 'List the agents',
   input: t.object({}),
@@ -162,7 +162,7 @@ export const agentStatus = defineOperation({
   }
 })
 
-export function agentStatusHandler({ orchestrator }: Parts): Handler<typeof agentStatus> {
+function agentStatusHandler({ orchestrator }: Parts): Handler<typeof agentStatus> {
   return () => ({ agents: orchestrator.agents().map(agent => ({ ...agent })) })
 }
 

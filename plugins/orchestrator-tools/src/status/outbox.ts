@@ -8,7 +8,7 @@ const outbox = t.object({
   failing: t.nullable(t.string({ description: 'What the database last said, while it refuses.' }))
 })
 
-export const outboxQueue = defineOperation({
+const outboxQueue = defineOperation({
   id: 'orchestrator.outboxQueue',
   summary: 'Tell how many changes wait to be durable',
   input: t.object({}),
@@ -17,7 +17,7 @@ export const outboxQueue = defineOperation({
   expose: { mcp: tool('orchestrator_persistence_outbox_queue', { readRole: true, lane: 'platform' }) }
 })
 
-export const outboxLifecycle = defineOperation({
+const outboxLifecycle = defineOperation({
   id: 'orchestrator.outboxLifecycle',
   summary: 'Tell where the changes go that wait to be durable, and whether they get there',
   input: t.object({}),
@@ -30,11 +30,11 @@ export const outboxLifecycle = defineOperation({
   expose: { mcp: tool('orchestrator_persistence_outbox_lifecycle', { readRole: true, lane: 'platform' }) }
 })
 
-export function outboxQueueHandler({ orchestrator }: Parts): Handler<typeof outboxQueue> {
+function outboxQueueHandler({ orchestrator }: Parts): Handler<typeof outboxQueue> {
   return () => ({ ...orchestrator.status().outbox })
 }
 
-export function outboxLifecycleHandler({ orchestrator }: Parts): Handler<typeof outboxLifecycle> {
+function outboxLifecycleHandler({ orchestrator }: Parts): Handler<typeof outboxLifecycle> {
   return () => {
     const { outbox, durability } = orchestrator.status()
     const state =

@@ -23,7 +23,7 @@ export const completeTask = defineOperation({
   }
 })
 
-export function completeTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof completeTask> {
+function completeTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof completeTask> {
   return async ({ task_id, ...attestation }, { signal }) => {
     const params = { task_id: numberOf(task_id), attestation }
     if ((await pilot.ask('task_writes', 'orch.complete_task', params, signal)) !== undefined) return 'task completed'
@@ -48,7 +48,7 @@ export const failTask = defineOperation({
   }
 })
 
-export function failTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof failTask> {
+function failTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof failTask> {
   return async ({ task_id, reason }, { signal }) => {
     const task = numberOf(task_id)
     const answer = await pilot.ask('task_writes', 'orch.fail_task', { task_id: task, reason }, signal)
@@ -72,7 +72,7 @@ export const cancelTask = defineOperation({
   }
 })
 
-export function cancelTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof cancelTask> {
+function cancelTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof cancelTask> {
   return async ({ task_id }, { signal }) => {
     const task = numberOf(task_id)
     const answer = await pilot.ask('task_writes', 'orch.cancel_task', { task_id: task }, signal)
@@ -81,7 +81,7 @@ export function cancelTaskHandler({ orchestrator, pilot }: Parts): Handler<typeo
   }
 }
 
-export const retryTask = defineOperation({
+const retryTask = defineOperation({
   id: 'orchestrator.retryTask',
   summary: 'Queue a failed task again',
   input: t.object({ task_id: taskId }),
@@ -95,14 +95,14 @@ export const retryTask = defineOperation({
   }
 })
 
-export function retryTaskHandler({ orchestrator }: Parts): Handler<typeof retryTask> {
+function retryTaskHandler({ orchestrator }: Parts): Handler<typeof retryTask> {
   return async ({ task_id }) => {
     await orchestrator.retry(numberOf(task_id))
     return 'task queued again'
   }
 }
 
-export const approveTask = defineOperation({
+const approveTask = defineOperation({
   id: 'orchestrator.approveTask',
   summary: 'Let a task be worked on that waits for a person',
   input: t.object({ task_id: taskId }),
@@ -116,7 +116,7 @@ export const approveTask = defineOperation({
   }
 })
 
-export function approveTaskHandler({ orchestrator }: Parts): Handler<typeof approveTask> {
+function approveTaskHandler({ orchestrator }: Parts): Handler<typeof approveTask> {
   return async ({ task_id }, { principal }) => {
     const task = numberOf(task_id)
     await orchestrator.approve(task, principal.id)
@@ -138,7 +138,7 @@ export const doubtTask = defineOperation({
   }
 })
 
-export function doubtTaskHandler({ orchestrator }: Parts): Handler<typeof doubtTask> {
+function doubtTaskHandler({ orchestrator }: Parts): Handler<typeof doubtTask> {
   return async ({ task_id, reason }) => {
     await orchestrator.doubt(numberOf(task_id), reason ?? null)
     return 'task flagged as suspect; resolution agent escalated'
@@ -166,7 +166,7 @@ export const resolveDoubt = defineOperation({
   }
 })
 
-export function resolveDoubtHandler({ orchestrator }: Parts): Handler<typeof resolveDoubt> {
+function resolveDoubtHandler({ orchestrator }: Parts): Handler<typeof resolveDoubt> {
   return async ({ task_id, outcome, report }) => {
     const task = numberOf(task_id)
     await orchestrator.resolveDoubt(task, outcome, report)

@@ -27,7 +27,7 @@ export const explainTask = defineOperation({
   }
 })
 
-export function explainTaskHandler({ orchestrator }: Parts): Handler<typeof explainTask> {
+function explainTaskHandler({ orchestrator }: Parts): Handler<typeof explainTask> {
   return ({ task_id }) => {
     const task = found(orchestrator, task_id)
     const explanation = orchestrator.explain(task.id)

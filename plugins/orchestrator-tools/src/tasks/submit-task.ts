@@ -98,7 +98,7 @@ export const submitTask = defineOperation({
 
 type Input = InputOf<typeof submitTask>
 
-export function submitTaskHandler({ orchestrator, sessions, ctx, pilot, admin }: Parts): Handler<typeof submitTask> {
+function submitTaskHandler({ orchestrator, sessions, ctx, pilot, admin }: Parts): Handler<typeof submitTask> {
   return async (input, call) => {
     const surface = 'svc_submit_task'
     const admitted = orchestrator.admit(await requestOf(input, orchestrator, sessions), surface)

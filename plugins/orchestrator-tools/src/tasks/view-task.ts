@@ -38,7 +38,7 @@ export const taskStatus = defineOperation({
   }
 })
 
-export function taskStatusHandler({ orchestrator, pilot }: Parts): Handler<typeof taskStatus> {
+function taskStatusHandler({ orchestrator, pilot }: Parts): Handler<typeof taskStatus> {
   return async ({ task_id }, { signal }) =>
     (await reported(pilot, numberOf(task_id), signal)) ?? found(orchestrator, task_id).status.kind
 }
@@ -89,14 +89,14 @@ export const showTask = defineOperation({
   }
 })
 
-export function showTaskHandler({ orchestrator }: Parts): Handler<typeof showTask> {
+function showTaskHandler({ orchestrator }: Parts): Handler<typeof showTask> {
   return ({ task_id }) => {
     const task = found(orchestrator, task_id)
     return { ...task, status: taskStatusToWire(task.status) }
   }
 }
 
-export const listTasks = defineOperation({
+const listTasks = defineOperation({
   id: 'orchestrator.listTasks',
   summary: 'List tasks, with the counts of every queue',
   input: t.object({
@@ -135,7 +135,7 @@ export const listTasks = defineOperation({
   }
 })
 
-export function listTasksHandler({ orchestrator }: Parts): Handler<typeof listTasks> {
+function listTasksHandler({ orchestrator }: Parts): Handler<typeof listTasks> {
   return ({ agent_id, status, session_id, limit }) => {
     const { total_queued, total_in_progress, total_completed, total_doubted } = orchestrator.status()
     const tasks = orchestrator.tasks({
@@ -163,7 +163,7 @@ function rowOf(task: TaskView) {
   }
 }
 
-export const reorderTask = defineOperation({
+const reorderTask = defineOperation({
   id: 'orchestrator.reorderTask',
   summary: 'Give a task that waits another priority',
   input: t.object({ task_id: taskId, priority }),
@@ -177,7 +177,7 @@ export const reorderTask = defineOperation({
   }
 })
 
-export function reorderTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof reorderTask> {
+function reorderTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof reorderTask> {
   return async ({ task_id, priority }, { signal }) => {
     const task = numberOf(task_id)
     const answer = await pilot.ask('task_writes', 'orch.reorder_task', { task_id: task, priority }, signal)
@@ -186,7 +186,7 @@ export function reorderTaskHandler({ orchestrator, pilot }: Parts): Handler<type
   }
 }
 
-export const testDecision = defineOperation({
+const testDecision = defineOperation({
   id: 'orchestrator.testDecision',
   summary: 'Tell whether a task should be tested, and why',
   input: t.object({ task_id: taskId }),
@@ -204,7 +204,7 @@ export const testDecision = defineOperation({
   }
 })
 
-export function testDecisionHandler({ orchestrator }: Parts): Handler<typeof testDecision> {
+function testDecisionHandler({ orchestrator }: Parts): Handler<typeof testDecision> {
   return ({ task_id }) => {
     const { id } = found(orchestrator, task_id)
     return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'nothing is known of it' }

@@ -1,7 +1,7 @@
 import { type Finding, type Gate, passed, skipped } from './gate.ts'
 
 /** Checks that say that somebody has looked. */
-export const REVIEWS: readonly string[] = ['human_review_approved', 'peer_review_approved', 'approval_reviewed']
+const REVIEWS: readonly string[] = ['human_review_approved', 'peer_review_approved', 'approval_reviewed']
 
 /** Whoever the task's tier of approval asks for has looked at it. */
 export const approvalGate: Gate = {

@@ -1,7 +1,7 @@
 import type { CapabilityHints } from '@svc/contracts'
 
 /** Points for each thing that a task requires and an agent lacks, from the table of the routing score. */
-export const PENALTIES = { device: -10_000, size: -5_000, preference: -1_500 } as const
+const PENALTIES = { device: -10_000, size: -5_000, preference: -1_500 } as const
 
 /** Flags of what a host has. */
 export const DEVICES = [
