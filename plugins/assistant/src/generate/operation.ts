@@ -15,7 +15,7 @@ export const fileOutcomes = t.object({
   artifact_kind: t.enum(['svc_generated'])
 })
 
-export const generateInput = t.object(
+const generateInput = t.object(
   {
     prompt: t.string({ minLength: 1, maxLength: 262_144, description: 'What the program is to do.' }),
     validate: t.boolean({ default: true, description: 'Whether the compiler must take it.' }),

@@ -12,9 +12,3 @@ export interface RemoteNode {
 export function isSchedulable(node: RemoteNode): boolean {
   return !node.quarantined && !node.maintenance && !node.heartbeat_stale
 }
-
-export function schedulableGpuNodes(nodes: readonly RemoteNode[]): number {
-  let count = 0
-  for (const node of nodes) if (node.has_gpu && isSchedulable(node)) count++
-  return count
-}

@@ -5,7 +5,7 @@ const { PLN_ADEQUACY, PLN_FILE_REFUSED } = planningErrors.specs
 /** A deep plan with all its rounds on a small machine. */
 const PLAN_TIMEOUT_MS = 900_000
 
-export const planDepth = t.enum(['minimal', 'standard', 'deep'], { description: 'How detailed it should be.' })
+const planDepth = t.enum(['minimal', 'standard', 'deep'], { description: 'How detailed it should be.' })
 
 const planTask = t.object({
   id: t.integer(),
