@@ -19,8 +19,8 @@ const PLUGINS = 100
 
 /** Opens the project in the working directory with nothing but its own plugins, and closes it. */
 const BOOT = `
-const { readCatalog } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/catalog.js'))})
-const { openProject } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/project.js'))})
+const { readCatalog } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/catalog.js'))})
+const { openProject } = await import(${JSON.stringify(join(ROOT, 'kernel/dist/host/open-project.js'))})
 const catalog = await readCatalog({ cwd: process.cwd(), env: {} })
 const only = catalog.manifests.map(each => each.name).filter(name => name.startsWith('trivial'))
 const project = await openProject({ catalog, only, watch: false, logLevel: 'error' })

@@ -1,8 +1,8 @@
 import { type KernelAdmin, type Surface, surfaces } from '@svc/contracts'
 import { defineOperation, definePlugin, hook, point, ref, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { createAdmin } from '../src/admin.ts'
-import { inlineSource } from '../src/source.ts'
+import { inlineSource } from '../src/core/plugin-source.ts'
+import { createAdmin } from '../src/host/admin.ts'
 import { gate, World } from './world.ts'
 
 const clock = service<number>('clock@1')

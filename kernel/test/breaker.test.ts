@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Breaker } from '../src/breaker.ts'
+import { Breaker } from '../src/core/breaker.ts'
 
 const policy = { failures: 3, windowMs: 1000, halfOpenMs: 500 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Invocation } from '@svc/contracts'
 import { type Call, defineOperation, definePlugin, type Handler, type SvcError, t as s } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { openTestKernel } from '../src/testing.ts'
+import { openTestKernel } from '../src/testing/index.ts'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Generation } from '../src/generation.ts'
-import type { Graph } from '../src/graph.ts'
+import type { Generation } from '../src/core/generation.ts'
+import type { Graph } from '../src/core/graph.ts'
 import { World } from './world.ts'
 
 /*

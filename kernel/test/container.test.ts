@@ -1,6 +1,6 @@
 import { definePlugin, service } from '@svc/plugin-sdk'
 import t from 'tap'
-import { liveRef, ServiceContainer } from '../src/container.ts'
+import { liveRef, ServiceContainer } from '../src/core/container.ts'
 import { World } from './world.ts'
 
 t.test('values are found by token, whatever they are; what nobody registered is undefined', t => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { copyPlain } from '../src/copy.ts'
+import { copyPlain } from '../src/core/copy.ts'
 
 t.test('plain data is copied all the way down', t => {
   fc.assert(

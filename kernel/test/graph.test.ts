@@ -1,7 +1,7 @@
 import type { PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { resolveGraph } from '../src/graph.ts'
+import { resolveGraph } from '../src/core/graph.ts'
 
 type Node = Pick<PluginManifest, 'name' | 'requires' | 'optional' | 'refs' | 'after' | 'provides'>
 

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Hook, SvcError, type TapOptions } from '@svc/plugin-sdk'
 import t from 'tap'
-import { type DeclaredHooks, HookSet, type OwnedTap, undeclaredHooks } from '../src/hooks.ts'
+import { type DeclaredHooks, HookSet, type OwnedTap, undeclaredHooks } from '../src/core/hooks.ts'
 
 const unit = { inFlight: 0, enter: () => void unit.inFlight++, exit: () => void unit.inFlight-- }
 

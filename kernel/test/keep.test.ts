@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Keep } from '../src/keep.ts'
+import { Keep } from '../src/core/keep.ts'
 
 t.test('a resource is opened once while holders overlap, and closed by the last', async t => {
   const keep = new Keep()

@@ -2,9 +2,9 @@ import type { PluginState } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { Lifecycle, SERVING, TRANSITIONS } from '../src/lifecycle.ts'
-import { PluginRecord } from '../src/record.ts'
-import { inlineSource } from '../src/source.ts'
+import { Lifecycle, SERVING, TRANSITIONS } from '../src/core/lifecycle.ts'
+import { inlineSource } from '../src/core/plugin-source.ts'
+import { PluginRecord } from '../src/core/record.ts'
 
 const STATES = Object.keys(TRANSITIONS) as PluginState[]
 

@@ -4,8 +4,8 @@ import { SvcError, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { withoutColour } from '../src/cli/text.ts'
-import { Concealed, secretsIn } from '../src/concealed.ts'
-import { createLogger, type KernelLogger } from '../src/log.ts'
+import { Concealed, secretsIn } from '../src/core/concealed.ts'
+import { createLogger, type KernelLogger } from '../src/host/log.ts'
 
 async function logged(
   t: Test,

@@ -4,7 +4,7 @@ import { defineOperation, definePlugin, type Plugin, ref, t as s, service } from
 import { assertNoLeaks } from '@svc/plugin-sdk/testing'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { inlineSource, type PluginSource, type PreparedCode } from '../src/source.ts'
+import { inlineSource, type PluginSource, type PreparedCode } from '../src/core/plugin-source.ts'
 import { gate, type Said, World } from './world.ts'
 
 /*

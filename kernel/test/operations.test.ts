@@ -2,7 +2,7 @@ import type { Invocation } from '@svc/contracts'
 import { defineOperation, definePlugin, type SvcError, t as s } from '@svc/plugin-sdk'
 import { testPlugin } from '@svc/plugin-sdk/testing'
 import t from 'tap'
-import { openTestKernel } from '../src/testing.ts'
+import { openTestKernel } from '../src/testing/index.ts'
 
 const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
 

@@ -1,8 +1,8 @@
 import type { PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { resolveGraph } from '../src/graph.ts'
-import { type Fingerprinted, planChange, type RunningUnit } from '../src/plan.ts'
+import { resolveGraph } from '../src/core/graph.ts'
+import { type Fingerprinted, planChange, type RunningUnit } from '../src/core/plan.ts'
 
 const manifest = (
   name: string,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { ownerOfFile } from '../src/loader/attribution.ts'
-import { sampleCpu } from '../src/profile.ts'
+import { ownerOfFile } from '../src/guards/attribution.ts'
+import { sampleCpu } from '../src/host/profile.ts'
 import { start } from './fixtures/loader/plugin-folder.ts'
 
 const BUSY = `

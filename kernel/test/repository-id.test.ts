@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { repositoryIdOf } from '../src/repository-id.ts'
+import { repositoryIdOf } from '../src/host/repository-id.ts'
 
 t.test('a repository is called after its folder and where that really is', async t => {
   const root = realpathSync(t.testdir())

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Scope, settleBefore } from '../src/scope.ts'
+import { Scope, settleBefore } from '../src/core/scope.ts'
 
 t.test('effects are undone last in, first out, one at a time', async t => {
   const scope = new Scope('demo')

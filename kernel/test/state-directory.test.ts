@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { repositoryIdOf } from '../src/repository-id.ts'
-import { stateDirectory } from '../src/state-directory.ts'
+import { repositoryIdOf } from '../src/host/repository-id.ts'
+import { stateDirectory } from '../src/host/state-directory.ts'
 
 t.test('the state of a project lies in it, and that of any other folder in the data directory', async t => {
   for (const mark of ['svc.toml', '.git', '.vox']) {

@@ -1,7 +1,7 @@
 import { defineOperation, definePlugin, t as s } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { randomHex, traceIdOf, traceparentOf } from '../src/trace.ts'
+import { randomHex, traceIdOf, traceparentOf } from '../src/core/trace.ts'
 import { World } from './world.ts'
 
 const ID = 'a'.repeat(32)

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
 import t, { type Test } from 'tap'
-import { inlineSource } from '../src/source.ts'
+import { inlineSource } from '../src/core/plugin-source.ts'
 import { gate, World } from './world.ts'
 
 const asked = (id: string) =>

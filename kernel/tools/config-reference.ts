@@ -1,7 +1,7 @@
-import { policySchema } from '../src/config/kernel-settings.ts'
 import { type ConfigurablePlugin, register } from '../src/config/registry.ts'
 import { type Declared, declaredSettings, describe } from '../src/config/schema.ts'
 import { keyText } from '../src/config/toml.ts'
+import { policySchema } from '../src/host/kernel-settings.ts'
 
 /** Markdown with one table per plugin: every setting with its type, default, variables and reload class. */
 export function renderConfigReference(plugins: readonly ConfigurablePlugin[]): string {

@@ -1,8 +1,8 @@
 // Reloads one plugin of a served project again and again, and prints what the heap holds. Run with --expose-gc.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readCatalog } from '../../kernel/src/catalog.ts'
-import { openProject } from '../../kernel/src/open-project.ts'
+import { readCatalog } from '../../kernel/src/host/catalog.ts'
+import { openProject } from '../../kernel/src/host/open-project.ts'
 
 const [folder = '', source = '', count = '1000'] = process.argv.slice(2)
 const reloads = Number(count)

@@ -8,8 +8,8 @@ import {
   type ServeInstead,
   SvcError
 } from '@svc/plugin-sdk'
-import { kernelErrors } from '../errors.ts'
-import type { Project } from '../project.ts'
+import { kernelErrors } from '../core/errors.ts'
+import type { Project } from '../host/project.ts'
 import { closest } from '../suggest.ts'
 import type { Session } from './commands.ts'
 import { findDaemon } from './daemon.ts'

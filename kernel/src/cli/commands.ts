@@ -1,5 +1,5 @@
 import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
-import type { Catalog } from '../catalog.ts'
+import type { Catalog } from '../host/catalog.ts'
 import type { GlobalFlags } from './flags.ts'
 
 /** What a command runs with. */

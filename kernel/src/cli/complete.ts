@@ -1,7 +1,7 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
-import type { Catalog } from '../catalog.ts'
 import { register } from '../config/registry.ts'
 import { keyText } from '../config/toml.ts'
+import type { Catalog } from '../host/catalog.ts'
 import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
 import { type CommandNode, walk } from './commands.ts'
 import { EXIT } from './exit-codes.ts'

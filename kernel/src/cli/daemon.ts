@@ -7,8 +7,8 @@ import {
   type SecretsResolver,
   secretsResolver
 } from '@svc/contracts'
-import type { Catalog } from '../catalog.ts'
 import { lookup } from '../config/layers.ts'
+import type { Catalog } from '../host/catalog.ts'
 import type { Session } from './commands.ts'
 import { withProject } from './one-shot.ts'
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
-import { version } from '../version.ts'
+import { version } from '../host/version.ts'
 import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
@@ -36,7 +36,7 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
   if (project !== undefined && statSync(project, { throwIfNoEntry: false })?.isDirectory() !== true) {
     throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is no folder`)
   }
-  const { readCatalog } = await import('../catalog.ts')
+  const { readCatalog } = await import('../host/catalog.ts')
   const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...catalogChoices(flags) })
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
     catalog.peek.enabled(name) ?? enabledByDefault

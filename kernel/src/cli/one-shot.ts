@@ -1,6 +1,6 @@
 import { kernelAdmin } from '@svc/contracts'
-import type { Catalog } from '../catalog.ts'
-import type { Project, ProjectOptions } from '../project.ts'
+import type { Catalog } from '../host/catalog.ts'
+import type { Project, ProjectOptions } from '../host/project.ts'
 import type { Session } from './commands.ts'
 import { consoleLog } from './console-log.ts'
 
@@ -19,7 +19,7 @@ export async function withProject<A>(
   options: OneShotOptions,
   use: (project: Project) => Promise<A>
 ): Promise<A> {
-  const { openProject } = await import('../open-project.ts')
+  const { openProject } = await import('../host/open-project.ts')
   const { activate, lasting = false } = options
   const logLevel = flags.logLevel ?? 'warn'
   const brief = (): Partial<ProjectOptions> => ({

@@ -1,5 +1,5 @@
 import type { Argv } from 'yargs'
-import { version } from '../version.ts'
+import { version } from '../host/version.ts'
 import { collectInput, commandString, describeArguments, describeField, flagName, ownFlags } from './arguments.ts'
 import type { CliCommand, CommandNode } from './commands.ts'
 import { commandWords, GLOBAL_FLAGS } from './flags.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lookup } from './layers.ts'
-import type { Settled } from './owner.ts'
 import type { ResolvedConfig } from './resolve.ts'
+import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
 /** Keys that changed, by what the change costs: nothing, a new instance of the plugin, a new process. */

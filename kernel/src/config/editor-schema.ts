@@ -1,5 +1,5 @@
 import type { JsonSchema } from '@svc/plugin-sdk'
-import { policySchema } from './kernel-settings.ts'
+import { policySchema } from '../host/kernel-settings.ts'
 import { isTable } from './layers.ts'
 import { type ConfigurablePlugin, register } from './registry.ts'
 import { propertiesOf } from './schema.ts'

@@ -1,9 +1,9 @@
 import { parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/contracts'
 import { configErrors } from './errors.ts'
 import { isTable, lookup, mentions, UNSET } from './layers.ts'
-import type { Settled } from './owner.ts'
 import { didYouMean } from './problem.ts'
 import { type Declared, MASK } from './schema.ts'
+import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
 /** Every declared setting with its value and where it comes from; of policies those alone that somebody wrote. */

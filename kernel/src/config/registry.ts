@@ -1,9 +1,9 @@
 import type { ConfigProblem } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { kernelSchema, policySchema, RESERVED_KEYS } from './kernel-settings.ts'
-import type { Owner } from './owner.ts'
+import { kernelSchema, policySchema, RESERVED_KEYS } from '../host/kernel-settings.ts'
 import { problem } from './problem.ts'
 import { declaredSettings, propertiesOf } from './schema.ts'
+import type { Owner } from './settle.ts'
 import { keyText } from './toml.ts'
 
 /** What configuration needs to know of a plugin. */

@@ -1,7 +1,7 @@
 import type { ConfigProblem, SecretReference } from '@svc/contracts'
 import type { Table } from './layers.ts'
-import type { Settled } from './owner.ts'
 import { problem, problemsError } from './problem.ts'
+import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 import { check } from './validate.ts'
 

@@ -1,4 +1,4 @@
-import { kernelErrors } from '../errors.ts'
+import { kernelErrors } from '../core/errors.ts'
 import { decodeError, type EncodedError, encodeError } from './remote-error.ts'
 
 /** Something that carries structured clones both ways, in order. */

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { parentPort } from 'node:worker_threads'
 import { type Health, isSvcError, type Logger, SDK_VERSION } from '@svc/plugin-sdk'
-import { assertComplete, createContext } from '../context.ts'
-import { kernelErrors } from '../errors.ts'
-import { Keep } from '../keep.ts'
+import { assertComplete, createContext } from '../core/context.ts'
+import { kernelErrors } from '../core/errors.ts'
+import { Keep } from '../core/keep.ts'
+import { newCallStats, Unit } from '../core/unit.ts'
 import { evaluate, preload } from '../loader/evaluate.ts'
-import { newCallStats, Unit } from '../unit.ts'
 import { Channel, type Exchange, type Port } from './channel.ts'
 import {
   type Activation,

@@ -1,11 +1,11 @@
 import { dirname, join } from 'node:path'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { replaceFile } from '../replace-file.ts'
+import { manifestOf, nameFor, withPackages } from '../host/file-source.ts'
 import { Bundler } from './bundle.ts'
 import { loaderErrors } from './errors.ts'
 import type { EvaluateOptions } from './evaluate.ts'
-import { manifestOf, nameFor, withPackages } from './file-source.ts'
 import { readPluginPackage } from './plugin-package.ts'
+import { replaceFile } from './replace-file.ts'
 
 /**
  * Compiles the plugin in a folder for publishing: `dist/plugin.cjs`, `dist/plugin.json` and what `svc.entries` names.

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import type { BuildContext, BuildFailure, BuildOptions, BuildResult } from 'esbuild'
-import { replaceFile } from '../replace-file.ts'
 import { loaderErrors } from './errors.ts'
+import { replaceFile } from './replace-file.ts'
 
 /** The one place of a plugin's code: where `require` looks from, and what `import.meta` says, built or not. */
 export function bundlePath(root: string): string {

@@ -6,12 +6,12 @@ import vm from 'node:vm'
 import * as contracts from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import * as sdk from '@svc/plugin-sdk'
-import type { InstanceHooks } from '../source.ts'
-import { claim, framesOf } from './attribution.ts'
+import type { InstanceHooks } from '../core/plugin-source.ts'
+import { claim, framesOf } from '../guards/attribution.ts'
+import { Guards } from '../guards/guards.ts'
+import { guardNode } from '../guards/modules.ts'
 import { bundlePath } from './bundle.ts'
 import { loaderErrors } from './errors.ts'
-import { guardNode } from './guard-modules.ts'
-import { Guards } from './guards.ts'
 
 const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['@svc/plugin-sdk', sdk],

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Catalog } from '../../src/catalog.ts'
 import { candidates } from '../../src/cli/complete.ts'
+import type { Catalog } from '../../src/host/catalog.ts'
 import { demoManifest, demoTree } from './commands.ts'
 
 const manifest = demoManifest()

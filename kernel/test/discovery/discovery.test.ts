@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type Discovered, Discovery, type DiscoveryOptions } from '../../src/discovery.ts'
+import { type Discovered, Discovery, type DiscoveryOptions } from '../../src/host/discovery.ts'
 import { buildPlugin } from '../../src/loader/build.ts'
 import { type Files, folder, packageJson, pluginSource, recorder, write } from '../fixtures/loader/plugin-folder.ts'
 

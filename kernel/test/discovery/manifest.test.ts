@@ -1,6 +1,6 @@
 import { defineOperation, definePlugin, describePlugin, hook, point, t as s, service } from '@svc/plugin-sdk'
 import t from 'tap'
-import { validateManifest } from '../../src/manifest.ts'
+import { validateManifest } from '../../src/loader/manifest.ts'
 
 const operation = (id: string, command: string) =>
   defineOperation({ id, summary: id, input: s.object({}), output: s.object({}), expose: { cli: { command } } })

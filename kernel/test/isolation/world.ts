@@ -11,12 +11,12 @@ import {
 } from '@svc/plugin-sdk'
 import { build } from 'esbuild'
 import type { Test } from 'tap'
-import type { UnitPolicy } from '../../src/activate.ts'
-import { Concealed } from '../../src/concealed.ts'
-import type { PluginConfiguration } from '../../src/inventory.ts'
-import { Kernel } from '../../src/kernel.ts'
-import type { KernelLogger } from '../../src/log.ts'
-import { inlineSource, type PluginSource } from '../../src/source.ts'
+import type { UnitPolicy } from '../../src/core/activate.ts'
+import { Concealed } from '../../src/core/concealed.ts'
+import type { PluginConfiguration } from '../../src/core/inventory.ts'
+import { Kernel } from '../../src/core/kernel.ts'
+import { inlineSource, type PluginSource } from '../../src/core/plugin-source.ts'
+import type { KernelLogger } from '../../src/host/log.ts'
 import creature from './fixtures/creature.ts'
 
 // The test runner puts itself into every child process, where the sandbox refuses it.

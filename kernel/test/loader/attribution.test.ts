@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { claim, framesOf, ownerOf, ownerOfFile } from '../../src/loader/attribution.ts'
+import { claim, framesOf, ownerOf, ownerOfFile } from '../../src/guards/attribution.ts'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
 t.test('a file belongs to the innermost package that holds it', t => {

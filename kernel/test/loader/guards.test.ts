@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events'
 import { request } from 'node:http'
 import type { Server } from 'node:net'
 import t from 'tap'
-import { ownerOf } from '../../src/loader/attribution.ts'
+import { ownerOf } from '../../src/guards/attribution.ts'
 import { start } from '../fixtures/loader/plugin-folder.ts'
 
 /** Resolves with the next error that the host hears of, after `act`. */

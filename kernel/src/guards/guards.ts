@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
 import { relative, sep } from 'node:path'
 import { isPromise } from 'node:util/types'
-import type { InstanceHooks } from '../source.ts'
+import type { InstanceHooks } from '../core/plugin-source.ts'
+import { loaderErrors } from '../loader/errors.ts'
 import { framesOf } from './attribution.ts'
-import { loaderErrors } from './errors.ts'
 
 /** Something that a plugin holds open. */
 export interface Resource {

@@ -8,7 +8,7 @@ import type { Generation } from './generation.ts'
 import type { Desired, Inventory, Wanted } from './inventory.ts'
 import { SERVING } from './lifecycle.ts'
 import { type Plan, planChange } from './plan.ts'
-import { abortAll, assertAlive, buildShadow, type Shadow } from './transaction.ts'
+import { abortAll, assertAlive, buildShadow, type Shadow } from './shadow.ts'
 import type { Unit } from './unit.ts'
 import type { UnitFactory } from './unit-factory.ts'
 

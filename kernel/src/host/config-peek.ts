@@ -1,5 +1,5 @@
-import { lookup, merge, withoutUnset } from './layers.ts'
-import type { ConfigSources } from './sources.ts'
+import { lookup, merge, withoutUnset } from '../config/layers.ts'
+import type { ConfigSources } from '../config/sources.ts'
 
 /** What files and overrides say about where plugins are and which are on. */
 export interface ConfigPeek {

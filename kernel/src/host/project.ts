@@ -8,19 +8,19 @@ import {
   type KernelChange,
   kernelAdmin
 } from '@svc/contracts'
+import { type ConfigDiff, diffConfig } from '../config/diff.ts'
+import { rememberFile, writePluginEnabled } from '../config/edit.ts'
+import { configSchema } from '../config/editor-schema.ts'
+import { formatProblem, problemsError } from '../config/problem.ts'
+import { type ResolvedConfig, resolveConfig } from '../config/resolve.ts'
+import type { Configure } from '../core/inventory.ts'
+import { Kernel } from '../core/kernel.ts'
+import { ownerOfFile } from '../guards/attribution.ts'
+import { buildPlugin } from '../loader/build.ts'
+import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
-import { type ConfigDiff, diffConfig } from './config/diff.ts'
-import { rememberFile, writePluginEnabled } from './config/edit.ts'
-import { configSchema } from './config/editor-schema.ts'
-import { formatProblem, problemsError } from './config/problem.ts'
-import { type ResolvedConfig, resolveConfig } from './config/resolve.ts'
-import type { Configure } from './inventory.ts'
-import { Kernel } from './kernel.ts'
-import { ownerOfFile } from './loader/attribution.ts'
-import { buildPlugin } from './loader/build.ts'
-import type { Watcher } from './loader/watch.ts'
 import type { KernelLogger } from './log.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { catchUncaught } from './uncaught.ts'
@@ -231,7 +231,7 @@ export class Project {
   }
 
   async #watch(): Promise<void> {
-    const { Watcher } = await import('./loader/watch.ts')
+    const { Watcher } = await import('../loader/watch.ts')
     this.#watcher = new Watcher({
       onChange: paths => this.#changed(paths),
       onError: error => this.log.error('watching files failed', { error })

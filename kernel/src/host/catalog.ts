@@ -1,8 +1,8 @@
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { type ConfigPeek, peekConfig } from './config/peek.ts'
-import { type ConfigSources, readSources } from './config/sources.ts'
+import { type ConfigSources, readSources } from '../config/sources.ts'
+import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
 import { stateDirectory } from './state-directory.ts'
 
@@ -37,7 +37,7 @@ export interface Catalog {
 
 const here = fileURLToPath(import.meta.url)
 /** Folder that holds `plugins/` and `config/`, or, installed, the packages beside this one. */
-const installRoot = join(dirname(here), '..', '..')
+const installRoot = join(dirname(here), '..', '..', '..')
 /** A kernel that runs from its sources compiles the packages that it shares from theirs. */
 const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 

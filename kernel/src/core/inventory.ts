@@ -5,8 +5,8 @@ import { kernelErrors } from './errors.ts'
 import type { Generation } from './generation.ts'
 import { type Absent, type Graph, resolveGraph } from './graph.ts'
 import type { Fingerprinted, RunningUnit } from './plan.ts'
+import type { PluginSource } from './plugin-source.ts'
 import { PluginRecord } from './record.ts'
-import type { PluginSource } from './source.ts'
 
 /** What the configuration says of one plugin. */
 export interface PluginConfiguration {

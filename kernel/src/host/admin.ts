@@ -14,13 +14,13 @@ import {
   type SettingReport
 } from '@svc/contracts'
 import type { Health, PluginManifest } from '@svc/plugin-sdk'
-import type { ResolvedConfig } from './config/resolve.ts'
-import type { Kernel } from './kernel.ts'
+import type { ResolvedConfig } from '../config/resolve.ts'
+import type { Kernel } from '../core/kernel.ts'
+import type { PluginRecord } from '../core/record.ts'
+import { settleBefore } from '../core/scope.ts'
+import type { HealthCheck } from '../core/unit.ts'
+import { closest } from '../suggest.ts'
 import { sampleCpu } from './profile.ts'
-import type { PluginRecord } from './record.ts'
-import { settleBefore } from './scope.ts'
-import { closest } from './suggest.ts'
-import type { HealthCheck } from './unit.ts'
 
 /** What the admin service needs from whoever owns the files. */
 export interface AdminHost {

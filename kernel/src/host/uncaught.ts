@@ -1,6 +1,6 @@
 import { isSvcError } from '@svc/plugin-sdk'
-import type { Kernel } from './kernel.ts'
-import { ownerOf } from './loader/attribution.ts'
+import type { Kernel } from '../core/kernel.ts'
+import { ownerOf } from '../guards/attribution.ts'
 
 /**
  * Attributes what nobody in this process caught: its plugin pays by its policy; without an owner `end` is called, since the

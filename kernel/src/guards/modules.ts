@@ -4,9 +4,9 @@ import { createRequire, isBuiltin } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { guardProcess } from './guard-process.ts'
-import { guardIterable, guardTimers } from './guard-timers.ts'
 import type { Guards } from './guards.ts'
+import { guardProcess } from './process.ts'
+import { guardIterable, guardTimers } from './timers.ts'
 
 /** The last grace of a child process between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000

@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type Disposer, describePlugin, isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
-import { PLUGIN_NAME, validateManifest } from '../manifest.ts'
-import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from '../plugin-index.ts'
-import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../source.ts'
-import type { Bundler } from './bundle.ts'
-import { loaderErrors } from './errors.ts'
-import type { Code, EvaluateOptions } from './evaluate.ts'
-import type { PluginPackage } from './plugin-package.ts'
+import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../core/plugin-source.ts'
+import type { Bundler } from '../loader/bundle.ts'
+import { loaderErrors } from '../loader/errors.ts'
+import type { Code, EvaluateOptions } from '../loader/evaluate.ts'
+import { PLUGIN_NAME, validateManifest } from '../loader/manifest.ts'
+import type { PluginPackage } from '../loader/plugin-package.ts'
+import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from './plugin-index.ts'
 
 /** What every plugin of a host is loaded with. */
 export interface Loader {
@@ -205,7 +205,7 @@ export class FileSource implements PluginSource {
   }
 
   async #ready(known: IndexEntry, named: Code, bundle: PreparedCode['bundle']): Promise<PreparedCode> {
-    const { evaluate } = await import('./evaluate.ts')
+    const { evaluate } = await import('../loader/evaluate.ts')
     const { manifest, fingerprint, stamps } = known
     const { root } = this.package
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
@@ -226,7 +226,7 @@ export class FileSource implements PluginSource {
 /** Code with the packages that it needs loaded ahead. */
 export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
   // Commands that only list plugins never get here.
-  const { preload } = await import('./evaluate.ts')
+  const { preload } = await import('../loader/evaluate.ts')
   return { ...code, preloaded: await preload(code.root, code.text) }
 }
 
@@ -236,7 +236,7 @@ export async function manifestOf(
   version: string,
   evaluation: EvaluateOptions = {}
 ): Promise<PluginManifest> {
-  const { evaluate } = await import('./evaluate.ts')
+  const { evaluate } = await import('../loader/evaluate.ts')
   const disposers: Disposer[] = []
   const hooks: InstanceHooks = {
     effect: (_label, dispose) => {

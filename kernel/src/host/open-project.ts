@@ -1,5 +1,5 @@
-import { problemsError } from './config/problem.ts'
-import type { ResolvedConfig } from './config/resolve.ts'
+import { problemsError } from '../config/problem.ts'
+import type { ResolvedConfig } from '../config/resolve.ts'
 import type { KernelLogger } from './log.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 

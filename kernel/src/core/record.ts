@@ -2,7 +2,7 @@ import type { PluginState } from '@svc/contracts'
 import type { PluginManifest } from '@svc/plugin-sdk'
 import { Lifecycle } from './lifecycle.ts'
 import type { RunningUnit } from './plan.ts'
-import type { PluginSource, PreparedCode } from './source.ts'
+import type { PluginSource, PreparedCode } from './plugin-source.ts'
 import { newCallStats, type Unit } from './unit.ts'
 
 const QUARANTINE_AFTER = 5

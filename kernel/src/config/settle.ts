@@ -1,7 +1,7 @@
 import { type ConfigProblem, parseSecretReference, type SecretReference } from '@svc/contracts'
 import type { JsonSchema } from '@svc/plugin-sdk'
+import { RESERVED_KEYS } from '../host/kernel-settings.ts'
 import { fromText } from './env.ts'
-import { RESERVED_KEYS } from './kernel-settings.ts'
 import {
   isTable,
   merge,

@@ -16,13 +16,13 @@ import {
   type TapOptions
 } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
+import { Validator } from '../validation.ts'
 import type { BreakerPolicy } from './breaker.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
 import { BoundOperation } from './operations.ts'
 import { traceparentOf } from './trace.ts'
 import type { Unit } from './unit.ts'
-import { Validator } from './validation.ts'
 
 /** A call by a plugin, with what it inherits from the call that it is made for. */
 export interface PluginCall extends Omit<CallOptions, 'parent'> {

@@ -12,7 +12,7 @@ import { liveRef, type ServiceContainer } from './container.ts'
 import { assertComplete, type ContextHost, createContext } from './context.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'
-import type { PreparedCode } from './source.ts'
+import type { PreparedCode } from './plugin-source.ts'
 import type { Unit } from './unit.ts'
 
 /** How the kernel treats one plugin; from `[plugins.NAME]`. */

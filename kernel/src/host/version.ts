@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
 /** Version of the kernel's package. */
 export const version: string = manifest.version

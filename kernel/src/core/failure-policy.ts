@@ -1,7 +1,7 @@
 import type { ChangeReport } from '@svc/contracts'
 import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import type { KernelLogger } from '../host/log.ts'
 import type { Inventory } from './inventory.ts'
-import type { KernelLogger } from './log.ts'
 import type { Plan } from './plan.ts'
 import { type PluginRecord, QUARANTINE_RULE } from './record.ts'
 import type { Unit } from './unit.ts'

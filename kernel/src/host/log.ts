@@ -1,6 +1,6 @@
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
-import { Concealed } from './concealed.ts'
+import { Concealed } from '../core/concealed.ts'
 import { prettyLine } from './pretty-line.ts'
 
 export interface LogOptions {

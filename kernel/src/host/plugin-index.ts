@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
-import { replaceFile } from './replace-file.ts'
+import { replaceFile } from '../loader/replace-file.ts'
 
 /** Changes whenever what is stored, or how plugins are compiled, changes. */
 const FORMAT = `1 sdk ${SDK_VERSION}`

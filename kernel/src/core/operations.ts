@@ -1,12 +1,12 @@
 import type { Deferred, Invocation, OperationEntry } from '@svc/contracts'
 import { type Call, isSvcError, type OperationDescriptor, type Principal, type SvcError } from '@svc/plugin-sdk'
 import type { ValidateFunction } from 'ajv'
+import { type FieldProblem, renderProblems, type Validator } from '../validation.ts'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
 import { Slots } from './slots.ts'
-import { type FieldProblem, renderProblems, type Validator } from './validation.ts'
 
 /** What an operation needs to know about the unit that owns it. */
 export interface OperationOwner extends CallOwner {

@@ -1,5 +1,5 @@
 import { type Infer, type Permissions, t } from '@svc/plugin-sdk'
-import type { UnitPolicy } from '../activate.ts'
+import type { UnitPolicy } from '../core/activate.ts'
 
 const live = { 'x-reload': 'live' } as const
 const milliseconds = { minimum: 1, maximum: 86_400_000, ...live } as const

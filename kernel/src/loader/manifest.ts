@@ -1,5 +1,5 @@
 import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
-import { loaderErrors } from './loader/errors.ts'
+import { loaderErrors } from './errors.ts'
 
 /** Names of plugins: they become keys in TOML, words on the command line and parts of metric names. */
 export const PLUGIN_NAME = /^[a-z][a-z0-9-]{0,63}$/
