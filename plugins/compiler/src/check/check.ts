@@ -8,6 +8,7 @@ import { checkDeprecations } from './deprecations.ts'
 import { checkSchedules } from './durations.ts'
 import { EmptyNamesRule } from './empty-names.ts'
 import { checkForms } from './forms.ts'
+import { GuardsRule } from './guards.ts'
 import { checkHoles } from './holes.ts'
 import { checkImports } from './imports.ts'
 import { checkJumps } from './jumps.ts'
@@ -73,7 +74,13 @@ export function checkModule(
     ...checkThemeContrast(module),
     ...names.diagnostics,
     ...checkCalls(module, suppressHookLints),
-    ...checkNodes(module, [new TypeNamesRule(module), new WordsRule(), new EmptyNamesRule(), new ParametersRule()]),
+    ...checkNodes(module, [
+      new TypeNamesRule(module),
+      new WordsRule(),
+      new EmptyNamesRule(),
+      new ParametersRule(),
+      new GuardsRule()
+    ]),
     ...checkWorkflows(module)
   ]
   return { diagnostics: sortDiagnostics(strict ? strictly(found) : found), records: names.records }

@@ -22,6 +22,7 @@ export const diagnosticCodes = {
   E_SM_UNKNOWN_STATE: error('typecheck', 'A transition names a state that its machine does not have.'),
   W092: warning('lint', 'A declaration is marked as deprecated.'),
   W093: warning('lint', "An attribute of a view is spelled as React spells it instead of in the language's own way."),
+  'auth.not_enforced': error('runtime_contract', 'A guard decorator is not enforced yet, so the program is refused.'),
   'lint.component_react_hook': warning('lint', 'A component or an island that is a function calls a hook of React.'),
   'lint.db_unsafe_query': error('lint', 'SQL is written by hand.'),
   'lint.index_unknown_column': error('lint', 'An index names a column that its table does not have.'),

@@ -9,8 +9,8 @@ export const reservedCodes: Readonly<Record<string, string>> = {
   E202: 'Of `url`: what does not follow the grammar is `E0001`.',
   'vox/ai/unknown-task-category': 'Categories of tasks belong to whoever chooses models, not to the language.',
   'vox/async/missing-arm': 'Views have no arms for what is still being fetched.',
-  'vox/auth/*': '`@auth` is a mark for other tools.',
-  'vox/cors/*': '`@cors` is a mark for other tools.',
+  'vox/auth/*': '`@auth` is not enforced yet: its error is `auth.not_enforced`.',
+  'vox/cors/*': '`@cors` is not enforced yet: its error is `auth.not_enforced`.',
   'vox/embed/*': '`@embed` is a mark for other tools.',
   'vox/fixture/stale-hole': 'Nothing fills holes, so that no filling gets old.',
   'vox/layer/*': '`@layer` is a mark for other tools.',
@@ -19,7 +19,7 @@ export const reservedCodes: Readonly<Record<string, string>> = {
   'vox/search/*': 'What may be searched is decided when a search is made.',
   'vox/tokens/*': 'Colours are `lint.theme_contrast`, and values `web.token_value`.',
   'vox/types/*': 'Types have the codes `typecheck.…`.',
-  'vox/webhook/*': '`@webhook` is a mark for other tools.',
+  'vox/webhook/*': '`@webhook` is not enforced yet: its error is `auth.not_enforced`.',
   'vox/workflow/side-effect-outside-workflow': 'Outside of workflows `side_effect { … }` is a block.',
   'vox/workflow/with-id-non-deterministic': 'An id that differs each time is `vox/workflow/non-deterministic-call`.'
 }

@@ -22,6 +22,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   E_SM_UNKNOWN_STATE: ['state_machine M { state A on go from A -> C }', 'C'],
   W092: ['@deprecated fn f() { }', '@deprecated'],
   W093: ['component C() { view: <p className="a"/> }', 'className'],
+  'auth.not_enforced': ['@auth @query fn f() to int { 1 }', '@auth'],
   'lint.component_react_hook': ['@component fn C() to Element { use_state(1)\n <p/> }', 'use_state(1)'],
   'lint.db_unsafe_query': [`${TASK}fn f() { db.Task.query("WHERE 1") }`, 'db.Task.query("WHERE 1")'],
   'lint.index_unknown_column': [`${TASK}@index Task.i on (owner)`, 'owner'],

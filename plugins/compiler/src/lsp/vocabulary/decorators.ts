@@ -35,10 +35,10 @@ subagent | @subagent fn name() to T | A function that an agent of its own answer
 search | @search fn name() to T | A function that a search answers.
 hole | @hole fn name() to T | A function that is still to be written.
 uses | @uses(net) fn … | The effects that a function may have.
-auth | @auth(…) fn … | Who may call a function.
-cors | @cors(…) fn … | From which origins a function may be called.
-rate_limit | @rate_limit(…) fn … | How often a function may be called.
-webhook | @webhook(…) fn … | A function that another service calls.
+auth | @auth(…) fn … | Who may call a function. Not enforced yet: an error.
+cors | @cors(…) fn … | From which origins a function may be called. Not enforced yet: an error.
+rate_limit | @rate_limit(…) fn … | How often a function may be called. Not enforced yet: an error.
+webhook | @webhook(…) fn … | A function that another service calls. Not enforced yet: an error.
 pii | @pii field: T | A field that tells about a person.
 embed | @embed(…) field: T | A field whose meaning can be searched.
 `)

@@ -1,0 +1,30 @@
+import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Decorator } from '../syntax/ast.ts'
+import type { AnyNode } from '../syntax/walk.ts'
+import type { NodeRule } from './node-rule.ts'
+
+/** What to do until a guard is enforced, by the name of its decorator. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  auth: 'remove it, and require a token for the whole server: set `plugins.http.token`',
+  rate_limit: 'remove it, and limit the rate in a proxy in front of the server',
+  cors: 'remove it, and allow origins for the whole server: set `plugins.http.cors_origins`',
+  webhook: 'remove it, and verify the signature in a proxy in front of the server'
+}
+
+/** Refuses guards that nothing enforces: a program that asks for one would serve without it. */
+export class GuardsRule implements NodeRule {
+  readonly found: Diagnostic[] = []
+
+  node(node: AnyNode): void {
+    if (node.kind !== 'Decorator') return
+    const { name } = node as Decorator
+    if (!Object.hasOwn(INSTEAD, name.text)) return
+    // The span of a decorator's name begins behind the `@`.
+    const span = { start: name.start - 1, end: name.end }
+    this.found.push(
+      diagnostic('auth.not_enforced', `\`@${name.text}\` is not enforced yet: requests would pass without it`, span, {
+        suggestions: [INSTEAD[name.text] as string]
+      })
+    )
+  }
+}
