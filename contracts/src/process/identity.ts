@@ -26,7 +26,10 @@ export function ownIdentity(): ProcessIdentity {
   return { host: hostname(), pid: process.pid, start }
 }
 
-/** Whether the process is there, as far as this one can see: `unknown` for other hosts and other tables of processes. */
+/**
+ * Whether the process is alive, as far as this one can see. `unknown` for another host, another boot and another PID namespace:
+ * two machines may share a host name, and only the boot tells them apart.
+ */
 export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   if (host !== hostname()) return 'unknown'
   if (start === null) return isGone(pid) ? 'dead' : 'unknown'
@@ -37,8 +40,7 @@ export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
     return time === start ? 'alive' : 'dead'
   }
   const [boot, namespace, ticks] = start.split(' ')
-  if (boot !== own.boot) return 'dead'
-  if (namespace !== own.namespace) return 'unknown'
+  if (boot !== own.boot || namespace !== own.namespace) return 'unknown'
   return startTicks(pid) === ticks ? 'alive' : 'dead'
 }
 

@@ -24,6 +24,7 @@ import { Records } from '../state/records.ts'
 import { recall } from '../state/remembered.ts'
 import { World } from '../state/world.ts'
 import { CommandRunner } from './command-runner.ts'
+import { confineTo } from './confine.ts'
 import { type Estate, estateOf } from './estate.ts'
 import type { Hub } from './hub.ts'
 import { Asides, attentionService, budgetService, trustService } from './ledgers.ts'
@@ -138,6 +139,7 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     trust: trustService(trust, assertAgent, runner),
     executionTimes,
     policy: () => policy,
+    confine: confineTo(root),
     admit: (request, surface) => {
       try {
         return admit(request, surface, {

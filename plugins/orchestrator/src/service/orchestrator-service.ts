@@ -62,6 +62,8 @@ export interface ServiceParts {
   readonly trust: Trust
   readonly executionTimes: ExecutionTimes
   readonly policy: () => OrchestratorPolicy
+  /** Throws `ORC_SCOPE_DENIED` for a path that leaves the repository through a symbolic link. */
+  readonly confine: (path: string) => void
   readonly admit: (request: SubmitRequest, surface: string) => Admission
   /** The mode of work in a session's envelope. */
   readonly setMode: (session: string, mode: object | null) => Promise<void>
@@ -106,7 +108,8 @@ export class OrchestratorService implements Orchestrator {
     return this.#parts.admit(request, surface)
   }
 
-  submit(request: SubmitRequest): Promise<Submitted> {
+  async submit(request: SubmitRequest): Promise<Submitted> {
+    for (const { path } of request.files) this.#parts.confine(path)
     return this.#runner.runWithIds((changes, world) => {
       const submitted = submit(world, changes, request)
       this.#parts.placed(world.task(submitted.task_id))
@@ -235,11 +238,13 @@ export class OrchestratorService implements Orchestrator {
     })
   }
 
-  claimFile(agent: number, path: string): Promise<void> {
+  async claimFile(agent: number, path: string): Promise<void> {
+    this.#parts.confine(path)
     return this.#runner.run((changes, world) => claimFile(world, changes, agent, path))
   }
 
-  transferFile(from: number, to: number, path: string): Promise<void> {
+  async transferFile(from: number, to: number, path: string): Promise<void> {
+    this.#parts.confine(path)
     return this.#runner.run((changes, world) => transferFile(world, changes, from, to, path))
   }
 

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { agentLabel, type FileAffinity, orchestrationErrors } from '@svc/contracts'
 import { isTrustRelaxed } from '../gates/settings.ts'
 import type { Agent } from './agent.ts'
@@ -7,20 +8,23 @@ import type { Task } from './task.ts'
 import type { World } from './world.ts'
 
 /**
- * A path as it is kept: relative to the repository, with forward slashes, without `.`. Throws `ORC_SCOPE_DENIED` for one that
- * leads out of it.
+ * Normalises a path: relative to the repository, forward slashes, no `.` or `..`. Throws `ORC_SCOPE_DENIED` for a path that leads
+ * out of the repository. Symbolic links are checked by the service, since this module does no I/O.
  */
 export function repositoryPath(path: string): string {
-  const isPlain = !path.includes('\\') && !path.includes('//') && !path.includes('./') && !path.endsWith('/')
-  const parts = isPlain ? null : path.replaceAll('\\', '/').split('/')
-  const clean = parts === null ? path : parts.filter((part, at) => part !== '.' && (part !== '' || at === 0)).join('/')
-  if (clean === '' || clean === '.' || clean.startsWith('/') || /^[a-z]:/i.test(clean) || clean.includes('\0'))
-    throw outside(path)
-  if (clean === '..' || clean.startsWith('../') || clean.endsWith('/..') || clean.includes('/../')) throw outside(path)
+  const isPlain = !path.includes('\\') && !path.includes('/') && !path.startsWith('.')
+  const clean = isPlain ? path : normalised(path)
+  const isOutside = clean === '' || clean === '.' || clean === '..' || clean.startsWith('/') || clean.startsWith('../')
+  if (isOutside || /^[a-z]:/i.test(clean) || clean.includes('\0')) throw outside(path)
   return clean
 }
 
-function outside(path: string): Error {
+function normalised(path: string): string {
+  const clean = posix.normalize(path.replaceAll('\\', '/'))
+  return clean.endsWith('/') ? clean.slice(0, -1) : clean
+}
+
+export function outside(path: string): Error {
   const shown = JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)
   return orchestrationErrors.create('ORC_SCOPE_DENIED', `Scope denied: ${shown} is no path inside the repository`, {
     hint: 'name files relative to the root of the repository, with forward slashes'

@@ -1,3 +1,4 @@
+import { ownIdentity } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
 import { IdBlocks } from '../../src/durable/ids.ts'
@@ -24,6 +25,17 @@ t.test('a seat of another host is taken when its lease ran out, and not before',
   await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity: elsewhere }).take()
   const at = (now: number): Seats => new Seats({ ...options, now: () => now })
   t.same(await at(1_500).abandoned(0), [])
+  t.same(await at(6_500).abandoned(0), [])
+  t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
+})
+
+t.test('a process of another boot under the same host name keeps its seat until its lease ends', async t => {
+  const store = await openStore()
+  const options = { store, repositoryId: 'repo' }
+  const [, namespace, ticks] = ownIdentity().start?.split(' ') ?? []
+  const identity = { ...ownIdentity(), start: `another-boot ${namespace} ${ticks}` }
+  await new Seats({ ...options, now: () => 1_000, leaseMs: 500, identity }).take()
+  const at = (now: number): Seats => new Seats({ ...options, now: () => now })
   t.same(await at(6_500).abandoned(0), [])
   t.match(await at(6_501).abandoned(0), [{ seat: 1 }])
 })

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { opened } from './opened.ts'
 
@@ -45,7 +48,9 @@ t.test('paths that lead out of the repository are refused, others are kept in on
     'c:/x',
     'a\0b',
     '..\\x',
-    '//x'
+    '//x',
+    'src/../../x',
+    'src/..'
   ])
     await t.rejects(
       service.submit({ description: 'x', files: file(path) }),
@@ -55,6 +60,38 @@ t.test('paths that lead out of the repository are refused, others are kept in on
   await service.submit({ description: 'x', files: [...file('./a//b\\c.ts'), ...file('a/b/c.ts')] })
   t.same(service.task(1)?.files, [{ path: 'a/b/c.ts', access: 'write' }])
   t.equal(service.fileOwner('a/./b/c.ts'), 1)
+  await service.submit({ description: 'x', files: [...file('src/../a.ts'), ...file('src/./d/../b.ts/.')] })
+  t.same(
+    service.task(2)?.files.map(({ path }) => path),
+    ['a.ts', 'src/b.ts']
+  )
+})
+
+t.test('a lock through a symbolic link is refused when the link leads out of the repository', async t => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-links-')))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const root = join(folder, 'project')
+  mkdirSync(join(root, 'src'), { recursive: true })
+  mkdirSync(join(folder, 'elsewhere'))
+  writeFileSync(join(folder, 'secret.txt'), 'x')
+  writeFileSync(join(root, 'src/a.ts'), 'x')
+  symlinkSync(join(folder, 'elsewhere'), join(root, 'out'))
+  symlinkSync(join(folder, 'secret.txt'), join(root, 'src/secret.txt'))
+  symlinkSync(join(folder, 'not-there'), join(root, 'src/dangling'))
+  symlinkSync(join(root, 'src'), join(root, 'inside'))
+  const { service } = await opened(t, { root })
+  const refused = { code: 'ORC_SCOPE_DENIED', message: /is no path inside the repository/ }
+  const agent = await service.spawnAgent({ name: 'one' })
+  const other = await service.spawnAgent({ name: 'two' })
+  for (const path of ['out/x.ts', 'out', 'src/secret.txt', 'src/dangling', 'inside/secret.txt']) {
+    await t.rejects(service.submit({ description: 'x', files: file(path) }), refused, path)
+    await t.rejects(service.claimFile(agent.id, path), refused, path)
+    await t.rejects(service.transferFile(agent.id, other.id, path), refused, path)
+  }
+  t.same(service.locks(), [])
+  t.same(service.filesOf(agent.id), [])
+  await service.submit({ description: 'x', files: [...file('inside/a.ts'), ...file('src/new/deep.ts')] })
+  t.equal(service.locks().length, 2)
 })
 
 t.test('the queue has an end', async t => {
