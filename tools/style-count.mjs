@@ -32,7 +32,7 @@ const TURNS = [
 ]
 
 /** A comment that begins with a relative clause. */
-const CLAUSE = /^(?:What|Who|Whose|Whether|That which|Those which)\b(?![^.]*\?)/
+const CLAUSE = /^(?:What|Who|Whose|That which|Those which)\b(?![^.]*\?)/
 
 const NAMES = /\b(?:MOST|LONGEST|LEAST|DEEPEST|FEWEST|SHORTEST)_[A-Z][A-Z_]*\b/g
 
