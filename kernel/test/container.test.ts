@@ -24,7 +24,9 @@ t.test('a reference looks again each time, and says when nobody is there', t => 
   t.equal(reference.current, 1)
   value = null
   t.equal(reference.current, null)
+  t.equal(reference.available, null)
   value = undefined
+  t.equal(reference.available, undefined)
   t.throws(() => reference.current, { code: 'KRN_SERVICE_GONE', status: 503, hint: 'svc plugins why clock@1' })
   t.end()
 })

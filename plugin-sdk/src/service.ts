@@ -16,10 +16,12 @@ export function service<A>(id: ServiceId): Service<A> {
   return { kind: 'service', id }
 }
 
-/** What {@link ref} resolves to: the value of the generation that serves now. */
+/** Follows a service: reads the value of the generation that serves at that moment. */
 export interface Ref<A> {
   /** Throws `KRN_SERVICE_GONE` while nothing provides the service. */
   readonly current: A
+  /** Undefined while nothing provides the service. Other errors are thrown. */
+  readonly available: A | undefined
 }
 
 /** A dependency that is looked up on every use, so its holder is not rebuilt when the provider is replaced. */

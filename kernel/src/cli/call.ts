@@ -2,6 +2,7 @@ import { type Invocation, reservedStdout } from '@svc/contracts'
 import {
   type CliView,
   type CommandIo,
+  closest,
   isSvcError,
   type OperationDescriptor,
   type PluginManifest,
@@ -10,7 +11,6 @@ import {
 } from '@svc/plugin-sdk'
 import { kernelErrors } from '../core/errors.ts'
 import type { Project } from '../host/project.ts'
-import { closest } from '../suggest.ts'
 import type { Session } from './commands.ts'
 import { findDaemon } from './daemon.ts'
 import { EXIT } from './exit-codes.ts'

@@ -1,5 +1,5 @@
 import type { SvcError } from '@svc/plugin-sdk'
-import { closest } from '../suggest.ts'
+import { closest } from '@svc/plugin-sdk'
 import { flagName, flagsOf, requiredOf } from './arguments.ts'
 import { type CommandNode, walk } from './commands.ts'
 import { cliErrors } from './errors.ts'

@@ -1,6 +1,6 @@
 import type { ConfigProblem } from '@svc/contracts'
 import type { SvcError } from '@svc/plugin-sdk'
-import { closest } from '../suggest.ts'
+import { closest } from '@svc/plugin-sdk'
 import { type ConfigCode, configErrors } from './errors.ts'
 import type { Place } from './layers.ts'
 

@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '@svc/contracts'
-import { closest } from '../suggest.ts'
+import { closest } from '@svc/plugin-sdk'
 import { isTable, type Path, UNSET } from './layers.ts'
 import { didYouMean, problem } from './problem.ts'
 import type { ConfigurablePlugin } from './registry.ts'

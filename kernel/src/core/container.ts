@@ -27,6 +27,9 @@ export class ServiceContainer {
 /** A live reference: looks the service up each time. */
 export function liveRef(token: ServiceId, lookup: (token: ServiceId) => unknown): Ref<unknown> {
   return {
+    get available() {
+      return lookup(token)
+    },
     get current() {
       const value = lookup(token)
       if (value !== undefined) return value

@@ -9,8 +9,8 @@ import {
   surfaces
 } from '@svc/contracts'
 import type { ServiceId } from '@svc/plugin-sdk'
+import { closest } from '@svc/plugin-sdk'
 import type { KernelLogger } from '../host/log.ts'
-import { closest } from '../suggest.ts'
 import { Change, type ChangeRequest } from './change.ts'
 import { kernelErrors } from './errors.ts'
 import { FailurePolicy } from './failure-policy.ts'

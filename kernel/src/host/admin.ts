@@ -14,12 +14,12 @@ import {
   type SettingReport
 } from '@svc/contracts'
 import type { Health, PluginManifest } from '@svc/plugin-sdk'
+import { closest } from '@svc/plugin-sdk'
 import type { ResolvedConfig } from '../config/resolve.ts'
 import type { Kernel } from '../core/kernel.ts'
 import type { PluginRecord } from '../core/record.ts'
 import { settleBefore } from '../core/scope.ts'
 import type { HealthCheck } from '../core/unit.ts'
-import { closest } from '../suggest.ts'
 import { sampleCpu } from './profile.ts'
 
 /** What the admin service needs from whoever owns the files. */

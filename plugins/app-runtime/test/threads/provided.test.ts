@@ -7,6 +7,10 @@ import { provided } from '../../src/threads/provided.ts'
 class Later implements Ref<BrowserAutomation> {
   value: BrowserAutomation | null = null
 
+  get available(): BrowserAutomation | undefined {
+    return this.value ?? undefined
+  }
+
   get current(): BrowserAutomation {
     if (this.value === null) throw new SvcError('KRN_SERVICE_GONE', 'nothing provides it')
     return this.value

@@ -1,4 +1,4 @@
-/** The candidate nearest to a word, when it is near enough (`reach` edits) to be what was meant. */
+/** Returns the candidate nearest to a word, or undefined if none is within `reach` edits. */
 export function closest(
   word: string,
   candidates: readonly string[],
@@ -16,7 +16,7 @@ export function closest(
   return best
 }
 
-/** Levenshtein distance, given up once it reaches `limit`. */
+/** Levenshtein distance. Stops counting at `limit`. */
 function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) >= limit) return limit
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
