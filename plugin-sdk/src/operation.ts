@@ -1,4 +1,5 @@
 import type { ErrorSpec } from './errors.ts'
+import { describeExposure, type Exposed } from './exposure.ts'
 import type { Logger } from './logger.ts'
 import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './schema.ts'
 
@@ -71,6 +72,8 @@ export interface Exposure {
   /** `true` names the method after the id. */
   readonly rpc?: boolean | string
   readonly cli?: CliExposure
+  /** Exposures of further surfaces, each made by its {@link ExposureKind}. */
+  readonly also?: readonly Exposed<any>[]
 }
 
 type Errors = Readonly<Record<string, ErrorSpec>>
@@ -111,7 +114,12 @@ export interface OperationDescriptor {
   readonly timeoutMs: number
   readonly concurrency: number
   readonly scopes: readonly string[]
-  readonly expose: Exposure
+  /** By surface; values of further surfaces are read with {@link ExposureKind.of}. */
+  readonly expose: Omit<Exposure, 'also'>
+  /** Names that it occupies on the surfaces. Two operations with one name are a conflict. */
+  readonly claims: readonly string[]
+  /** Where a user finds it, one line for each surface. */
+  readonly shown: readonly string[]
 }
 
 export interface Operation<
@@ -159,7 +167,7 @@ export function defineOperation<
     timeoutMs: definition.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     concurrency: definition.concurrency ?? 0,
     scopes: definition.scopes ?? [],
-    expose: definition.expose ?? {}
+    ...describeExposure(definition.id, definition.expose ?? {})
   }
 }
 
@@ -177,7 +185,7 @@ export interface Call<E extends Errors = Errors, Ev = unknown> {
   /** 32 hex digits, W3C trace context. */
   readonly traceId: string
   readonly requestId: string
-  /** `http`, `mcp`, `rpc`, `cli` or `internal`. */
+  /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
   readonly surface: string
   /** Milliseconds since the epoch; Infinity without a timeout. */
   readonly deadline: number

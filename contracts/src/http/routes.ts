@@ -1,4 +1,6 @@
-import { type HttpMethod, point } from '@svc/plugin-sdk'
+import { type HttpMethod, point, routeKey } from '@svc/plugin-sdk'
+
+export { routeKey }
 
 /**
  * Routes in somebody else's wire format, which an operation's envelope cannot express.
@@ -70,8 +72,3 @@ export interface ReadinessResult {
 
 /** Prometheus text of a plugin, appended to `/metrics`. */
 export const metricsText = point<{ readonly render: () => string | Promise<string> }>('http.metrics')
-
-/** Parameter names do not tell routes apart: `GET /a/:x` and `GET /a/:y` are one route. */
-export function routeKey(method: string, path: string): string {
-  return `${method} ${path.replace(/:[^/]+/g, ':')}`
-}

@@ -24,7 +24,8 @@ export interface KernelPort {
 
 /** What a surface knows about a call. */
 export interface Invocation {
-  readonly surface: 'http' | 'mcp' | 'rpc' | 'cli' | 'internal'
+  /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
+  readonly surface: string
   readonly principal: Principal
   readonly requestId?: string
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace begins. */

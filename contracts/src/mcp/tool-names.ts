@@ -1,5 +1,4 @@
-import type { OperationDescriptor } from '@svc/plugin-sdk'
-import { mcpToolName } from './tools.ts'
+import { mcpToolName, type OperationDescriptor } from '@svc/plugin-sdk'
 
 /** Every name under which operations are answered as tools, aliases included, with the name under which each is listed. */
 export function mcpToolNames(operations: Iterable<Pick<OperationDescriptor, 'id' | 'expose'>>): Map<string, string> {

@@ -1,14 +1,9 @@
-import {
-  type Infer,
-  type JsonSchema,
-  type OperationDescriptor,
-  point,
-  type SchemaLike,
-  toJsonSchema
-} from '@svc/plugin-sdk'
+import { type Infer, type JsonSchema, mcpToolName, point, type SchemaLike, toJsonSchema } from '@svc/plugin-sdk'
 import type { McpCall, McpClientCapabilities } from './call.ts'
 import type { McpContent, McpIcon } from './content.ts'
 import type { McpInputRequired } from './input-required.ts'
+
+export { mcpToolName }
 
 /**
  * Tools that speak MCP itself: images and audio, questions to the user, sampling. A tool that maps JSON to JSON is an
@@ -55,11 +50,6 @@ export interface McpToolResult {
 }
 
 export type McpToolOutcome = McpToolResult | McpInputRequired
-
-/** What an operation is called as a tool. */
-export function mcpToolName({ id, expose: { mcp } }: Pick<OperationDescriptor, 'id' | 'expose'>): string {
-  return (typeof mcp === 'object' ? mcp.name : undefined) ?? id.replaceAll('.', '_')
-}
 
 /** Types the arguments of a raw tool by its schema. */
 export function defineMcpTool<S extends SchemaLike>(

@@ -1,4 +1,3 @@
-import { mcpToolName } from '@svc/contracts'
 import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import { choicesOf, fieldOf, requiredOf, typeOf } from './arguments.ts'
 import { renderTable } from './table.ts'
@@ -6,7 +5,7 @@ import type { Terminal } from './terminal.ts'
 
 /** `svc call ID --help`: what an operation takes, gives and may fail with. */
 export function describeOperation(plugin: string, descriptor: OperationDescriptor, terminal: Terminal): string {
-  const { id, summary, description, input, output, events, errors, effect, scopes } = descriptor
+  const { id, summary, description, input, output, events, errors, effect, scopes, shown } = descriptor
   const heading = (text: string): string => terminal.paint('bold', text)
   const fields = (name: string, schema: JsonSchema): string[] => ['', heading(`${name}:`), fieldTable(schema, terminal)]
   const codes = Object.entries(errors).map(([code, { message, status = 500 }]) => ({ code, status, message }))
@@ -15,23 +14,12 @@ export function describeOperation(plugin: string, descriptor: OperationDescripto
     ...(description === undefined ? [] : ['', description]),
     '',
     `plugin ${plugin}, effect ${effect}${scopes.length === 0 ? '' : `, scopes ${scopes.join(', ')}`}`,
-    `on ${surfacesOf(descriptor).join('; ') || 'no surface: svc call alone'}`,
+    `on ${shown.join('; ') || 'no surface; run it with svc call'}`,
     ...fields('input', input),
     ...fields('output', output),
     ...(events === undefined ? [] : fields('events', events)),
     ...(codes.length === 0 ? [] : ['', heading('errors:'), renderTable(codes, ['code', 'status', 'message'], terminal)])
   ].join('\n')
-}
-
-function surfacesOf(descriptor: OperationDescriptor): string[] {
-  const { id, expose } = descriptor
-  const { http, mcp, rpc, cli } = expose
-  return [
-    ...(http === undefined ? [] : [`HTTP ${http.method} ${http.path}`]),
-    ...(mcp ? [`MCP tool ${mcpToolName(descriptor)}`] : []),
-    ...(rpc ? [`JSON-RPC ${rpc === true ? id : rpc}`] : []),
-    ...(cli === undefined ? [] : [`svc ${cli.command}`])
-  ]
 }
 
 function fieldTable(schema: JsonSchema, terminal: Terminal): string {

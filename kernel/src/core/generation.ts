@@ -4,11 +4,9 @@ import {
   type GenerationDiff,
   type GenerationView,
   generationFlipped,
-  mcpToolName,
-  type OperationEntry,
-  routeKey
+  type OperationEntry
 } from '@svc/contracts'
-import type { CommandHandler, OperationDescriptor, Point, ServiceId } from '@svc/plugin-sdk'
+import type { CommandHandler, Point, ServiceId } from '@svc/plugin-sdk'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { type DeclaredHooks, HookSet } from './hooks.ts'
@@ -67,7 +65,7 @@ function composeOperations(units: readonly Unit[], owners: Map<string, string>):
   const operations = new Map<string, OperationEntry>()
   for (const unit of units) {
     for (const [id, operation] of unit.operations) {
-      for (const key of exposureKeys(operation.descriptor)) claim(owners, key, unit.name)
+      for (const key of [`operation ${id}`, ...operation.descriptor.claims]) claim(owners, key, unit.name)
       operations.set(id, operation)
     }
   }
@@ -83,17 +81,6 @@ function composeCommands(units: readonly Unit[], owners: Map<string, string>): G
     }
   }
   return commands
-}
-
-/** Names that an operation occupies on the surfaces. */
-function exposureKeys(descriptor: OperationDescriptor): string[] {
-  const { http, mcp, rpc, cli } = descriptor.expose
-  const keys = [`operation ${descriptor.id}`]
-  if (http !== undefined) keys.push(`http.routes main ${routeKey(http.method, http.path)}`)
-  if (mcp) keys.push(`tool ${mcpToolName(descriptor)}`)
-  if (rpc) keys.push(`method ${rpc === true ? descriptor.id : rpc}`)
-  if (cli !== undefined) keys.push(`command ${cli.command}`)
-  return keys
 }
 
 function claim(owners: Map<string, string>, key: string, owner: string): void {

@@ -5,7 +5,7 @@ import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { replaceFile } from '../loader/replace-file.ts'
 
 /** Changes whenever what is stored, or how plugins are compiled, changes. */
-const FORMAT = `1 sdk ${SDK_VERSION}`
+const FORMAT = `2 sdk ${SDK_VERSION}`
 /** File systems stamp with the tick of their clock; a file stamped within it could be written again unnoticed. */
 const TICK_MS = 10
 /** Compiled sources of one plugin that are kept; one of them may still run after this many refused reloads. */

@@ -1,4 +1,4 @@
-import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import { exposureFacts, type OperationDescriptor, type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
 
 /** Names of plugins: they become keys in TOML, words on the command line and parts of metric names. */
@@ -65,7 +65,9 @@ const MANIFEST = record({
       timeoutMs: count,
       concurrency: count,
       scopes: list(text),
-      expose: table
+      expose: table,
+      claims: optional(list(text)),
+      shown: optional(list(text))
     })
   ),
   points: list(word),
@@ -99,20 +101,34 @@ export function validateManifest(value: unknown, file: string): PluginManifest {
       }
     )
   }
-  const problem = MANIFEST(value) ?? repeated(value as PluginManifest)
-  if (problem === undefined) return value as PluginManifest
-  throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file}: manifest${problem}`, {
+  const problem = MANIFEST(value)
+  const manifest = problem === undefined ? withFacts(value as PluginManifest) : undefined
+  const twice = manifest && repeated(manifest)
+  if (manifest !== undefined && twice === undefined) return manifest
+  throw loaderErrors.create('LDR_MANIFEST_INVALID', `${file}: manifest${problem ?? twice}`, {
     at: { file },
     hint: 'a manifest is generated: correct definePlugin and build the plugin again'
   })
 }
 
-/** One plugin that names a thing twice; between plugins the generation finds it. */
+/** Adds the facts of exposures to a manifest that an earlier SDK built. */
+function withFacts(manifest: PluginManifest): PluginManifest {
+  const hasFacts = ({ claims, shown }: Partial<OperationDescriptor>): boolean =>
+    claims !== undefined && shown !== undefined
+  if (manifest.operations.every(hasFacts)) return manifest
+  return { ...manifest, operations: manifest.operations.map(each => ({ ...exposureFacts(each), ...each })) }
+}
+
+/** Finds a name that one plugin declares twice. Names of two plugins meet in the generation. */
 function repeated(manifest: PluginManifest): string | undefined {
   const commands = manifest.operations.flatMap(each => each.expose.cli?.command ?? [])
   const names: Readonly<Record<string, readonly string[]>> = {
     operations: manifest.operations.map(each => each.id),
     commands: [...manifest.commands.map(each => each.command), ...commands],
+    claims: [
+      ...manifest.commands.map(each => `command ${each.command}`),
+      ...manifest.operations.flatMap(each => each.claims)
+    ],
     hooks: manifest.hooks.map(each => each.id),
     points: manifest.points,
     provides: manifest.provides

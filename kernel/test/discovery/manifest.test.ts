@@ -26,6 +26,13 @@ t.test('what the SDK describes is valid', t => {
   t.end()
 })
 
+t.test('a manifest without the facts of its exposures gets them', t => {
+  const older = manifest()
+  for (const each of older.operations) for (const fact of ['claims', 'shown']) delete each[fact]
+  t.same(validateManifest(older, 'plugin.json'), manifest())
+  t.end()
+})
+
 t.test('each mistake is told with its path', t => {
   const cases: [(of: any) => void, RegExp][] = [
     [of => (of.manifest = 2), /\.manifest must be 1/],
@@ -44,6 +51,7 @@ t.test('each mistake is told with its path', t => {
     [of => (of.enabledByDefault = 'yes'), /\.enabledByDefault must be true or false/],
     [of => of.operations.push(of.operations[0]), /\.operations names "full\.one" twice/],
     [of => (of.commands[0].command = 'full one'), /\.commands names "full one" twice/],
+    [of => of.operations[0].claims.push('command full run'), /\.claims names "command full run" twice/],
     [of => of.points.push('full.point'), /\.points names "full\.point" twice/],
     [of => of.provides.push('store@2'), /\.provides names "store@2" twice/]
   ]

@@ -180,7 +180,7 @@ t.test('a name may be given once, be it an alias', async t => {
     return definePlugin({ name: 'other', operations: [op], activate: ctx => ctx.implement(op, () => ({})) })
   }
   for (const plugin of [other('find', []), other('x', ['find']), other('x', ['svc_find']), other('x', ['y', 'y'])]) {
-    await t.rejects(testKernel([mcp as Plugin, shop, plugin]), { code: 'MCP_TOOL_CONFLICT' })
+    await t.rejects(testKernel([mcp as Plugin, shop, plugin]), { code: 'KRN_CONFLICT', message: /conflict on tool / })
   }
   await t.rejects(testKernel([mcp as Plugin, other('x', ['a b'])]), { code: 'MCP_TOOL_NAME_INVALID' })
 })

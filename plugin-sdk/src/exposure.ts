@@ -1,0 +1,124 @@
+import type { CliExposure, Exposure, HttpExposure, McpExposure, OperationDescriptor } from './operation.ts'
+
+/** The part of a descriptor that an exposure's facts depend on. */
+export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
+
+/** What a surface adds to operations. Call it to expose an operation there: `expose: { also: [telnet({ word: 'add' })] }`. */
+export interface ExposureKind<E> {
+  (value: E): Exposed<E>
+  /** Name of the plugin that serves it, and key of the value in a descriptor's `expose`. */
+  readonly surface: string
+  /** Names that the operation occupies, each unique in a generation, for example `method notes.add`. */
+  claims(id: string, exposure: E): readonly string[]
+  /** Where a user finds the operation, shown by `svc call ID --help`. */
+  shown(id: string, exposure: E): string
+  /** Returns the value that the operation was exposed with; undefined when it is not exposed there. */
+  of(descriptor: Pick<OperationDescriptor, 'expose'>): E | undefined
+}
+
+export interface Exposed<E = unknown> {
+  readonly kind: ExposureKind<E>
+  /** Plain JSON: it becomes part of the manifest. */
+  readonly value: E
+}
+
+/**
+ * Declares what a surface needs to know about an operation.
+ *
+ * `claims` and `shown` run once, where the operation is declared. Their results are data in the manifest, so conflicts are
+ * found without the surface.
+ */
+export function exposureKind<E>(surface: string, facts: Pick<ExposureKind<E>, 'claims' | 'shown'>): ExposureKind<E> {
+  const kind: ExposureKind<E> = Object.assign((value: E): Exposed<E> => ({ kind, value }), {
+    surface,
+    claims: facts.claims,
+    shown: facts.shown,
+    of: ({ expose }: Pick<OperationDescriptor, 'expose'>) => (expose as Readonly<Record<string, unknown>>)[surface] as E
+  })
+  return kind
+}
+
+export const httpExposure = exposureKind<HttpExposure>('http', {
+  claims: (_id, { method, path }) => [`http.routes main ${routeKey(method, path)}`],
+  shown: (_id, { method, path }) => `HTTP ${method} ${path}`
+})
+
+export const mcpExposure = exposureKind<boolean | McpExposure>('mcp', {
+  claims: (id, mcp) => {
+    const aliases = typeof mcp === 'object' ? (mcp.aliases ?? []) : []
+    return mcp === false ? [] : [toolName(id, mcp), ...aliases].map(name => `tool ${name}`)
+  },
+  shown: (id, mcp) => `MCP tool ${toolName(id, mcp)}`
+})
+
+export const rpcExposure = exposureKind<boolean | string>('rpc', {
+  claims: (id, rpc) => [`method ${rpc === true ? id : rpc}`],
+  shown: (id, rpc) => `JSON-RPC ${rpc === true ? id : rpc}`
+})
+
+export const cliExposure = exposureKind<CliExposure>('cli', {
+  claims: (_id, { command }) => [`command ${command}`],
+  shown: (_id, { command }) => `svc ${command}`
+})
+
+const BUILT_IN: readonly ExposureKind<any>[] = [httpExposure, mcpExposure, rpcExposure, cliExposure]
+
+/** The facts of an operation's exposures: names that it claims, and where a user finds it. */
+export interface ExposureFacts {
+  readonly claims: readonly string[]
+  readonly shown: readonly string[]
+}
+
+/** Returns the facts of the four built-in surfaces, for a manifest that was built without them. */
+export function exposureFacts(descriptor: ExposedDescriptor): ExposureFacts {
+  return factsOf(descriptor.id, builtInOf(descriptor.expose))
+}
+
+/**
+ * Turns exposures into data: each value under its surface's name, with its facts.
+ * Throws a TypeError when one surface is given twice.
+ */
+export function describeExposure(
+  id: string,
+  { also = [], ...expose }: Exposure
+): ExposureFacts & Pick<OperationDescriptor, 'expose'> {
+  const values: Record<string, unknown> = { ...expose }
+  for (const { kind, value } of also) {
+    if (values[kind.surface] !== undefined) throw new TypeError(`${id}: expose names the surface ${kind.surface} twice`)
+    values[kind.surface] = value
+  }
+  return { expose: values, ...factsOf(id, [...builtInOf(expose), ...also.filter(each => !isOff(each.value))]) }
+}
+
+function builtInOf(expose: Exposure): Exposed<any>[] {
+  return BUILT_IN.flatMap(kind => {
+    const value = kind.of({ expose })
+    return isOff(value) ? [] : [{ kind, value }]
+  })
+}
+
+/** `mcp: false` and `rpc: ''` expose nothing. */
+function isOff(value: unknown): boolean {
+  return value === undefined || value === false || value === ''
+}
+
+function factsOf(id: string, exposed: readonly Exposed<any>[]): ExposureFacts {
+  return {
+    claims: exposed.flatMap(({ kind, value }) => kind.claims(id, value)),
+    shown: exposed.map(({ kind, value }) => kind.shown(id, value))
+  }
+}
+
+/** Parameter names do not distinguish routes: `GET /a/:x` and `GET /a/:y` are one route. */
+export function routeKey(method: string, path: string): string {
+  return `${method} ${path.replace(/:[^/]+/g, ':')}`
+}
+
+/** Returns the name of an operation as an MCP tool. */
+export function mcpToolName({ id, expose: { mcp } }: ExposedDescriptor): string {
+  return toolName(id, mcp)
+}
+
+function toolName(id: string, mcp: boolean | McpExposure | undefined): string {
+  return (typeof mcp === 'object' ? mcp.name : undefined) ?? id.replaceAll('.', '_')
+}
