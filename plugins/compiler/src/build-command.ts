@@ -31,7 +31,7 @@ export const buildCommand: CommandDescriptor = {
     }),
     target: t.enum([...BUILD_TARGETS], {
       default: 'fullstack',
-      description: 'All of the program, what runs beside its server alone, or what calls it alone.'
+      description: 'The whole program, only the processes next to its server, or only clients that call it.'
     }),
     mobile_target: t.optional(
       t.enum([...MOBILE_TARGETS], {
@@ -62,16 +62,16 @@ interface BuildInput {
 export interface BuildSettings {
   readonly scaffold: boolean
   readonly express: boolean
-  /** What the environment or the plugin's own settings say; undefined where they say nothing. */
+  /** Settings from the environment and the plugin; undefined where unset. */
   readonly tanstackStart: boolean | undefined
-  /** What the table `[web]` of the project says. */
+  /** Settings from the project's `[web]` table. */
   readonly projectTanstackStart: boolean | undefined
   readonly v0ApiUrl: string | undefined
   /** Folder in which `@v0` components should have their modules, absolute. */
   readonly webTsOut: string | undefined
 }
 
-/** What the command asks of the plugin. */
+/** Options of the command. */
 export interface Builder {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean): Promise<CheckedFile>
@@ -103,7 +103,7 @@ export function runBuild(builder: Builder): CommandHandler {
   }
 }
 
-/** An option that would do nothing beside another one is a mistake. */
+/** Rejects an option that has no effect together with another one. */
 function refuseConflicts(input: BuildInput, settings: BuildSettings): void {
   const { mode = 'app', target = 'fullstack', mobile_target, scaffold } = input
   const refuse = (message: string, hint: string): never => {

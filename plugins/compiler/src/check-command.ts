@@ -17,10 +17,10 @@ export const checkCommand: CommandDescriptor = {
       })
     ),
     output_format: t.optional(t.enum(['text', 'lines', 'json'], { description: 'The same as format.' })),
-    script: t.boolean({ default: false, description: 'Read loose statements beside declarations.' }),
+    script: t.boolean({ default: false, description: 'Accept top-level statements next to declarations.' }),
     strict: t.boolean({
       default: false,
-      description: 'Make errors of what may be right only because somebody else supplies it, such as unknown names.'
+      description: 'Treat unresolved external names as errors.'
     }),
     emit_ir: t.boolean({
       default: false,
@@ -49,7 +49,7 @@ interface CheckInput {
   readonly out?: string
 }
 
-/** What the command asks of the plugin. */
+/** Options of the command. */
 export interface Checker {
   read(paths: readonly string[]): Promise<SourceFile[]>
   check(file: SourceFile, script: boolean, strict: boolean): Promise<CheckedFile>
@@ -125,7 +125,7 @@ async function emit(
   return true
 }
 
-/** What `read` gives; null after saying why a file could not be read or written. */
+/** Result of `read`; null after reporting why a file could not be read or written. */
 export async function readOrTell<A>(read: () => Promise<A>, io: CommandIo): Promise<A | null> {
   try {
     return await read()

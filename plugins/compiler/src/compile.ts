@@ -15,7 +15,7 @@ export interface CheckedFile {
   readonly parsed: ParseResult
   /** Of the syntax, and where that is right, of the checks. */
   readonly diagnostics: readonly Diagnostic[]
-  /** For whoever lowers it. */
+  /** For the lowering. */
   readonly records: RecordTypes
 }
 
@@ -58,7 +58,7 @@ export function formatFile(file: SourceFile): FormattedFile {
   return { file, text, diagnostics: parsed.diagnostics }
 }
 
-/** Loose statements may stand in what is formatted; errors are told as those of a module. */
+/** Top-level statements may be formatted; errors are reported as those of a module. */
 function readEitherWay({ text }: SourceFile): { parsed: ParseResult; options: ParserOptions } {
   const options = { script: false, allowComponentFunctions: true }
   const parsed = parse(text, options)

@@ -2,7 +2,7 @@ import { errorTable } from '@svc/plugin-sdk'
 
 /** Codes of the compiler's operations and commands. What is wrong with a program is a diagnostic and has its own codes. */
 export const compilerErrors = errorTable({
-  CMP_BUILD_CONFLICT: { message: 'Somebody has a file where a build would write one.', status: 409 },
+  CMP_BUILD_CONFLICT: { message: 'A build would overwrite a file that it did not write.', status: 409 },
   CMP_FILE_CHANGED: { message: 'A file changed while it was being formatted.', status: 409 },
   CMP_FILE_UNREADABLE: { message: 'A source file cannot be read.', status: 404 },
   CMP_FILE_UNWRITABLE: { message: 'A file cannot be written.', status: 409 },

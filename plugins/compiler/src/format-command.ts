@@ -17,11 +17,11 @@ export const formatCommand: CommandDescriptor = {
   args: ['files']
 }
 
-/** What the command asks of the plugin. */
+/** Options of the command. */
 export interface Formatter {
   read(paths: readonly string[]): Promise<SourceFile[]>
   format(file: SourceFile): Promise<FormattedFile>
-  /** How often a file is formatted anew that changed meanwhile. */
+  /** Attempts to format a file that changes in the meantime. */
   retries(): number
 }
 
@@ -50,7 +50,7 @@ async function formatAll(formatter: Formatter, files: readonly string[], check: 
   return outcomes
 }
 
-/** A file that somebody else saved meanwhile is formatted as it is then, and never put back. */
+/** A file that is saved in the meantime is formatted as it is then, and never reverted. */
 async function formatOne(formatter: Formatter, given: SourceFile, check: boolean): Promise<Outcome> {
   const { path } = given
   for (let file = given, left = formatter.retries(); ; left--) {

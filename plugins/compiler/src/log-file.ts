@@ -12,7 +12,7 @@ export interface LogEntry {
   readonly hir?: HirModule
 }
 
-/** Adds a line of JSON to the file. One that cannot be written is told in the log, and keeps nobody from working. */
+/** Appends a JSON line to the file. Logs a failed write instead of throwing. */
 export async function logTo(path: string, entry: LogEntry, log: Logger): Promise<void> {
   try {
     await appendFile(path, `${JSON.stringify({ time: new Date().toISOString(), ...entry })}\n`)

@@ -11,15 +11,15 @@ export const lspCommand: CommandDescriptor = {
       description: 'Speak over standard input and output, as editors ask for; there is no other way.'
     })
   }),
-  // Whoever is told of clean files is another plugin.
+  // Another plugin receives the notifications about clean files.
   project: true
 }
 
-/** What the command asks of the plugin. */
+/** Options of the command. */
 export interface LanguageServing {
   readonly version: string
   options(): AnalysisOptions
-  /** Takes what is to be told to the reward component. */
+  /** Sends notifications to the reward component. */
   reward(event: DiagnosticsCleanEvent): void
   failed(error: unknown): void
 }

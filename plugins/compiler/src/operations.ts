@@ -51,11 +51,11 @@ const finding = t.object({
 
 export const checkOperation = defineOperation({
   id: 'compiler.check',
-  summary: 'Checks a text or a file of the project and tells what is wrong with it',
+  summary: 'Checks a text or a file of the project and reports what is wrong with it',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' }),
-    strict: t.boolean({ default: false, description: 'Whether what somebody else may supply must be declared, too.' })
+    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' }),
+    strict: t.boolean({ default: false, description: 'Whether to treat unresolved external names as errors.' })
   }),
   output: t.object({
     ok: t.boolean({ description: 'Whether there are no errors.' }),
@@ -82,7 +82,7 @@ export const irOperation = defineOperation({
   summary: 'Gives the IR document of a text or of a file of the project that has no errors',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })
   }),
   output: irDocumentSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_IR_INVALID },
@@ -95,7 +95,7 @@ export const projectionOperation = defineOperation({
   summary: 'Gives what a text or a file of the project without errors asks of those who run it',
   input: t.object({
     ...source,
-    script: t.boolean({ default: false, description: 'Whether loose statements may stand beside declarations.' })
+    script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })
   }),
   output: runtimeProjectionSchema,
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID },

@@ -99,7 +99,7 @@ export default definePlugin({
           if (!ctx.config.lsp_reward_events) return
           ctx
             .trigger(rewardEvents, event)
-            .catch((error: unknown) => ctx.log.warn(`no reward was told: ${String(error)}`))
+            .catch((error: unknown) => ctx.log.warn(`a reward could not be reported: ${String(error)}`))
         },
         failed: error => ctx.log.error(error instanceof Error ? (error.stack ?? error.message) : String(error))
       })

@@ -9,7 +9,7 @@ import type { Declaration, FunctionDeclaration, Index } from './syntax/ast.ts'
 
 const CONDITIONS = ['require', 'ensure', 'invariant'] as const
 
-/** What a module without errors means to whoever runs it. */
+/** A module without errors as the interpreter needs it. */
 export function programOf({ parsed: { module }, file: { path, text }, records }: CheckedFile): Program {
   const bodies = new ExpressionLowering(new ByteOffsets(text), tablesOf(module), records)
   const functions = module.items.filter(item => item.kind === 'Function')

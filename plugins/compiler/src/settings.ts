@@ -25,7 +25,7 @@ export const settings = t.object({
     'x-env': 'SVC_LSP_REWARD_EVENTS',
     'x-env-type': 'truthy',
     'x-reload': 'live',
-    description: 'Whether the language server tells the reward component of files that have no findings any more.'
+    description: 'Whether the language server notifies the reward component of files without remaining findings.'
   }),
   emit_scaffold: flag(
     'SVC_WEB_EMIT_SCAFFOLD',
@@ -41,7 +41,7 @@ export const settings = t.object({
       'x-env-type': 'truthy',
       'x-reload': 'live',
       description:
-        'Whether the scaffold of a build is rendered by a server of TanStack Start. It must agree with tanstack_start of the table [web], which alone is enough.'
+        'Whether the scaffold of a build is rendered by a TanStack Start server. It must agree with tanstack_start of the table [web], which is enough by itself.'
     })
   ),
   web_ts_out: t.optional(
@@ -92,18 +92,18 @@ export const settings = t.object({
     'x-env': 'SVC_COMPILER_RECONCILE_MAX_RETRY',
     'x-reload': 'live',
     description:
-      'How often svc fmt reads and formats a file anew that somebody else changed meanwhile, before it leaves the file as it is.'
+      'Attempts of svc fmt to read and format a file that changes in the meantime, before it leaves the file as it is.'
   }),
   projection_include_host_probe: flag(
     'SVC_RUNTIME_PROJECTION_INCLUDE_HOST_PROBE',
-    'Whether a runtime projection tells about the machine that it was made on: its cores, processor and name.'
+    'Whether a runtime projection includes the machine that it was made on: its cores, processor and name.'
   ),
   gui_playwright: t.boolean({
     default: true,
     'x-env': 'SVC_GUI_PLAYWRIGHT',
     'x-env-type': 'truthy',
     'x-reload': 'live',
-    description: 'For tests alone: whether they open pages in a browser, where there is one.'
+    description: 'For tests only: whether they open pages in an installed browser.'
   }),
   playwright_app_dir: t.optional(
     t.string({
@@ -111,7 +111,7 @@ export const settings = t.object({
       'x-env': 'SVC_PLAYWRIGHT_APP_DIR',
       'x-reload': 'live',
       description:
-        'For tests alone: folder that svc build has written, or its project with app.vox, whose pages they open in place of those of an application of their own.'
+        'For tests only: folder that svc build has written, or its project with app.vox, whose pages they open instead of those of a generated application.'
     })
   ),
   playwright_out_dir: t.optional(
@@ -119,11 +119,10 @@ export const settings = t.object({
       minLength: 1,
       'x-env': 'SVC_PLAYWRIGHT_OUT_DIR',
       'x-reload': 'live',
-      description:
-        'For tests alone: folder for pictures of the pages that they open, and for traces of what they did there.'
+      description: 'For tests only: folder for screenshots of the opened pages, and for traces of the actions on them.'
     })
   ),
-  web_vite_smoke: flag('SVC_WEB_VITE_SMOKE', 'For tests alone: whether they build every example with Vite.'),
+  web_vite_smoke: flag('SVC_WEB_VITE_SMOKE', 'For tests only: whether they build every example with Vite.'),
   log_file: t.optional(
     t.string({
       minLength: 1,

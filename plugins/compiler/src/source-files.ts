@@ -12,7 +12,7 @@ const NO_UTF8 = 'no UTF-8'
 const SKIP = /^[ \t]*\/\/[ \t]*vox:skip\b/m
 
 /**
- * Reads files, and all source files of folders. Paths are relative to the current folder or absolute, and are told as
+ * Reads files, and all source files of folders. Paths are relative to the current folder or absolute, and are reported as
  * they were given. Files of folders that hold a line `// vox:skip` are left out unless `strict`. Throws
  * `CMP_FILE_UNREADABLE`.
  */
@@ -30,7 +30,7 @@ export async function readSources(paths: readonly string[], strict: boolean): Pr
   return files
 }
 
-/** The same, for who has asked for something to be done with them. Throws `CMP_SOURCES_MISSING` where there are none, too. */
+/** Like the above, for commands that need at least one file. Also throws `CMP_SOURCES_MISSING` when there is none. */
 export async function readSome(paths: readonly string[], strict: boolean): Promise<SourceFile[]> {
   const files = await readSources(paths, strict)
   if (files.length > 0) return files
@@ -45,7 +45,7 @@ export async function readSource(path: string, shown: string): Promise<SourceFil
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw unreadable(shown, cause)
   })
-  // Whatever stood in place of bytes that are no text would have spans and a hash of its own.
+  // A replacement for invalid bytes would shift spans and change the hash.
   if (!isUtf8(bytes)) throw unreadable(shown, { code: NO_UTF8 })
   return new SourceFile(shown, bytes.toString('utf8'))
 }

@@ -47,7 +47,7 @@ function project(t: Test): string {
   })
 }
 
-t.test('a right program is told so, with 0', async t => {
+t.test('a valid program ends with 0 and says so', async t => {
   const path = join(project(t), 'good.vox')
   t.same(await run(check, { files: [path] }), { code: 0, out: '', err: `checked ${path}: no errors\n` })
 })
@@ -63,7 +63,7 @@ t.test('errors are shown on the standard error, with 1', async t => {
   t.match(lines.err, `error[E0001]: expected a pattern, found \`=\` at ${path}:2:7\n`)
 })
 
-t.test('as JSON the findings alone are on the standard output', async t => {
+t.test('with --json only the findings are on the standard output', async t => {
   const path = join(project(t), 'bad.vox')
   for (const [input, json] of [[{ format: 'json' }, false] as const, [{}, true] as const]) {
     const { code, out, err } = await run(check, { files: [path], ...input }, json)
@@ -75,7 +75,7 @@ t.test('as JSON the findings alone are on the standard output', async t => {
   t.same(JSON.parse(good.out), [])
 })
 
-t.test('folders without a source file are told by every command, with 1', async t => {
+t.test('every command reports folders without a source file, with 1', async t => {
   const folder = t.testdir({ none: {}, more: { 'skip.vox': `// vox:skip\n${GOOD}`, 'x.txt': '' } })
   const files = [join(folder, 'none'), join(folder, 'more')]
   for (const command of [check, fmt]) {
@@ -103,7 +103,7 @@ t.test('a file that is not there is named, with 1', async t => {
   t.match(JSON.parse(json.err), { error: { code: 'CMP_FILE_UNREADABLE' } })
 })
 
-t.test('loose statements are right in a script alone', async t => {
+t.test('top-level statements are allowed only in a script', async t => {
   const path = join(t.testdir({ 's.vox': 'print(1)\n' }), 's.vox')
   t.equal((await run(check, { files: [path] })).code, 1)
   t.equal((await run(check, { files: [path], script: true })).code, 0)
@@ -178,7 +178,7 @@ t.test('settings decide what is allowed and where it is written down', async t =
   t.match(JSON.parse(readFileSync(log, 'utf8')), { action: 'check', path: 'source.vox', lines: 1 })
 })
 
-t.test('the HIR of a right program is written down where that is asked for', async t => {
+t.test('the HIR of a valid program is written on request', async t => {
   const log = join(t.testdir(), 'compiler.log')
   const kernel = await compilerPlugin({ log_file: log, hir_dump: true })
   t.teardown(() => kernel.close())
@@ -192,7 +192,7 @@ t.test('the HIR of a right program is written down where that is asked for', asy
   t.notOk('hir' in bad)
 })
 
-t.test('a log file that cannot be written is told, and keeps nobody from working', async t => {
+t.test('an unwritable log file is reported and stops nothing', async t => {
   const folder = t.testdir({ file: '' })
   writeFileSync(join(folder, 'file'), '')
   const kernel = await compilerPlugin({ log_file: join(folder, 'file', 'inside') })

@@ -30,7 +30,7 @@ t.test('tools and resources carry their texts in both ways', async t => {
   })
 })
 
-t.test('decorators stand in any order, on one line or several, before pub or behind it', async t => {
+t.test('decorators may be in any order, on one line or several, before pub or behind it', async t => {
   const names = ['deprecated', 'pure', 'require']
   const source = '@deprecated @pure\n@require(x > 0)\npub async fn f[T](x: int = 1, _) uses net, fs to T { x }'
   const found = fn(source)
@@ -184,7 +184,7 @@ t.test('imports name paths, crates and modules', async t => {
   })
 })
 
-t.test('a script holds loose statements beside declarations', async t => {
+t.test('a script holds top-level statements next to declarations', async t => {
   const kinds = declarations('let x = 1\nfn f() { x }\nprint(f())\nfor i in [1] { i }\nx', true).map(({ kind }) => kind)
   t.same(kinds, ['ScriptStatement', 'Function', 'ScriptStatement', 'ScriptStatement', 'ScriptStatement'])
   t.throws(() => declarations('print(1)'), { message: /`print` cannot begin a declaration/ })

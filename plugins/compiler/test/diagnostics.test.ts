@@ -6,7 +6,7 @@ import { SourceFile } from '../src/source-file.ts'
 
 const file = new SourceFile('dir/a.vox', 'fn a() {\r\n\tlet 😀ü = "x"\n}\n')
 
-t.test('an excerpt marks the place, and tells what belongs to it', async t => {
+t.test('an excerpt marks the place and shows related notes', async t => {
   const found = diagnostic(
     'E0001',
     'this is wrong',
@@ -40,7 +40,7 @@ note: it began here
   )
 })
 
-t.test('colours are written only where they are asked for', async t => {
+t.test('colours are written only on request', async t => {
   const found = diagnostic('lint.table_id_column', 'so', { start: 0, end: 2 })
   t.notMatch(renderDiagnostic(found, file, false), '\u001b')
   t.match(renderDiagnostic(found, file, true), '\u001b[1;33mwarning[lint.table_id_column]\u001b[0m')
@@ -83,7 +83,7 @@ t.test('as JSON a diagnostic has every field, with lines and columns from 1', as
   t.equal(diagnosticLine(found, file), 'warning[W093]: so at dir/a.vox:2:2')
 })
 
-t.test('diagnostics are told in the order of the source, errors first', async t => {
+t.test('diagnostics are reported in the order of the source, errors first', async t => {
   const at = (start: number) => ({ start, end: start + 1 })
   const order = sortDiagnostics([
     diagnostic('E0001', 'c', at(5)),

@@ -9,7 +9,7 @@ import { parse } from '../src/syntax/parse.ts'
 import { sameSyntax } from '../src/syntax/same-syntax.ts'
 import { walk } from '../src/syntax/walk.ts'
 
-/** What is wrong with how the compiler treats `source`; null for nothing. A throw of any part is for the caller. */
+/** A flaw in how the compiler treats `source`; null for none. Errors of any part propagate. */
 export function flaw(source: string, script: boolean): string | null {
   const parsed = parse(source, { script })
   // Editors check what could be read of a text with errors, too.
@@ -32,7 +32,7 @@ export function flaw(source: string, script: boolean): string | null {
   return format(again) === text ? null : `formatted again it is another text:\n${text}`
 }
 
-/** What is wrong with what words stand for: each that stands for something is its name. */
+/** A flaw in resolved words: each resolved word must be the name of its symbol. */
 function wordAstray({ occurrences }: SymbolIndex, source: string): string | null {
   let end = 0
   for (const { start, end: next, symbol, form } of occurrences) {

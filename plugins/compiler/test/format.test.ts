@@ -113,7 +113,7 @@ t.test('comments stay before, behind and after what they stand at', async t => {
   t.match(text, /\/\/ about the file\n\n\/\/ about f\nfn f\(/)
 })
 
-t.test('comments in the midst of an item go before it, none is lost', async t => {
+t.test('comments inside of an item go before it, none is lost', async t => {
   t.equal(formatted('let a = b + // why\n c'), lines('// why', 'let a = b + c'))
   t.equal(formatted('fn f() { } // end'), lines('fn f() {} // end'))
   t.equal(formatted('fn f() { // only\n}'), lines('fn f() {', '    // only', '}'))
@@ -225,7 +225,7 @@ t.test('a program without anything stays empty', async t => {
   t.equal(formatted('\n\n// only a comment\n\n'), lines('// only a comment'))
 })
 
-t.test('what would go on with the head before it stands on a line of its own', async t => {
+t.test('a body that would continue its head goes on a separate line', async t => {
   for (const [source, body] of [
     ['for x in a; (1)', '(1)'],
     ['for x in a; ().b(1)', '().b(1)'],

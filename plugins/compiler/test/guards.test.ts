@@ -35,7 +35,7 @@ const GUARDED: readonly ((guard: string) => string)[] = [
   guard => `${guard} fn f() to int { 1 }`
 ]
 
-t.test('a guard is refused wherever a program has it', t => {
+t.test('a guard is refused at every place', t => {
   for (const declare of GUARDED) {
     for (const name of GUARDS) {
       const source = declare(`@${name}(provider: bearer)`)

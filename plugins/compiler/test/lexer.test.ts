@@ -52,13 +52,13 @@ t.test('strings span lines, and their escapes are replaced when they are known',
   t.equal(stringValue('"\\n\\t\\r\\0\\\\\\"\\\'\\x"'), '\n\t\r\0\\"\'\\x')
 })
 
-t.test('a string that never ends is told at its beginning, and the next line is read', async t => {
+t.test('an unterminated string is reported at its beginning, and the next line is read', async t => {
   const { tokens, diagnostics } = lex('let a = "open\nlet b = 1')
   t.match(diagnostics, [{ code: 'E0001', message: 'this string never ends', span: { start: 8, end: 13 } }])
   t.equal(tokens.kind(4), Kind.Let)
 })
 
-t.test('characters that mean nothing are told by runs', async t => {
+t.test('invalid characters are reported in runs', async t => {
   t.same(messages('@@@\n& a'), ['unknown characters `@@@`', 'unknown character `&`'])
   t.same(messages('größe'), ['unknown characters in the name `öße`'])
   t.same(messages('/* a */ b'), ['there are no block comments'])

@@ -39,7 +39,7 @@ t.test('behind pub stands a function or a type', async t => {
   t.equal(message('pub @form F { }'), 'expected `fn` or `type` after `pub`, found `F`')
 })
 
-t.test('a brace that is not closed is told at the end of the file, or before the next declaration', async t => {
+t.test('a brace that is not closed is reported at the end of the file, or before the next declaration', async t => {
   const source = 'fn a() {\n  let x = 1\n'
   const [end] = parse(source).diagnostics
   t.match(end, { message: 'expected `}`, found the end of the file', related: [{ span: { start: 7, end: 8 } }] })
@@ -70,7 +70,7 @@ t.test('@get points to http', async t => {
   t.equal(`${fix?.replacement}${source.slice(fix?.span.end)}`, 'http get "/p"() to int { 1 }')
 })
 
-t.test('a decorator that nobody knows is told with the nearest one, retired ones with what replaced them', async t => {
+t.test('an unknown decorator is reported with the nearest name, retired ones with their replacement', async t => {
   t.match(parse('@qurey fn a() { 1 }').diagnostics, [
     { code: 'parse.unknown_decorator', fixes: [{ replacement: '@query' }] }
   ])
@@ -78,7 +78,7 @@ t.test('a decorator that nobody knows is told with the nearest one, retired ones
   t.same(codes, ['lint.retired_context', 'lint.retired_hook_fn', 'lint.retired_provider_fn', 'lint.retired_page_decl'])
 })
 
-t.test('every independent error is told, and none that follows from another', async t => {
+t.test('every independent error is reported, and no follow-up error', async t => {
   const source = `fn a() {
   let = 3
   let y 4

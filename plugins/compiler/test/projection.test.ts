@@ -25,7 +25,7 @@ function projectionOf(body: string) {
   return projection
 }
 
-t.test('operations that ask for rows alone are left out', t => {
+t.test('operations that only read rows are left out', t => {
   t.same(projectionOf('db.Note.all()\n db.Note.insert({ text: "a" })\n db.Note.count()'), {
     schema_version: 1,
     db_planning_policies: []
@@ -71,7 +71,7 @@ t.test('searches by meaning ask for a GPU, and scopes for a label', t => {
   t.end()
 })
 
-t.test('the machine is told by what it says of itself', t => {
+t.test('the machine is described by its own facts', t => {
   const probe = hostProbe({ HOSTNAME: 'box' })
   t.ok(probe.cpu_cores >= 1)
   t.match(probe, { arch: /^[a-z0-9_]+$/, hostname: 'box' })
@@ -107,7 +107,7 @@ t.test('svc check prints it, or writes it to a file', async t => {
   t.match(await run({ files: [folder], emit_projection: true }), { code: 2, err: /one file, found 2/ })
 })
 
-t.test('the operation tells about the machine where that is switched on', async t => {
+t.test('the operation describes the machine where that is switched on', async t => {
   const source = `${TABLES}fn f() { db.Note.all().sync() }`
   for (const on of [false, true]) {
     const plugin = await compilerPlugin({ projection_include_host_probe: on })

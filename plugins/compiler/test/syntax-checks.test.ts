@@ -2,7 +2,7 @@ import t from 'tap'
 import { check } from '../src/check/check.ts'
 import { parse } from '../src/syntax/parse.ts'
 
-/** What is told of a program under one code: the text of each place. */
+/** Diagnostics of a program under one code: the text of each place. */
 function places(code: string, source: string, suppressHookLints = false): string[] {
   const { module, diagnostics } = parse(source, { allowComponentFunctions: true })
   const error = diagnostics.find(({ severity }) => severity === 'error')
@@ -136,7 +136,7 @@ const cases: readonly (readonly [code: string, places: readonly string[], wrong:
 ]
 
 for (const [code, expected, wrong, right] of cases) {
-  t.test(`${code} is told of ${JSON.stringify(wrong)}`, async t => {
+  t.test(`${code} is reported for ${JSON.stringify(wrong)}`, async t => {
     t.same(places(code, wrong), expected)
     t.same(places(code, right), [])
   })

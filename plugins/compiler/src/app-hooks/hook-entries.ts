@@ -3,7 +3,7 @@ import type { AppHook, Param, Type } from '../syntax/ast.ts'
 /** The hooks with functions that an app calls. `tokens` is a table of values, which may have any names. */
 export type HookName = Exclude<AppHook['hook'], 'tokens'>
 
-/** What an entry of a hook holds. */
+/** Kind of value that a hook entry holds. */
 export interface HookEntry {
   readonly form:
     | 'text'
@@ -12,9 +12,9 @@ export interface HookEntry {
     | 'action'
     /** A record of patterns of paths with their actions. */
     | 'links'
-  /** What a function of the entry can be given, by the names of its parameters. */
+  /** Values that an entry's function may receive, by parameter name. */
   readonly offers: readonly string[]
-  /** What a function of the entry may give. `path` is a text or nothing. */
+  /** Values that an entry's function may return. `path` is a string or nothing. */
   readonly gives: 'bool' | 'path' | 'anything'
 }
 
@@ -69,7 +69,7 @@ export function isPath(path: string): boolean {
 }
 
 /**
- * What each parameter of a handler is given, by the names of what there is; null for one that keeps its default. A handler
+ * Value passed to each parameter of a handler; null for one that keeps its default. A handler
  * that has one parameter may call it as it likes. `missing` are those that nothing can be given.
  */
 export function handlerArguments(

@@ -18,7 +18,7 @@ import type { Expression, ObjectEntry, ObjectLiteral } from '../syntax/ast-expre
 import { nearName } from '../syntax/near-name.ts'
 import type { Span } from '../syntax/node.ts'
 
-/** What is wrong with `@back_button`, `@deep_link` and `@push`. */
+/** Checks `@back_button`, `@deep_link` and `@push`. */
 export function checkAppHooks({ items }: Module): Diagnostic[] {
   const checker = new HookChecker(items)
   const first = new Map<HookName, AppHook>()

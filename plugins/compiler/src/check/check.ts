@@ -30,13 +30,13 @@ import { checkWorkflows } from './workflows.ts'
 export interface CheckOptions {
   /** Leaves out warnings about hooks of React in components and islands that are functions. */
   readonly suppressHookLints: boolean
-  /** Makes errors of what may be right only when somebody else supplies it: unresolved names, unknown options. */
+  /** Treats unresolved external names and unknown options as errors. */
   readonly strict?: boolean
-  /** Whether a mesh is enabled; where nobody knows, nothing is said of what needs one. */
+  /** Whether a mesh is enabled; undefined skips the checks that depend on it. */
   readonly mesh?: boolean
 }
 
-/** What is wrong with a module whose syntax is right, in the order of the source. */
+/** Diagnostics of a module with valid syntax, in source order. */
 export function check(module: Module, options: CheckOptions): Diagnostic[] {
   return checkModule(module, options).diagnostics
 }

@@ -4,7 +4,7 @@ import type { Name } from '../syntax/node.ts'
 import type { AnyNode } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** What shares its names with each other. */
+/** Kinds of names that share one namespace. */
 const GROUPS: Partial<Record<Declaration['kind'], string>> = {
   Function: 'function',
   ExternFunction: 'function',

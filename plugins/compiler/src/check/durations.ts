@@ -38,7 +38,7 @@ function scheduleOf(item: Declaration): Diagnostic[] {
   return durationProblems(`the schedule ${of}`, value)
 }
 
-/** What is wrong with `value` as a duration, as far as that is written out: `what` is what it is for. */
+/** Checks `value` as a duration, as far as it is a literal; `what` names its purpose in messages. */
 export function durationProblems(what: string, value: Expression): Diagnostic[] {
   if (value.kind !== 'String' || DURATION.test(value.value)) return []
   return [wrong(`${what} is "${value.value}", which is no duration`, value, meant(value))]
@@ -49,7 +49,7 @@ function wrong(message: string, at: Span, replacement: string | null = null): Di
   return diagnostic('typecheck.duration', message, at, { suggestions: [HELP], fixes })
 }
 
-/** `"5m"` for `"5 minutes"`; null where it cannot be told. */
+/** `"5m"` for `"5 minutes"`; null when the unit is unknown. */
 function meant({ value }: StringLiteral): string | null {
   const [, number = '', word = ''] = /^\s*(\d+)\s*([a-z]+)\s*$/i.exec(value) ?? []
   const unit = Object.keys(UNITS).find(each => UNITS[each]?.test(word))

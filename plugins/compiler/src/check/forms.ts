@@ -1,7 +1,7 @@
 import { type Diagnostic, diagnostic } from '../diagnostics/diagnostic.ts'
 import type { FormField, Module } from '../syntax/ast.ts'
 
-/** Fields that nobody said how people shall read; a build makes a label of their names. */
+/** Fields without a label; a build derives one from the name. */
 export function checkForms({ items }: Module): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Form') return []

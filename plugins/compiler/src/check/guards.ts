@@ -3,7 +3,7 @@ import type { Decorator } from '../syntax/ast.ts'
 import type { AnyNode } from '../syntax/walk.ts'
 import type { NodeRule } from './node-rule.ts'
 
-/** What to do until a guard is enforced, by the name of its decorator. */
+/** Advice until a guard is enforced, by decorator name. */
 const INSTEAD: Readonly<Record<string, string>> = {
   auth: 'remove it, and require a token for the whole server: set `plugins.http.token`',
   rate_limit: 'remove it, and limit the rate in a proxy in front of the server',

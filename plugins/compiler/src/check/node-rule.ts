@@ -2,7 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Declaration, Module } from '../syntax/ast.ts'
 import { type AnyNode, walk } from '../syntax/walk.ts'
 
-/** A check that looks at syntax wherever it stands. */
+/** A check of single syntax nodes. */
 export interface NodeRule {
   readonly found: readonly Diagnostic[]
   /** Called for every node of a declaration, the declaration itself first. */

@@ -2,7 +2,7 @@ import { type Diagnostic, type DiagnosticDetails, diagnostic } from '../diagnost
 import type { Decorator, DecoratorArgument, Module } from '../syntax/ast.ts'
 import { nearName } from '../syntax/near-name.ts'
 
-/** What a prompt can be for: the steps of research that models are chosen for. */
+/** Purposes of a prompt: the research steps that models are selected for. */
 const STAGES: readonly string[] = [
   'Planner',
   'ClaimExtraction',
@@ -13,9 +13,9 @@ const STAGES: readonly string[] = [
 ]
 
 /** Calls of subagents by each other from which on no further one is begun. */
-const MOST_CALLS = 5
+const MAX_CALLS = 5
 
-/** What `@prompt` and `@subagent` say of functions that models answer. `mesh` is whether one is enabled. */
+/** Checks `@prompt` and `@subagent` on model-backed functions. `mesh` is whether a mesh is enabled. */
 export function checkPrompts({ items }: Module, mesh: boolean): Diagnostic[] {
   return items.flatMap(item => {
     if (item.kind !== 'Function') return []
@@ -42,8 +42,8 @@ function ofPrompt(decorator: Decorator): Diagnostic[] {
 function ofSubagent(decorator: Decorator, mesh: boolean): Diagnostic[] {
   const found: Diagnostic[] = []
   const depth = argument(decorator, 'max_depth')
-  if (depth !== undefined && numberOf(depth) >= MOST_CALLS) {
-    const most = String(MOST_CALLS - 1)
+  if (depth !== undefined && numberOf(depth) >= MAX_CALLS) {
+    const most = String(MAX_CALLS - 1)
     const message = `subagents call each other at most ${most} times`
     const fixes = [{ label: `write ${most}`, span: depth.value, replacement: most }]
     found.push(diagnostic('vox/subagent/chain-depth-exceeded', message, depth.value, { fixes }))

@@ -32,7 +32,7 @@ function pathProblems({ path }: HttpRoute): Diagnostic[] {
   if (/\*./s.test(plain)) return say('goes on behind `*`', 'let `*`, which takes all the rest, be its last character')
   const names = pathParameters(value)
   const twice = names.find((name, index) => names.indexOf(name) < index)
-  return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a name of its own')
+  return twice === undefined ? [] : say(`has \`${twice}\` twice`, 'give each of its parameters a different name')
 }
 
 /** Parts of the path that the route neither declares, where it declares some, nor uses as they are. */
@@ -56,7 +56,7 @@ function unusedParts({ path, params, body }: HttpRoute): Diagnostic[] {
     }
     return [
       diagnostic('typecheck.route.parameter', message, path, {
-        suggestions: [`\`${near}\` is asked for in the query or in the body, since the path does not have it`],
+        suggestions: [`\`${near}\` comes from the query or the body, since the path does not have it`],
         fixes: [
           { label: `write :${near} in the path`, span: path, replacement: `"${renamed(path.value, name, near)}"` }
         ],

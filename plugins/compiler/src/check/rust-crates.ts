@@ -5,7 +5,7 @@ export interface CuratedCrate {
    * `escape_hatch`: works, at the price of what the language gives otherwise.
    */
   readonly standing: 'supported' | 'internal' | 'deferred' | 'escape_hatch'
-  /** What to use instead, or what it costs. */
+  /** The alternative to use, or the cost. */
   readonly instead: string
   /** Names that it gives; null where all of them may be used. */
   readonly items: readonly string[] | null

@@ -26,7 +26,7 @@ export const STD_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
   }).map(([namespace, members]) => [namespace, members.split(' ')] as const)
 )
 
-/** Functions of the namespaces that other plugins answer for, beside the standard library. */
+/** Functions of the namespaces that other plugins provide, in addition to the standard library. */
 export const NAMESPACE_MEMBERS: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries({
     Browser: 'open goto click fill wait_for text html screenshot close',

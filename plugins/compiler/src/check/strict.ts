@@ -1,7 +1,7 @@
 import type { DiagnosticCode } from '../diagnostics/codes.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 
-/** Findings that leave a program running for as long as nobody comes by, and that a strict check does not let pass. */
+/** Warnings that a strict check turns into errors. */
 const LENIENT: ReadonlySet<DiagnosticCode> = new Set<DiagnosticCode>([
   'E0301',
   'lint.db_unsafe_query',

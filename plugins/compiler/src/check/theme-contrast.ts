@@ -4,8 +4,8 @@ import type { Module } from '../syntax/ast.ts'
 import type { Expression, StringLiteral } from '../syntax/ast-expressions.ts'
 import { contrast, readColour } from './colour.ts'
 
-/** What WCAG 2.1 asks of text of the usual size (success criterion 1.4.3). */
-const LEAST_CONTRAST = 4.5
+/** Minimum contrast for text of normal size (WCAG 2.1, success criterion 1.4.3). */
+const MIN_CONTRAST = 4.5
 
 /** Colours that texts have, by the names that the colour behind them may have. */
 const PAIRS: readonly (readonly [text: RegExp, behind: (name: string) => readonly string[]])[] = [
@@ -48,9 +48,9 @@ function tooLow(name: string, text: StringLiteral, colours: Colours): Diagnostic
     const [front, back] = [readColour(text.value), readColour(background?.value ?? '')]
     if (background === undefined || front === null || back === null) continue
     const ratio = contrast(front, back)
-    if (ratio >= LEAST_CONTRAST) return null
+    if (ratio >= MIN_CONTRAST) return null
     const shown = (Math.floor(ratio * 100) / 100).toFixed(2)
-    const message = `\`${name}\` on \`${under}\` has a contrast of ${shown}:1, which is less than ${LEAST_CONTRAST}:1`
+    const message = `\`${name}\` on \`${under}\` has a contrast of ${shown}:1, which is less than ${MIN_CONTRAST}:1`
     const related = [{ span: background, message: 'the colour behind it' }]
     return diagnostic('lint.theme_contrast', message, text, { related })
   }

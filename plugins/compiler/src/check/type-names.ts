@@ -36,7 +36,7 @@ export class TypeNamesRule implements NodeRule {
   node(node: AnyNode, item: Declaration): void {
     if (node.kind !== 'NamedType') return
     const [name, ...rest] = (node as NamedType).path
-    // What belongs to something else is known there.
+    // A qualified name is resolved by its owner.
     if (name === undefined || rest.length > 0 || name.text === '') return
     if ('generics' in item && item.generics.some(({ text }) => text === name.text)) return
     const deprecated = this.#deprecated.get(name.text)

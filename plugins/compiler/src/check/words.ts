@@ -17,7 +17,7 @@ const MACROS: ReadonlySet<string> = new Set(['macro', 'macro_rules'])
 
 const IMPURE: ReadonlySet<string> = new Set(['print', 'sleep'])
 
-/** Words that are wrong wherever they stand. */
+/** Words that are wrong everywhere. */
 export class WordsRule implements NodeRule {
   readonly found: Diagnostic[] = []
 
@@ -51,7 +51,7 @@ function reactAttribute({ name }: Attribute): Diagnostic[] {
   ]
 }
 
-/** What is done in the function itself; what the functions do that it calls is seen when names are resolved. */
+/** Checks the function itself; its callees are checked when names are resolved. */
 function impureCalls({ decorators, name, body }: FunctionDeclaration): Diagnostic[] {
   if (body === null || !decorators.some(each => each.name.text === 'pure')) return []
   return calls(body).flatMap(({ node, callee }) => {

@@ -4,7 +4,7 @@ import type { Call } from '../syntax/ast-expressions.ts'
 import { walk } from '../syntax/walk.ts'
 import { memberPath } from './member-path.ts'
 
-/** What gives something else each time, or reaches outside: names of functions, or beginnings of their paths. */
+/** Non-deterministic functions and functions with effects: names, or prefixes of their paths. */
 const UNSTEADY =
   /^(std\.(time|random|fs|io|http|process|env|now_ms|uuid|crypto\.uuid)|fs|process|env|http|HTTP|Browser|OpenClaw|Speech|secrets|sleep)(\.|$)/
 
@@ -15,7 +15,7 @@ export function checkWorkflows({ items }: Module): Diagnostic[] {
     if (item.kind !== 'Workflow') continue
     const own = new Set(item.params.map(({ name }) => name.text))
     walk(item.body, node => {
-      // What stands there is done once, and its result is kept.
+      // An activity runs once, and its result is kept.
       if (node.kind === 'SideEffect') return false
       if (node.kind !== 'Call') return true
       const path = memberPath((node as Call).callee)

@@ -5,7 +5,7 @@ export type Category = 'parse' | 'lowering' | 'typecheck' | 'hir_invariant' | 'r
 interface CodeEntry {
   readonly severity: Severity
   readonly category: Category
-  /** What the code means, in one sentence. */
+  /** Meaning of the code, in one sentence. */
   readonly meaning: string
 }
 
@@ -100,7 +100,7 @@ export const diagnosticCodes = {
   'typecheck.return_mismatch': error('typecheck', 'A function returns another type than it says.'),
   'typecheck.route.duplicate': error('typecheck', 'Two declarations answer the same requests.'),
   'typecheck.route.parameter': error('typecheck', 'A route does not take a part of its path that has a name.'),
-  'typecheck.route.path': error('typecheck', 'A path is none that requests can be told by.'),
+  'typecheck.route.path': error('typecheck', 'A path cannot identify requests.'),
   'typecheck.rust_import.deferred': warning('typecheck', 'A crate is imported that is not built in yet.'),
   'typecheck.rust_import.escape_hatch': warning(
     'typecheck',

@@ -1,7 +1,7 @@
 import type { Span } from '../syntax/node.ts'
 import { type Category, type DiagnosticCode, diagnosticCodes, type Severity } from './codes.ts'
 
-/** What the compiler has to say about one place of one file. Spans are UTF-16 offsets into that file. */
+/** A message of the compiler about one place in one file. Spans are UTF-16 offsets into that file. */
 export interface Diagnostic {
   readonly code: DiagnosticCode
   readonly severity: Severity
@@ -11,7 +11,7 @@ export interface Diagnostic {
   readonly expectedType: string | null
   readonly foundType: string | null
   readonly missingCases: readonly string[]
-  /** What to do, as sentences. */
+  /** Suggested steps, as sentences. */
   readonly suggestions: readonly string[]
   readonly fixes: readonly Fix[]
   readonly related: readonly RelatedSpan[]

@@ -7,7 +7,7 @@ export const reservedCodes: Readonly<Record<string, string>> = {
   E200: 'Of `url`: names that are given twice are `typecheck.duplicate_name`.',
   E201: 'Of `url`: types that there are not are `typecheck.undefined_type`.',
   E202: 'Of `url`: what does not follow the grammar is `E0001`.',
-  'vox/ai/unknown-task-category': 'Categories of tasks belong to whoever chooses models, not to the language.',
+  'vox/ai/unknown-task-category': 'Categories of tasks belong to the model selection, not to the language.',
   'vox/async/missing-arm': 'Views have no arms for what is still being fetched.',
   'vox/auth/*': '`@auth` is not enforced yet: its error is `auth.not_enforced`.',
   'vox/cors/*': '`@cors` is not enforced yet: its error is `auth.not_enforced`.',

@@ -4,7 +4,7 @@ import { type Doc, group, hardline, indent, line, softline, suffix } from './doc
 
 /**
  * Puts comments back. A comment stands before the item of a list that follows it, or at the end of the line of the item
- * that it stood behind; one in the midst of an item that has no list there goes before that item.
+ * that it followed; one inside of an item that has no list there goes before that item.
  */
 export abstract class CommentPrinter {
   readonly source: string

@@ -35,7 +35,7 @@ export abstract class DeclarationPrinter extends StatementPrinter {
     return [`@${name.text}`, given, strings.map((each): Doc => ` ${this.string(each)}`)]
   }
 
-  /** What stands in braces, one item a line. */
+  /** Members in braces, one per line. */
   protected braces<N extends { readonly start: number; readonly end: number }>(
     items: readonly N[],
     end: number,

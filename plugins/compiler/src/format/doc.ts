@@ -6,7 +6,7 @@ export type Doc = string | readonly Doc[] | Line | Indent | Group | Suffix
 
 interface Line {
   readonly type: 'line'
-  /** What it is where the group is on one line: a blank, nothing, or a break all the same. */
+  /** Form on one line: a blank, nothing, or still a break. */
   readonly flat: ' ' | '' | null
 }
 

@@ -23,7 +23,7 @@ import { TypePrinter } from './type-printer.ts'
 
 type Postfix = Call | Member | TupleIndex | IndexAccess | Try
 
-/** Calls in a chain from which on each may get a line of its own. */
+/** Length of a call chain from which each call may get a separate line. */
 const LONG_CHAIN = 3
 
 /** Expressions and patterns. */
@@ -134,7 +134,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     return inline ? group(this.#shortBlock(node, line)) : this.#shortBlock(node, hardline)
   }
 
-  /** A block whose braces are parted from its statements by `padding`, without a group of its own. */
+  /** A block whose braces are separated from its statements by `padding`, without a separate group. */
   #shortBlock({ statements, end }: Block, padding: Doc): Doc {
     if (statements.length === 0 && !this.hasCommentBefore(end)) return '{}'
     const content = this.lines(statements, end - 1, statement => this.statement(statement))
@@ -211,7 +211,7 @@ export abstract class ExpressionPrinter extends TypePrinter {
     ]
   }
 
-  /** What is done behind a head: on a line of its own where it would go on with the head otherwise. */
+  /** Body after a head: on a separate line where it would otherwise continue the head. */
   #behind(body: Expression, continues: (first: Expression) => boolean): Doc {
     let first = body
     for (let next = leftOf(first); next !== null; next = leftOf(first)) first = next
@@ -328,7 +328,7 @@ function continuesValue(first: Expression): boolean {
   return first.kind === 'Paren' || first.kind === 'Tuple' || first.kind === 'Unit' || first.kind === 'List'
 }
 
-/** What an expression begins with; null for one that begins with a word or a sign of its own. */
+/** First word or sign of an expression; null for one that begins with another. */
 function leftOf(node: Expression): Expression | null {
   switch (node.kind) {
     case 'Binary':

@@ -3,7 +3,7 @@ import type { HirSpan } from './hir.ts'
 
 /** Turns offsets of a text, which count UTF-16 units, into offsets of its UTF-8 form. */
 export class ByteOffsets {
-  /** null for a text of ASCII alone, whose offsets are the same in both. */
+  /** null for ASCII text, whose offsets are the same in both. */
   readonly #bytes: Uint32Array | null
 
   constructor(text: string) {

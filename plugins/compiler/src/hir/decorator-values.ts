@@ -1,7 +1,7 @@
 import type { Decorator } from '../syntax/ast.ts'
 import type { Expression } from '../syntax/ast-expressions.ts'
 
-/** What the decorators of a declaration say. */
+/** Values of the decorators of a declaration. */
 export class DecoratorValues {
   readonly #decorators: readonly Decorator[]
 

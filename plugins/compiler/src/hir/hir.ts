@@ -1,4 +1,4 @@
-/** The nodes are part of the contract with whoever runs programs. */
+/** The nodes are part of the contract with the interpreter. */
 export type {
   DefId,
   HirActivity,

@@ -57,7 +57,7 @@ const ASSIGNED = { '+=': 'Add', '-=': 'Sub', '*=': 'Mul', '/=': 'Div' } as const
 /** Types of records that are written without one and leave out what the type has a value for. */
 export type RecordTypes = ReadonlyMap<ObjectLiteral, string>
 
-/** Lowers what stands in bodies. Recursion is as deep as the syntax tree, which the parser limits. */
+/** Lowers bodies. Recursion is as deep as the syntax tree, which the parser limits. */
 export class ExpressionLowering {
   readonly #offsets: ByteOffsets
   readonly #tables: DbTables

@@ -1,7 +1,7 @@
 import type { PathImport, ReactImport, RustImport } from '../syntax/ast.ts'
 import type { HirImport, HirRustImport, HirSpan } from './hir.ts'
 
-/** What is imported by its path, one entry for each name. */
+/** Imports by path, one entry for each name. */
 export function lowerImport(item: PathImport | ReactImport, span: HirSpan): HirImport[] {
   if (item.kind === 'ReactImport') return [{ module_path: [item.source.value], item: item.name.text, span }]
   const path = item.path.map(({ text }) => text)

@@ -43,9 +43,9 @@ export function lower(module: Module, source: string, types: Partial<KnownTypes>
   return new ModuleLowering(module, source, types).run()
 }
 
-/** What only the checks know. */
+/** Facts that only the checks know. */
 export interface KnownTypes {
-  /** What a function returns that does not say so; null where nobody knows. */
+  /** Inferred result type of a function without a declared one; null when unknown. */
   readonly results: (declaration: FunctionDeclaration | HttpRoute | Workflow | Activity) => HirType | null
   readonly records: RecordTypes
 }
@@ -89,7 +89,7 @@ class ModuleLowering {
     return this.#arrays
   }
 
-  /** Components, islands, routes of the client, tests and what else has no array of its own are lowered elsewhere. */
+  /** Components, islands, client routes, tests and other declarations without a separate array are lowered elsewhere. */
   #declaration(item: Declaration): void {
     const arrays = this.#arrays
     switch (item.kind) {

@@ -50,7 +50,7 @@ class Printer {
   }
 }
 
-/** What stands in an object or an array, with what is printed before it. */
+/** Entries of an object or an array, each with the text before it. */
 function entries(value: object): [key: string, inner: unknown][] {
   if (Array.isArray(value)) return value.map(inner => ['', inner])
   return Object.entries(value).flatMap(([key, inner]) =>

@@ -11,7 +11,7 @@ import { type ParseResult, parse } from '../syntax/parse.ts'
 
 export type AnalysisOptions = Omit<CompileOptions, 'script'>
 
-/** One version of an open file. What is known about it is found when somebody asks, once. */
+/** One version of an open file. Results are computed on first use. */
 export class Analysis {
   readonly document: TextDocument
   readonly #options: AnalysisOptions

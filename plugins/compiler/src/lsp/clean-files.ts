@@ -11,7 +11,7 @@ export class CleanFiles {
     this.#now = now
   }
 
-  /** Takes the number of findings of a file; says whether it has just become clean, and that is to be told. */
+  /** Takes the number of findings of a file; returns whether to report that it has just become clean. */
   update(uri: string, findings: number): boolean {
     if (findings > 0) {
       this.#dirty.add(uri)
@@ -25,7 +25,7 @@ export class CleanFiles {
     return true
   }
 
-  /** Forgets a closed file; when it was told about stays known. */
+  /** Forgets a closed file, but keeps the time of its last report. */
   close(uri: string): void {
     this.#dirty.delete(uri)
   }

@@ -1,7 +1,7 @@
 import type { CodeLens } from 'vscode-languageserver'
 import type { Analysis } from './analysis.ts'
 
-/** What a client registers to run a test: it is given the URI of the file, and the name of the function. */
+/** Command that a client registers to run a test; its arguments are the URI of the file and the function's name. */
 const RUN_TEST_COMMAND = 'vox.runTest'
 
 export function codeLenses(analysis: Analysis): CodeLens[] {

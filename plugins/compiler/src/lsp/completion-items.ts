@@ -11,7 +11,7 @@ export interface ItemDetails {
   readonly detail?: string
   readonly text?: string
   readonly snippet?: string
-  /** What is nearer comes first: `0` to `9`. */
+  /** Sort key by distance, nearest first: `0` to `9`. */
   readonly rank?: string
 }
 

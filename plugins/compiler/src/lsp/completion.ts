@@ -53,7 +53,7 @@ export function completions(analysis: Analysis, position: Position): CompletionI
       for (const word of KEYWORDS) items.add(word, CompletionItemKind.Keyword, { rank: '7' })
       types(items, parsed.module)
   }
-  // What is being written there is not worth offering.
+  // The incomplete name itself is not offered.
   return items.found.filter(
     ({ label }) => label !== PLACEHOLDER && (label !== text.slice(from, offset) || label.length > 1)
   )

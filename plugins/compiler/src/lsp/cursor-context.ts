@@ -1,7 +1,7 @@
 import { Kind, LAST_KEYWORD } from '../syntax/token.ts'
 import type { TokenList } from '../syntax/token-list.ts'
 
-/** What can be written at a place. `from` is where the word begins that is being written there. */
+/** Kind of completion at a place. `from` is the start of the word there. */
 export type CursorContext =
   /** In a comment, or in a text that names nothing. */
   | { readonly kind: 'nothing' }
@@ -20,7 +20,7 @@ const RECORD_CALLS: ReadonlySet<string> = new Set(['insert', 'filter', 'where', 
 const COLUMN_CALLS: ReadonlySet<string> = new Set(['order_by', 'select'])
 const LOGIC: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** Read from the tokens before the place alone, since what is being written is seldom right. */
+/** Reads only the tokens before the place, since incomplete code seldom parses. */
 export function cursorContext(tokens: TokenList, offset: number): CursorContext {
   return new Reader(tokens, offset).read()
 }
@@ -142,7 +142,7 @@ class Reader {
     return this.#table(opening - 1)
   }
 
-  /** What a record belongs to that is given to a call on a table. */
+  /** Owner of a record that is an argument of a table call. */
   #record(brace: number): { readonly table: string; readonly call: string; readonly isComparison: boolean } | null {
     const tokens = this.#tokens
     if (tokens.kind(brace - 1) === Kind.Colon) {

@@ -9,7 +9,7 @@ export function docComment({ start }: Span, { comments, source }: TokenList): st
     const comment = comments[index]
     if (comment === undefined) break
     const between = source.slice(comment.end, at)
-    // What stands behind something on its line belongs to that.
+    // A comment after code on the same line belongs to that code.
     const before = source.slice(source.lastIndexOf('\n', comment.start - 1) + 1, comment.start)
     if (between.trim() !== '' || between.split('\n').length !== 2 || before.trim() !== '') break
     lines.unshift(source.slice(comment.start, comment.end).replace(/^(\/{2,}|#)\s?/, ''))

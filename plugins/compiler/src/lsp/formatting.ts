@@ -8,7 +8,7 @@ export function formattingEdits(analysis: Analysis): TextEdit[] {
   const { text } = analysis
   const { text: formatted } = formatFile(new SourceFile(analysis.document.uri, text))
   if (formatted === null || formatted === text) return []
-  // What is the same at both ends stays, so that the cursor does, too.
+  // Keeps the common prefix and suffix, so that the cursor stays in place.
   let start = 0
   while (start < text.length && start < formatted.length && text[start] === formatted[start]) start++
   let end = text.length

@@ -9,7 +9,7 @@ import type { Analysis } from './analysis.ts'
 import { type CompletionItems, callSnippet } from './completion-items.ts'
 import { callSignature } from './signatures.ts'
 
-/** What completion puts in for the operations of tables, with places to fill in. */
+/** Snippets that completion inserts for table operations. */
 const SNIPPETS: Readonly<Record<string, string>> = {
   insert: 'insert({ $1 })',
   get: 'get($1)',

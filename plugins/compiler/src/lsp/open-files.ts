@@ -1,7 +1,7 @@
 import type { TextDocument } from 'vscode-languageserver-textdocument'
 import { Analysis, type AnalysisOptions } from './analysis.ts'
 
-/** What is known about open files, of their newest version alone. */
+/** Analyses of open files, newest version only. */
 export class OpenFiles {
   readonly #options: () => AnalysisOptions
   readonly #known = new Map<string, Analysis>()

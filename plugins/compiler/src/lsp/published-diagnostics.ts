@@ -2,7 +2,7 @@ import { DiagnosticSeverity, DiagnosticTag, type Diagnostic as LspDiagnostic, ty
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Analysis } from './analysis.ts'
 
-/** What `data` of a published diagnostic carries. */
+/** Value in `data` of a published diagnostic. */
 export interface DiagnosticData {
   readonly fixes: readonly { readonly label: string; readonly range: Range; readonly replacement: string }[]
   readonly suggestions: readonly string[]

@@ -29,7 +29,7 @@ export function prepareRename(
 }
 
 /**
- * Changes by the URIs of their files that give a symbol another name wherever it is named, and change nothing else.
+ * Edits by file URI that rename a symbol at every occurrence, and change nothing else.
  * Throws {@link RenameRefused}.
  */
 export function rename(
@@ -159,7 +159,7 @@ function requireName(name: string, { name: old, kind }: LanguageSymbol): void {
   if (KEYWORDS.includes(name)) throw new RenameRefused(`\`${name}\` is a keyword`)
 }
 
-/** Whether every word stands for what it stood for; names of fields apart, which records give anew. */
+/** Whether every word still resolves to the same symbol; field names excluded, which records declare again. */
 function meansTheSame(before: SymbolIndex, after: SymbolIndex): boolean {
   const [old, now] = [before, after].map(({ occurrences }) => occurrences.filter(each => each.symbol.kind !== 'field'))
   if (old === undefined || now === undefined || old.length !== now.length) return false

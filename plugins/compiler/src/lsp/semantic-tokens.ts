@@ -59,7 +59,7 @@ export function semanticTokens(analysis: Analysis): SemanticTokens {
   const builder = new SemanticTokensBuilder()
   const { document, text } = analysis
   for (const { start, end, type, modifiers } of coloured(analysis)) {
-    // A token of more than one line is told line by line.
+    // A token over several lines is reported line by line.
     for (let from = start; from < end; ) {
       const position = document.positionAt(from)
       const next = Math.min(end, document.offsetAt({ line: position.line + 1, character: 0 }))

@@ -32,9 +32,9 @@ export interface LanguageServer {
   readonly output: NodeJS.WritableStream
   /** Ends the server. */
   readonly signal: AbortSignal
-  /** Name and version that clients are told. */
+  /** Name and version that the server reports. */
   readonly version: string
-  /** Asked for each version of a file. */
+  /** Called for each version of a file. */
   options(): AnalysisOptions
   /** A file that had findings has none any more. */
   cleaned(uri: string): void
@@ -186,7 +186,7 @@ class Session {
     connection.languages.semanticTokens.on(({ textDocument }) => this.#of(textDocument, { data: [] }, semanticTokens))
   }
 
-  /** What is asked of an open file; `none` for one that is not open. */
+  /** Answers a request about an open file; `none` for one that is not open. */
   #of<A>(textDocument: { readonly uri: string }, none: A, ask: (file: Analysis) => A): A | ResponseError {
     const document = this.#documents.get(textDocument.uri)
     if (document === undefined) return none
@@ -195,7 +195,7 @@ class Session {
     } catch (error) {
       if (error instanceof RenameRefused) return new ResponseError(LSPErrorCodes.RequestFailed, error.message)
       this.#server.failed(error)
-      const message = isSvcError(error) ? error.message : 'the server failed; its log tells more'
+      const message = isSvcError(error) ? error.message : 'the server failed; see its log'
       return new ResponseError(ErrorCodes.InternalError, message)
     }
   }
@@ -232,7 +232,7 @@ class Session {
 
   #send(uri: string, diagnostics: ReturnType<typeof publishedDiagnostics>, version?: number): void {
     const params = version === undefined ? { uri, diagnostics } : { uri, diagnostics, version }
-    // A client that has gone takes nothing; that the connection has ended is told elsewhere.
+    // A disconnected client receives nothing; another handler reports the disconnect.
     this.#connection.sendDiagnostics(params).catch(() => undefined)
   }
 }

@@ -19,9 +19,9 @@ function configuration({ isServed, hasPages = false }: Template): string {
 
 function readme(name: string, { summary, isServed, hasPages = false, program }: Template): string {
   const rows = [
-    ['svc check app.vox', 'tells what is wrong with the program'],
+    ['svc check app.vox', 'reports what is wrong with the program'],
     ['svc run app.vox', isServed ? 'serves it on http://127.0.0.1:3000 until Ctrl-C' : 'runs it'],
-    ...(isServed ? [['svc dev app.vox', 'serves it, anew whenever the file is saved']] : []),
+    ...(isServed ? [['svc dev app.vox', 'serves it and reloads it on each save']] : []),
     ...(program.includes('@test') ? [['svc test app.vox', 'runs its tests']] : []),
     ['svc fmt app.vox', 'writes it in its canonical form'],
     ...(hasPages ? [['svc build app.vox -o web --scaffold', 'writes its pages into the folder web']] : [])
@@ -39,7 +39,7 @@ npm run build
 \`\`\`
 
 puts pages into the folder \`public\`, from which \`svc run app.vox\` serves them. With \`npm run dev\` they are on
-http://127.0.0.1:3001, and change as soon as a build wrote them anew. The files in \`web/app\` are yours.
+http://127.0.0.1:3001, and reload as soon as a build has written them again. The files in \`web/app\` are yours.
 `
     : ''
   return `# ${name}

@@ -1,6 +1,6 @@
 /** A program to begin with. */
 export interface Template {
-  /** What it is, as the end of a sentence. */
+  /** Summary, as the end of a sentence. */
   readonly summary: string
   readonly program: string
   /** Whether `svc run` serves it until it is interrupted. */

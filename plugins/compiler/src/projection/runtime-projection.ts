@@ -15,7 +15,7 @@ const OPERATIONS: Readonly<Record<HirDbPlan['op'], Policy['op']>> = {
   Update: 'update'
 }
 
-/** What a module asks of those who run it; `probe` is the machine, or null for a document that is the same everywhere. */
+/** Requirements of a module on its runtime; `probe` is the machine, or null for a document that is the same everywhere. */
 export function runtimeProjection(module: HirModule, probe: HostProbe | null): RuntimeProjection {
   const policies = policiesOf(module)
   const hints = hintsOf(policies)
@@ -57,7 +57,7 @@ function policyOf({ table, op, capabilities }: HirDbPlan): Policy | null {
   }
 }
 
-/** What two policies that ask for the same have in common, in the order of the format. */
+/** Common part of two policies with the same requirements, in the order of the format. */
 function sortKey(policy: Policy): string {
   const { table, op, requires_sync, emits_change_log, live_topic, retrieval_mode, orchestration_scope } = policy
   const rest = [Number(requires_sync), Number(emits_change_log), live_topic, retrieval_mode, orchestration_scope]

@@ -24,7 +24,7 @@ const KINDS: Partial<Record<Declaration['kind'], SymbolKind>> = {
   AppHook: 'component'
 }
 
-/** What declarations name outside of their bodies: themselves, and fields, variants, handlers and states in them. */
+/** Names that declarations introduce outside of their bodies: themselves, and their fields, variants, handlers and states. */
 export function declaredSymbols({ items }: Module): LanguageSymbol[] {
   return items.flatMap(symbolsOf)
 }

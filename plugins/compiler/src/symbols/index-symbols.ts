@@ -66,7 +66,7 @@ class Indexer implements BodyRule {
     }
   }
 
-  /** What has to be known of a declaration before its bodies are walked. */
+  /** Facts about a declaration that are needed before its bodies are walked. */
   structure(item: Declaration): void {
     walk(item, node => {
       if (node.kind === 'MatchArm') this.#join(node as MatchArm)

@@ -32,7 +32,7 @@ export interface LanguageSymbol {
   readonly definition: Name
   /** The smallest syntax that declares it: a parameter, a field, a declaration. */
   readonly node: AnyNode
-  /** The declaration that it stands in, or is. */
+  /** The declaration that contains it, or that it is. */
   readonly declaration: Declaration
 }
 

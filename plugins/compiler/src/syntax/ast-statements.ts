@@ -20,7 +20,7 @@ export interface Block extends Node<'Block'> {
 export type Statement = Let | Assign | ExpressionStatement | Return | While | Loop | Break | Continue
 
 export interface Let extends Node<'Let'> {
-  /** `const` is written outside of functions alone. */
+  /** `const` is written only outside of functions. */
   readonly form: 'let' | 'const'
   readonly isMutable: boolean
   readonly pattern: Pattern

@@ -4,7 +4,7 @@ import type { Type } from './ast-types.ts'
 import type { AppHook, Component, Form, Fragment, Island, Routes, UrlDeclaration, V0Component } from './ast-web.ts'
 import type { Name, Node, Span } from './node.ts'
 
-/** One file. Declarations stand in the order of the source. */
+/** One file, with its declarations in source order. */
 export interface Module extends Node<'Module'> {
   readonly items: readonly Declaration[]
 }
@@ -34,7 +34,7 @@ export type Declaration =
   | AppHook
   | ScriptStatement
 
-/** What every declaration but `import` may carry in front of it. */
+/** Common parts of every declaration but `import`. */
 export interface Annotated {
   /** In the order of the source, those that decide the role of a function included. */
   readonly decorators: readonly Decorator[]
@@ -108,7 +108,7 @@ export interface Variant extends Node<'Variant'> {
 export interface Field extends Node<'Field'> {
   readonly decorators: readonly Decorator[]
   readonly name: Name
-  /** `name?: type`, in islands and v0 components alone. */
+  /** `name?: type`, only in islands and v0 components. */
   readonly isOptional: boolean
   readonly type: Type
   readonly value: Expression | null
@@ -261,7 +261,7 @@ export interface ExternFunction extends Node<'ExternFunction'>, Annotated {
   readonly name: Name
   readonly params: readonly Param[]
   readonly result: Type | null
-  /** What it is bound to on the other side. */
+  /** Its name on the other side. */
   readonly binding: StringLiteral
 }
 

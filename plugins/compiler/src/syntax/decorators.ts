@@ -1,6 +1,6 @@
-/** What a decorator may stand in front of, by its name without the `@`. */
+/** Kinds of declarations that a decorator may precede, by its name without the `@`. */
 export type DecoratorUse =
-  /** Begins a declaration of its own: `@index T.name on (…)`. */
+  /** Begins a separate declaration: `@index T.name on (…)`. */
   | 'declaration'
   /** Says where a function is registered; a function has one of them. */
   | 'role'

@@ -7,7 +7,7 @@ export interface LexResult {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** Character codes that are asked for by name. */
+/** Character codes with names. */
 const TAB = 9
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
@@ -30,7 +30,7 @@ const UPPER = 2
 const DIGIT = 3
 const NAME_MARK = 4
 
-/** What a character of ASCII is in a name; 0 for none of it. */
+/** Class of an ASCII character in a name; 0 for one that names do not have. */
 const CLASS = new Uint8Array(128)
 for (let code = 97; code <= 122; code++) CLASS[code] = LOWER
 for (let code = 65; code <= 90; code++) CLASS[code] = UPPER
@@ -174,7 +174,7 @@ class Lexer {
     if (classOf(source.charCodeAt(end)) === 0) return
     while (classOf(source.charCodeAt(this.#position)) !== 0) this.#position++
     this.#report(`a number ends before \`${source.slice(end, this.#position)}\``, end, this.#position, {
-      suggestions: ['numbers are written as 12, 1.5 or 19.99dec, in decimal digits alone']
+      suggestions: ['numbers are written as 12, 1.5 or 19.99dec, with decimal digits only']
     })
   }
 

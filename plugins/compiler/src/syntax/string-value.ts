@@ -8,7 +8,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'"
 }
 
-/** Text that a string literal stands for. An escape that nobody knows stays as it is, its backslash included. */
+/** Value of a string literal. An unknown escape stays as it is, backslash included. */
 export function stringValue(literal: string): string {
   const quote = literal[0]
   const closed = literal.length > 1 && literal.at(-1) === quote

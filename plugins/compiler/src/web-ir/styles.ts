@@ -43,7 +43,7 @@ export function cssProperty(name: string): string {
   return name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`).replaceAll('_', '-')
 }
 
-/** What a value of a declaration is, as far as one can see. */
+/** Static kind of a declaration's value, as far as known. */
 function styleValue(text: string): StyleValue {
   const value = text.trim()
   if (/^#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(value)) return { Color: { Hex: value } }

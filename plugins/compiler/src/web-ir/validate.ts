@@ -8,7 +8,7 @@ type Code = Extract<DiagnosticCode, `web_ir_validate.${string}`>
 type Note = (code: Code, message: string, node?: object | null) => void
 
 /** More nodes than this are no view that people look at. */
-export const MOST_NODES = 1_000_000
+export const MAX_NODES = 1_000_000
 
 /** Checks what the shape of a web IR does not say. Generation fails where it finds something. */
 export function validateWebIr({ ir, places }: BuiltWebIr): Diagnostic[] {
@@ -29,8 +29,8 @@ export function validateWebIr({ ir, places }: BuiltWebIr): Diagnostic[] {
 
 function checkDom({ dom_nodes, view_roots }: WebIr, note: Note): void {
   const { length } = dom_nodes
-  if (length > MOST_NODES) {
-    note('web_ir_validate.dom.arena_too_large', `the views have ${length} nodes, more than ${MOST_NODES}`)
+  if (length > MAX_NODES) {
+    note('web_ir_validate.dom.arena_too_large', `the views have ${length} nodes, more than ${MAX_NODES}`)
   }
   const check = (id: number, of: string, node: object | null, limit: number): void => {
     if (Number.isInteger(id) && id >= 0 && id < limit) return

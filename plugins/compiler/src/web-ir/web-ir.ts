@@ -1,4 +1,4 @@
-/** What a module shows in a browser, as the IR document has it. Spans are always null; places stand in the source. */
+/** Browser part of a module in the IR document. Spans are always null; places are those in the source. */
 export interface WebIr {
   /** Children stand before their parents. */
   readonly dom_nodes: readonly DomNode[]

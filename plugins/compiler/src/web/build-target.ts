@@ -1,4 +1,4 @@
-/** What a build is for: all of a program, the processes beside its server, or programs that call it. */
+/** Target of a build: the whole program, the processes next to its server, or clients that call it. */
 export const BUILD_TARGETS = ['fullstack', 'server', 'client'] as const
 export type BuildTarget = (typeof BUILD_TARGETS)[number]
 

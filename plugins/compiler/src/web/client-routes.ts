@@ -11,7 +11,7 @@ export interface ClientRoute {
   /** From the root, with parameters as `:id`. */
   readonly path: string
   readonly component: string
-  /** What the component is given, by the name of the property. */
+  /** Properties passed to the component, by name. */
   readonly properties: readonly RouteProperty[]
   readonly loader: RouteLoader | null
   readonly pending: string | null
@@ -153,7 +153,7 @@ class RouteReader {
   }
 }
 
-/** What a path can hold as it is. */
+/** Types that a path segment can hold as they are. */
 function isText({ type_ann }: Pick<HirParam, 'type_ann'>): boolean {
   return type_ann !== null && typeof type_ann === 'object' && 'Named' in type_ann && type_ann.Named === 'str'
 }

@@ -28,7 +28,7 @@ export class ClientTypes extends TypeImports {
   }
 
   override use(module: BuildModule, name: string): string {
-    // What a component is made of does not travel.
+    // The content of a component is not serialised.
     if (module === 'react') return 'unknown'
     if (!this.#isDeclared(name)) {
       this.#usesResult = true

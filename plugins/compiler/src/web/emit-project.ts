@@ -35,12 +35,12 @@ export interface ProjectOptions {
   /** `library` makes a package for other projects in place of an application. */
   readonly mode: 'app' | 'library'
   readonly target: BuildTarget
-  /** The telephones that the application is also for; null for one of browsers alone. */
+  /** The telephones that the application is also for; null for browsers only. */
   readonly mobileTarget: MobileTarget | null
   readonly layout: Layout
   /** Whether `server.ts` is among the files. */
   readonly express: boolean
-  /** Text of `vox.tokens.json` beside the program; null without that file. */
+  /** Text of `vox.tokens.json` next to the program; null without that file. */
   readonly tokens: { readonly path: string; readonly text: string } | null
   /** Folder of the program, from the folder of the build. */
   readonly sourceFolder: string
@@ -49,7 +49,7 @@ export interface ProjectOptions {
 }
 
 export interface EmittedProject {
-  /** Written anew by each build, in the order of their paths. */
+  /** Written again by each build, in the order of their paths. */
   readonly files: readonly EmittedFile[]
   /** Written once, and the user's own from then on. */
   readonly scaffold: readonly EmittedFile[]
@@ -102,7 +102,7 @@ export function emitProject(web: WebModule, components: EmittedComponents, optio
     scaffold: isApp && isWhole ? scaffoldFiles(web, files, routes, options) : [],
     config: options.mobileTarget === null ? [] : [capacitorConfig(web.name, outDirOf(options))],
     diagnostics: sortDiagnostics([
-      // What only concerns pages is no matter where there are none.
+      // Page-only checks do not apply without pages.
       ...(isWhole ? [...diagnostics, ...users.diagnostics, ...tokens.diagnostics] : []),
       ...machines.diagnostics,
       ...components.diagnostics

@@ -21,7 +21,7 @@ export function endpointsOf({ query_fns, mutation_fns, server_fns }: HirModule):
   ]
 }
 
-/** What a caller is given: the value of a `Result`, whose error becomes a status. */
+/** Type of the answer: the value of a `Result`, whose error becomes a status. */
 export function answerOf({ return_type }: Pick<HirEndpoint, 'return_type'>): HirType | null {
   return answerType(return_type)
 }

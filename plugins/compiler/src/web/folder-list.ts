@@ -8,7 +8,7 @@ export const LIST_FILE = '.vox-build.json'
 /** Paths of what a build wrote, with a hash of each as it was written. */
 export type FolderList = ReadonlyMap<string, string>
 
-/** The list of a folder; empty where no build has written yet, or somebody broke the file. */
+/** The list of a folder; empty before the first build, or when the file is damaged. */
 export async function readFolderList(folder: string): Promise<FolderList> {
   const text = await readFile(join(folder, LIST_FILE), 'utf8').catch(() => '')
   try {
@@ -32,7 +32,7 @@ export function hashOf(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Whether a path stays in its folder, whatever somebody wrote into the list. */
+/** Whether a path stays in its folder, even when the list was edited. */
 function isBelow(path: string): boolean {
   return !path.startsWith('/') && !/^[a-zA-Z]:|\\/.test(path) && !path.split('/').includes('..')
 }

@@ -1,4 +1,4 @@
 /** First line of generated modules. */
 export function header(sourceName: string): string {
-  return `// Generated from ${sourceName}.vox by svc build; the next build writes it anew.\n`
+  return `// Generated from ${sourceName}.vox by svc build; the next build overwrites it.\n`
 }

@@ -15,7 +15,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   never: 'never'
 }
 
-/** What holds values of one type one after the other. */
+/** Container types with elements of one type. */
 const SEQUENCES = new Set(['List', 'list', 'Set', 'set', 'Stream', 'stream'])
 
 /**
@@ -106,7 +106,7 @@ function inParentheses(type: string): string {
   return /[ |]/.test(type) && !/^[\w.]+<.*>$/.test(type) ? `(${type})` : type
 }
 
-/** What a module imports, and the lines that say so. */
+/** Imports of a module, and the lines that declare them. */
 export class TypeImports {
   readonly #types = new Map<string, Set<string>>()
   readonly #values = new Map<string, Set<string>>()

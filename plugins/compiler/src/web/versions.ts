@@ -19,13 +19,13 @@ export const DEV_DEPENDENCIES = {
   vite: '8.3.8'
 } as const
 
-/** What the server-rendered layout needs as well. */
+/** Further packages of the server-rendered layout. */
 export const START_DEPENDENCIES = { '@tanstack/react-start': '1.169.5' } as const
 
-/** What `server.ts` needs. */
+/** Packages of `server.ts`. */
 export const EXPRESS_DEPENDENCIES = { express: '5.3.0' } as const
 export const EXPRESS_DEV_DEPENDENCIES = { '@types/express': '5.0.6', '@types/node': '20.19.21' } as const
 
-/** What an application for telephones is built with, and the package of each platform. */
+/** Packages of an application for telephones, and the package of each platform. */
 export const CAPACITOR_DEV_DEPENDENCIES = { '@capacitor/cli': '8.5.2' } as const
 export const CAPACITOR_PLATFORMS = { android: '8.5.2', ios: '8.5.2' } as const

@@ -38,7 +38,7 @@ export function itemsOf<K extends Declaration['kind']>(module: Module, kind: K):
   return module.items.filter((item): item is Extract<Declaration, { kind: K }> => item.kind === kind)
 }
 
-/** What can stand where a component is asked for, by its name, with the properties that it takes. */
+/** Elements that can be used as a component, by name, with their properties. */
 export function componentsOf(module: Module): ReadonlyMap<string, readonly Property[]> {
   const found = new Map<string, readonly Property[]>()
   for (const item of module.items) {
@@ -61,7 +61,7 @@ export function componentsOf(module: Module): ReadonlyMap<string, readonly Prope
   return found
 }
 
-/** What a module imports a component from; null for what is no component. */
+/** Import source of a component; null for other names. */
 export function componentModule(module: Module, name: string): string | null {
   const imported = itemsOf(module, 'Import')
     .flatMap(({ items }) => items)

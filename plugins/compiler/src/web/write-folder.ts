@@ -10,7 +10,7 @@ export interface Written {
   readonly written: readonly string[]
   readonly unchanged: readonly string[]
   readonly removed: readonly string[]
-  /** No longer emitted, but changed by somebody since they were written. */
+  /** No longer emitted, but edited by the user since they were written. */
   readonly kept: readonly string[]
 }
 
@@ -69,7 +69,7 @@ function refuseForeign(
 }
 
 /**
- * New files are complete beside the old ones before the first of them takes its place, and old ones come back when one
+ * New files are complete next to the old ones before the first replacement, and old ones come back when one
  * of the steps fails.
  */
 async function replaceAll(folder: string, writes: readonly EmittedFile[], removed: readonly string[]): Promise<void> {

@@ -54,7 +54,7 @@ t.test('a handler is a function that a page can call, with what it is given', t 
   t.end()
 })
 
-t.test('a parameter that nothing gives is told of once', t => {
+t.test('a parameter without a value is reported once', t => {
   const { diagnostics } = checkFile(
     new SourceFile('a.vox', 'fn registered(token: str, count: int) { }\n@push { on_register: registered }'),
     options

@@ -50,7 +50,7 @@ t.test('a name may mean two things of different sorts, and one of each sort', t 
   t.end()
 })
 
-t.test('an import that takes the name of a declaration is told', t => {
+t.test('an import that takes the name of a declaration is reported', t => {
   t.same(told('import std.mobile\nfn mobile() { }'), ['typecheck.import.alias_conflict of mobile'])
   t.same(told('import std.mobile as phone\nfn mobile() { }'), [])
   t.same(told('import rust:serde(version: "1") as x\nimport rust:uuid(version: "1") as x'), [
@@ -127,7 +127,7 @@ t.test('a hole that is filled is none', t => {
   t.end()
 })
 
-t.test('what is empty and names something is told, and other empty texts are not', t => {
+t.test('an empty name is reported, and other empty texts are not', t => {
   t.same(told('workflow w() { workflow_wait_signal("") }'), ['typecheck.hir.empty_name of ""'])
   t.same(told('activity a() to Result[int] { Ok(1) }\nworkflow w() { a() with { id: "" } }'), [
     'typecheck.hir.empty_name of ""'
@@ -176,7 +176,7 @@ t.test('a variable keeps its type, and a condition is true or false', t => {
   t.end()
 })
 
-t.test('whatever is deprecated is told where it is used: as a value, a type, a table, an actor', t => {
+t.test('deprecated declarations are reported where they are used: as a value, a type, a table, an actor', t => {
   const source = `@deprecated @table type Old { a: int }
 @deprecated actor Gone { on go() { } }
 fn f(row: Old) {
@@ -218,7 +218,7 @@ t.test('durations that are written out are durations, with a fix where it is cle
   t.end()
 })
 
-t.test('paths that the router refuses are told, and parts of them that nothing takes', t => {
+t.test('paths that the router refuses are reported, and unused parts of paths', t => {
   const route = (path: string, rest: string): string => `http get "${path}"${rest}`
   const TEXT = ' to str { "" }'
   for (const path of ['/files/*/x', 'files', '/a?b=c', '/a#b', '/:a/:a']) {

@@ -12,7 +12,7 @@ const TASK = '@table type Task { title: str done: bool }\n'
 const BACK = 'fn back() to bool { true }\n'
 const BLOG = 'activity a() to Result[int] { Ok(1) }\n'
 
-/** For every code a program that it is told of, and the text that it points at. */
+/** For every code a program that has it, and the text that it points at. */
 const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   E0001: ['fn f( { }', '{'],
   E0301: ['type S = | A | B\nfn f(s: S) { match s { A => 1 } }', 'match'],
@@ -131,7 +131,7 @@ const RAISES: Readonly<Record<Exclude<DiagnosticCode, WebCode>, Raised>> = {
   'vox/workflow/non-deterministic-call': ['workflow w() { std.time.now_ms() }', 'std.time.now_ms()']
 }
 
-/** Codes that are told where no mesh is enabled. */
+/** Codes reported where no mesh is enabled. */
 const NEEDS_MESH: ReadonlySet<string> = new Set(['vox/subagent/distributed-not-wired', 'vox/workflow/mesh-disabled'])
 
 /** Codes, and the texts that they point at. */
@@ -143,7 +143,7 @@ function told(source: string, strict: boolean, mesh = true): (readonly [code: st
 }
 
 for (const [code, [source, at]] of Object.entries(RAISES)) {
-  t.test(`${code} is told of ${JSON.stringify(source)}`, t => {
+  t.test(`${code} is reported for ${JSON.stringify(source)}`, t => {
     const found = told(source, false, !NEEDS_MESH.has(code))
     t.ok(
       found.some(each => each[0] === code && each[1] === at),

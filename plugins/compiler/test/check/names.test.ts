@@ -5,9 +5,9 @@ import { parse } from '../../src/syntax/parse.ts'
 
 interface Case {
   readonly code: DiagnosticCode
-  /** What raises the diagnostic, each with the text that it points at. */
+  /** Programs with the diagnostic, each with the text that it points at. */
   readonly raises: readonly (readonly [source: string, at: string])[]
-  /** What is alike and right. */
+  /** Similar programs without it. */
   readonly clean: readonly string[]
 }
 
@@ -377,14 +377,14 @@ t.test('names of namespaces that a program declares itself are its own', t => {
   t.end()
 })
 
-t.test('a name that a workflow alone misses is a warning', t => {
+t.test('a name that is missing only in a workflow is a warning', t => {
   const source = 'workflow w() to Result[int] { check_inventory(1) }'
   const [only] = check(parse(source).module, { suppressHookLints: false })
   t.match(only, { code: 'typecheck.undefined', severity: 'warning' })
   t.end()
 })
 
-t.test('the cases that a match misses are told', t => {
+t.test('the cases that a match misses are reported', t => {
   const missing = (source: string) =>
     check(parse(source).module, { suppressHookLints: false }).flatMap(({ missingCases }) => missingCases)
   t.same(missing(`${SHAPES}fn f(s: Shape) { match s { Circle(r) => r } }`), ['Square(_)', 'Empty'])

@@ -17,7 +17,7 @@ fn pong(n: int, text: str) to str { ping(n, text) }
 let token = secrets.resolve("token")
 `
 
-/** What is told, with the arguments that it points at. */
+/** Diagnostics with the arguments that they point at. */
 function told(source: string, script = false): string[] {
   const text = PRELUDE + source
   const { module, diagnostics } = parse(text, { script })
@@ -27,7 +27,7 @@ function told(source: string, script = false): string[] {
     .map(({ span }) => text.slice(span.start, span.end))
 }
 
-t.test('a secret that a model is given is told, on whatever way it comes', t => {
+t.test('a secret that reaches a model is reported on every path', t => {
   for (const [body, at] of [
     ['ask(secrets.resolve("a"))', 'secrets.resolve("a")'],
     ['ask(std.env.get("HOME").unwrap())', 'std.env.get("HOME").unwrap()'],

@@ -27,7 +27,7 @@ t.test('a workflow that is detached gives the id of its run', async t => {
   t.match(said(`${text}fn f() to Result[str] { w() with { detach: false } }`), [['typecheck.return_mismatch']])
 })
 
-t.test('types that do not fit are told where they stand', t => {
+t.test('mismatched types are reported at their place', t => {
   for (const [source, code, at] of [
     ['fn f() to int { "a" }', 'typecheck.return_mismatch', '"a"'],
     ['fn f(b: bool) to int { if b { 1 } else { "a" } }', 'typecheck.return_mismatch', '"a"'],

@@ -10,7 +10,7 @@ function lowered(source: string): HirModule {
   return lower(module, source)
 }
 
-/** Without spans, which have a test of their own. */
+/** Without spans, which have a separate test. */
 function bare(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter(item => !isSpan(item)).map(bare)
   if (typeof value !== 'object' || value === null) return value
@@ -230,7 +230,7 @@ t.test('chains on tables become operations with a plan', t => {
   t.end()
 })
 
-t.test('declarations stand in the array of their role, and in no other', t => {
+t.test('declarations are in the array of their role, and in no other', t => {
   const module = lowered(`import std.fs, rust:serde(version: "1", branch: "x") as sd, a/b as { C, D as E }
 type Shape = | Circle(r: float) | Empty
 @table pub type Task { title: str }
@@ -310,7 +310,7 @@ t.test('spans are bytes and end where the text ends', t => {
   t.end()
 })
 
-t.test('definitions have numbers of their own', t => {
+t.test('definitions have distinct numbers', t => {
   const source = `${TASKS}fn f(a: int, b: int) { fn(c) c }\ntype T = | A\nworkflow w(d: int) { }`
   const ids: number[] = []
   JSON.stringify(lowered(source), (key, value) => {

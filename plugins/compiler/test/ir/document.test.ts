@@ -43,7 +43,7 @@ t.test('a document has version, metadata and the arrays in their order', t => {
   t.end()
 })
 
-t.test('two runs differ in the time alone', t => {
+t.test('two runs differ only in the time', t => {
   const source = readFileSync(new URL('tables.vox', examples), 'utf8')
   t.equal(printed(source), printed(source))
   const later = printed(source, new Date(1e12))
@@ -58,7 +58,7 @@ t.test('a float is a number in the document, or an error of the syntax', t => {
   t.end()
 })
 
-t.test('results that nobody declared are filled in where they are known', t => {
+t.test('undeclared result types are filled in where they are known', t => {
   const results = (source: string) => {
     const { module } = JSON.parse(printed(source))
     return [...module.query_fns, ...module.functions].map(({ return_type }) => return_type)
@@ -81,7 +81,7 @@ t.test('ints keep all of their digits', t => {
 })
 
 for (const name of names) {
-  t.test(`${name} has the document that is kept beside the test`, t => {
+  t.test(`${name} has the document that is stored next to the test`, t => {
     const text = printed(readFileSync(new URL(name, examples), 'utf8'))
     const file = new URL(name.replace('.vox', '.json'), documents)
     // The version of the compiler changes without a change of what it does.

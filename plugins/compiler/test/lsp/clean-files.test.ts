@@ -1,7 +1,7 @@
 import t from 'tap'
 import { CleanFiles } from '../../src/lsp/clean-files.ts'
 
-t.test('a file is told about when it loses its last finding, at most once in two minutes', t => {
+t.test('a file is reported when it loses its last finding, at most once in two minutes', t => {
   let now = 0
   const files = new CleanFiles(() => now)
   t.equal(files.update('a', 0), false, 'it never had one')
@@ -13,7 +13,7 @@ t.test('a file is told about when it loses its last finding, at most once in two
   files.update('a', 1)
   t.equal(files.update('a', 0), false, 'too soon')
   files.update('b', 1)
-  t.equal(files.update('b', 0), true, 'another file has a time of its own')
+  t.equal(files.update('b', 0), true, 'another file has a separate time')
   now = 120_000
   files.update('a', 1)
   t.equal(files.update('a', 0), true)

@@ -9,7 +9,7 @@ import { Editor } from './editor.ts'
 
 const editor = await Editor.start(t)
 
-t.test('what a file has to be told about comes when it is opened, changed and saved', async t => {
+t.test('diagnostics of a file arrive when it is opened, changed and saved', async t => {
   const file = await editor.open('a.vox', 'fn f() to str {\n    "ü😀" + cout\n}\nlet count = 1\n')
   const [first, ...rest] = await file.diagnostics()
   t.same(rest, [])
@@ -30,7 +30,7 @@ t.test('what a file has to be told about comes when it is opened, changed and sa
   t.same(await saved, [])
 })
 
-t.test('calls of the mesh are told in workflows where no mesh is enabled', async t => {
+t.test('mesh calls in workflows are reported where no mesh is enabled', async t => {
   const file = await editor.open('mesh.vox', 'workflow w() {\n    mesh_ping()\n}\nfn f() {\n    1\n}\n')
   const found = await file.diagnostics()
   t.match(found, [{ code: 'vox/workflow/mesh-disabled', severity: 2, message: /no mesh is enabled/ }])

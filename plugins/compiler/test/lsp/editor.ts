@@ -26,7 +26,7 @@ import { TextDocument } from 'vscode-languageserver-textdocument'
 
 export const BIN = fileURLToPath(new URL('../../../../kernel/bin/svc.mjs', import.meta.url))
 
-/** A client of the server as an editor is one: a process of its own, spoken to over its standard streams. */
+/** An editor-like client of the server, which runs as a separate process on standard streams. */
 export class Editor {
   readonly connection: ProtocolConnection
   readonly capabilities: InitializeResult['capabilities']
@@ -130,7 +130,7 @@ export class OpenFile {
     return this.#document.getText()
   }
 
-  /** What is at a place: where `mark`, with the cursor in it as `|`, stands in the text. */
+  /** The place of `mark` in the text, with the cursor in it as `|`. */
   at(mark: string): { readonly textDocument: { readonly uri: string }; readonly position: Position } {
     const offset = this.text.indexOf(mark.replace('|', ''))
     if (offset < 0) throw new Error(`the text has no ${mark}`)

@@ -79,7 +79,7 @@ t.test('the program of these tests is right', async t => {
   t.same(await shop.diagnostics(), [])
 })
 
-t.test('hover tells how a name is declared, what is said about it, and of which type it is', async t => {
+t.test('hover shows how a name is declared, its documentation and its type', async t => {
   t.equal(
     await hoverAt(shop, 'assert(a|dd'),
     '```vox\nfn add(left: int, right: int = 1) to int\n```\n\nAdds two ints.\nThey may be negative.'

@@ -11,7 +11,7 @@ import { walk } from '../../src/syntax/walk.ts'
 
 const examples = new URL('../../../../examples/language/', import.meta.url)
 const options = { allowComponentFunctions: false, suppressHookLints: false }
-/** No other file is open, and none is beside it. */
+/** No other file is open, and no other file is in its folder. */
 const alone = new Workspace(
   () => [],
   new OpenFiles(() => options),

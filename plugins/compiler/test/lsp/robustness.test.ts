@@ -23,7 +23,7 @@ const programs = readdirSync(examples)
   .filter(name => name.endsWith('.vox'))
   .map(name => readFileSync(new URL(name, examples), 'utf8'))
 const options = { allowComponentFunctions: false, suppressHookLints: false }
-/** No other file is open, and none is beside it. */
+/** No other file is open, and no other file is in its folder. */
 const alone = new Workspace(
   () => [],
   new OpenFiles(() => options),
@@ -38,7 +38,7 @@ function renameOrRefuse(analysis: Analysis, position: Position, name: string): v
   }
 }
 
-t.test('whatever is being written, and wherever the cursor is, there is an answer', t => {
+t.test('every incomplete text and every cursor position has an answer', t => {
   const random = randomFrom(31)
   let asked = 0
   for (let index = 0; index < CASES; index++) {

@@ -101,7 +101,7 @@ async function renamed(in_: Project, file: OpenFile, mark: string, newName: stri
   )
 }
 
-/** Whose files nobody changes. */
+/** A workspace of files that do not change. */
 const shared = await project(t)
 
 t.test('a definition is found in the file that has it, through whatever imports', async t => {
@@ -125,7 +125,7 @@ t.test('a definition is found in the file that has it, through whatever imports'
   t.equal(await definitionOf(in_, other, '{ ar|ea(1'), 'inner/other.vox:0:area')
 })
 
-t.test('references are those of all files, from whichever one they are asked for', async t => {
+t.test('references include all files, from every file', async t => {
   const in_ = shared
   const everywhere = [
     'app.vox:0:area',
@@ -208,7 +208,7 @@ t.test('what is open counts before what is on the disk, and what changes there i
   const in_ = await project(t)
   const app = await in_.open('app.vox')
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:2:area')
-  writeFileSync(join(in_.folder, 'shapes.vox'), `// Written by somebody else.\n${SHAPES}`)
+  writeFileSync(join(in_.folder, 'shapes.vox'), `// Written by another program.\n${SHAPES}`)
   t.equal(await definitionOf(in_, app, 'ar|ea(s)'), 'shapes.vox:3:area')
   const fresh = join(in_.folder, 'fresh.vox')
   await in_.editor.open(fresh, 'import shapes.area\n\nfn h(s: any) { area(s) }\n')
@@ -219,7 +219,7 @@ t.test('what is open counts before what is on the disk, and what changes there i
   t.equal(found?.filter(({ uri }) => uri === pathToFileURL(fresh).href).length, 2, 'a file that was never saved')
 })
 
-t.test('without a folder the files beside one are its neighbours', async t => {
+t.test('without a folder the files next to one are its neighbours', async t => {
   const folder = t.testdir(FILES)
   const in_ = {
     editor: await Editor.start(t, { cwd: folder }),

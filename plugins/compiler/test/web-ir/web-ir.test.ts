@@ -45,12 +45,12 @@ const COUNTER = `component Counter(first: int) {
 }
 `
 
-t.test('a module that shows nothing and answers nobody has none', t => {
+t.test('a module without views and endpoints has none', t => {
   t.equal(webIr('fn main() { print("x") }\ntype A { b: int }\nactor B { on c() to int { 1 } }\n'), null)
   t.end()
 })
 
-t.test('keys stand in their order', t => {
+t.test('keys are in their order', t => {
   const order =
     'dom_nodes view_roots behavior_nodes style_nodes route_nodes scheduled_jobs interop_nodes diagnostic_nodes spans version'
   t.equal(Object.keys(found(COUNTER)).join(' '), order)
@@ -265,7 +265,7 @@ t.test('numbers of nodes follow the rules, whichever way a program is written', 
   t.end()
 })
 
-t.test('what a browser cannot do is told among the diagnostics', t => {
+t.test('untranslatable code is reported among the diagnostics', t => {
   const ir = found('@table type A { b: str }\ncomponent C() { view: <p>{db.A.count()}</p> }')
   t.match(ir.diagnostic_nodes, [
     { code: 'web.not_in_browser', message: /db\.A\.count/, span: null, category: 'codegen' }

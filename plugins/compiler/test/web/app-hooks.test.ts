@@ -44,7 +44,7 @@ fn chosen(action: str, data: Option[str]) to str { if data.is_some() { "/tasks/"
 }
 ${PAGES}`
 
-/** Pushes without a hook, by a name of its own. */
+/** Pushes without a hook, under a separate name. */
 const PUSHED = `import std.mobile as phone
 component P() {
     state last: str = ""
@@ -153,7 +153,7 @@ t.test('an application for telephones has what they need, and no other one has',
   t.equal(filesIn(out)['capacitor.config.ts'], '// mine\n', 'and it belongs to the user')
 })
 
-t.test('a first module that was written before the hooks is told of', async t => {
+t.test('a first module that was written before the hooks is reported', async t => {
   const folder = t.testdir({ 'app.vox': PAGES })
   const [file, out] = [join(folder, 'app.vox'), join(folder, 'web')]
   await build(file, out, { scaffold: true })
@@ -190,10 +190,10 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     await page.goto(`${url}/another`)
     await calls.until('resolve', 2)
     await shows(page, 'There is no such page.')
-    t.equal(new URL(page.url()).pathname, '/another', 'a page of somebody else is never opened')
+    t.equal(new URL(page.url()).pathname, '/another', 'a foreign page is never opened')
     await page.goto(`${url}/tasks/5`)
     await shows(page, 'Task 5')
-    t.equal(calls.of('resolve').length, 2, 'nobody is asked about a page of the program')
+    t.equal(calls.of('resolve').length, 2, 'no callback runs for a page of the program')
   })
 
   await t.test('going back asks first, and stays where something was done', async t => {
@@ -215,11 +215,11 @@ t.test('in a browser', { skip: noBrowser(), timeout: 240_000 }, async t => {
     t.match(page.url(), /\/tasks\/2$/)
     await page.evaluate('history.forward()')
     await shows(page, 'Task 3')
-    t.equal(calls.of('back').length, 2, 'nobody is asked on the way forward')
+    t.equal(calls.of('back').length, 2, 'no callback runs on the way forward')
     calls.answers.delete('back')
     await page.evaluate('history.go(-2)')
     await shows(page, 'Task 1')
-    t.equal(calls.of('back').length, 3, 'who cannot answer stops nobody')
+    t.equal(calls.of('back').length, 3, 'a failing callback stops nothing')
   })
 
   await t.test('what is pushed reaches the program, and so does what is chosen', async t => {
@@ -331,9 +331,9 @@ async function served(t: Test, source: string): Promise<string> {
 }
 
 interface Calls {
-  /** What functions of the server answer; those that are not there fail. */
+  /** Answers of server functions; missing ones fail. */
   readonly answers: Map<string, unknown>
-  /** What a function was given, call by call. */
+  /** Arguments of a function, call by call. */
   of(name: string): unknown[]
   /** Waits for so many calls of a function. */
   until(name: string, count: number): Promise<void>

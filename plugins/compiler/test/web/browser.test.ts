@@ -57,7 +57,7 @@ t.test(
       t.match(await page.textContent('li'), 'hello')
     })
 
-    await t.test('pages follow the address, and one that is not there is told', async t => {
+    await t.test('pages follow the address, and a missing one is reported', async t => {
       await page.click('text=To the counter')
       await page.waitForSelector('text=Count: 0')
       await page.goto(`${url}/nowhere`)

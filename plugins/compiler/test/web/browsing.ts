@@ -23,7 +23,7 @@ export async function launched(t: Test): Promise<Browser> {
 export interface BuiltApp {
   /** With app.vox. */
   readonly project: string
-  /** What svc build has written. */
+  /** Output of svc build. */
   readonly web: string
 }
 

@@ -34,7 +34,7 @@ t.test('a build writes what the program has, and says so', async t => {
   t.equal(err, `built ${out}: 6 files, 6 of them new or changed\n`)
 })
 
-t.test('as JSON it tells the folder and what became of each file', async t => {
+t.test('with --json it reports the folder and the fate of each file', async t => {
   const { file, out } = small(t)
   await build(file, out)
   writeFileSync(file, SMALL.replaceAll('y:', 'z:'))
@@ -49,7 +49,7 @@ t.test('as JSON it tells the folder and what became of each file', async t => {
   })
 })
 
-t.test('the same program gives the same bytes, and leaves the files of the last build alone', async t => {
+t.test('the same program gives the same bytes, and does not touch the files of the last build', async t => {
   const { file, out } = small(t)
   await build(file, out)
   const [before, times] = [filesIn(out), statSync(join(out, 'types.ts')).mtimeMs]
@@ -60,7 +60,7 @@ t.test('the same program gives the same bytes, and leaves the files of the last 
   t.same(filesIn(`${out}2`), before)
 })
 
-t.test('files that the program no longer has are removed, but not when somebody changed them', async t => {
+t.test('files that the program no longer has are removed, but not when they were edited', async t => {
   const { file, out } = small(t)
   await build(file, out)
   writeFileSync(join(out, 'schemas.ts'), '// mine now\n')
@@ -71,7 +71,7 @@ t.test('files that the program no longer has are removed, but not when somebody 
   t.match(told, `kept ${join(out, 'schemas.ts')}, which was changed since it was built\n`)
 })
 
-t.test('a file of somebody else is never overwritten, and then nothing is', async t => {
+t.test('a foreign file is never overwritten, and then no file is', async t => {
   const { file, out } = small(t)
   mkdirSync(out)
   writeFileSync(join(out, 'types.ts'), '// mine\n')
@@ -139,7 +139,7 @@ t.test('what fails half-way is taken back', async t => {
   t.same(filesIn(out), others)
 })
 
-t.test('a list that somebody broke or forged gives no power over other files', async t => {
+t.test('a damaged or forged list gives no power over other files', async t => {
   const { file, out } = small(t)
   const precious = join(out, '..', 'precious.txt')
   writeFileSync(precious, 'precious')
@@ -217,7 +217,7 @@ t.test('a library is a package, and no application', async t => {
   })
   t.equal(
     files['index.ts'],
-    `// Generated from app.vox by svc build; the next build writes it anew.
+    `// Generated from app.vox by svc build; the next build overwrites it.
 
 export * from './types'
 export * from './schemas'
@@ -286,7 +286,7 @@ t.test('options that exclude each other are refused, and name each other', async
   t.notOk(existsSync(out))
 })
 
-t.test('the web IR stands beside the other files when it is asked for', async t => {
+t.test('the web IR is written next to the other files on request', async t => {
   const { file, out } = small(t)
   await build(file, out, { emit_ir: true })
   t.match(JSON.parse(filesIn(out)['web-ir.v1.json'] ?? ''), { version: 'V0_1' })
@@ -294,7 +294,7 @@ t.test('the web IR stands beside the other files when it is asked for', async t 
   t.notOk(filesIn(out)['web-ir.v1.json'])
 })
 
-t.test('a folder stands for its program where it has one alone', async t => {
+t.test('a folder names its program where it has only one', async t => {
   const { file, out } = small(t)
   const folder = join(file, '..')
   t.equal((await build(folder, out)).code, 0)

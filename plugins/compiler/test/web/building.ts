@@ -97,13 +97,13 @@ const TYPESCRIPT = join(ROOT, 'node_modules/typescript/bin/tsc')
 
 const exec = promisify(execFile)
 
-/** What TypeScript finds in a folder, with all of its checks. */
+/** Findings of TypeScript in a folder, with all of its checks. */
 export async function typeCheck(folder: string): Promise<string> {
   const strict = ['--strict', '--noUncheckedIndexedAccess', '--noUnusedLocals', '--noUnusedParameters']
   return findings(folder, strict)
 }
 
-/** What TypeScript finds in a folder, by its `tsconfig.json` and more options. */
+/** Findings of TypeScript in a folder, by its `tsconfig.json` and more options. */
 export async function findings(folder: string, options: readonly string[] = []): Promise<string> {
   // The test runner's hooks, which processes inherit, cannot load the compiler.
   const argv = ['-u', 'NODE_OPTIONS', process.execPath, TYPESCRIPT, '--noEmit', '-p', folder, ...options]

@@ -46,7 +46,7 @@ routes {
 }
 `
 
-t.test('pages may stand in others, in both layouts', async t => {
+t.test('pages may nest, in both layouts', async t => {
   const folder = t.testdir({ 'app.vox': FRAMED })
   const app = join(folder, 'app')
   const start = join(folder, 'start')
@@ -99,7 +99,7 @@ export async function calls(): Promise<string> {
   const nothing: void = await client.remove_note(id)
   // @ts-expect-error a number is no title
   await client.add_note(1)
-  // @ts-expect-error an alternative has the fields of its case alone
+  // @ts-expect-error an alternative has only the fields of its case
   await client.describe({ _tag: 'Leaf', value: 1 }, { first: 'a', second: { x: 1, y: 2 } })
   // @ts-expect-error a column has a type
   found[0]?.title.toFixed()

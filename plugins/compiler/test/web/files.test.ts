@@ -214,7 +214,7 @@ t.test('tokens become variables, and refuse what would be more than a value', as
   const { files } = await built(t, program, { 'vox.tokens.json': JSON.stringify(tokens) })
   t.equal(
     files['vox-tokens.css'],
-    `/* Generated from vox.tokens.json by svc build; the next build writes it anew. */
+    `/* Generated from vox.tokens.json by svc build; the next build overwrites it. */
 
 :root {
   --color-brand: #06c;
@@ -237,7 +237,7 @@ t.test('tokens become variables, and refuse what would be more than a value', as
   }
 })
 
-t.test('a program may have tokens of its own, beside those of the file', async t => {
+t.test('a program may declare tokens in addition to those of the file', async t => {
   const source = '@tokens Color { brandDark: "#036" half: 0.5 }\n@tokens { gap: "calc({space.2} * 2)" }\n'
   const { files } = await built(t, source, { 'vox.tokens.json': '{"space": {"2": "8px"}}' })
   t.match(files['vox-tokens.css'], ':root {\n  --space-2: 8px;\n  --color-brand-dark: #036;\n  --color-half: 0.5;\n')
@@ -263,7 +263,7 @@ env plain {
 }
 `
   const { files } = await built(t, source)
-  const head = '# Generated from app.vox by svc build; the next build writes it anew.\n'
+  const head = '# Generated from app.vox by svc build; the next build overwrites it.\n'
   t.equal(
     files['Dockerfile.small'],
     `${head}FROM alpine:3.22
@@ -298,7 +298,7 @@ t.test('pages name what there is, or the build says what is missing', async t =>
   t.match((await built(t, holds)).err, 'error[web.machine.missing_value]')
 })
 
-t.test('modules of React beside the program are passed on to the build', async t => {
+t.test('React modules next to the program are passed on to the build', async t => {
   const source =
     'import react Chart from "./ui/chart"\nimport react Dot from "./ui/chart"\ncomponent P() { view: <Chart /> }\n'
   const there = { ui: { 'chart.tsx': 'export function Chart() {\n  return null\n}\nexport const Dot = Chart\n' } }
@@ -312,7 +312,7 @@ t.test('modules of React beside the program are passed on to the build', async t
   t.notOk(missing.files['ui/chart.ts'])
 })
 
-t.test('a component with @v0 from a file beside the program is that file', async t => {
+t.test('a component with @v0 from a file next to the program is that file', async t => {
   const source = '@v0 from "./Card.tsx" Card { title: str }\n@v0 from "@/ui/badge" Badge { text: str }\n'
   const { files } = await built(t, source, { 'Card.tsx': 'export const Card = () => null\n' })
   t.match(files['Card.tsx'], "\nexport { Card } from '../Card'\n")
@@ -361,7 +361,7 @@ t.test('what cannot be fetched, or is something else, builds nothing', async t =
   t.match((await built(t, V0, {}, { v0ApiUrl: 'http://127.0.0.1:1' })).err, 'cannot be fetched')
 })
 
-t.test('a build tells of components from v0 that have no export of their name', async t => {
+t.test('a build reports components from v0 that have no export of their name', async t => {
   const parts = {
     parts: { 'Card.tsx': 'export { Other as Card } from "./other"\n', 'Badge.tsx': 'export default 1\n' }
   }

@@ -7,7 +7,7 @@ interface Declared {
 
 const declared = (settings as unknown as { readonly properties: Readonly<Record<string, Declared>> }).properties
 
-/** What the variable of a setting holds; empty where it is not set. */
+/** Value of a setting's variable; empty where it is not set. */
 function given(setting: string): string {
   const variable = declared[setting]?.['x-env']
   if (variable === undefined) throw new Error(`${setting} has no variable`)
@@ -21,7 +21,7 @@ function flag(setting: string): boolean {
   return declared[setting]?.default === true
 }
 
-/** What those that run the tests want of them, by settings of the compiler. */
+/** Options of the test run, by settings of the compiler. */
 export const HARNESS = {
   opensPages: flag('gui_playwright'),
   buildsExamples: flag('web_vite_smoke'),

@@ -54,7 +54,7 @@ t.test('a link that leads nowhere is in the way as well, other files are not', a
   t.equal(readFileSync(join(free, 'other.txt'), 'utf8'), 'mine')
 })
 
-t.test('a folder that cannot be made is told, and leaves nothing behind', async t => {
+t.test('a folder that cannot be created is reported, and leaves nothing behind', async t => {
   const folder = t.testdir({ file: 'no folder' })
   const { code, err } = await run(runNew(), { name: join(folder, 'file', 'new') })
   t.equal(code, 1)

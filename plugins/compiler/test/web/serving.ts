@@ -14,7 +14,7 @@ export function unbuilt(): string | false {
   return existsSync(join(ROOT, 'plugins/app-runtime/dist/plugin.cjs')) ? false : 'nothing is built: npm run build'
 }
 
-/** Address of the program of a project, served by a process of its own. `path` answers once it is there. */
+/** Address of the program of a project, served by a separate process. `path` answers once it is there. */
 export async function serve(t: Test, folder: string, path: string): Promise<string> {
   const port = await freePort()
   const child = spawn(process.execPath, [SVC, 'run', 'app.vox', '--port', String(port)], { cwd: folder })

@@ -61,7 +61,7 @@ export class MatchesRule implements BodyRule {
   }
 }
 
-/** Whether a pattern tells of which type the values are, and the type has a known number of variants. */
+/** Whether a pattern determines the type of the values, and that type has a known number of variants. */
 function isTold(pattern: Pattern): boolean {
   return pattern.kind === 'ConstructorPattern' || (pattern.kind === 'LiteralPattern' && pattern.value.kind === 'Bool')
 }

@@ -6,7 +6,7 @@ export interface Constructor {
   readonly arity: number
 }
 
-/** All ways to build a value of the type that has the constructor `name`; undefined when nobody knows. */
+/** All constructors of the type that has the constructor `name`; undefined when unknown. */
 export type Siblings = (name: string) => readonly Constructor[] | undefined
 
 /** Matrices of many rows and columns take long; past this many steps patterns count as exhaustive. */
@@ -67,7 +67,7 @@ export class PatternMatrix {
     return found === undefined ? undefined : ['_', ...found]
   }
 
-  /** Constructors of the type that the first column has; undefined where they cannot be told or counted. */
+  /** Constructors of the first column's type; undefined when unknown or infinite. */
   #constructorsOf(rows: readonly Row[]): readonly Constructor[] | undefined {
     for (const [first] of rows) {
       if (first === undefined) continue
@@ -83,7 +83,7 @@ export class PatternMatrix {
 
 /** Rows by what stands first in them. Their order does not matter: a row matches a value or does not. */
 class FirstColumn {
-  /** What is left of the rows whose first pattern takes everything. */
+  /** The default matrix: the rest of the rows whose first pattern is a wildcard. */
   readonly open: Row[] = []
   readonly #byName = new Map<string, { readonly args: readonly Pattern[]; readonly rest: Row }[]>()
 

@@ -6,7 +6,7 @@ import type { BodyRule, Place } from './body-rule.ts'
 /** Findings for which a name that is alike is looked for. */
 const COMPARED = 100
 
-/** What is spawned must be an actor. */
+/** Only an actor can be spawned. */
 export class ActorsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

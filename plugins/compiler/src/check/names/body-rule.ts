@@ -4,7 +4,7 @@ import type { Assign, ConstructorPattern } from '../../syntax/ast-statements.ts'
 import type { ModuleName, ModuleNames } from './module-names.ts'
 import type { LocalName } from './scopes.ts'
 
-/** What a name means at one place; null where nothing has it. */
+/** The meaning of a name at one place; null when it is unresolved. */
 export type Meaning =
   | { readonly kind: 'local'; readonly local: LocalName }
   | { readonly kind: 'module'; readonly entry: ModuleName }

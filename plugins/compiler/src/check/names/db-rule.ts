@@ -12,7 +12,7 @@ const TAKE_COLUMNS: ReadonlySet<string> = new Set(['order_by', 'select'])
 /** Findings for which a name that is alike is looked for. */
 const COMPARED = 100
 
-/** What is done with `db`: tables, columns, chains, and SQL that is written by hand. */
+/** Checks uses of `db`: tables, columns, chains and raw SQL. */
 export class DbRule implements BodyRule {
   readonly found: Diagnostic[] = []
   readonly #tables: DbTables
@@ -26,7 +26,7 @@ export class DbRule implements BodyRule {
   identifier(node: Identifier, _meaning: Meaning, _place: Place): void {
     if (node.name !== 'db') return
     this.found.push(
-      diagnostic('typecheck.db.modifier', '`db` is no value of its own', node, {
+      diagnostic('typecheck.db.modifier', '`db` is not a value', node, {
         suggestions: ['write `db.Table.all()`']
       })
     )
@@ -59,7 +59,7 @@ export class DbRule implements BodyRule {
     if (!isDbMember(node) || this.#read.has(node)) return
     if (!this.#table(node)) return
     this.found.push(
-      diagnostic('typecheck.db.modifier', `\`db.${node.property.text}\` is no value of its own`, node, {
+      diagnostic('typecheck.db.modifier', `\`db.${node.property.text}\` is not a value`, node, {
         suggestions: [`call one of ${DB_HEADS.map(head => `\`${head}\``).join(', ')}`]
       })
     )

@@ -83,11 +83,11 @@ export class EffectsRule implements BodyRule {
     this.#callers.set(declaration, callers)
   }
 
-  /** To be asked for after the walk. */
+  /** Call after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     const functions = items.filter(item => item.kind === 'Function')
     for (const fn of functions) if (isAnswered(fn)) this.#add(fn, 'llm', { what: 'asks a model', span: fn.name })
-    // What a function says that it has counts for those who call it.
+    // A declared effect row counts for the callers, too.
     for (const fn of functions) {
       for (const { text } of rowOf(fn) ?? [])
         this.#add(fn, text, { what: `says that it has \`${text}\``, span: fn.name })
@@ -104,7 +104,7 @@ export class EffectsRule implements BodyRule {
     return true
   }
 
-  /** Who calls what has an effect, has it. */
+  /** A caller has the effects of its callees. */
   #spread(): void {
     const open = [...this.#effects].flatMap(([item, effects]) => [...effects.keys()].map(effect => ({ item, effect })))
     for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -136,7 +136,7 @@ export class EffectsRule implements BodyRule {
   #impure(fn: FunctionDeclaration): Diagnostic[] {
     if (!fn.decorators.some(({ name }) => name.text === 'pure')) return []
     return [...(this.#effects.get(fn) ?? [])].flatMap(([effect, { what, span }]) => {
-      // What it spawns itself is told by another check, and what it says itself by that of rows.
+      // Another check reports spawns, and the effect row check reports declared effects.
       if (what === 'spawns an actor' || what.startsWith('says')) return []
       const message = `\`${fn.name.text}\` is marked as pure and ${what}, which has the effect \`${effect}\``
       return diagnostic('vox/effect/pure-violation', message, span)

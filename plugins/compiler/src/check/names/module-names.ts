@@ -2,7 +2,7 @@ import type { Declaration, Decorator, Field, Module, Param, Type, Variant } from
 import type { Pattern } from '../../syntax/ast-statements.ts'
 import type { Name } from '../../syntax/node.ts'
 
-/** What can be called by name, with what it takes. */
+/** A name that can be called, with its parameters. */
 export interface Signature {
   readonly params: readonly (Param | Field)[]
   readonly result: Type | null

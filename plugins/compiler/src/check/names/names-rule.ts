@@ -86,7 +86,7 @@ export class NamesRule implements BodyRule {
     const near = this.#compared++ < COMPARED_NAMES ? nearName(name, place.known()) : undefined
     this.found.push(
       diagnostic('typecheck.undefined', `there is nothing called \`${name}\``, span, {
-        // An activity may be known to the worker that runs the workflow alone.
+        // Only the worker that runs the workflow may know an activity.
         ...(place.item.kind === 'Workflow' ? { severity: 'warning' } : {}),
         ...(near === undefined
           ? {}

@@ -5,7 +5,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import { durationProblems } from '../durations.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** What an option is, and where it does something. */
+/** An option, and the calls where it has an effect. */
 interface Option {
   /** Literals that its value can be written as. */
   readonly kinds: readonly Expression['kind'][]
@@ -15,7 +15,7 @@ interface Option {
   readonly of: readonly Called['kind'][]
 }
 
-/** What options are given to. */
+/** Kinds of calls that take options. */
 interface Called {
   readonly kind: 'activity' | 'mesh' | 'workflow'
   readonly name: string
@@ -55,7 +55,7 @@ const TYPES: Partial<Record<Expression['kind'], string>> = { Int: 'int', String:
 
 const LITERALS: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'String', 'Bool', 'Unit', 'List', 'Object'])
 
-/** What stands behind `with`, and what it stands behind. */
+/** Options after `with`, and the call that they apply to. */
 export class OptionsRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

@@ -8,7 +8,7 @@ import type { BodyRule, Meaning, Place } from './body-rule.ts'
 
 /** Why a function may change the database. */
 interface Write {
-  /** What it does: `inserts into Task`, `calls add_task`. */
+  /** The write itself: `inserts into Task`, `calls add_task`. */
   readonly what: string
   readonly span: Span
   /** The function that it calls for that; null when it does so itself. */
@@ -48,7 +48,7 @@ export class PurityRule implements BodyRule {
     this.#writes.set(item, { what, span: call, through: null })
   }
 
-  /** Whoever is named may be called. */
+  /** The named function may be called. */
   identifier(node: Identifier, meaning: Meaning, { item }: Place): void {
     if (meaning?.kind !== 'module') return
     const { declaration, kind } = meaning.entry
@@ -63,7 +63,7 @@ export class PurityRule implements BodyRule {
     this.#callers.set(declaration, callers)
   }
 
-  /** To be asked for after the walk. */
+  /** Call after the walk. */
   result(items: readonly Declaration[]): Diagnostic[] {
     this.#spread()
     for (const item of items) if (item.kind === 'Function' && item.role === 'query') this.#queries.push(item)
@@ -73,7 +73,7 @@ export class PurityRule implements BodyRule {
     })
   }
 
-  /** Who calls a function that writes, writes. */
+  /** A caller of a function that writes also writes. */
   #spread(): void {
     const open = [...this.#writes.keys()]
     for (let callee = open.pop(); callee !== undefined; callee = open.pop()) {

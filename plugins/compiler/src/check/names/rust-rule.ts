@@ -5,7 +5,7 @@ import { nearName } from '../../syntax/near-name.ts'
 import { CURATED_CRATES } from '../rust-crates.ts'
 import type { BodyRule, Place } from './body-rule.ts'
 
-/** What is used of a crate must be something that the crate has, as far as that is known. */
+/** Checks that names used from a crate exist in it, as far as they are known. */
 export class RustRule implements BodyRule {
   readonly found: Diagnostic[] = []
 

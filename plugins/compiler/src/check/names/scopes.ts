@@ -31,7 +31,7 @@ export class Scopes {
     return [...this.#byName].flatMap(([name, known]) => (known.length > 0 ? [name] : []))
   }
 
-  /** Runs `body` in a scope of its own. */
+  /** Runs `body` in a nested scope. */
   within(body: () => void): void {
     const { length } = this.#bound
     body()

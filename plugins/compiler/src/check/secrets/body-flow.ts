@@ -25,7 +25,7 @@ const MEASURES: ReadonlySet<string> = new Set(
 )
 
 /** Times that a body is read at most; variables that get each other's values in turn need more than one. */
-const MOST_READINGS = 20
+const MAX_PASSES = 20
 
 export interface Surroundings {
   readonly names: ModuleNames
@@ -34,7 +34,7 @@ export interface Surroundings {
   readonly answered: ReadonlySet<Declaration>
 }
 
-/** Is told what reaches a model: `value` is an argument of a call of `to`, itself or by way of what it calls. */
+/** Receives each value that reaches a model: `value` is an argument of a call of `to`, directly or through its callees. */
 export type Told = (value: Expression, origins: Origins, to: string) => void
 
 /** Where the values of one body come from. Names are not told apart by their scopes: more may come from a secret than does. */
@@ -53,8 +53,8 @@ export class BodyFlow {
   /** Where the result of a body comes from. */
   of(params: readonly Param[], body: Expression): Origins {
     for (const [index, { name }] of params.entries()) this.#bind(name.text, new Set([index]))
-    // What is assigned in a loop is read above it.
-    for (let reading = 0; reading < MOST_READINGS; reading++) {
+    // An assignment in a loop may reach a read above it.
+    for (let reading = 0; reading < MAX_PASSES; reading++) {
       this.#hasGrown = false
       this.#result = union([this.#result, this.origins(body)])
       if (!this.#hasGrown) break
@@ -189,7 +189,7 @@ export class BodyFlow {
       return REWRITES.test(name) ? union(given) : NOWHERE
     }
     const object = this.origins(callee.object)
-    // What a function without a name gets are elements of what it is called on.
+    // A lambda receives elements of the receiver.
     for (const { value } of args) if (value.kind === 'Lambda') this.#params(value.params, object)
     return MEASURES.has(callee.property.text) ? NOWHERE : union([object, ...given])
   }

@@ -15,7 +15,7 @@ export function union(parts: readonly Origins[]): Origins {
   return new Set(some.flatMap(part => [...part]))
 }
 
-/** What whoever calls a function has to know. */
+/** Summary of a function for its callers. */
 export interface Flow {
   /** Where its result may come from. */
   result: Origins
@@ -23,5 +23,5 @@ export interface Flow {
   readonly told: Set<number>
 }
 
-/** What is known of functions and constants so far. */
+/** Summaries of functions and constants so far. */
 export type Flows = ReadonlyMap<Declaration, Flow>

@@ -27,7 +27,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   const report: Told = (value, origins, to) => {
     if (!origins.has(SECRET)) return
     const message = `a secret reaches the model that answers \`${to}\``
-    const suggestions = ['give it what the model needs to know instead, or use the secret in a request of your own']
+    const suggestions = ['pass what the model needs to know instead, or use the secret in a separate request']
     found.set(value, diagnostic('vox/prompt/secret-leakage', message, value, { suggestions }))
   }
   for (const item of items) flowOf(item, surroundings, report)
@@ -36,7 +36,7 @@ export function checkSecretLeakage({ items }: Module, names: ModuleNames): Diagn
   return [...found.values()]
 }
 
-/** Finds out what whoever calls a function has to know, until nothing more is found. */
+/** Computes the summaries of all functions until a fixed point is reached. */
 function spread(
   items: readonly Declaration[],
   surroundings: Surroundings,

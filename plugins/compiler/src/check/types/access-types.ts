@@ -47,9 +47,9 @@ export abstract class AccessTypes extends BodyContext {
   }
 }
 
-/** What holds the value whose field is asked for. */
+/** The type that wraps the value whose field is accessed. */
 interface Wrapping {
-  /** What takes the value out of it. */
+  /** The operation that unwraps the value. */
   readonly unwraps: string
   readonly inner: ValueType
 }

@@ -12,13 +12,13 @@ import { unwrapFix } from './unwrap-fix.ts'
 
 /** A function whose body is being read. */
 export interface Frame {
-  /** What it says that it returns; null when it says nothing. */
+  /** Declared result type; null without one. */
   readonly declared: ValueType | null
   /** Types of what it returns before its end. */
   readonly returns: ValueType[]
 }
 
-/** What all readers of one body have in common. */
+/** State shared by all readers of one body. */
 export abstract class BodyContext {
   protected readonly signatures: Signatures
   protected readonly locals = new LocalTypes()

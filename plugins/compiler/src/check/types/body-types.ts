@@ -8,7 +8,7 @@ import type { Span } from '../../syntax/node.ts'
 import { PlainTypes } from './plain-types.ts'
 import { ANY, BOOL, fits, join, NEVER, show, UNIT, type ValueType } from './type.ts'
 
-/** Types of what stands in one body. Nothing is said about what is not known for certain. */
+/** Types of the expressions in one body. Reports only what is certain. */
 export class BodyTypes extends PlainTypes {
   /** `first` is the type of the first one where it does not say its own. */
   override params(params: readonly Param[], first: ValueType = ANY): ValueType[] {
@@ -27,7 +27,7 @@ export class BodyTypes extends PlainTypes {
   override body(body: Expression, declared: ValueType | null): ValueType {
     const outer = this.frame
     this.frame = { declared, returns: [] }
-    // What the last expression gives is dropped where nothing is returned.
+    // The value of the last expression is dropped where nothing is returned.
     const tail = declared === null || isUnit(declared) ? null : declared
     const last = this.infer(body, tail)
     if (tail !== null) this.expect(body, tail)
@@ -145,7 +145,7 @@ export class BodyTypes extends PlainTypes {
     this.mismatch('typecheck.assign_mismatch', 'the value is another type than its variable', value, wanted, found)
   }
 
-  /** What is known to be neither true nor false decides nothing. */
+  /** Reports a condition whose type is known not to be bool. */
   #condition(condition: Expression): void {
     const found = this.infer(condition)
     if (found.kind !== 'plain' || fits(found, BOOL)) return

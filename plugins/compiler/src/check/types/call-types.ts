@@ -19,7 +19,7 @@ const TAKE_ITEMS: ReadonlySet<string> = new Set(['map', 'filter', 'any', 'all', 
 /** Methods of lists that take another element. */
 const GIVEN_ITEMS: ReadonlySet<string> = new Set(['push', 'append', 'contains'])
 
-/** What is called, and what it is given: functions, methods, handlers, actors, components, constructors. */
+/** Types of calls and their arguments: functions, methods, handlers, actors, components, constructors. */
 export abstract class CallTypes extends AccessTypes {
   /** Types of the elements that functions without a name are called with. */
   protected readonly items = new Map<Expression, ValueType>()
@@ -56,7 +56,7 @@ export abstract class CallTypes extends AccessTypes {
     return ANY
   }
 
-  /** What a function of a namespace gives; undefined for other callees. */
+  /** Result type of a namespace function; undefined for other callees. */
   #provided({ object, property }: Member): ValueType | undefined {
     if (object.kind !== 'Identifier' || this.locals.lookup(object.name) !== undefined) return undefined
     return this.signatures.names.has(object.name) ? undefined : namespaceResult(object.name, property.text)
@@ -108,7 +108,7 @@ export abstract class CallTypes extends AccessTypes {
     return found
   }
 
-  /** Arguments that nobody compares with what they go to. */
+  /** Arguments without a parameter to compare with. */
   #given(args: readonly Argument[], params: readonly Param[]): void {
     let place = 0
     for (const { name, value } of args) {
@@ -153,7 +153,7 @@ export abstract class CallTypes extends AccessTypes {
   }
 }
 
-/** What a method takes that fits the value that it is called on. */
+/** Parameters of a method for the given receiver type. */
 function takenBy(object: ValueType, method: string): ValueType {
   if (isList(object) && GIVEN_ITEMS.has(method)) return itemOf(object)
   if (method !== 'unwrap_or') return ANY
@@ -161,7 +161,7 @@ function takenBy(object: ValueType, method: string): ValueType {
   return object.kind === 'generic' ? (object.args[0] ?? ANY) : ANY
 }
 
-/** What a component takes. */
+/** Parameters of a component. */
 function propertiesOf(declaration: Declaration): readonly { readonly name: Name; readonly type: Param['type'] }[] {
   switch (declaration.kind) {
     case 'Component':

@@ -32,7 +32,7 @@ const BUILTIN: Readonly<Record<string, (given: Given) => ValueType>> = {
   range: () => generic('List', INT)
 }
 
-/** What a function gives that every program has. */
+/** Result type of a builtin function. */
 export function builtinResult(name: string, given: Given): ValueType {
   return BUILTIN_FUNCTIONS.has(name) && Object.hasOwn(BUILTIN, name) ? (BUILTIN[name]?.(given) ?? ANY) : ANY
 }

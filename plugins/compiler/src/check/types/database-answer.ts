@@ -7,7 +7,7 @@ import { checkMissing } from './records.ts'
 import type { Signatures } from './signatures.ts'
 import { ANY, answer, fits, generic, INT, show, UNIT, type ValueType } from './type.ts'
 
-/** What an operation on a table answers. Values that it is given are compared with their columns. */
+/** Result type of a table operation. Compares argument values with their columns. */
 export function databaseAnswer(
   { operation }: DbChain,
   infer: (expression: Expression) => ValueType,

@@ -65,7 +65,7 @@ function expectLast(statements: readonly Statement[], wanted: ValueType, signatu
   if (last?.kind === 'ExpressionStatement') expectRecords(last.expression, wanted, signatures)
 }
 
-/** What `Some`, `Ok` and `Error` hold; other calls have parameters of their own. */
+/** Type inside of `Some`, `Ok` and `Error`; other calls have separate parameters. */
 function expectPayload({ callee, args }: Call, wanted: ValueType, signatures: Signatures): void {
   const [only] = args
   if (callee.kind !== 'Identifier' || only === undefined || signatures.names.has(callee.name)) return

@@ -4,7 +4,7 @@ export function isList(type: ValueType): boolean {
   return type.kind === 'answer' ? isList(type.value) : type.kind === 'generic' && type.name === 'List'
 }
 
-/** What the elements of a list are, and the values of a map. */
+/** Types of the elements of a list, and of the values of a map. */
 export function itemOf(type: ValueType): ValueType {
   if (type.kind === 'answer') return itemOf(type.value)
   if (type.kind !== 'generic') return ANY

@@ -63,8 +63,8 @@ const METHODS: Readonly<Record<string, ReadonlyMap<string, Result>>> = {
 }
 
 /**
- * What a method gives; undefined when the type has no such method, and any type where it is not known which methods it
- * has.
+ * Result type of a method; undefined when the type has no such method, and any type where the methods are not
+ * known.
  */
 export function methodResult(object: ValueType, method: string): ValueType | undefined {
   if (object.kind === 'answer') {

@@ -20,7 +20,7 @@ export class ModuleTypes implements Signatures {
   readonly tables: DbTables
   readonly reader: TypeReader
   readonly found: Diagnostic[] = []
-  /** Types of records that are written without one, where what they leave out has a value of its own. */
+  /** Types of anonymous records whose missing members have default values. */
   readonly records = new Map<ObjectLiteral, string>()
   readonly #results = new Map<Declaration, ValueType>()
   readonly observe: Signatures['observe']
@@ -55,7 +55,7 @@ export class ModuleTypes implements Signatures {
 
   #read(item: Declaration): void {
     if (this.#results.has(item)) return
-    // Whoever calls itself knows nothing about its result yet.
+    // The result type of a recursive call is not known yet.
     this.#results.set(item, ANY)
     this.#results.set(item, this.#bodies(item))
   }

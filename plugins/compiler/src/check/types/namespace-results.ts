@@ -3,7 +3,7 @@ import { ANY, generic, STR, UNIT, type ValueType } from './type.ts'
 const results = (names: string, value: ValueType): (readonly [path: string, result: ValueType])[] =>
   names.split(' ').map(path => [path, generic('Result', value, ANY)])
 
-/** What functions of the namespaces that other plugins answer for give, by their paths. All of them can fail. */
+/** Result types of namespace functions that other plugins provide, by path. All of them can fail. */
 const RESULTS: ReadonlyMap<string, ValueType> = new Map([
   ...results('Browser.open Browser.text Browser.html Browser.screenshot', STR),
   ...results('Browser.goto Browser.click Browser.fill Browser.wait_for Browser.close', UNIT),

@@ -90,7 +90,7 @@ export abstract class PlainTypes extends CallTypes {
       case 'With': {
         this.infer(expression.options)
         const result = this.infer(expression.operand)
-        // What is begun and not waited for is known by the id of its run.
+        // A detached call is identified by its run id.
         return isDetached(expression.options) ? generic('Result', STR, ANY) : result
       }
       case 'Call':
@@ -133,7 +133,7 @@ export abstract class PlainTypes extends CallTypes {
 
   #tried(operand: Expression, at: Span): ValueType {
     const found = this.infer(operand)
-    // A failure of the database is raised where nobody takes it.
+    // An unhandled database failure is thrown.
     if (found.kind === 'answer') return found.value
     if (found.kind === 'any' || found.kind === 'never') return ANY
     if (found.kind !== 'generic' || (found.name !== 'Result' && found.name !== 'Option')) {

@@ -23,7 +23,7 @@ const GENERIC: Readonly<Record<string, readonly [GenericName, arity: number]>> =
   Stream: ['Stream', 1]
 }
 
-/** What types mean in one module. */
+/** Type names of one module. */
 export class TypeReader {
   readonly #declared = new Map<string, ValueType>()
   readonly #fields = new Map<object, ReadonlyMap<string, ValueType>>()
@@ -34,7 +34,7 @@ export class TypeReader {
       else if (item.kind === 'Actor' || item.kind === 'Agent') {
         this.#declare(item.name.text, { kind: 'actor', declaration: item })
       } else if (item.kind === 'Type') {
-        // What a generic type holds differs from use to use, and an alias may mean itself.
+        // The fields of a generic type differ from use to use, and an alias may refer to itself.
         const isKnown = item.generics.length === 0 && item.definition.form !== 'alias'
         this.#declare(item.name.text, isKnown ? { kind: 'declared', declaration: item } : ANY)
       }

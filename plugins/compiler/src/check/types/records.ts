@@ -41,7 +41,7 @@ export function checkRecord(
   checkMissing(given, declaredMembers(type), name.text, name, signatures)
 }
 
-/** Tells of fields that must have a value and are not among those that are given. */
+/** Reports required fields without a value. */
 export function checkMissing(
   given: ReadonlyMap<string, ValueType>,
   fields: readonly Field[],

@@ -6,18 +6,18 @@ import type { ModuleNames } from '../names/module-names.ts'
 import type { TypeReader } from './read-type.ts'
 import type { ValueType } from './type.ts'
 
-/** What bodies ask of their module. */
+/** Queries of bodies about their module. */
 export interface Signatures {
   readonly names: ModuleNames
   readonly tables: DbTables
   readonly reader: TypeReader
-  /** What calls of a function give, or what a constant is: as it says, else as its body does. */
+  /** Result type of a function, or type of a constant: the declared type, else the type of its body. */
   resultOf(declaration: Declaration): ValueType
   /** Levels of syntax that are being read at this moment, counted by who reads them. */
   depth: number
   report(diagnostic: Diagnostic): void
-  /** Is told the type that is expected of a record that says less than the type holds. */
+  /** Called with the expected type of a record that has fewer members than the type. */
   expect(record: ObjectLiteral, type: string): void
-  /** Is told the type of each expression that is read; null where nobody asks. */
+  /** Called with the type of each expression; null when not needed. */
   readonly observe: ((expression: Expression, type: ValueType) => void) | null
 }

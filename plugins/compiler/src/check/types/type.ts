@@ -14,7 +14,7 @@ export type ValueType =
   | { readonly kind: 'declared'; readonly declaration: TypeDeclaration }
   | { readonly kind: 'row'; readonly table: Table }
   | { readonly kind: 'actor'; readonly declaration: Actor | Agent }
-  /** What the database answers: a `Result` where one is asked for, else the value itself. */
+  /** Answer of the database: a `Result` where one is expected, else the value itself. */
   | { readonly kind: 'answer'; readonly value: ValueType }
 
 export type PlainName = 'int' | 'float' | 'str' | 'bool' | 'char' | 'dec' | 'Unit' | 'Element'

@@ -3,7 +3,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Span } from '../../syntax/node.ts'
 import { fits, type ValueType } from './type.ts'
 
-/** What a method can be called on without parentheses. */
+/** Expressions that can be the receiver of a method without parentheses. */
 const BINDS_TIGHTLY: ReadonlySet<string> = new Set(['Call', 'Identifier', 'Member', 'IndexAccess', 'Paren'])
 
 /** The fix for a value that stands where what it holds is wanted; none where that would not fit either. */

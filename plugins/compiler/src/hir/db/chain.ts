@@ -7,7 +7,7 @@ import type { Columns } from './columns.ts'
 import type { DbTables } from './db-tables.ts'
 import { bare, type DbArgument, entryKey, PredicateReader } from './predicate.ts'
 
-/** What a chain of calls on a table asks of the store. */
+/** Query that a chain of calls on a table describes. */
 export interface DbOperation {
   readonly table: string
   readonly op: HirDbOperator
@@ -210,7 +210,7 @@ class ChainReader {
     this.#count(call, name, 0, 0)
     const parts = { order_by: this.#orderBy, limit: this.#limit, select: this.#projection }
     const [other] = Object.entries(parts).find(([, part]) => part !== null) ?? []
-    if (!this.#isListed) this.#problem('`count` stands after `all`, `filter` and `where` alone', name)
+    if (!this.#isListed) this.#problem('`count` may follow only `all`, `filter` and `where`', name)
     else if (other !== undefined) this.#problem(`a count has no \`${other}\``, name)
     else this.#op = 'Count'
   }

@@ -29,7 +29,7 @@ export class Columns {
     return [...shown, ...(names.length > shown.length ? ['…'] : [])].join(', ')
   }
 
-  /** What to say of a name that is no column; undefined when it is one. */
+  /** Message for an unknown column; undefined when it exists. */
   unknown(column: string, span: Span): Diagnostic | undefined {
     if (this.indexOf(column) !== undefined) return undefined
     const near = nearName(column, [...this.names, '_id'])

@@ -2,7 +2,7 @@ import type { Index } from '../../syntax/ast.ts'
 import type { Span } from '../../syntax/node.ts'
 import { bare, entryKey, entryValue } from './predicate.ts'
 
-/** What may stand behind `with`, by the kind of the index: one option each, and the texts that it can be. */
+/** Options after `with`, by index kind: one option each, and its possible values. */
 export const INDEX_OPTIONS: Readonly<
   Record<Index['variant'], { readonly name: string; readonly values: readonly string[] } | null>
 > = {

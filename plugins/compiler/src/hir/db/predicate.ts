@@ -42,7 +42,7 @@ export class PredicateReader {
     return { And: entries.map(entry => this.#comparison('Eq', this.#column(entry), entryValue(entry))) }
   }
 
-  /** Of `where`: what stands in one object, joined by And unless it is one thing. */
+  /** Conditions of one `where` object, joined by And when there are several. */
   where({ entries }: ObjectLiteral): HirPredicate {
     return joined(entries.flatMap(entry => this.#entry(entry)))
   }

@@ -31,7 +31,7 @@ form | @form Name { field name: T } | A form.
 ai | @ai fn name() to T | A function that a model answers.
 llm | @llm fn name() to T | The same as \`@ai\`.
 prompt | @prompt fn name() to str | A prompt that is filled in.
-subagent | @subagent fn name() to T | A function that an agent of its own answers.
+subagent | @subagent fn name() to T | A function that a dedicated agent answers.
 search | @search fn name() to T | A function that a search answers.
 hole | @hole fn name() to T | A function that is still to be written.
 uses | @uses(net) fn … | The effects that a function may have.
@@ -39,6 +39,6 @@ auth | @auth(…) fn … | Who may call a function. Not enforced yet: an error.
 cors | @cors(…) fn … | From which origins a function may be called. Not enforced yet: an error.
 rate_limit | @rate_limit(…) fn … | How often a function may be called. Not enforced yet: an error.
 webhook | @webhook(…) fn … | A function that another service calls. Not enforced yet: an error.
-pii | @pii field: T | A field that tells about a person.
+pii | @pii field: T | A field with personal data.
 embed | @embed(…) field: T | A field whose meaning can be searched.
 `)

@@ -55,7 +55,7 @@ math.pi | () to float | 3.14159…
 math.e | () to float | 2.71828…
 `)
 
-/** Functions of namespaces beside the standard library, by their whole paths. */
+/** Functions of namespaces other than the standard library, by full path. */
 export const NAMESPACE_WORDS = words(`
 Browser.open | (url: str, headless: bool) to Result[str] | Opens a page of the web; its name is what the others take.
 Browser.goto | (page: str, url: str) to Result[Unit] | Loads another address into a page.
@@ -72,6 +72,6 @@ OpenClaw.list_skills | () to Result[str] | Skills of the gateway, as JSON.
 OpenClaw.call | (skill: str, json: str) to Result[str] | Has the gateway run a skill, and gives the answer as JSON.
 OpenClaw.subscribe | (domain: str) to Result[str] | Subscribes to a domain of the gateway.
 OpenClaw.unsubscribe | (domain: str) to Result[str] | Ends a subscription.
-OpenClaw.notify | (domain: str, message: str) to Result[str] | Tells all who have subscribed to a domain.
+OpenClaw.notify | (domain: str, message: str) to Result[str] | Notifies all subscribers of a domain.
 Speech.transcribe | (path: str) to Result[str] | The text of a recording.
 `)

@@ -21,5 +21,5 @@ Stream | Stream[T] | Values that come one after the other. | Stream[\${1:T}]
 Tensor | Tensor[2] | Numbers in some dimensions. | Tensor[\${1:2}]
 Json | Json | A JSON document.
 Regex | Regex | A regular expression.
-Request | Request | What a client asked for.
+Request | Request | The request of a client.
 `)

@@ -3,9 +3,9 @@ export interface Word {
   readonly name: string
   /** How it is written: `len(x) to int`, `@table type Name { … }`. */
   readonly signature: string
-  /** What it does, in one sentence. */
+  /** Summary in one sentence. */
   readonly text: string
-  /** What completion puts in, with places to fill in as `$1`; default: the name. */
+  /** Snippet that completion inserts, with placeholders as `$1`; default: the name. */
   readonly snippet?: string
 }
 

@@ -6,7 +6,7 @@ import type { Analysis } from '../analysis.ts'
 import { isExported, type Link, linksOf } from './links.ts'
 import type { Workspace } from './workspace.ts'
 
-/** What a word means, in the file that declares it. */
+/** The symbol that a word refers to, in the file that declares it. */
 export interface Meant {
   readonly analysis: Analysis
   /** null for a whole file. */
@@ -25,7 +25,7 @@ export interface Named {
   readonly aliases: readonly Occurrence[]
 }
 
-/** What the word at an offset means, through all imports; null where it means nothing. */
+/** Resolves the word at an offset through all imports; null when it is unresolved. */
 export function meantAt(analysis: Analysis, offset: number, workspace: Workspace): Meant | null {
   const occurrence = analysis.symbols.at(offset)
   if (occurrence !== undefined && occurrence.symbol.kind !== 'import') {
@@ -46,7 +46,7 @@ export function meantAt(analysis: Analysis, offset: number, workspace: Workspace
   return null
 }
 
-/** Where a link leads in the end: a file may import what it is asked for itself. */
+/** Final target of a link: a file may itself import the requested name. */
 function origin(link: Link, workspace: Workspace): Pick<Meant, 'analysis' | 'symbol'> {
   const seen = new Set<LanguageSymbol>()
   let { target: analysis, symbol } = link
@@ -101,7 +101,7 @@ function inFile(analysis: Analysis, symbol: LanguageSymbol): Named {
   return { analysis, occurrences: analysis.symbols.of(symbol), words: [], aliases: [] }
 }
 
-/** What is imported for a parameter to be named in a call elsewhere; null for what is no parameter of such a thing. */
+/** Import of the owner of a parameter that is named in a call elsewhere; null for a symbol that is not such a parameter. */
 function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol | null {
   const { declaration } = symbol
   if (!('name' in declaration) || declaration.name === null) return null
@@ -112,7 +112,7 @@ function ownerOf(symbol: LanguageSymbol, { symbols }: Analysis): LanguageSymbol 
 
 interface Word {
   readonly word: Span
-  /** What it means in the target of its link. */
+  /** Its symbol in the link's target. */
   readonly symbol: LanguageSymbol
 }
 
@@ -127,7 +127,7 @@ function wordsBehind(link: Link, file: Analysis): Word[] {
   const add = (word: Name, symbol: LanguageSymbol | undefined): void => {
     if (symbol !== undefined) found.push({ word, symbol })
   }
-  /** What a word means that is called, or is an element. */
+  /** Symbol of a called word or an element. */
   const called = (callee: Expression): LanguageSymbol | undefined => {
     if (callee.kind === 'Identifier') return isLocal(callee) ? (link.symbol ?? undefined) : undefined
     if (callee.kind !== 'Member' || link.symbol !== null) return undefined

@@ -29,11 +29,11 @@ export interface Link {
   /** The word that names it here: its alias, else the same one. */
   readonly local: Name
   readonly target: Analysis
-  /** What it is there; null for a whole file. */
+  /** The name in the imported file; null for a whole file. */
   readonly symbol: LanguageSymbol | null
 }
 
-/** What a file imports from files that there are. */
+/** Imports of a file that resolve to existing files. */
 export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
   // Most files import nothing, and need not be read for that.
   if (!analysis.text.includes('import')) return []
@@ -49,7 +49,7 @@ export function linksOf(analysis: Analysis, workspace: Workspace): Link[] {
   })
 }
 
-/** What a file has under a name, for others. A type and its constructor may share one. */
+/** Exported symbols of a file under one name. A type and its constructor may share one. */
 export function exported({ symbols }: Analysis, name: string): LanguageSymbol[] {
   return [...symbols.symbols()].filter(symbol => symbol.name === name && EXPORTED.has(symbol.kind))
 }
@@ -65,7 +65,7 @@ interface Import {
   readonly local: Name
 }
 
-/** What each import may mean: the last word of `a.b` is a name of the file `a`, else `a/b` is a file. */
+/** Possible targets of each import: the last word of `a.b` is a name of the file `a`, else `a/b` is a file. */
 function importsIn({ items }: Module): Import[][] {
   return items.flatMap(item => {
     if (item.kind !== 'Import') return []

@@ -8,10 +8,10 @@ import type { OpenFiles } from '../open-files.ts'
 const SUFFIX = '.vox'
 
 /** Files of a workspace beyond which no further one is looked into. */
-const MOST_FILES = 2000
+const MAX_FILES = 2000
 
-/** Bytes of a file beyond which nobody wrote it. */
-const MOST_BYTES = 1 << 20
+/** Maximum size of a source file, in bytes; larger ones are generated. */
+const MAX_BYTES = 1 << 20
 
 /** A file of the disk as it was when it was last looked at. */
 interface ReadFile {
@@ -59,7 +59,7 @@ export class Workspace {
       const path = pathOf(uri)
       if (path?.endsWith(SUFFIX)) paths.add(path)
     }
-    // A file that belongs to no folder has those beside it for its neighbours.
+    // The neighbours of a file outside of all folders are the files in its folder.
     if (this.#folders.length === 0) collect(dirname(own), paths, false)
     for (const folder of this.#folders) collect(folder, paths, true)
     return [...paths].flatMap(path => (path === own ? from : (this.#at(path) ?? [])))
@@ -75,7 +75,7 @@ export class Workspace {
       const { mtimeMs: modified, size, ...stats } = statSync(path)
       const known = this.#read.get(path)
       if (known !== undefined && known.modified === modified && known.size === size) return known.analysis
-      if (size > MOST_BYTES || (stats.mode & 0o170000) !== 0o100000) return null
+      if (size > MAX_BYTES || (stats.mode & 0o170000) !== 0o100000) return null
       const document = TextDocument.create(pathToFileURL(path).href, 'vox', 0, readFileSync(path, 'utf8'))
       const analysis = new Analysis(document, this.#options())
       this.#read.set(path, { modified, size, analysis })
@@ -90,7 +90,7 @@ export class Workspace {
 
 function collect(folder: string, paths: Set<string>, deep: boolean): void {
   for (const entry of entriesOf(folder)) {
-    if (paths.size >= MOST_FILES) return
+    if (paths.size >= MAX_FILES) return
     const path = join(folder, entry.name)
     if (entry.isFile() && entry.name.endsWith(SUFFIX)) paths.add(path)
     else if (deep && entry.isDirectory() && !entry.name.startsWith('.') && entry.name !== 'node_modules') {

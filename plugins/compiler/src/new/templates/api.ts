@@ -46,7 +46,7 @@ fn finish_task(id: int) to Result[Unit, Problem] {
     }
 }
 
-// A route with an address of its own.
+// A route with its address.
 http get "/tasks/:id"(id: int) to Result[Task, Problem] {
     match db.Task.get(id) {
         Some(task) => Ok(task)

@@ -12,7 +12,7 @@ export const MAX_NESTING = 250
 export const MAX_HEIGHT = 1000
 
 /**
- * Reads a list of tokens. An error puts the parser into panic: nothing more is reported until whoever reads a list of
+ * Reads a list of tokens. An error puts the parser into panic mode: nothing more is reported until the reader of a list of
  * items has found a place to go on from, and calls {@link recovered}.
  */
 export abstract class Cursor {

@@ -15,7 +15,7 @@ const RETIRED = {
 
 const KINDS = ['query', 'mutation', 'server']
 
-/** Decorators, and the fields that they may stand in front of. */
+/** Decorators, and the fields that they may precede. */
 export abstract class DecoratorParser extends StatementParser {
   protected decorators(): Decorator[] {
     const decorators: Decorator[] = []
@@ -116,7 +116,7 @@ export abstract class DecoratorParser extends StatementParser {
     return { kind: 'Field', start, end: this.lastEnd, decorators, name, isOptional, type, value }
   }
 
-  /** What stands between braces, one item after the other. */
+  /** Items between braces, one after the other. */
   protected members<A>(what: string, item: () => A): A[] {
     const items: A[] = []
     const opening = this.position

@@ -17,7 +17,7 @@ export abstract class ExpressionParser extends PatternParser {
   protected abstract primary(): Expression
   protected abstract block(): Block
   protected abstract statement(): Statement
-  /** The statement that begins with `target`: an assignment to it, or the expression alone. */
+  /** The statement that begins with `target`: an assignment to it, or only the expression. */
   protected abstract statementOf(target: Expression): Statement
   /** Reads an element or a fragment; `<` or `<>` is next. */
   protected abstract markup(): Expression

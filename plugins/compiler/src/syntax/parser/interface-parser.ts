@@ -26,7 +26,7 @@ import { isNameKind } from './cursor.ts'
 import { FunctionParser } from './function-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
-/** What people see: components, islands, routes of the client, forms, state machines. */
+/** User interface declarations: components, islands, client routes, forms, state machines. */
 export abstract class InterfaceParser extends FunctionParser {
   /** The name of the component is next. */
   protected component({ start, ...prefix }: Prefix): Component {

@@ -7,7 +7,7 @@ import { ImportParser } from './import-parser.ts'
 import type { Prefix } from './type-declaration-parser.ts'
 
 export interface ParserOptions {
-  /** Whether loose statements may stand beside declarations, as in a script. */
+  /** Whether top-level statements may appear next to declarations, as in a script. */
   readonly script: boolean
   /** Whether `@component fn` is read; otherwise it is an error. */
   readonly allowComponentFunctions: boolean
@@ -291,7 +291,7 @@ export class ModuleParser extends ImportParser {
   }
 }
 
-/** With the decorator that makes a function a component or an island, which is not a declaration of its own then. */
+/** With the decorator that makes a function a component or an island; that decorator is not a separate declaration then. */
 function withRole(prefix: Prefix, name: Name): Prefix {
   const { start, end } = name
   const role: Decorator = { kind: 'Decorator', start: start - 1, end, name, args: null, strings: [] }

@@ -13,7 +13,7 @@ const ASSIGNMENTS: Readonly<Record<number, Assign['operator']>> = {
 
 /** Statements and blocks. */
 export abstract class StatementParser extends ViewParser {
-  /** Whether a declaration that cannot stand in a block begins here, at the very beginning of a line. */
+  /** Whether a declaration that is not allowed in a block begins here, at the start of a line. */
   protected abstract atOuterDeclaration(): boolean
 
   protected block(): Block {

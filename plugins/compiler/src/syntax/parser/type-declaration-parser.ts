@@ -3,7 +3,7 @@ import type { Name } from '../node.ts'
 import { Kind } from '../token.ts'
 import { DecoratorParser } from './decorator-parser.ts'
 
-/** What was read in front of a declaration. */
+/** Parts read in front of a declaration. */
 export interface Prefix {
   readonly start: number
   /** Without the one that begins the declaration. */

@@ -7,11 +7,11 @@ export const BACK_BUTTON = `interface BackButton {
 }
 
 /**
- * Asks \`onPress\` when the button of a telephone is pressed, and in a browser when somebody goes back from one page of
+ * Calls \`onPress\` on a press of the device's back button, and in a browser on navigation from one page of
  * the program to another. A browser cannot keep anybody from leaving the program.
  */
 function startBackButton({ onPress, fallback }: BackButton, open: Open): () => void {
-  // Whoever cannot be asked stops nobody.
+  // A listener that throws does not block navigation.
   const isHandled = async () => (await attempt(onPress, false)) !== false
   const native = nativeApp()
   if (native !== undefined) {
@@ -24,13 +24,13 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     return listening(native.addListener('backButton', ({ canGoBack }) => void pressed(canGoBack)))
   }
   let place = placeNow()
-  /** Steps that the browser has gone, and nobody was told of. */
+  /** Browser steps without a notification. */
   let gone = 0
   let isAsking = false
   let isReturning = false
   let isPassing = false
 
-  /** Tells others of the page that the browser is at by now. */
+  /** Notifies listeners of the page that the browser shows now. */
   const pass = () => {
     isPassing = true
     window.dispatchEvent(new PopStateEvent('popstate', { state: history.state }))
@@ -72,7 +72,7 @@ function startBackButton({ onPress, fallback }: BackButton, open: Open): () => v
     gone = 0
   }
   const { navigation } = globalThis as Navigating
-  // Before any router is told.
+  // Runs before any router is notified.
   window.addEventListener('popstate', moved, { capture: true })
   navigation?.addEventListener('currententrychange', changed)
   return () => {

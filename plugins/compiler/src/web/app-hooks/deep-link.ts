@@ -27,7 +27,7 @@ function startDeepLinks(links: DeepLinks, open: Open): () => void {
     await follow(first, links, open, false)
   }
   const opened = async (url: string) => {
-    // iOS tells of the link that began the app both ways.
+    // iOS reports the link that launched the app both ways.
     const isTold = launched === url && platform() === 'ios'
     launched = ''
     if (!isTold) await follow(url, links, open, false)

@@ -71,7 +71,7 @@ export type Open = (path: string) => void
 
 /**
  * Begins to listen to the device; called once, where the application begins. \`open\` is how its router shows a path;
- * without one the address changes, and whoever listens to it is told. Gives what ends it.
+ * without one the address changes, and its listeners are notified. Returns a function that stops listening.
  */
 export function startMobile(open: Open = changeAddress): () => void {
   const stops = [${calls.join(', ')}]
@@ -231,7 +231,7 @@ class HookPrinter {
   }
 }
 
-/** What a parameter gets that nothing is given for. */
+/** Default of a parameter without a value. */
 function leftOut(param: Param | undefined): string {
   return param !== undefined && param.value === null && isOptional(param.type) ? 'null' : 'undefined'
 }

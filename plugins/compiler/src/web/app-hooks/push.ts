@@ -77,7 +77,7 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
   void attempt(worker, null)
   const { permission } = globalThis.Notification ?? { permission: 'denied' }
   if (permission === 'granted') ask()
-  // Browsers let a page ask only when somebody did something in it.
+  // Browsers let a page ask only after a user gesture.
   else if (permission === 'default' && !push.asks) window.addEventListener('click', ask, { once: true })
   return [
     () => navigator.serviceWorker.removeEventListener('message', told),
@@ -86,7 +86,7 @@ function startBrowser(seen: Seen, acted: Acted): (() => void)[] {
 }
 
 /**
- * Asks for leave to push, and tells \`on_register\` where to push to: the token of a telephone, or the subscription of a
+ * Requests permission to push, and passes the push target to \`on_register\`: the token of a telephone, or the subscription of a
  * browser as JSON. Throws where there is no leave.
  */
 export async function registerForPush(): Promise<string> {
@@ -99,7 +99,7 @@ export async function registerForPush(): Promise<string> {
 
 async function nativeToken(native: PushPlugin): Promise<string> {
   const { receive } = await native.requestPermissions()
-  if (receive !== 'granted') throw new Error('this device lets nobody push')
+  if (receive !== 'granted') throw new Error('this device does not permit push notifications')
   const stops: (() => void)[] = []
   try {
     return await new Promise<string>((resolve, reject) => {
@@ -115,7 +115,7 @@ async function nativeToken(native: PushPlugin): Promise<string> {
 async function subscribed(): Promise<string> {
   const key = push.publicKey ?? (import.meta as { readonly env?: { readonly VITE_PUSH_PUBLIC_KEY?: string } }).env?.VITE_PUSH_PUBLIC_KEY
   if (key === undefined || key === '') throw new Error('pushing to a browser needs a public_key in @push, or VITE_PUSH_PUBLIC_KEY')
-  if ((await Notification.requestPermission()) !== 'granted') throw new Error('this browser lets nobody push')
+  if ((await Notification.requestPermission()) !== 'granted') throw new Error('this browser does not permit push notifications')
   const { pushManager } = await worker()
   return JSON.stringify(await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key }))
 }
@@ -154,7 +154,7 @@ self.addEventListener('notificationclick', event => {
   event.waitUntil(acted(event.notification.data, event.action === '' ? 'tap' : event.action))
 })
 
-/** Pages are told at once; without one that somebody looks at, a notification is shown. */
+/** Notifies pages at once; shows a notification when no page is visible. */
 async function received(text) {
   const message = messageOf(text)
   const pages = await pagesNow()

@@ -4,12 +4,12 @@ import type { Expression, Member } from '../../syntax/ast-expressions.ts'
 import { walk } from '../../syntax/walk.ts'
 import { itemsOf } from '../web-module.ts'
 
-/** What a program wants of the app that it is. */
+/** App hooks that a program uses. */
 export interface UsedHooks {
   readonly back_button: AppHook | null
   readonly deep_link: AppHook | null
   readonly push: boolean
-  /** The hook with what is called; a program may also push with `std.mobile.push` alone. */
+  /** The hook and its calls; a program may also push with `std.mobile.push` only. */
   readonly pushHook: AppHook | null
   /** Whether the program uses `std.mobile.push`. */
   readonly usesPush: boolean

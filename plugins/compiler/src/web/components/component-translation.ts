@@ -17,7 +17,7 @@ import type { Resolve } from '../typescript/view-text.ts'
 import { ViewTranslator } from '../typescript/view-translator.ts'
 import { inOrderOfUse } from './order-of-use.ts'
 
-/** What a component does besides showing its view, by the names that the program gives. */
+/** Behaviour of a component, without its view, with the program's names. */
 export type ComponentBehavior =
   | { readonly kind: 'state'; readonly name: string; readonly text: string }
   | { readonly kind: 'derived'; readonly name: string; readonly text: string }
@@ -29,7 +29,7 @@ export interface ComponentTranslation {
   readonly file: EmittedModule
   /** Properties as they are taken apart, with their types. */
   readonly params: readonly ComponentParam[]
-  /** What stands before the view. */
+  /** Statements before the view. */
   readonly statements: readonly Doc[]
   readonly view: ViewNode | null
   readonly resolve: Resolve
@@ -41,7 +41,7 @@ export interface ComponentParam {
   readonly property: string
   readonly variable: string
   readonly type: string
-  /** What it is where the property is left out; null where it has to be given. */
+  /** Default value of the property; null for a required one. */
   readonly value: Doc | null
 }
 
@@ -70,13 +70,13 @@ class ComponentTranslator {
   readonly #statements: Doc[] = []
   readonly #behaviors: ComponentBehavior[] = []
   readonly #answers = new Map<string, string>()
-  /** What is asked of the server once, for the first values of states. */
+  /** Server calls made once, for the initial values of states. */
   readonly #loads: (readonly Doc[])[] = []
 
   constructor(declaration: Component, file: EmittedModule) {
     this.#declaration = declaration
     this.#file = file
-    // What a component uses of the module may not be hidden by one of its variables.
+    // A variable of the component must not shadow a module name that it uses.
     this.#scope = new Scope(null, usedNames(declaration, file.program))
     this.#view = new ViewTranslator(file, this.#scope)
     this.#view.remoteValues = (node, translated, type) => this.#answer(node, translated, type)
@@ -109,7 +109,7 @@ class ComponentTranslator {
     }
   }
 
-  /** Behaviours are told in the order of the source. */
+  /** Behaviours in source order. */
   readonly #places = new Map<ComponentBehavior, number>()
 
   #place(behavior: ComponentBehavior): number {
@@ -183,7 +183,7 @@ class ComponentTranslator {
     this.#note({ kind: 'effect', dependencies: (given ?? []).map(each => `${name.text}::${each}`), text }, member)
   }
 
-  /** What is done at the end reads the newest values, and not those of the first time that the component was drawn. */
+  /** Cleanup code reads the newest values, not those of the first render. */
   #cleanup(statements: readonly Doc[], reads: boolean): void {
     if (!reads) {
       this.#hook([['return ', arrow('()', statements).doc]], [])
@@ -215,11 +215,11 @@ class ComponentTranslator {
       }
       return true
     })
-    // What depends on its own changes would go on for ever.
+    // An effect that depends on its own changes would never end.
     return [...names].filter(name => !changed.has(name))
   }
 
-  /** A value that the server is asked for while the component is drawn. */
+  /** A value that is fetched from the server while the component renders. */
   #answer(node: Call, translated: Code, type: ValueType): string {
     const text = codeText(translated.doc)
     const known = this.#answers.get(text)

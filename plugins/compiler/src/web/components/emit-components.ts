@@ -22,7 +22,7 @@ export interface ComponentOptions {
   readonly validate: boolean
   /** Whether views are written from the web IR where that says the same as the program. */
   readonly reactiveViews: boolean
-  /** Is told which way each view went. */
+  /** Called with the path that each view took. */
   readonly trace?: (line: string) => void
 }
 

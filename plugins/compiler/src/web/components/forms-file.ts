@@ -131,7 +131,7 @@ function submitCall(name: string, fields: readonly FormField[], file: EmittedMod
   return `${callee}(${args.join(', ')})`
 }
 
-/** What was entered into a field, as its type has it. */
+/** Converts form input to the field's type. */
 function valueText(field: FormField): string {
   const name = literal(field.name.text)
   const isOptional =

@@ -6,7 +6,7 @@ import { TypeScriptTypes } from '../typescript-types.ts'
 import { type ComponentTranslation, translateComponent } from './component-translation.ts'
 import { translateFragment, translateFunctionComponent } from './function-component.ts'
 
-/** What a module shows, as TypeScript. */
+/** Views of a module, as TypeScript. */
 export interface TranslatedViews {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes

@@ -6,7 +6,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedViews } from './translate-views.ts'
 
 /**
- * What stands for a component of v0 until its own module is there, or the module that the program names. The place says
+ * Placeholder for a v0 component until its own module, or the module that the program names, exists. It reports
  * which component is missing.
  */
 export function v0File(

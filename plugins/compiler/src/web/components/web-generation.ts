@@ -9,7 +9,7 @@ export type WebGenerationSettings = Pick<
   'webir_validate' | 'webir_emit_reactive_views' | 'webir_reactive_trace' | 'island_mount_v2'
 >
 
-/** What a build makes of views, as the settings say. `warn` is told once of what is asked for and not there. */
+/** Web settings of a build. `warn` is called once for each requested but missing part. */
 export function webGeneration(
   settings: () => WebGenerationSettings,
   trace: (line: string) => void,

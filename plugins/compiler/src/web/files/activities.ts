@@ -19,8 +19,8 @@ function $bound(name: string): Activities {
 `
 
 /**
- * `activities.ts`: the activities of a program as functions that somebody else has to fill, for workers and tests in
- * TypeScript. Their bodies in the program run on the server alone.
+ * `activities.ts`: the activities of a program as functions for the user to fill in, for workers and tests in
+ * TypeScript. Their bodies in the program run only on the server.
  */
 export function activitiesFile(web: WebModule): EmittedFile | null {
   const { activities } = web.hir

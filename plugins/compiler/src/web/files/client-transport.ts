@@ -111,7 +111,7 @@ function $text(args: Readonly<Record<string, unknown>>): string {
   return body as T
 }
 
-/** What Node says of a failed connection stands in what caused the error; browsers keep it to themselves. */
+/** Node puts the reason of a failed connection into the error's cause; browsers do not reveal it. */
 function $reason(error: unknown): string {
   const { cause } = globalThis.Object(error) as { readonly cause?: unknown }
   const { code, message } = globalThis.Object(cause) as { readonly code?: unknown; readonly message?: unknown }

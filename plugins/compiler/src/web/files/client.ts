@@ -27,7 +27,7 @@ export function clientText(web: WebModule): string {
   const members = endpoints.map((endpoint, index) => memberText(web, endpoint, names[index] as string, types))
   const exported = names.map(name => (valueName(name) === name ? name : `${name}: ${valueName(name)}`))
   const to = members.length === 0 ? '_connection' : '$to'
-  const create = `/** Functions that call a program, wherever it is. */
+  const create = `/** Functions that call a program at any address. */
 export function createClient(${to}: Partial<Connection> = {}) {
   return {${members.length === 0 ? '' : `\n${members.join(',\n')}\n  `}}
 }
@@ -45,7 +45,7 @@ export function createClient(${to}: Partial<Connection> = {}) {
   ].join('\n')
 }
 
-/** A strict project has no functions that nobody calls. */
+/** A strict project has no unused functions. */
 function helpersOf(text: string): string[] {
   let used = text
   return HELPERS.flatMap(({ name, text: helper }) => {
@@ -75,7 +75,7 @@ function paramsOf(body: HttpBody): readonly HirParam[] {
   return body.kind === 'fields' ? body.params : []
 }
 
-/** What a body is called that has no parameter. */
+/** Name of a body without a parameter. */
 function bodyName(params: readonly HirParam[]): string {
   return params.some(({ name }) => name === 'body') ? 'body_' : 'body'
 }

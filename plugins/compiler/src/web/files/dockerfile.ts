@@ -28,7 +28,7 @@ function dockerfile({ items }: Environment, sourceName: string): string {
   )
   const install = INSTALLERS.find(([pattern]) => pattern.test(image))?.[1] ?? APT
   const lines = [
-    `# Generated from ${sourceName}.vox by svc build; the next build writes it anew.`,
+    `# Generated from ${sourceName}.vox by svc build; the next build overwrites it.`,
     `FROM ${image}`,
     ...(packages.length === 0 ? [] : [`RUN ${install(packages.map(quoted).join(' '))}`]),
     ...items.flatMap(instructions)
@@ -59,7 +59,7 @@ function wordsOf(expression: Expression): string[] {
   return expression.kind === 'List' ? expression.items.map(wordOf) : [wordOf(expression)]
 }
 
-/** What is written out; other expressions have no value before the program runs, and are told by the checks of a build. */
+/** Literal value; other expressions have no value before the program runs, and the build checks report them. */
 function wordOf(expression: Expression): string {
   switch (expression.kind) {
     case 'String':

@@ -86,7 +86,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
 }
 `
 
-/** `server.ts`: an Express application with the routes of the program, for who has to put them behind a server of their own. */
+/** `server.ts`: an Express application with the routes of the program, to mount behind another server. */
 export function expressServerFile(web: WebModule): EmittedFile {
   const imports = new TypeImports()
   const endpoints = endpointsOf(web.hir).map(endpoint => ({

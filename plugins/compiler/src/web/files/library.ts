@@ -13,7 +13,7 @@ const OBJECTS = {
   mobile: 'mobile'
 } as const
 
-/** What makes a package of the other files: `package.json`, `index.ts`. */
+/** Files that make the others a package: `package.json`, `index.ts`. */
 export function libraryFiles(
   web: WebModule,
   files: readonly EmittedFile[],

@@ -135,7 +135,7 @@ const PUSH_TYPE = `
   readonly push: {
     /** Where to push to: the token of a telephone, or the subscription of a browser as JSON. */
     register(): Answer<string>
-    /** \`listener\` is told of each message, as JSON. */
+    /** \`listener\` receives each message, as JSON. */
     on_message(listener: (message: string) => void): Answer<null>
   }`
 

@@ -15,7 +15,7 @@ import type { WebModule } from '../web-module.ts'
 
 const BASE = '#/components/schemas/'
 
-/** How every failure is told on the listener of a program. */
+/** Shape of every failure on the listener of a program. */
 const ERROR = {
   type: 'object',
   properties: {

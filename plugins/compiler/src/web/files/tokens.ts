@@ -6,7 +6,7 @@ import { header } from '../header.ts'
 import { literal } from '../typescript-names.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Name of the file beside a program that has its design tokens. */
+/** Name of the file next to a program that has its design tokens. */
 export const TOKENS_FILE = 'vox.tokens.json'
 
 type Variable = readonly [name: string, value: string]
@@ -36,7 +36,7 @@ export function tokensFiles(
   if (variables.length === 0 && beside === null) return { files: [], diagnostics }
   const lines = variables.map(([name, value]) => `  --${name}: ${value};\n`)
   const origin = beside === null ? `${web.name}.vox` : TOKENS_FILE
-  const head = `/* Generated from ${origin} by svc build; the next build writes it anew. */\n\n`
+  const head = `/* Generated from ${origin} by svc build; the next build overwrites it. */\n\n`
   const constants = variables.map(([name]) => `  ${literal(name)}: ${literal(`var(--${name})`)}`)
   const files = [
     { path: 'vox-tokens.css', text: `${head}:root {\n${lines.join('')}}\n` },
@@ -56,13 +56,13 @@ function documentVariables(text: string, path: string): Variable[] {
   return variablesOf(document, [], path)
 }
 
-/** What is written out, if it is no more than a value; else null. */
+/** Literal value; else null. */
 function tokenOf(value: Expression): string | number | null {
   if (value.kind === 'Int' || value.kind === 'Float') return Number(value.digits)
   return value.kind === 'String' && isValue(value.value) ? value.value : null
 }
 
-/** Whether a text ends where its declaration ends, so that no token adds rules of its own. */
+/** Whether a text ends where its declaration ends, so that no token adds further rules. */
 function isValue(token: string): boolean {
   return !/[;{}\n]|\*\//.test(token.replace(/\{[\w.-]+\}/g, ''))
 }

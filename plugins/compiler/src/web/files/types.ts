@@ -5,7 +5,7 @@ import { propertyKey, valueName } from '../typescript-names.ts'
 import { TypeImports } from '../typescript-types.ts'
 import type { WebModule } from '../web-module.ts'
 
-/** What may have failed. It is not the program's own, so it is written out where it is used. */
+/** The result type. It is not declared by the program, so each use spells it out. */
 export const RESULT_TYPE = `/** What may have failed. */
 export type Result<T, E = string> =
   | { readonly _tag: 'Ok'; readonly value: T }
@@ -23,8 +23,8 @@ export function Err<E>(value: E): Result<never, E> {
 `
 
 /**
- * `types.ts`: records as interfaces, alternatives as unions that are told apart by `_tag`, with a constructor for each.
- * None for a program without types of its own, unless `usesResult` says that another module needs `Result`.
+ * `types.ts`: records as interfaces, alternatives as unions discriminated by `_tag`, with a constructor for each.
+ * None for a program without declared types, unless `usesResult` says that another module needs `Result`.
  */
 export function typesFile({ hir, types, name }: WebModule, usesResult: boolean): EmittedFile | null {
   if (hir.types.length === 0 && !usesResult) return null

@@ -5,11 +5,11 @@ import type { EmittedFile } from '../emitted-file.ts'
 import { header } from '../header.ts'
 import { itemsOf, type WebModule } from '../web-module.ts'
 
-/** Where a module of the user is: beside the program, or in the folder of the build. */
+/** Place of a user module: next to the program, or in the folder of the build. */
 export type ModulePlace = 'program' | 'build'
 
 /**
- * Modules that pass on what is in files beside the program: one for each path of `import react Name from "./path"`, from
+ * Modules that re-export files next to the program: one for each path of `import react Name from "./path"`, from
  * which components import it, and one for each component with `@v0 from "./path"`. `placeOf` finds a module of the user by
  * its path without an ending.
  */
@@ -25,8 +25,8 @@ export function userModuleFiles(
     const path = pathOf(source)
     const place = placeOf(path)
     if (place === null) {
-      const message = `there is no module \`./${path}\` beside the program or in the folder of the build`
-      const suggestions = [`write ${path}.tsx with an export \`${exported.text}\` beside the program`]
+      const message = `there is no module \`./${path}\` next to the program or in the folder of the build`
+      const suggestions = [`write ${path}.tsx with an export \`${exported.text}\` next to the program`]
       diagnostics.push(diagnostic('web.missing_module', message, source, { suggestions }))
     }
     return place === 'program' && sourceFolder !== '.'

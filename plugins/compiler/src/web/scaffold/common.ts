@@ -13,7 +13,7 @@ import type { ScaffoldFacts } from './facts.ts'
 
 export type Layout = 'spa' | 'start'
 
-/** What both layouts have: styles, the configuration of shadcn/ui, of TypeScript and of npm. `folder` has the styles. */
+/** Common files of both layouts: styles, the configuration of shadcn/ui, of TypeScript and of npm. `folder` has the styles. */
 export function commonScaffold(facts: ScaffoldFacts, layout: Layout): EmittedFile[] {
   const folder = layout === 'spa' ? 'app' : 'src'
   return [

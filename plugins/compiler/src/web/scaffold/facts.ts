@@ -1,6 +1,6 @@
 import type { MobileTarget } from '../build-target.ts'
 
-/** What a scaffold depends on. */
+/** Inputs of a scaffold. */
 export interface ScaffoldFacts {
   readonly name: string
   readonly title: string

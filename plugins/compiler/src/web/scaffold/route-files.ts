@@ -5,19 +5,19 @@ import { pascalCase } from '../typescript-names.ts'
 export interface RouteFile {
   /** As TanStack names it: `/tasks/$id`. */
   readonly id: string
-  /** Its own part of the address, and all of it; the part is empty for what other pages stand in. */
+  /** Its part of the address, and the whole address; the part is empty for a layout. */
   readonly path: string
   readonly fullPath: string
   /** Without folder and ending: `tasks.$id`. */
   readonly stem: string
   readonly variable: string
   readonly parent: RouteFile | null
-  /** null for the place of a page that has nothing of its own. */
+  /** null for a page path without a component. */
   readonly route: ClientRoute | null
   readonly hasChildren: boolean
 }
 
-/** The file of a program without pages of its own. */
+/** The file of a program without pages. */
 export const HOME: RouteFile = {
   id: '/',
   path: '/',
@@ -29,7 +29,7 @@ export const HOME: RouteFile = {
   hasChildren: false
 }
 
-/** Files of a page and of all that stand in it. */
+/** Files of a page and of all its layouts. */
 export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteFile[] {
   const fullPath = route.path.replaceAll(':', '$')
   const words = fullPath.split('/').filter(word => word !== '')
@@ -51,7 +51,7 @@ export function routeFiles(route: ClientRoute, parent: RouteFile | null): RouteF
   return [own, ...route.children.flatMap(child => routeFiles(child, own))]
 }
 
-/** What all pages stand in has no address of its own, and nothing in it where there is no other page. */
+/** The root layout has no address, and no content when there is no other page. */
 function frameFiles(route: ClientRoute): RouteFile[] {
   const frame: RouteFile = {
     id: '/_frame',

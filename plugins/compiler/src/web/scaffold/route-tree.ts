@@ -1,7 +1,7 @@
 import { literal } from '../typescript-names.ts'
 import type { RouteFile } from './route-files.ts'
 
-/** The same as the generator of TanStack writes, which does so anew whenever Vite runs. */
+/** Equals the output of the TanStack generator, which writes it again whenever Vite runs. */
 export function routeTree(files: readonly RouteFile[]): string {
   const imports = files.map(
     ({ stem, variable }) => `import { Route as ${variable}RouteImport } from './routes/${stem}'`

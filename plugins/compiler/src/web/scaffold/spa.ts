@@ -1,7 +1,7 @@
 import type { EmittedFile } from '../emitted-file.ts'
 import type { ScaffoldFacts } from './facts.ts'
 
-/** The user's own first files of an application that runs in the browser alone. */
+/** The user's own first files of an application that runs only in the browser. */
 export function spaScaffold(facts: ScaffoldFacts): EmittedFile[] {
   return [
     { path: 'index.html', text: indexHtml(facts.title) },
@@ -148,7 +148,7 @@ const ROUTER = `const root = createRootRoute({
 function routeOf(route: VoxRoute, parent: AnyRoute, base: string): AnyRoute {
   const shown = (message: string) => (route.error ?? error)?.(message) ?? <p role="alert">{message}</p>
   const path = route.path.slice(base === '/' ? 0 : base.length).replaceAll(':', '$') || '/'
-  // What all pages stand in has no path of its own, and nothing in it where there is no other page.
+  // The root layout has no path, and no content when there is no other page.
   const isFrame = path === '/' && route.children.length > 0
   const own: AnyRoute = createRoute({
     getParentRoute: () => parent,

@@ -12,7 +12,7 @@ import type { ViewAttribute } from './view-node.ts'
 import { textParts, textValue } from './view-text.ts'
 import type { ViewTranslator } from './view-translator.ts'
 
-/** What kind of element has the attributes. */
+/** Kind of the element that has the attributes. */
 export type AttributeOwner =
   | { readonly kind: 'intrinsic'; readonly primitive: Primitive | null }
   | { readonly kind: 'component'; readonly declaration: Declaration | undefined }

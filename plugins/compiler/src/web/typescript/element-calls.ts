@@ -5,7 +5,7 @@ import type { TranslatedProgram } from './program.ts'
 
 /**
  * The element that a call with arguments without names is: `heading("Tasks")`, `Card(task)`. null for other calls.
- * `isLocal` tells whether a variable has a name.
+ * `isLocal` returns whether a variable has a name.
  */
 export function elementOfCall(
   { callee, args, start, end }: Call,
@@ -43,7 +43,7 @@ export function elementOfCall(
     )
   }
   if (program.names.has(callee.name) || !/^[a-z]/.test(callee.name) || !isViewTag(callee.name)) return null
-  // What an element shows comes first, except for those that show what is somewhere else.
+  // The content of an element comes first, except for elements that render elsewhere.
   const [first, second] = positional
   if (callee.name === 'link' && first !== undefined && second !== undefined) {
     return element([attribute('to', second), ...named], [first])

@@ -7,7 +7,7 @@ import { TypeImports, type TypeScriptTypes } from '../typescript-types.ts'
 import type { TranslatedProgram } from './program.ts'
 import { RUNTIME_MODULE } from './runtime/helpers.ts'
 
-/** What one emitted module takes from others. */
+/** Imports of one emitted module. */
 export class EmittedModule {
   readonly program: TranslatedProgram
   readonly types: TypeScriptTypes
@@ -49,7 +49,7 @@ export class EmittedModule {
     return this.#imported(RUNTIME_MODULE, name)
   }
 
-  /** What React has. */
+  /** Names that React exports. */
   react(name: string): string {
     return this.#imported('react', name)
   }
@@ -86,7 +86,7 @@ export class EmittedModule {
     return this.imports.value(CLIENT_MODULE, name)
   }
 
-  /** What views of the program use as an element, by the name that it has there. */
+  /** Name of an element that the program's views use, in this module. */
   component(name: string): string {
     if (name === this.own) return name
     return this.imports.value(`./${name}`, name)

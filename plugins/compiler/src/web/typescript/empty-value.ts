@@ -1,6 +1,6 @@
 import type { ValueType } from '../../check/types/type.ts'
 
-/** What stands for a value that has not been loaded yet, as TypeScript; null for types that have nothing like that. */
+/** Placeholder for a value that has not been loaded yet, as TypeScript; null for types without one. */
 export function emptyValue(type: ValueType): string | null {
   switch (type.kind) {
     case 'plain':

@@ -273,6 +273,6 @@ export abstract class ExpressionTranslator extends FunctionTranslator {
 
   /** Whether an expression is a call of the server. */
   protected abstract isRemote(expression: Expression): boolean
-  /** What the server answers, where a failure is thrown. */
+  /** Answer of the server, where a failure is thrown. */
   protected abstract answer(expression: Expression): Code
 }

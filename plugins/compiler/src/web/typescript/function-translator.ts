@@ -8,7 +8,7 @@ import { leaves, needsStatements } from './needs-statements.ts'
 import { type Frame, Translator } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
-/** What becomes of the value of an expression. */
+/** Use of an expression's value. */
 export type Sink =
   | { readonly kind: 'drop' }
   | { readonly kind: 'return' }
@@ -35,7 +35,7 @@ export abstract class FunctionTranslator extends Translator {
     return this.mapped(node, position => this.item(node, position))
   }
 
-  /** What the body of a loop gives; `position` names the place of the item. */
+  /** Value of a loop's body; `position` names the index of the item. */
   protected item({ body }: For, _position: () => string): Code {
     return this.expression(body)
   }
@@ -124,7 +124,7 @@ export abstract class FunctionTranslator extends Translator {
   }
 }
 
-/** What is passed through one after the other. */
+/** Iterable types. */
 export function iterated(over: Code, type: ValueType): Code {
   if (isPlain(type, 'str')) return code(['[...', over.doc, ']'])
   if (isGeneric(type, 'Map') || type.kind === 'record' || type.kind === 'row')

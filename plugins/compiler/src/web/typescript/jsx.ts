@@ -9,7 +9,7 @@ export interface JsxAttribute {
 /** A child as it is printed. */
 export interface JsxChild {
   readonly doc: Doc
-  /** Whether it is an element, which stands on lines of its own. */
+  /** Whether it is an element, which is printed on separate lines. */
   readonly isElement: boolean
 }
 
@@ -49,7 +49,7 @@ function attributeDoc({ name, value }: JsxAttribute): Doc {
   return 'text' in value ? `${name}="${value.text}"` : [`${name}={`, value.code, '}']
 }
 
-/** Whether a text can stand in quotes as the value of an attribute. */
+/** Whether a text can be the quoted value of an attribute. */
 export function isAttributeText(text: string): boolean {
   return !/["&\n\r\t\\]/.test(text)
 }

@@ -106,7 +106,7 @@ export abstract class MatchTranslator extends StatementTranslator {
     if (guard === null) return pattern
     const { scope } = this
     this.scope = scope.inner()
-    // What the pattern binds is not there yet.
+    // The names of the pattern are not bound yet.
     for (const { name, value, type } of tests[0]?.bindings ?? []) this.scope.declare(name, { type, as: value })
     const condition = operand(this.closed(guard), Level.and)
     this.scope = scope
@@ -136,7 +136,7 @@ function mentions(body: AnyNode, name: string): boolean {
   walk(body, node => {
     if (node.kind === 'Identifier' && (node as Extract<Expression, { kind: 'Identifier' }>).name === name) found = true
     if (node.kind === 'String' && (node as StringLiteral).value.includes(`{${name}`)) found = true
-    // The short form of an entry has no value of its own.
+    // The short form of an entry has no separate value.
     if (node.kind === 'ObjectEntry') {
       const { key, value } = node as Extract<Expression, { kind: 'Object' }>['entries'][number]
       if (value === null && 'text' in key && key.text === name) found = true

@@ -3,7 +3,7 @@ import type { Doc } from '../../format/doc.ts'
 import { argumentList, type Code, call, code, enclosed, Level, method, operand } from './code.ts'
 import { isGeneric, isPlain, isScalar, itemOf } from './value-types.ts'
 
-/** What the translation of a method may ask for. */
+/** Helpers for the translation of a method. */
 export interface MethodUses {
   helper(name: string): string
   /** The value as a name that can be mentioned more than once. */

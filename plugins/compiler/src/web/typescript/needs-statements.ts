@@ -2,7 +2,7 @@ import type { Expression } from '../../syntax/ast-expressions.ts'
 import type { Statement } from '../../syntax/ast-statements.ts'
 import { type AnyNode, childrenOf } from '../../syntax/walk.ts'
 
-/** What an expression of the language holds that no expression of TypeScript can. */
+/** Parts of an expression that TypeScript expressions cannot have. */
 export function needsStatements(expression: Expression): boolean {
   switch (expression.kind) {
     case 'Match':
@@ -12,7 +12,7 @@ export function needsStatements(expression: Expression): boolean {
     case 'Lambda':
     case 'Element':
     case 'ElementFragment':
-      // They are closed: what is in them becomes a function of its own.
+      // They are closed: their content becomes a separate function.
       return false
     case 'Block': {
       const [only] = expression.statements
@@ -31,7 +31,7 @@ export function needsStatements(expression: Expression): boolean {
   }
 }
 
-/** Whether code leaves the loop or the function that it stands in. */
+/** Whether code leaves the enclosing loop or function. */
 export function leaves(node: Expression | Statement): boolean {
   return contains(node, child => LEAVING.has(child.kind))
 }

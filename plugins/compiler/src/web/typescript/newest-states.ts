@@ -4,7 +4,7 @@ import { type AnyNode, childrenOf, walk } from '../../syntax/walk.ts'
 
 /**
  * States that code reads after it has assigned to them. A component that is drawn keeps the values that it was drawn
- * with, so that code needs variables of its own for these.
+ * with, so that code needs separate variables for these.
  */
 export function newestStates(body: Expression, isState: (name: string) => boolean): string[] {
   const assigned = new Map<string, number>()

@@ -28,7 +28,7 @@ const DECIMAL: Readonly<Partial<Record<Operator, string>>> = {
   '*': 'decimal_product'
 }
 
-/** `isNone` tells which of the operands is a `None`. */
+/** `isNone` marks the operands that are a `None`. */
 export function translateBinary(
   operator: Operator,
   left: Code,
@@ -49,7 +49,7 @@ export function translateBinary(
         const value = noneLeft ? right : left
         return code([operand(value, Level.relation), operator === 'is' ? ' == null' : ' != null'], Level.equality)
       }
-      // What has no parts is the same as nothing else.
+      // A value without fields equals null.
       if (isScalar(a) || isScalar(b)) return plain()
       const same = call(helper('same'), left.doc, right.doc)
       return operator === 'is' ? same : code(['!', same.doc], Level.prefix)

@@ -4,7 +4,7 @@ import { literal, propertyKey } from '../typescript-names.ts'
 import type { TranslatedProgram } from './program.ts'
 import { isPlain } from './value-types.ts'
 
-/** What has to hold for a pattern, and the variables that it gives. */
+/** Condition of a pattern, and the variables that it binds. */
 export interface PatternTest {
   readonly tests: readonly string[]
   readonly bindings: readonly { readonly name: string; readonly value: string; readonly type: ValueType }[]

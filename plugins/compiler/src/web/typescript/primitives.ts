@@ -1,9 +1,9 @@
 import { camelCase } from './attribute-names.ts'
 
-/** An element of HTML for one that the language has besides. */
+/** HTML element of a primitive of the language. */
 export interface Primitive {
   readonly tag: string
-  /** The class that it has beside those of the program. */
+  /** The class that it has in addition to those of the program. */
   readonly className: string
   readonly style: Readonly<Record<string, string>>
   /** Attributes of the element, by their names in the language. */

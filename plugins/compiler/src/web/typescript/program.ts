@@ -8,7 +8,7 @@ import type { Call, Expression, ObjectLiteral } from '../../syntax/ast-expressio
 import type { Span } from '../../syntax/node.ts'
 import { walk } from '../../syntax/walk.ts'
 
-/** What keeps a module from being translated as it is meant. */
+/** Problem that prevents a faithful translation of a module. */
 export interface Problem {
   readonly code: 'web.no_value_yet' | 'web.not_in_browser'
   readonly message: string
@@ -31,7 +31,7 @@ interface ReadTypes {
   readonly declarations: ModuleTypes
 }
 
-/** What the translation of a module's parts has in common. */
+/** State shared by the translators of a module. */
 export class TranslatedProgram {
   readonly module: Module
   readonly names: ModuleNames
@@ -50,7 +50,7 @@ export class TranslatedProgram {
     )
   }
 
-  /** Types are read when somebody asks: many modules show nothing. */
+  /** Types are computed on first use: many modules have no views. */
   get #types(): ReadTypes {
     if (this.#read === null) {
       const expressions = new Map<Expression, ValueType>()
@@ -119,7 +119,7 @@ export class TranslatedProgram {
   #waits(declaration: FunctionDeclaration): boolean {
     const known = this.#isAsync.get(declaration)
     if (known !== undefined) return known
-    // Whoever calls itself waits only if something else in it does.
+    // A recursive call waits only if another part of the function does.
     this.#isAsync.set(declaration, false)
     let waits = false
     if (declaration.body !== null) {

@@ -1,6 +1,6 @@
 import { HELPERS } from './runtime/helpers.ts'
 
-/** What modules of a build use without having declared it. */
+/** Global names that modules of a build use. */
 const USED =
   'console crypto undefined document window globalThis useCallback useEffect useMemo useRef useState use_remote'
 

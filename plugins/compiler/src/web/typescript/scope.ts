@@ -6,7 +6,7 @@ export interface Binding {
   /** Its name there. */
   readonly name: string
   readonly type: ValueType
-  /** What assigns to it; null where nothing does, or an assignment does. */
+  /** Setter; null when the variable is constant or plain assignment works. */
   readonly setter: string | null
   /** Whether it may get another value. */
   readonly isVariable: boolean
@@ -38,7 +38,7 @@ export class Scope {
     return new Scope(this)
   }
 
-  /** Names of its own, in the same block of TypeScript. */
+  /** Names in the same block of TypeScript. */
   overlay(): Scope {
     return new OverlayScope(this)
   }
@@ -81,7 +81,7 @@ export class Scope {
   /** A name that nothing here has. */
   fresh(wanted: string): string {
     const base = wanted === '_' || wanted === '' ? 'unused' : wanted
-    // What TypeScript keeps for itself is told apart as everywhere in a build.
+    // Reserved words of TypeScript are renamed as everywhere in a build.
     let name = RESERVED_NAMES.has(base) ? `${base}_` : base
     for (let number = 2; RESERVED_NAMES.has(name) || this.#isTaken(name); number++) name = `${base}_${number}`
     this.#taken.add(name)

@@ -12,7 +12,7 @@ import { newestStates } from './newest-states.ts'
 import type { Frame } from './translator.ts'
 import { isGeneric, isPlain, itemOf } from './value-types.ts'
 
-/** Values that nobody misses. */
+/** Unused values. */
 const IDLE: ReadonlySet<string> = new Set(['Int', 'Float', 'Decimal', 'String', 'Bool', 'Unit', 'Identifier'])
 
 /** Expressions that give a value in several places. */

@@ -16,7 +16,7 @@ import { fieldAt, itemOf } from './value-types.ts'
 
 /** The function of TypeScript that is being written. */
 export interface Frame {
-  /** Whether it may wait, and so whether calls of the server may stand in it. */
+  /** Whether it may wait, so that server calls are allowed in it. */
   readonly mayAwait: boolean
   /** Whether it may run when the component has been drawn again since it was made. */
   readonly isLater: boolean
@@ -28,7 +28,7 @@ export interface Frame {
   readonly newest: ReadonlyMap<string, string>
 }
 
-/** What a device answers at once. */
+/** Synchronous device functions. */
 export const AT_ONCE: ReadonlySet<string> = new Set(['platform', 'has_camera'])
 
 /** Asks the server for a value that is needed while a component is drawn; gives the name of the value. */
@@ -36,7 +36,7 @@ export type RemoteValues = (call: Call, translated: Code, type: ValueType) => st
 
 /**
  * Writes code of the language as TypeScript. What an expression needs to have done before it is added to the statements
- * of the function that it stands in, or makes it a function that is called at once.
+ * of the enclosing function, or makes it a function that is called at once.
  */
 export abstract class Translator {
   readonly file: EmittedModule
@@ -108,7 +108,7 @@ export abstract class Translator {
     return this.enclose(() => this.expression(expression))
   }
 
-  /** What `make` gives, as a function that is called at once where it needs statements. */
+  /** The result of `make`, as a function that is called at once where it needs statements. */
   protected enclose(make: () => Code): Code {
     const outer = this.out
     const { scope } = this

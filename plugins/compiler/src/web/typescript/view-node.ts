@@ -73,7 +73,7 @@ function textOf(code: string): string | null {
   return /^"(?:[^"\\]|\\.)*"$/.test(code) ? (JSON.parse(code) as string) : null
 }
 
-/** Code as text, in lines of its own. */
+/** Code as text, on separate lines. */
 export function codeText(code: Doc): string {
   return layout(code, 2)
 }

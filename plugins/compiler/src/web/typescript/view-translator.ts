@@ -14,7 +14,7 @@ import { type Resolve, textParts, textValue } from './view-text.ts'
 
 /** Views: elements, texts with holes, and what stands between them. */
 export class ViewTranslator extends CallTranslator {
-  /** Texts that a view shows although they stand in an expression. */
+  /** Texts in an expression that a view shows. */
   readonly #shownTexts = new Set<Expression>()
   #svgDepth = 0
 
@@ -35,7 +35,7 @@ export class ViewTranslator extends CallTranslator {
     }
     for (const text of shownTexts(node)) this.#shownTexts.add(text)
     const made = this.closed(node)
-    // What a loop gives is shown one after the other.
+    // The results of a loop are shown one after the other.
     return { kind: 'expression', code: node.kind === 'For' ? made.doc : this.#shown(made, this.typeOf(node)) }
   }
 
@@ -153,7 +153,7 @@ export class ViewTranslator extends CallTranslator {
     return code([`<${fragment} key={`, key, '}>', inner, `</${fragment}>`])
   }
 
-  /** What an event does. `given` are the types of what the handler is called with, as far as they are known. */
+  /** Action of an event. `given` are the known types of the handler's arguments. */
   handler(value: Expression, given: readonly ValueType[] = [ANY]): Code {
     const node = bare(value)
     const frame = (body: Expression): Frame => {
@@ -197,7 +197,7 @@ export class ViewTranslator extends CallTranslator {
     return this.inFrame(frame, () => this.within(() => this.out.push(...write())))
   }
 
-  /** What `write` adds, in the scope that there is. */
+  /** Output of `write`, in the current scope. */
   written(write: () => void): Doc[] {
     const outer = this.out
     this.out = []
@@ -263,7 +263,7 @@ function primitiveTag({ tag }: Primitive, { tag: name, attributes }: Element): s
   return level?.kind === 'Int' && /^[1-6]$/.test(level.digits) ? `h${level.digits}` : tag
 }
 
-/** Texts that an expression gives to the view that it stands in. */
+/** Texts of an expression in a view. */
 function shownTexts(expression: Expression): Expression[] {
   const node = bare(expression)
   switch (node.kind) {
@@ -292,7 +292,7 @@ function isExpression(node: { readonly kind: string }): node is Expression {
   return !STATEMENTS.has(node.kind)
 }
 
-/** What a body of one expression is. */
+/** Translates a body of one expression. */
 function onlyExpression(body: Expression): Expression {
   const node = bare(body)
   const [only] = node.kind === 'Block' ? node.statements : []

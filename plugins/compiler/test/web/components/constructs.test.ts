@@ -4,7 +4,7 @@ import { bodyOf, emitted, viewOf } from './emitted.ts'
 const component = (members: string, declarations = ''): string =>
   bodyOf(emitted(`${declarations}\ncomponent A(given: int = 1) {\n${members}\n}\n`), 'A')
 
-/** What a button does when it is clicked. */
+/** Code of a button's click handler. */
 const handler = (statements: string, states = 'state count: int = 0', declarations = ''): string => {
   const view = viewOf(`<button on:click={${statements}}/>`, states, declarations)
   return view
@@ -31,7 +31,7 @@ t.test('a record has the defaults of the type that is expected where it stands',
   t.end()
 })
 
-t.test('assignments to state are calls, wherever they stand', t => {
+t.test('assignments to state are calls at every place', t => {
   t.equal(handler('count = count + 1'), '() => set_count(count + 1)')
   t.equal(handler('count -= 2'), '() => set_count(count - 2)')
   t.equal(
@@ -191,7 +191,7 @@ t.test('loops have keys: what is said, the row, or the position', t => {
   t.end()
 })
 
-t.test('styles are a file of CSS that nobody can break out of', t => {
+t.test('styles are a CSS file whose values cannot break out of it', t => {
   const { files } = emitted(
     'component A() { view: <p/> }\nstyle { .a-b { maxWidth: "1px" color: "red } body { x: y" } }'
   )

@@ -48,7 +48,7 @@ export function bodyOf({ files }: Emitted, component: string): string {
   return body.replace(/^ {2}/gm, '').trim()
 }
 
-/** What a component whose view is `view` shows, as JSX. */
+/** JSX of a component whose view is `view`. */
 export function viewOf(view: string, before = '', declarations = ''): string {
   const body = bodyOf(emitted(`${declarations}\ncomponent View() {\n${before}\nview: ${view}\n}\n`), 'View')
   return body.slice(body.lastIndexOf('\nreturn ') + 1).replace(/^return /, '')

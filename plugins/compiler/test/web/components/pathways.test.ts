@@ -38,7 +38,7 @@ const SETTINGS = {
   island_mount_v2: false
 }
 
-t.test('a web IR that is wrong fails the build, unless nobody asks', t => {
+t.test('a web IR that is wrong fails the build, unless the check is off', t => {
   const lines: string[] = []
   t.same(emitted(TWO_BLOCKS, { trace: line => lines.push(line) }).codes, [
     'web_ir_validate.route.duplicate_contract_id'

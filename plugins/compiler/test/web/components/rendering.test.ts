@@ -27,7 +27,7 @@ component Page(tasks: List[Task], kind: Kind = Closed, name: str = "all") {
         <ul>{for t, i in tasks key=t._id { <Row task={t} /> }}</ul>
         {if len(tasks) is 0 { <p>"nothing"</p> } else { <p>{len(tasks)} " " {plural(len(tasks), "task")}</p> }}
         {match kind { Open(days) => "open for {days}" Closed => "closed" }}
-        {for t in tasks { match t.owner { Some(o) => <b>{o}</b> None => <i>"nobody"</i> } }}
+        {for t in tasks { match t.owner { Some(o) => <b>{o}</b> None => <i>"no one"</i> } }}
         {note("a")}
         {true}
         {[1, 2]}
@@ -44,7 +44,7 @@ component Page(tasks: List[Task], kind: Kind = Closed, name: str = "all") {
     page,
     '<main id="m" class="page" tabindex="3"><h1>all: 2 / 4, {missing} &amp; &lt;more&gt;</h1>' +
       '<ul><li class="row done-true">One</li><li class="row done-false">Two</li></ul><p>2 tasks</p>open for 3' +
-      '<b>Ada</b><i>nobody</i><em>a</em>true[1, 2]<input type="checkbox" disabled="" for="x"/><span></span> end </main>'
+      '<b>Ada</b><i>no one</i><em>a</em>true[1, 2]<input type="checkbox" disabled="" for="x"/><span></span> end </main>'
   )
 })
 

@@ -1,6 +1,6 @@
 import type { Helper } from './helpers.ts'
 
-/** What may fail, and what the server answers. */
+/** Results and server answers. */
 export const ANSWER_HELPERS = {
   unwrap_ok: {
     source: `/** The value of what has not failed. Throws where it has. */

@@ -9,7 +9,7 @@ export interface Helper {
   readonly source: string
   /** Other helpers that it calls. */
   readonly needs?: readonly string[]
-  /** What it imports, by module. */
+  /** Its imports, by module. */
   readonly imports?: Readonly<Record<string, readonly string[]>>
   readonly usesResult?: boolean
 }

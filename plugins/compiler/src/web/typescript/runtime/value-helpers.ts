@@ -1,6 +1,6 @@
 import type { Helper } from './helpers.ts'
 
-/** What the language says about values where JavaScript says something else. */
+/** Semantics of values where the language and JavaScript differ. */
 export const VALUE_HELPERS = {
   same: {
     source: `/** Whether two values have the same content. */
