@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DaemonState, readDaemonState } from '@svc/contracts'
+import { callDaemon, type DaemonState, readDaemonState } from '@svc/contracts'
 import t from 'tap'
 import { errorOf, runSvc } from './run-svc.ts'
 import { makeProject, pluginPackage, serve } from './served-project.ts'
@@ -125,18 +125,19 @@ t.test('commands go through the running daemon, and without one run in process',
   t.not(await pidOf('where', 'place'), server.child.pid)
 })
 
-t.test('a daemon that wants a token is shown the one of the configuration, also behind a reference', async t => {
+t.test('a daemon with a configured token takes that one, and the one of its state file, which svc shows', async t => {
   const folder = makeProject(t, { ...files, 'svc.toml': '[plugins.daemon]\ntoken = "secret://env/DAEMON_TOKEN"\n' })
-  const env = { DAEMON_TOKEN: 'opensesame' }
-  process.env.DAEMON_TOKEN = env.DAEMON_TOKEN
+  process.env.DAEMON_TOKEN = 'opensesame'
   t.teardown(() => delete process.env.DAEMON_TOKEN)
   const server = await serve(t, folder, ONLY)
-  await stateOf(folder)
-  const { stdout } = await runSvc(folder, ['where', 'place', '--json'], { env })
-  t.equal(JSON.parse(stdout).pid, server.child.pid)
-  const wrong = await runSvc(folder, ['rpc', 'where.place', '--json'], { env: { DAEMON_TOKEN: 'guessed' } })
-  t.equal(wrong.code, 5)
-  t.match(errorOf(wrong), { code: 'DMN_UNAUTHORIZED' })
+  const { socket } = await stateOf(folder)
+  for (const token of ['opensesame', 'guessed']) {
+    const { stdout } = await runSvc(folder, ['where', 'place', '--json'], { env: { DAEMON_TOKEN: token } })
+    t.equal(JSON.parse(stdout).pid, server.child.pid)
+  }
+  t.match(await callDaemon({ socket }, 'where.place', {}, { token: 'opensesame' }), { pid: server.child.pid })
+  await t.rejects(callDaemon({ socket }, 'orch.ping', {}, { token: 'guessed' }), { code: 'DMN_UNAUTHORIZED' })
+  await t.rejects(callDaemon({ socket }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
 })
 
 t.test('what a dead daemon left behind fools nobody', async t => {

@@ -213,7 +213,7 @@ t.test('in the foreground it serves until Ctrl-C, and is the daemon like any oth
 t.test('the log is followed, also where it is put aside for its size', async t => {
   const folder = project(t, { 'svc.toml': `${SETTINGS}log_max_bytes = 4096\nlog_files = 2\n` })
   await runSvc(folder, ['daemon', 'start'])
-  const { socket } = await running(folder)
+  const state = await running(folder)
   const log = join(folder, '.vox', 'daemon.log')
   let shown = ''
   const done = runSvc(folder, ['daemon', 'logs', '--follow', '-n', '0'], {
@@ -223,10 +223,10 @@ t.test('the log is followed, also where it is put aside for its size', async t =
       })
       void (async () => {
         await until(async () => {
-          await callDaemon({ socket }, 'chatty.say', { times: 1 })
+          await callDaemon(state, 'chatty.say', { times: 1 })
           return shown.includes('said 1 ')
         })
-        await callDaemon({ socket }, 'chatty.say', { times: 60 })
+        await callDaemon(state, 'chatty.say', { times: 60 })
         await until(() => existsSync(`${log}.1`) && shown.includes('said 60 '))
         appendFileSync(log, 'no entry of the log\n')
         await until(() => shown.includes('\nno entry of the log\n'))

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { callDaemon, daemonStatePath, readDaemonState } from '@svc/contracts'
+import { callDaemon, type DaemonState, daemonStatePath, readDaemonState } from '@svc/contracts'
 import t, { type Test } from 'tap'
 import { makeProject, pluginPackage, type Served, SVC_BIN, serve } from './served-project.ts'
 
@@ -44,9 +44,7 @@ function project(t: Test): string {
   return makeProject(t, { 'plugins/demo/package.json': pluginPackage('demo'), 'plugins/demo/src/plugin.ts': source(1) })
 }
 
-async function stateOf({
-  folder
-}: Pick<Served, 'folder'>): Promise<{ socket: string; pid: number; repository_id: string }> {
+async function stateOf({ folder }: Pick<Served, 'folder'>): Promise<DaemonState> {
   for (;;) {
     const state = await readDaemonState(folder)
     if (state !== null) return state
@@ -73,6 +71,8 @@ t.test('a served project', async t => {
     const ask = (id: number, method: string, params = {}): void => {
       socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     }
+    ask(0, '$/auth', { token: state.token })
+    t.match(await next(), { id: 0, result: { ok: true } })
     ask(1, 'demo.ticks', { count: 100 })
     t.match(await next(), { method: '$/event', params: { id: 1, event: 1 } })
     const from = server.lines.length

@@ -5,9 +5,12 @@ import { orchPing } from './ping.ts'
 import type { DaemonState } from './state.ts'
 
 export interface DaemonCallOptions extends CallOptions {
-  /** Sent first when the daemon demands one. */
+  /** Default: the token of the daemon's state file. */
   readonly token?: string
 }
+
+/** Where a daemon listens, and the token to show there. */
+export type DaemonAddress = Pick<DaemonState, 'socket'> & { readonly token?: string | null }
 
 /**
  * Calls one method of a running daemon over a connection of its own.
@@ -16,14 +19,14 @@ export interface DaemonCallOptions extends CallOptions {
  * daemon went away, `OPR_CANCELLED` when `signal` was aborted (the daemon is told), `OPR_TIMEOUT` after `timeoutMs`.
  */
 export async function callDaemon(
-  state: Pick<DaemonState, 'socket'>,
+  state: DaemonAddress,
   method: string,
   params: unknown = {},
   options: DaemonCallOptions = {}
 ): Promise<unknown> {
   const socket = await open(state.socket, options)
   try {
-    return await exchange(socket, state.socket, method, params, options)
+    return await exchange(socket, state, method, params, options)
   } finally {
     socket.destroy()
   }
@@ -84,13 +87,13 @@ interface Frame {
 
 function exchange(
   socket: Socket,
-  address: string,
+  { socket: address, token: own }: DaemonAddress,
   method: string,
   params: unknown,
   options: DaemonCallOptions
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const { signal, timeoutMs, token, onEvent, onProgress } = options
+    const { signal, timeoutMs, onEvent, onProgress, token = own } = options
     const send = (frame: object): void => void socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...frame })}\n`)
     const settle = (error: Error | undefined, value?: unknown): void => {
       clearTimeout(timer)
@@ -130,7 +133,7 @@ function exchange(
     })
     if (signal?.aborted) return settle(cancelled(method))
     signal?.addEventListener('abort', onAbort, { once: true })
-    if (token !== undefined) send({ id: AUTH_ID, method: '$/auth', params: { token } })
+    if (token) send({ id: AUTH_ID, method: '$/auth', params: { token } })
     send({ id: CALL_ID, method, params })
   })
 }

@@ -14,6 +14,8 @@ export interface DaemonState {
   readonly started_at: string
   /** Where it listens: `HOST:PORT`, or the absolute path of a unix socket. */
   readonly socket: string
+  /** What a peer shows to call any method; null in what an older daemon wrote. The file is readable by its owner only. */
+  readonly token: string | null
   readonly version: string
   readonly repository_id: string
 }
@@ -54,12 +56,12 @@ export function parseDaemonState(text: string): DaemonState | null {
     return null
   }
   if (typeof value !== 'object' || value === null) return null
-  const { pid, host = null, process_start = null, started_at, socket, version, repository_id } = value
+  const { pid, host = null, process_start = null, started_at, socket, token = null, version, repository_id } = value
   if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid <= 0) return null
   if (typeof started_at !== 'string' || typeof socket !== 'string') return null
   if (typeof version !== 'string' || typeof repository_id !== 'string') return null
-  if (!isTextOrNull(host) || !isTextOrNull(process_start)) return null
-  return { pid, host, process_start, started_at, socket, version, repository_id }
+  if (!isTextOrNull(host) || !isTextOrNull(process_start) || !isTextOrNull(token)) return null
+  return { pid, host, process_start, started_at, socket, token, version, repository_id }
 }
 
 function isTextOrNull(value: unknown): value is string | null {

@@ -23,7 +23,8 @@ export interface Connection {
   readonly lines: LineState
   /** What the peer spoke last, or null before its first frame. */
   dialect: Dialect | null
-  firstLine: boolean
+  /** Whether its first byte that is not blank has been seen. */
+  begun: boolean
   /** Digest of the token that the peer has shown, or null. */
   shown: string | null
   readonly waiting: Waiting[]
@@ -50,7 +51,7 @@ export function newConnection(input: Readable, output: Writable): Connection {
     output,
     lines: newLineState(),
     dialect: null,
-    firstLine: true,
+    begun: false,
     shown: null,
     waiting: [],
     waitingBytes: 0,

@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { SvcError } from '@svc/plugin-sdk'
+import { digest, isOpen, matchToken, type UnprovenAccess } from './access.ts'
 import { type CallHost, runCall } from './call.ts'
 import { cancel } from './cancel.ts'
 import { abortCalls, type Connection, type Reply, writeLine } from './connection.ts'
@@ -17,21 +17,21 @@ import {
 import { type Line, takeLines } from './lines.ts'
 
 export interface DriverSettings {
-  readonly token: string
   readonly max_line_bytes: number
   readonly max_in_flight: number
 }
 
 export interface DriverHost extends CallHost {
   readonly settings: DriverSettings
-  /** Whether a peer has to show the token. */
-  readonly guarded: boolean
+  readonly unproven: UnprovenAccess
+  /** Tokens that a peer may show. */
+  readonly tokens: readonly string[]
   /** False once the plugin is switched off and only waits for its calls to end. */
   serving(): boolean
   onClose(connection: Connection): void
 }
 
-/** Nobody needs more to show a token. */
+/** Enough for a line with a token. */
 const MAX_UNKNOWN_LINE_BYTES = 8_192
 /** Milliseconds in which a peer has to show the token. */
 const AUTH_TIMEOUT_MS = 10_000
@@ -60,11 +60,11 @@ export class Driver {
       output.on('error', this.#onGone)
     }
     this.#connection.pump = this.#pump
-    const { guarded, settings } = this.#host()
+    const { unproven, tokens } = this.#host()
     const { shown } = this.#connection
-    // A peer that was let in with another token has to come back with the new one.
-    if (guarded && shown !== null && shown !== digest(settings.token)) this.#close()
-    else if (guarded && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
+    // The token that this peer has shown may have been replaced.
+    if (unproven !== 'all' && shown !== null && !tokens.some(token => digest(token) === shown)) this.#close()
+    else if (unproven === 'none' && shown === null) this.#authTimer = setTimeout(this.#close, AUTH_TIMEOUT_MS)
     this.#pump()
     this.#probe()
   }
@@ -78,11 +78,27 @@ export class Driver {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { settings, guarded } = this.#host()
-    const known = !guarded || this.#connection.shown !== null
+    if (this.#connection.output.writableEnded) return
+    if (!this.#connection.begun && !this.#begins(chunk)) return
+    const { settings, unproven } = this.#host()
+    const known = unproven !== 'none' || this.#connection.shown !== null
     const limit = known ? settings.max_line_bytes : Math.min(settings.max_line_bytes, MAX_UNKNOWN_LINE_BYTES)
     for (const line of takeLines(this.#connection.lines, chunk, limit)) this.#onLine(line, limit)
     this.#pump()
+  }
+
+  /**
+   * False while a socket has sent only white space. Closes it when its first byte cannot begin a request. A web page can make a
+   * browser send any bytes to a local port, but only after an HTTP request line or a TLS record.
+   */
+  #begins(chunk: Buffer): boolean {
+    const first = chunk.find(byte => !BLANK.has(byte))
+    if (first === undefined) return false
+    this.#connection.begun = REQUEST_START.has(first) || (this.#connection.input as unknown) !== this.#connection.output
+    if (this.#connection.begun) return true
+    this.#write(JSON.stringify(errorFrame({ dialect: 'rpc2' }, foreignProtocol(first))))
+    this.#close()
+    return false
   }
 
   /**
@@ -150,14 +166,6 @@ export class Driver {
   #onLine(line: Line, limit: number): void {
     const connection = this.#connection
     if (connection.output.writableEnded) return
-    const first = connection.firstLine
-    connection.firstLine = false
-    // A page in a browser can make it send any bytes, but only behind a request line.
-    if (first && line !== null && HTTP_REQUEST.test(line.toString('latin1', 0, 8_192))) {
-      this.#write(JSON.stringify(errorFrame({ dialect: 'rpc2' }, httpClient())))
-      this.#close()
-      return
-    }
     const frame = line === null ? tooLong(limit, connection.dialect) : parseFrame(line, connection.dialect)
     if (frame !== null) this.#onFrame(frame, line?.length ?? 0)
   }
@@ -182,7 +190,7 @@ export class Driver {
   #onElement(element: Element, reply: Reply, bytes: number): void {
     if (isMalformed(element)) reply(JSON.stringify(errorFrame(element, element.error)))
     else if (element.method === '$/auth') this.#authenticate(element, reply)
-    else if (this.#host().guarded && this.#connection.shown === null) this.#refuse(element, reply)
+    else if (this.#needsToken(element)) this.#refuse(element, reply)
     else if (!this.#host().serving())
       reply(element.id === undefined ? undefined : JSON.stringify(errorFrame(element, stopping())))
     else if (element.method === '$/cancel')
@@ -194,27 +202,36 @@ export class Driver {
     }
   }
 
-  /** Takes the time of one comparison, whatever was sent. */
+  #needsToken({ method, params }: Request): boolean {
+    const { unproven, methods } = this.#host()
+    if (unproven === 'all' || this.#connection.shown !== null || method === '$/cancel') return false
+    return unproven === 'none' || (methods.has(method) && !isOpen(method, params))
+  }
+
   #authenticate(request: Request, reply: Reply): void {
-    const { guarded, settings } = this.#host()
-    const sent = digest(String((request.params as { token?: unknown } | null | undefined)?.token))
-    const expected = digest(settings.token)
-    if (guarded && !timingSafeEqual(Buffer.from(sent), Buffer.from(expected))) {
+    const { unproven, tokens } = this.#host()
+    const shown = matchToken((request.params as { token?: unknown } | null | undefined)?.token, tokens)
+    if (unproven !== 'all' && shown === null) {
       this.#refuse(request, reply)
+      this.#close()
       return
     }
     clearTimeout(this.#authTimer)
-    this.#connection.shown = expected
+    this.#connection.shown = shown
     answer(request, reply, { ok: true })
   }
 
   #refuse(request: Request, reply: Reply): void {
-    const message = 'the first line must be $/auth with the right token'
+    const all = this.#host().unproven === 'none'
+    const message =
+      all || request.method === '$/auth'
+        ? 'the first line must be $/auth with the right token'
+        : `${request.method} needs the token of the daemon; send $/auth with it first`
     const error = daemonErrors.create('DMN_UNAUTHORIZED', message, {
-      hint: 'the token is plugins.daemon.token of the daemon'
+      hint: 'the token is in .vox/daemon.json; plugins.daemon.token sets a further one'
     })
     reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, error)))
-    this.#close()
+    if (all) this.#close()
   }
 
   /** Requests that have not begun will not any more. */
@@ -244,22 +261,22 @@ export class Driver {
   }
 }
 
-const HTTP_REQUEST = /^[A-Z]+ \S+ HTTP\/\d/
+const BLANK: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'))
+const REQUEST_START: ReadonlySet<number> = new Set(Buffer.from('{['))
+/** First byte of a TLS handshake record. */
+const TLS_HANDSHAKE = 0x16
 
 function stopping(): SvcError {
   return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
 }
 
-function httpClient(): SvcError {
-  return daemonErrors.create('DMN_HTTP_CLIENT', 'this port speaks newline-delimited JSON-RPC, not HTTP', {
+function foreignProtocol(first: number): SvcError {
+  const code = (first >= 0x41 && first <= 0x5a) || first === TLS_HANDSHAKE ? 'DMN_HTTP_CLIENT' : 'DMN_NOT_JSON'
+  return daemonErrors.create(code, 'this port speaks newline-delimited JSON-RPC: the first byte must be { or [', {
     hint: 'HTTP is served by the http plugin, see plugins.http.port'
   })
 }
 
 function answer(request: Request, reply: Reply, value: unknown): void {
   reply(request.id === undefined ? undefined : JSON.stringify(resultFrame(request, value)))
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

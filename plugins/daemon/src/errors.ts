@@ -12,13 +12,13 @@ export const daemonErrors = errorTable({
   DMN_NO_LOG: { message: 'No daemon was started in the background here.', status: 404 },
   DMN_LISTEN_FAILED: { message: 'The daemon could not listen at its address.' },
   DMN_TOKEN_REQUIRED: { message: 'An address beyond this machine needs a token.' },
-  DMN_UNAUTHORIZED: { message: 'The connection has not shown the token.', status: 401 },
+  DMN_UNAUTHORIZED: { message: 'The method needs the token of the daemon.', status: 401 },
   DMN_LINE_TOO_LONG: { message: 'A line is longer than the daemon takes.', status: 413 },
   DMN_NOT_UTF8: { message: 'A line is not UTF-8.', status: 400 },
   DMN_NOT_JSON: { message: 'A line is not JSON.', status: 400 },
   DMN_FRAME_INVALID: { message: 'A line is JSON but no request.', status: 400 },
   DMN_PARAMS_INVALID: { message: 'The params of a request are no object.', status: 400 },
   DMN_METHOD_UNKNOWN: { message: 'No method has that name.', status: 404 },
-  DMN_HTTP_CLIENT: { message: 'Somebody speaks HTTP to the daemon.', status: 400 },
+  DMN_HTTP_CLIENT: { message: 'The client speaks HTTP or TLS, not JSON-RPC.', status: 400 },
   DMN_SLOW_READER: { message: 'The client reads too slowly for what its call sends.', status: 503 }
 })

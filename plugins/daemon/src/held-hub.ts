@@ -24,7 +24,7 @@ export async function openHeld(
   await assertFree(root)
   const hub = await openHub(address, maxConnections)
   try {
-    await holdRepository(root, ownState({ socket: hub.address, ...about }))
+    await holdRepository(root, ownState({ socket: hub.address, token: hub.token, ...about }))
   } catch (error) {
     if (isSvcError(error, 'DMN_REPOSITORY_HELD')) {
       await closeHub(hub)
@@ -38,5 +38,5 @@ export async function openHeld(
 
 export async function closeHeld(hub: DaemonHub, { root, about }: HeldHubOptions): Promise<void> {
   await closeHub(hub)
-  if (hub.server !== null) await removeStateFile(root, ownState({ socket: hub.address, ...about }))
+  if (hub.server !== null) await removeStateFile(root, ownState({ socket: hub.address, token: hub.token, ...about }))
 }

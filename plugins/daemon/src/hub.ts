@@ -1,5 +1,6 @@
 import { chmod, unlink } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { newToken } from './access.ts'
 import { type Address, formatAddress, SOCKET_SETTING, SOCKET_VARIABLE } from './address.ts'
 import type { Connection } from './connection.ts'
 import { daemonErrors } from './errors.ts'
@@ -8,6 +9,8 @@ import { daemonErrors } from './errors.ts'
 export interface DaemonHub {
   /** The real address, also where the setting left the port to the system; `stdio` without a socket. */
   readonly address: string
+  /** Made with the socket, so that peers keep it across reloads; clients read it from the state file. */
+  readonly token: string
   /** Null on stdio. */
   readonly server: Server | null
   readonly connections: Set<Connection>
@@ -35,7 +38,7 @@ export async function openHub(
   const bound = server.address()
   const real =
     typeof bound === 'object' && bound !== null && address.kind === 'tcp' ? { ...address, port: bound.port } : address
-  return { address: formatAddress(real), server, connections: new Set(), arrived, owner: null }
+  return { address: formatAddress(real), token: newToken(), server, connections: new Set(), arrived, owner: null }
 }
 
 /** Stops listening and lets every peer go, with what was already written to it. */

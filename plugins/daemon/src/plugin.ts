@@ -1,5 +1,6 @@
 import { DAEMON_PROTOCOL, kernelAdmin, kernelPort, orchPing, surfaces } from '@svc/contracts'
 import { definePlugin, type Infer, t } from '@svc/plugin-sdk'
+import { unprovenAccess } from './access.ts'
 import { assertGuarded, formatAddress, parseAddress, SOCKET_VARIABLE } from './address.ts'
 import { logsDescriptor, startDescriptor, statusDescriptor, stopDescriptor } from './commands/declare.ts'
 import { implementCommands } from './commands/implement.ts'
@@ -17,7 +18,11 @@ const config = t.object({
   token: t.string({
     default: '',
     'x-secret': true,
-    description: 'What a peer must show in a first $/auth line; needed beyond this machine'
+    description: 'Token that a peer must show in a first $/auth line; required beyond this machine'
+  }),
+  require_token: t.boolean({
+    default: false,
+    description: 'Whether every peer must show a token first; svc reads the token of .vox/daemon.json'
   }),
   max_line_bytes: t.integer({ default: 4_194_304, minimum: 1024, description: 'Longest line that is taken' }),
   max_in_flight: t.integer({ default: 64, minimum: 1, description: 'Requests of one connection at once; others wait' }),
@@ -72,7 +77,6 @@ export default definePlugin({
       repositoryId: port.repositoryId,
       version: port.version,
       socket: settings.socket,
-      token: settings.token,
       only: settings.only,
       logMaxBytes: settings.log_max_bytes,
       logFiles: settings.log_files
@@ -95,7 +99,8 @@ export default definePlugin({
     const reader = new Reader(hub, {
       port,
       settings,
-      guarded: settings.token !== '' && address.kind !== 'stdio',
+      unproven: unprovenAccess(address, settings),
+      tokens: settings.token === '' ? [hub.token] : [hub.token, settings.token],
       // Whoever started the daemon on its streams and closed them wants it no more.
       onStdioEnd: () => admin?.stop('the peer of the daemon closed standard input')
     })

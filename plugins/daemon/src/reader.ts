@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { KernelPort, UnitView } from '@svc/contracts'
+import type { UnprovenAccess } from './access.ts'
 import { type Connection, newConnection } from './connection.ts'
 import { Driver, type DriverHost, type DriverSettings } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
@@ -12,7 +13,8 @@ const QUIESCE_STEP_MS = 10
 export interface ReaderOptions {
   readonly port: Pick<KernelPort, 'version' | 'current'>
   readonly settings: DriverSettings & { readonly max_buffered_bytes: number }
-  readonly guarded: boolean
+  readonly unproven: UnprovenAccess
+  readonly tokens: readonly string[]
   onStdioEnd(): void
 }
 
@@ -31,13 +33,14 @@ export class Reader implements HubOwner {
 
   /** Runs inside the flip: takes the peers over the first time, and serves another generation's methods every time. */
   serve(methods: MethodTable, unit: UnitView): void {
-    const { port, settings, guarded } = this.#options
+    const { port, settings, unproven, tokens } = this.#options
     this.#host = {
       port,
       unit,
       methods,
       settings,
-      guarded,
+      unproven,
+      tokens,
       maxBufferedBytes: settings.max_buffered_bytes,
       serving: () => !this.#quiet && port.current.units.has(unit.name),
       onClose: this.#onClose

@@ -11,7 +11,7 @@ import { claim, release } from './claim.ts'
 import { daemonErrors } from './errors.ts'
 
 /** The daemon that this process is, at an address. */
-export function ownState(about: Pick<DaemonState, 'socket' | 'version' | 'repository_id'>): DaemonState {
+export function ownState(about: Pick<DaemonState, 'socket' | 'token' | 'version' | 'repository_id'>): DaemonState {
   const { pid, host, start } = ownIdentity()
   const started_at = new Date(performance.timeOrigin).toISOString()
   return { pid, host, process_start: start, started_at, ...about }
@@ -39,9 +39,9 @@ export async function removeStateFile(root: string, state: DaemonState): Promise
 }
 
 /** Whether a daemon is there, as far as one can tell: whose process cannot be looked for is asked over its socket. */
-export async function isThere(state: DaemonState, token?: string): Promise<boolean> {
+export async function isThere(state: DaemonState): Promise<boolean> {
   const presence = daemonPresence(state)
-  return presence === 'alive' || (presence === 'unknown' && (await probeDaemon(state, token ? { token } : {})))
+  return presence === 'alive' || (presence === 'unknown' && (await probeDaemon(state)))
 }
 
 async function isOfAnother(text: string, own: Pick<DaemonState, 'pid' | 'host' | 'process_start'>): Promise<boolean> {

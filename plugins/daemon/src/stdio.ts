@@ -1,4 +1,5 @@
 import { reservedStdout } from '@svc/contracts'
+import { newToken } from './access.ts'
 import { newConnection } from './connection.ts'
 import type { DaemonHub } from './hub.ts'
 
@@ -7,6 +8,7 @@ export function openStdio(): DaemonHub {
   const connection = newConnection(process.stdin, reservedStdout())
   return {
     address: 'stdio',
+    token: newToken(),
     server: null,
     connections: new Set([connection]),
     arrived: [],

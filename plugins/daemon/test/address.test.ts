@@ -99,38 +99,39 @@ t.test('with a token set, the first line must show it', async t => {
   const auth = (token: unknown): object => ({ jsonrpc: '2.0', id: 0, method: '$/auth', params: { token } })
   gates.events.on('entered evil', () => t.fail('ran without a token'))
 
-  const silent = await connect()
+  const silent = await connect(null)
   silent.send({ jsonrpc: '2.0', id: 1, method: 'test.wait', params: { gate: 'evil' } }, ping)
   t.match(await silent.next(), { id: 1, error: { data: { code: 'DMN_UNAUTHORIZED', status: 401 } } })
   await silent.closed()
 
   for (const wrong of ['open sesam', '', undefined, 7]) {
-    const peer = await connect()
+    const peer = await connect(null)
     peer.send(auth(wrong), ping)
     t.match(await peer.next(), { id: 0, error: { data: { code: 'DMN_UNAUTHORIZED' } } })
     await peer.closed()
   }
 
-  const right = await connect()
+  const right = await connect(null)
   right.send(auth('open sesame'), ping)
   t.match(await right.take(2), [
     { id: 0, result: { ok: true } },
     { id: 1, result: { ok: true } }
   ])
 
-  const native = await connect()
+  const native = await connect(null)
   native.send({ id: 'a', method: '$/auth', params: { token: 'open sesame' } }, { id: 'b', method: 'orch.ping' })
   t.match(await native.take(2), [
     { id: 'a', payload: { type: 'result' } },
     { id: 'b', payload: { type: 'result' } }
   ])
 
-  const long = await connect()
-  long.raw('x'.repeat(10_000))
+  const long = await connect(null)
+  long.raw(`{${'x'.repeat(10_000)}`)
   t.match(await long.next(), { error: { data: { code: 'DMN_LINE_TOO_LONG' } } }, 'a stranger gets little room')
 
-  await t.rejects(callDaemon(state, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
+  await t.rejects(callDaemon({ socket: state.socket }, 'orch.ping'), { code: 'DMN_UNAUTHORIZED' })
   t.match(await callDaemon(state, 'orch.ping', {}, { token: 'open sesame' }), { ok: true })
+  t.match(await callDaemon(state, 'orch.ping'), { ok: true }, 'the token of the state file')
 })
 
 t.test('errors carry codes, not classes', async t => {

@@ -71,14 +71,55 @@ t.test('a line may come in any pieces, and without a newline at the end of the s
   await peer.closed()
 })
 
-t.test('a browser that is made to speak to the port is cut off before its body is read', async t => {
-  const { connect, gates } = await startDaemon(t)
-  const peer = await connect()
-  gates.events.on('entered evil', () => t.fail('the body was executed'))
-  const body = JSON.stringify({ jsonrpc: '2.0', method: 'test.wait', params: { gate: 'evil' } })
-  peer.raw(`POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n${body}\n`)
-  t.match(await peer.next(), { error: { data: { code: 'DMN_HTTP_CLIENT' } } })
-  await peer.closed()
+const evil = JSON.stringify({ jsonrpc: '2.0', method: 'test.wait', params: { gate: 'evil' } })
+
+/** What a web page can make a browser send to the port, a task behind each. */
+const FOREIGN: Readonly<Record<string, Buffer>> = {
+  'an HTTP request': Buffer.from(`POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n\r\n${evil}\n`),
+  'an HTTP request line of more than 8 KiB': Buffer.from(
+    `POST /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n${evil}\n`
+  ),
+  'an HTTP request line of more than a line may have': Buffer.from(
+    `POST /${'a'.repeat(1_900_000)} HTTP/1.1\r\n\r\n${evil}\n`
+  ),
+  'an HTTP request after blank lines': Buffer.from(`\r\n \t\nGET / HTTP/1.1\r\n\r\n${evil}\n`),
+  'a TLS ClientHello with a newline in its random bytes': Buffer.concat([
+    Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc, 0x03, 0x03, 0x0a]),
+    Buffer.from(`${evil}\n`)
+  ])
+}
+
+for (const [name, bytes] of Object.entries(FOREIGN)) {
+  t.test(`${name} ends the connection, and what follows is not executed`, async t => {
+    for (const require_token of [false, true]) {
+      const { connect, gates } = await startDaemon(t, { require_token, max_line_bytes: 1_048_576 })
+      gates.events.on('entered evil', () => t.fail('the body was executed'))
+      const trusted = await connect()
+      const [whole, pieces] = [await connect(null), await connect(null)]
+      whole.raw(bytes)
+      t.match(await whole.next(), { error: { data: { code: 'DMN_HTTP_CLIENT' } } })
+      await whole.closed()
+      for (const byte of bytes.subarray(0, 20)) {
+        pieces.raw(Buffer.from([byte]))
+        await new Promise(resolve => setImmediate(resolve))
+      }
+      pieces.raw(bytes.subarray(20))
+      await pieces.closed()
+      t.match(await trusted.ask(ping(1)), { id: 1 })
+    }
+  })
+}
+
+t.test('a first line that begins like a request is answered, with blank lines before it', async t => {
+  const { connect } = await startDaemon(t)
+  for (const first of ['', '\r\n \t\n']) {
+    const peer = await connect(null)
+    peer.raw(`${first}${JSON.stringify(ping(1))}\n`)
+    t.match(await peer.next(), { id: 1, result: { ok: true } })
+    const batch = await connect(null)
+    batch.raw(`${first}[${JSON.stringify(ping(1))}]\n`)
+    t.match(await batch.next(), [{ id: 1 }])
+  }
 })
 
 t.test('a peer that vanishes aborts its calls and nobody else’s', async t => {

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 export class Peer {
   readonly socket: Socket
   readonly #lines: unknown[] = []
-  #rest = ''
+  readonly #rest: string[] = []
   #wake: (() => void) | undefined
   #ended = false
 
@@ -13,8 +13,9 @@ export class Peer {
     this.socket = socket
     socket.setEncoding('utf8')
     socket.on('data', (chunk: string) => {
-      const lines = (this.#rest + chunk).split('\n')
-      this.#rest = lines.pop() as string
+      const lines = chunk.split('\n')
+      if (lines.length > 1) lines[0] = this.#rest.splice(0).join('') + lines[0]
+      this.#rest.push(lines.pop() as string)
       this.#lines.push(...lines.filter(line => line !== '').map(line => JSON.parse(line)))
       this.#wake?.()
     })

@@ -11,7 +11,8 @@ export interface RunningDaemon {
   readonly kernel: TestKernel
   readonly gates: Gates
   readonly state: DaemonState
-  connect(): Promise<Peer>
+  /** Opens a connection that has shown the daemon's token; null shows none. */
+  connect(token?: string | null): Promise<Peer>
   /** Swaps the daemon plugin for another instance of itself. */
   reload(): Promise<void>
 }
@@ -36,9 +37,10 @@ export async function startDaemon(
     kernel,
     gates,
     state,
-    async connect() {
+    async connect(token = state.token) {
       const peer = await Peer.open(state.socket)
       peers.push(peer)
+      if (token !== null) await peer.ask({ jsonrpc: '2.0', id: 'auth', method: '$/auth', params: { token } })
       return peer
     },
     reload: () => kernel.replace(daemon)

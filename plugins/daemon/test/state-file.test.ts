@@ -30,7 +30,7 @@ t.test('the state file lives as long as the daemon', async t => {
   t.notOk(await probeDaemon(state))
 })
 
-const about = { socket: '127.0.0.1:1', version: '0.0.0', repository_id: 'test' }
+const about = { socket: '127.0.0.1:1', token: 'secret', version: '0.0.0', repository_id: 'test' }
 /** As an older daemon would have left it. */
 const older = (pid: number): object => ({ pid, started_at: '2026-01-01T00:00:00.000Z', ...about })
 

@@ -11,7 +11,7 @@ export type DaemonLook =
   | { readonly kind: 'running' | 'silent'; readonly state: DaemonState }
 
 /** Looks for the daemon's process, and asks it whose it is. */
-export async function look(root: string, token: string): Promise<DaemonLook> {
+export async function look(root: string): Promise<DaemonLook> {
   let text: string
   try {
     text = await readFile(daemonStatePath(root), 'utf8')
@@ -20,7 +20,7 @@ export async function look(root: string, token: string): Promise<DaemonLook> {
   }
   const state = parseDaemonState(text)
   if (state === null || daemonPresence(state) === 'dead') return { kind: 'stale', state }
-  if (await probeDaemon(state, token === '' ? {} : { token })) return { kind: 'running', state }
+  if (await probeDaemon(state)) return { kind: 'running', state }
   // A number that is in use is no proof where nothing else is known of the process.
   return daemonPresence(state) === 'alive' ? { kind: 'silent', state } : { kind: 'stale', state }
 }

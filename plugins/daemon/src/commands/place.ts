@@ -5,8 +5,6 @@ export interface Place {
   /** Of this process. */
   readonly version: string
   readonly socket: string
-  /** Empty where the daemon asks for none. */
-  readonly token: string
   /** Plugins that the daemon runs, with what they need; none: all. */
   readonly only: readonly string[]
   readonly logMaxBytes: number

@@ -30,9 +30,9 @@ const ABORT = { 'plugins.daemon.on_boot_failure': 'abort' } as const
 /** Starts the daemon unless one runs, and waits until it answers. Of several that start it at once one does, and all wait. */
 export async function daemonStart(place: Place, input: StartInput, io: CommandIo): Promise<number | ServeInstead> {
   if (parseAddress(place.socket).kind === 'stdio') throw withoutPeer()
-  const { root, token } = place
+  const { root } = place
   if (input.foreground) {
-    const found = await look(root, token)
+    const found = await look(root)
     return found.kind === 'running' ? told(io, found.state, false) : { only: pluginsOf(input), set: ABORT }
   }
   const deadline = Date.now() + input.wait
@@ -40,7 +40,7 @@ export async function daemonStart(place: Place, input: StartInput, io: CommandIo
   let launched: Launched | null = null
   try {
     for (;;) {
-      const found = await look(root, token)
+      const found = await look(root)
       if (found.kind === 'running') {
         if (found.state.pid !== launched?.process.pid) return told(io, found.state, false)
         return told(

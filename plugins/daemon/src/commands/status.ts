@@ -7,8 +7,8 @@ import { describe, duration, report } from './report.ts'
 /** As the Linux Standard Base has them for `status`: 1 dead and its file is there, 3 not running, 4 unknown. */
 const EXIT: Readonly<Record<DaemonLook['kind'], number>> = { running: 0, stale: 1, stopped: 3, silent: 4 }
 
-export async function daemonStatus({ root, token, version }: Place, io: CommandIo): Promise<number> {
-  const found = await look(root, token)
+export async function daemonStatus({ root, version }: Place, io: CommandIo): Promise<number> {
+  const found = await look(root)
   const exit = EXIT[found.kind]
   if (found.kind === 'stopped') {
     report(io, { status: 'stopped' }, 'the daemon does not run; svc daemon start starts it')

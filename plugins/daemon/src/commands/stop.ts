@@ -28,8 +28,8 @@ const STEP_MS = 50
 const KILLED_MS = 10_000
 
 /** Tells the daemon to stop and waits for its end. Nothing to stop is a success. Throws `DMN_STOP_TIMEOUT`, `DMN_NOT_HERE`. */
-export async function daemonStop({ root, token }: Place, input: StopInput, io: CommandIo): Promise<number> {
-  const found = await look(root, token)
+export async function daemonStop({ root }: Place, input: StopInput, io: CommandIo): Promise<number> {
+  const found = await look(root)
   if (found.kind === 'stopped') {
     report(io, { status: 'stopped', stopped: false }, 'the daemon does not run')
     return 0

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import {
   callDaemon,
   DAEMON_PROTOCOL,
+  type DaemonAddress,
   type Orchestrator,
   type OrchestratorPolicy,
   orchPing,
@@ -29,7 +30,7 @@ export class DaemonPilot {
   readonly #orchestrator: Orchestrator
   readonly #log: Logger
   /** Address of the daemon that may be asked; null where there is none. */
-  #peer: Promise<string | null> | undefined
+  #peer: Promise<DaemonAddress | null> | undefined
 
   /** `setting` is the address of the daemon; a port of 0 stands for where the daemon of the project says that it listens. */
   constructor(setting: string, projectRoot: string, orchestrator: Orchestrator, log: Logger) {
@@ -74,15 +75,16 @@ export class DaemonPilot {
   /** Throws whatever went wrong. To be called where {@link steers} said so. */
   async call(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     const options = { timeoutMs: CALL_MS, ...(signal === undefined ? {} : { signal }) }
-    return callDaemon({ socket: (await this.#peer) ?? this.#setting }, method, params, options)
+    return callDaemon((await this.#peer) ?? { socket: this.#setting }, method, params, options)
   }
 
-  async #alignedPeer(): Promise<string | null> {
-    const address = await this.#address()
-    if (address === null) return null
+  async #alignedPeer(): Promise<DaemonAddress | null> {
+    const peer = await this.#address()
+    if (peer === null) return null
+    const address = peer.socket
     let answer: { readonly repository_id?: unknown; readonly protocol?: unknown } | null
     try {
-      answer = (await callDaemon({ socket: address }, orchPing.id, {}, { timeoutMs: PROBE_MS })) as typeof answer
+      answer = (await callDaemon(peer, orchPing.id, {}, { timeoutMs: PROBE_MS })) as typeof answer
     } catch (error) {
       const level = isSvcError(error, 'DMN_UNAUTHORIZED') ? 'warn' : 'debug'
       this.#log[level](`no daemon answers at ${address}: ${(error as Error).message}`)
@@ -90,7 +92,7 @@ export class DaemonPilot {
     }
     const { repositoryId, policy } = this.#orchestrator
     const { repository_id, protocol } = answer ?? {}
-    if (repository_id === repositoryId && protocol === DAEMON_PROTOCOL) return address
+    if (repository_id === repositoryId && protocol === DAEMON_PROTOCOL) return peer
     const words =
       repository_id === repositoryId
         ? `the daemon at ${address} speaks ${String(protocol)}, not ${DAEMON_PROTOCOL}, and is not used`
@@ -100,11 +102,12 @@ export class DaemonPilot {
   }
 
   /** Null where there is no daemon to ask, also where this process is the daemon. */
-  async #address(): Promise<string | null> {
+  async #address(): Promise<DaemonAddress | null> {
     if (NO_PEER.has(this.#setting)) return null
     const state = await readDaemonState(this.#projectRoot)
     if (state?.pid === process.pid && (state.host === null || state.host === hostname())) return null
-    return /:0$/.test(this.#setting) ? (state?.socket ?? null) : this.#setting
+    if (/:0$/.test(this.#setting) || this.#setting === state?.socket) return state
+    return { socket: this.#setting }
   }
 }
 
