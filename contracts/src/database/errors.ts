@@ -8,6 +8,7 @@ export const databaseErrors = errorTable({
   DBS_CONSTRAINT: { message: 'A change would break a constraint of the schema.', status: 409 },
   DBS_CORRUPT: { message: 'A file is no database, or a damaged one.', status: 500 },
   DBS_FAILED: { message: 'A statement failed.', status: 500 },
+  DBS_FILE_LOST: { message: 'The file of an open database was removed, replaced or overwritten.', status: 503 },
   DBS_FULL: { message: 'There is no room for a change.', status: 507 },
   DBS_LOST: { message: 'The thread of a database ended during a call, which may have been done or not.', status: 503 },
   DBS_NESTED: { message: 'A store was used inside of its own transaction.', status: 500 },

@@ -16,6 +16,7 @@ const OPEN_MS = 30_000
 const FAULTS = new Set([
   'DBS_BUSY',
   'DBS_CORRUPT',
+  'DBS_FILE_LOST',
   'DBS_FULL',
   'DBS_LOST',
   'DBS_OPEN_FAILED',

@@ -1,11 +1,12 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type DatabaseStore, databaseErrors } from '@svc/contracts'
+import { databaseErrors } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { Place } from './place.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
 import { type LocalOptions, openFile } from './store/local-store.ts'
+import type { QueuedStore } from './store/queued-store.ts'
 
 export interface OpenOptions extends LocalOptions {
   readonly remoteTimeoutMs: number
@@ -21,7 +22,7 @@ const WAIT_MS = 500
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
 /** Opens what the settings name; see {@link Place}. Tries three times what may pass. */
-export async function openPlace(place: Place, options: OpenOptions): Promise<DatabaseStore> {
+export async function openPlace(place: Place, options: OpenOptions): Promise<QueuedStore> {
   if (place.mode === 'remote')
     return patiently(() => openRemote({ ...place, timeoutMs: options.remoteTimeoutMs }), options)
   if (place.mode === 'replica') {
@@ -47,7 +48,7 @@ export async function openPlace(place: Place, options: OpenOptions): Promise<Dat
 }
 
 /** A local file, whose folder is made. Throws `DBS_OPEN_FAILED` and what opening throws. */
-export async function openLocal(file: string, options: OpenOptions): Promise<DatabaseStore> {
+export async function openLocal(file: string, options: OpenOptions): Promise<QueuedStore> {
   makeFolderOf(file)
   return patiently(() => openFile(file, options), options)
 }

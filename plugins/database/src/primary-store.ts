@@ -20,6 +20,7 @@ import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
 import { type OpenOptions, openLocal, openPlace } from './open-place.ts'
 import type { Place } from './place.ts'
 import { memoryAccess, openMemory } from './store/local-store.ts'
+import type { QueuedStore } from './store/queued-store.ts'
 
 export interface PrimaryOptions extends OpenOptions {
   readonly place: Place
@@ -33,6 +34,8 @@ export class PrimaryStore implements PrimaryDatabase {
   readonly #options: PrimaryOptions
   #opening: Promise<DatabaseStore> | null = null
   #opened: DatabaseStore | null = null
+  /** What {@link #opened} is without the breaker. */
+  #unguarded: QueuedStore | null = null
   #closed = false
 
   constructor(options: PrimaryOptions) {
@@ -98,6 +101,7 @@ export class PrimaryStore implements PrimaryDatabase {
     const expected = { expectedVersion: BASELINE_VERSION, expectedDigest: baselineDigest() }
     try {
       const store = await this.#store()
+      await this.#unguarded?.verify()
       const capabilities = await store.capabilities()
       const schema = await readSchema(store)
       const { version, digest, missingTables } = schema
@@ -144,10 +148,11 @@ export class PrimaryStore implements PrimaryDatabase {
 
   async #open(): Promise<DatabaseStore> {
     const { place, breaker } = this.#options
-    let store: DatabaseStore | null = null
+    let store: QueuedStore | null = null
     try {
       store = await openPlace(place, this.#options)
       await applyBaseline(store)
+      this.#unguarded = store
       this.#opened = breaker === null ? store : withBreaker(store, breaker)
       return this.#opened
     } catch (error) {

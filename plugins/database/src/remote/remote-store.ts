@@ -1,10 +1,9 @@
-import type { DatabaseStore } from '@svc/contracts'
 import { QueuedStore } from '../store/queued-store.ts'
 import { RemoteConnection, type RemoteOptions } from './remote-connection.ts'
 import { ReplicaConnection } from './replica-connection.ts'
 
 /** Throws `DBS_UNREACHABLE` or `DBS_UNAUTHORIZED`. */
-export async function openRemote(options: RemoteOptions): Promise<DatabaseStore> {
+export async function openRemote(options: RemoteOptions): Promise<QueuedStore> {
   const writer = new RemoteConnection(options)
   await writer.open()
   const reader = new RemoteConnection(options)
@@ -17,7 +16,7 @@ export interface ReplicaOptions extends RemoteOptions {
 }
 
 /** A local copy that is read, of a remote database to which writes go. Opening brings it up to date. */
-export async function openReplica({ file, busyTimeoutMs, ...primary }: ReplicaOptions): Promise<DatabaseStore> {
+export async function openReplica({ file, busyTimeoutMs, ...primary }: ReplicaOptions): Promise<QueuedStore> {
   const writer = new ReplicaConnection(file, busyTimeoutMs, primary)
   try {
     await writer.open()

@@ -20,5 +20,7 @@ export interface Connection {
   rollback(): Promise<void>
   backup(file: string): Promise<void>
   sync(): Promise<void>
+  /** Rejects with `DBS_FILE_LOST` where the file is no longer the one that was opened. */
+  verify?(): Promise<void>
   close(): Promise<void>
 }

@@ -23,6 +23,7 @@ const CODES: readonly (readonly [string, Code])[] = [
   ['SQL_PARSE_ERROR', 'DBS_SYNTAX'],
   ['SQL_INPUT_ERROR', 'DBS_SYNTAX'],
   ['NO_BINDING', 'DBS_NO_BINDING'],
+  ['FILE_LOST', 'DBS_FILE_LOST'],
   ['REMOTE_UNAUTHORIZED', 'DBS_UNAUTHORIZED'],
   ['REMOTE_', 'DBS_UNREACHABLE']
 ]
@@ -40,6 +41,8 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
 const HINTS: Partial<Record<Code, string>> = {
   DBS_BUSY: 'another process holds the lock; try again, or find it with: fuser FILE',
   DBS_CORRUPT: 'restore a copy: svc db restore FILE',
+  DBS_FILE_LOST:
+    'changes are refused, because a restart would lose them; put the file back, or restart to begin with the file that is there',
   DBS_FULL: 'free some room and try again; what was acknowledged is there',
   DBS_UNAUTHORIZED: 'see that the token is that of this database, has not expired, and may write',
   DBS_OPEN_FAILED: 'see that the folder is there and can be written, or name another file in SVC_DB_PATH',

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { DatabaseStore, ThreadAccess } from '@svc/contracts'
+import type { ThreadAccess } from '@svc/contracts'
 import { MEMORY, type ThreadPlace } from '../thread/file-connection.ts'
 import type { WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
@@ -20,13 +20,15 @@ export interface LocalOptions {
 }
 
 /** A file: one thread that writes and one that reads. Throws what opening it throws. */
-export async function openFile(file: string, { busyTimeoutMs, synchronous }: LocalOptions): Promise<DatabaseStore> {
+export async function openFile(file: string, { busyTimeoutMs, synchronous }: LocalOptions): Promise<QueuedStore> {
   const location = resolve(file)
   const place: WorkerPlace = { engine: 'libsql', file: location, readOnly: false, busyTimeoutMs, synchronous }
   const writer = new WorkerConnection(place, location)
-  await writer.open()
-  const reader = new WorkerConnection({ ...place, readOnly: true }, location)
-  const copier = () => new WorkerConnection(place, location)
+  const { id: expected } = await writer.open()
+  // Opened later: by then the file may be another one.
+  const same: WorkerPlace = expected === undefined ? place : { ...place, expected }
+  const reader = new WorkerConnection({ ...same, readOnly: true }, location)
+  const copier = () => new WorkerConnection(same, location)
   const options: ThreadPlace = { file: location, busyTimeoutMs, synchronous }
   return new QueuedStore({ mode: 'file', location, writer, reader, copier, threads: { module: MODULE, options } })
 }
@@ -37,7 +39,7 @@ export function memoryAccess(): ThreadAccess {
 }
 
 /** An empty database that is gone when it is closed. */
-export async function openMemory(): Promise<DatabaseStore> {
+export async function openMemory(): Promise<QueuedStore> {
   const location = MEMORY
   const place: WorkerPlace = { engine: 'sqljs', file: '', readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' }
   const writer = new WorkerConnection(place, location)

@@ -168,6 +168,12 @@ export class QueuedStore implements DatabaseStore {
     await this.#queue.turn(() => this.#writer.sync(), undefined)
   }
 
+  /** Rejects with `DBS_FILE_LOST` where the file is no longer the one that was opened. */
+  async verify(): Promise<void> {
+    this.#assertUsable()
+    await this.#writer.verify?.()
+  }
+
   async threadAccess(): Promise<ThreadAccess | null> {
     this.#assertUsable()
     return this.#threads

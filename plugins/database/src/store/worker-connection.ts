@@ -46,6 +46,8 @@ export class WorkerConnection implements Connection {
   #thread: Thread | null = null
   #next = 0
   #inTransaction = false
+  /** The file that the first thread opened. */
+  #file: Facts['id']
   /** Why there will be no other thread. */
   #over: SvcError | null = null
 
@@ -105,6 +107,10 @@ export class WorkerConnection implements Connection {
     await this.#ask('sync', null)
   }
 
+  async verify(): Promise<void> {
+    await this.#ask('verify', null)
+  }
+
   async close(): Promise<void> {
     const thread = this.#thread
     this.#over ??= databaseErrors.create('DBS_CLOSED', `${this.#location} is closed`)
@@ -151,8 +157,9 @@ export class WorkerConnection implements Connection {
   }
 
   #start(): Thread {
+    const place: WorkerPlace = this.#file === undefined ? this.#place : { ...this.#place, expected: this.#file }
     // Without the loaders and flags that the process was started with.
-    const worker = new Worker(SCRIPT, { workerData: this.#place, execArgv: [] })
+    const worker = new Worker(SCRIPT, { workerData: place, execArgv: [] })
     // Waiting for a caller is no reason to keep the process alive.
     worker.unref()
     const pending = new Map<number, Pending>()
@@ -177,7 +184,10 @@ export class WorkerConnection implements Connection {
       opened: Promise.resolve({ fts: false, vector: false }),
       ended
     }
-    thread.opened = this.#send(thread, 'open', null)
+    thread.opened = this.#send(thread, 'open', null).then(facts => {
+      this.#file ??= facts.id
+      return facts
+    })
     // What could not be opened may be another time.
     thread.opened.catch(async () => {
       if (this.#thread === thread) this.#thread = null

@@ -8,7 +8,8 @@ import {
 import { type AdmittedStatement, admit, withoutAlone } from '../sql/admit.ts'
 import { storeError } from '../store/failures.ts'
 import { failureOf } from '../worker/engine.ts'
-import { type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
+import { FileIdentity } from '../worker/file-identity.ts'
+import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
 import type { BoundStatement } from '../worker/protocol.ts'
 import { isBusy, patiently } from './wait.ts'
 
@@ -32,6 +33,8 @@ export class FileConnection implements ThreadConnection {
   readonly #guard: Guard | undefined
   readonly #reader: LibsqlEngine
   #writer: LibsqlEngine | null = null
+  /** Null for memory. */
+  #identity: FileIdentity | null = null
   #open: 'read' | 'write' | null = null
   /** Whether a failure has ended the transaction that is open: what came after it would be committed for itself. */
   #isLost = false
@@ -42,8 +45,17 @@ export class FileConnection implements ThreadConnection {
     this.#place = place
     this.#guard = guard
     this.#reader = this.#connect()
-    if (place.file === MEMORY) this.#writer = this.#reader
-    else this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
+    if (place.file === MEMORY) {
+      this.#writer = this.#reader
+      return
+    }
+    this.#identity = this.#told(
+      () =>
+        new FileIdentity(place.file, thorough =>
+          agreesWithFile(this.#write, { ...place, engine: 'libsql', readOnly: true }, thorough, guard)
+        )
+    )
+    this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
   }
 
   get inTransaction(): boolean {
@@ -72,7 +84,10 @@ export class FileConnection implements ThreadConnection {
     }
     if (this.#open === 'write') return this.#inside(this.#write, statement)
     if (statement.alone) {
-      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.run(statement)), statement)
+      return this.#told(() => {
+        this.#identity?.verify()
+        return patiently(this.#place.busyTimeoutMs, () => this.#write.run(statement))
+      }, statement)
     }
     this.begin('write')
     let result: SqlResult
@@ -96,13 +111,23 @@ export class FileConnection implements ThreadConnection {
     else this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
     this.#open = kind
     this.#isLost = false
+    if (kind === 'read') return
+    try {
+      this.#told(() => this.#identity?.verifyBegun())
+    } catch (error) {
+      this.rollback()
+      throw error
+    }
   }
 
   commit(): void {
     const engine = this.#engine()
     try {
       this.#assertBegun()
-      this.#told(() => patiently(this.#place.busyTimeoutMs, () => engine.exec('COMMIT')))
+      this.#told(() => {
+        if (this.#open === 'write') this.#identity?.verifyCommit()
+        patiently(this.#place.busyTimeoutMs, () => engine.exec('COMMIT'))
+      })
     } catch (error) {
       this.rollback()
       throw error
@@ -218,14 +243,24 @@ export class FileConnection implements ThreadConnection {
   /** Some failures end the transaction. */
   #failed(error: unknown, statement: BoundStatement): Error {
     this.#isLost = this.#open !== null && !this.#engine().inTransaction
-    return storeError(failureOf(error), this.#place.file, statement)
+    return this.#storeError(error, statement)
   }
 
   #told<A>(run: () => A, statement?: BoundStatement): A {
     try {
       return run()
     } catch (error) {
-      throw storeError(failureOf(error), this.#place.file, statement)
+      throw this.#storeError(error, statement)
+    }
+  }
+
+  /** A file that is not there any more explains every other failure. */
+  #storeError(error: unknown, statement?: BoundStatement): Error {
+    try {
+      this.#identity?.verify()
+      return storeError(failureOf(error), this.#place.file, statement)
+    } catch (lost) {
+      return storeError(failureOf(lost), this.#place.file)
     }
   }
 }

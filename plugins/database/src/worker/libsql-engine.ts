@@ -217,6 +217,30 @@ export class LibsqlEngine implements Engine {
   }
 }
 
+const SUMMARY = {
+  sql: 'SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_schema_version',
+  values: [],
+  verb: 'SELECT'
+}
+
+/**
+ * Whether a new connection, which has no cached pages, reads the same database as `engine`, which has changed nothing in
+ * its transaction. `thorough` also checks all pages, in a time that grows with the file.
+ */
+export function agreesWithFile(engine: LibsqlEngine, place: WorkerPlace, thorough: boolean, guard?: Guard): boolean {
+  let other: LibsqlEngine | null = null
+  try {
+    other = new LibsqlEngine(place, guard)
+    if (String(engine.row(SUMMARY)) !== String(other.row(SUMMARY))) return false
+    return !thorough || other.row({ sql: 'PRAGMA quick_check(1)', values: [], verb: 'PRAGMA' })?.[0] === 'ok'
+  } catch (error) {
+    // A lock is no sign of another file.
+    return error instanceof EngineFailure && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code)
+  } finally {
+    other?.close()
+  }
+}
+
 function loadBinding(): NativeConstructor {
   try {
     return createRequire(import.meta.url)('libsql') as NativeConstructor

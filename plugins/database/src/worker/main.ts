@@ -1,5 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { failureOf } from './engine.ts'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
@@ -36,7 +35,11 @@ if (port !== null) {
       return { id, ok: true, answer: await service.answer(op, given) }
     } catch (error) {
       const { statement } = error as { statement?: number }
-      return { id, ok: false, failure: { ...failureOf(error), ...(statement === undefined ? {} : { statement }) } }
+      return {
+        id,
+        ok: false,
+        failure: { ...service.failureOf(error), ...(statement === undefined ? {} : { statement }) }
+      }
     }
   }
 }

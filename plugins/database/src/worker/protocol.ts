@@ -1,5 +1,6 @@
 import type { SqlResult } from '@svc/contracts'
 import type { BoundValue } from '../sql/engine-values.ts'
+import type { FileId } from './file-identity.ts'
 
 /** A statement that passed every check and whose parameters are values by position. */
 export interface BoundStatement {
@@ -29,6 +30,8 @@ export type Outcome =
 export interface Facts {
   readonly fts: boolean
   readonly vector: boolean
+  /** Of a local file. */
+  readonly id?: FileId
 }
 
 /** What a worker opens; fixed when the thread begins. */
@@ -43,6 +46,8 @@ export interface WorkerPlace {
   readonly synchronous: 'normal' | 'full'
   /** The remote database that the file is a copy of. */
   readonly replicaOf?: { readonly url: string; readonly token: string }
+  /** The file that an earlier thread had open; another one is refused. */
+  readonly expected?: FileId
 }
 
 /** What can be asked, with what is answered. */
@@ -58,6 +63,7 @@ export interface WorkerOperations {
   rollback: { given: null; answer: null }
   backup: { given: string; answer: null }
   sync: { given: null; answer: null }
+  verify: { given: null; answer: null }
   close: { given: null; answer: null }
 }
 

@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlResult } from '@svc/contracts'
 import { type Engine, EngineFailure, failureOf } from './engine.ts'
-import { LibsqlEngine } from './libsql-engine.ts'
-import type { BoundStatement, Facts, OperationName, Outcome, WorkerOperations, WorkerPlace } from './protocol.ts'
+import { FileIdentity } from './file-identity.ts'
+import { agreesWithFile, LibsqlEngine } from './libsql-engine.ts'
+import type {
+  BoundStatement,
+  Facts,
+  Failure,
+  OperationName,
+  Outcome,
+  WorkerOperations,
+  WorkerPlace
+} from './protocol.ts'
 import { SqlJsEngine } from './sqljs-engine.ts'
 
 /** Waiting for a lock: milliseconds, doubled up to the second number. */
@@ -25,6 +34,8 @@ const PAUSE_MS = 200
 export class ConnectionService {
   readonly #place: WorkerPlace
   #opened: Engine | null = null
+  /** Null for memory, and for a replica: its primary holds what was acknowledged. */
+  #identity: FileIdentity | null = null
   /** Whether a transaction of the caller's is open; some failures end one. */
   #begun = false
   /** When something was last committed that is in the journal alone, on the clock of `performance.now()`; else null. */
@@ -33,6 +44,16 @@ export class ConnectionService {
 
   constructor(place: WorkerPlace) {
     this.#place = place
+  }
+
+  /** A file that is not there any more explains every other failure. */
+  failureOf(error: unknown): Failure {
+    try {
+      this.#identity?.verify()
+      return failureOf(error)
+    } catch (lost) {
+      return failureOf(lost)
+    }
   }
 
   answer<O extends OperationName>(
@@ -72,6 +93,10 @@ export class ConnectionService {
         this.#engine.sync()
         return null
       },
+      verify: () => {
+        this.#identity?.verify()
+        return null
+      },
       close: () => {
         clearTimeout(this.#pause)
         this.#opened?.close()
@@ -88,7 +113,8 @@ export class ConnectionService {
   }
 
   async #open(): Promise<Facts> {
-    const { engine, readOnly, synchronous, replicaOf } = this.#place
+    const { engine, file, readOnly, synchronous, replicaOf, expected } = this.#place
+    if (expected !== undefined) FileIdentity.assertSame(file, expected)
     if (engine === 'sqljs') this.#opened = await SqlJsEngine.open('PRAGMA foreign_keys = 1')
     else {
       this.#opened = new LibsqlEngine(this.#place)
@@ -105,7 +131,11 @@ export class ConnectionService {
     await this.#patiently(() =>
       this.#engine.run({ sql: 'SELECT count(*) FROM sqlite_master', values: [], verb: 'SELECT' })
     )
-    const facts = this.#engine.facts()
+    if (this.#opened instanceof LibsqlEngine && replicaOf === undefined) {
+      const opened = this.#opened
+      this.#identity = new FileIdentity(file, thorough => agreesWithFile(opened, this.#place, thorough), expected)
+    }
+    const facts = { ...this.#engine.facts(), ...(this.#identity === null ? {} : { id: this.#identity.id }) }
     if (readOnly) this.#engine.exec('PRAGMA query_only = 1')
     return facts
   }
@@ -138,7 +168,7 @@ export class ConnectionService {
     try {
       await this.#begin()
     } catch (error) {
-      return statements.map(() => ({ ok: false, failure: failureOf(error) }))
+      return statements.map(() => ({ ok: false, failure: this.failureOf(error) }))
     }
     const outcomes: Outcome[] = []
     for (const statement of statements) {
@@ -146,7 +176,7 @@ export class ConnectionService {
         outcomes.push({ ok: true, result: engine.run(statement) })
       } catch (error) {
         if (!engine.inTransaction) return null
-        outcomes.push({ ok: false, failure: failureOf(error) })
+        outcomes.push({ ok: false, failure: this.failureOf(error) })
       }
     }
     try {
@@ -162,7 +192,7 @@ export class ConnectionService {
       const [result] = await this.#batch([statement])
       return { ok: true, result: result as SqlResult }
     } catch (error) {
-      return { ok: false, failure: failureOf(error) }
+      return { ok: false, failure: this.failureOf(error) }
     }
   }
 
@@ -198,17 +228,25 @@ export class ConnectionService {
   }
 
   async #alone({ sql }: BoundStatement): Promise<SqlResult> {
+    this.#identity?.verify()
     await this.#patiently(() => this.#engine.exec(sql))
     return { columns: [], rows: [], changes: 0, lastInsertId: null }
   }
 
   /** The lock is taken first: nothing later in the transaction can fail for want of it. */
-  #begin(): Promise<void> {
-    return this.#patiently(() => this.#engine.exec('BEGIN IMMEDIATE'))
+  async #begin(): Promise<void> {
+    await this.#patiently(() => this.#engine.exec('BEGIN IMMEDIATE'))
+    try {
+      this.#identity?.verifyBegun()
+    } catch (error) {
+      this.#rollback()
+      throw error
+    }
   }
 
   async #commit(): Promise<null> {
     try {
+      this.#identity?.verifyCommit()
       await this.#patiently(() => this.#engine.exec('COMMIT'))
       // The primary has it; the copy that is read gets it only so.
       if (this.#place.replicaOf !== undefined) this.#engine.sync()
@@ -236,7 +274,9 @@ export class ConnectionService {
     }
     this.#journalledAt = null
     try {
+      this.#identity?.verify()
       this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      this.#identity?.recordSize()
     } catch {
       // What a reader still needs, or a full disk does not take, stays in the journal until the next time.
     }

@@ -1,0 +1,94 @@
+import { type Stats, statSync } from 'node:fs'
+import { EngineFailure } from './engine.ts'
+
+/** Bytes: the smallest page of SQLite, of which every database file is a multiple. */
+const MIN_PAGE_BYTES = 512
+
+/** Device and inode. */
+export interface FileId {
+  readonly dev: number
+  readonly ino: number
+}
+
+/** Milliseconds after which a commit verifies again what the beginning of its transaction verified. */
+const MAX_AGE_MS = 10
+
+/**
+ * Detects that an open database file, or its write-ahead log, was removed, replaced or truncated. SQLite keeps writing
+ * to such a file without an error, and the next process does not see what was written.
+ */
+export class FileIdentity {
+  readonly id: FileId
+  readonly #file: string
+  readonly #wal: FileId | null
+  readonly #agrees: (thorough: boolean) => boolean
+  #bytes: number
+  #verifiedAt = 0
+
+  /**
+   * Records the files of a connection that has read once. `agrees` compares the file with that connection. It
+   * runs at the beginning of a transaction when the size changed, and is thorough when the file got smaller. `expected` is the identity at an earlier
+   * opening. Throws `FILE_LOST`.
+   */
+  constructor(file: string, agrees: (thorough: boolean) => boolean, expected?: FileId) {
+    this.#file = file
+    this.#agrees = agrees
+    const found = FileIdentity.assertSame(file, expected)
+    this.id = { dev: found.dev, ino: found.ino }
+    this.#bytes = found.size
+    const wal = statSync(`${file}-wal`, { throwIfNoEntry: false })
+    this.#wal = wal === undefined ? null : { dev: wal.dev, ino: wal.ino }
+  }
+
+  /** Returns the file's stat. Throws `FILE_LOST` where it is absent or another file than expected. */
+  static assertSame(file: string, expected?: FileId): Stats {
+    const found = statSync(file, { throwIfNoEntry: false })
+    if (found === undefined) throw lost('the file was removed while it was open')
+    if (expected !== undefined && !isSame(found, expected)) throw lost('the file was replaced while it was open')
+    return found
+  }
+
+  /** After BEGIN IMMEDIATE. Throws `FILE_LOST` where the next process would not find a commit. */
+  verifyBegun(): void {
+    this.#bytes = this.#verify(this.#agrees)
+    this.#verifiedAt = performance.now()
+  }
+
+  /** Before COMMIT. Throws `FILE_LOST`; does nothing within 10 ms of `verifyBegun`. */
+  verifyCommit(): void {
+    if (performance.now() - this.#verifiedAt > MAX_AGE_MS) this.verify()
+  }
+
+  /** Throws `FILE_LOST`. Costs two calls of stat. */
+  verify(): void {
+    // Within a transaction the connection has pages that the file lacks, so that they are not compared.
+    this.#verify(thorough => !thorough)
+  }
+
+  /** After a checkpoint of this connection. */
+  recordSize(): void {
+    this.#bytes = FileIdentity.assertSame(this.#file, this.id).size
+  }
+
+  /** Returns the size in bytes. */
+  #verify(agrees: (thorough: boolean) => boolean): number {
+    const { size } = FileIdentity.assertSame(this.#file, this.id)
+    const isDatabase = size > 0 && size % MIN_PAGE_BYTES === 0
+    // A checkpoint after VACUUM shrinks the file too.
+    if (!isDatabase || (size !== this.#bytes && !agrees(size < this.#bytes)))
+      throw lost('the file was overwritten while it was open')
+    if (this.#wal === null) return size
+    const wal = statSync(`${this.#file}-wal`, { throwIfNoEntry: false })
+    if (wal === undefined || !isSame(wal, this.#wal))
+      throw lost('the write-ahead log was removed or replaced while the file was open')
+    return size
+  }
+}
+
+function isSame(a: FileId, b: FileId): boolean {
+  return a.ino === b.ino && a.dev === b.dev
+}
+
+function lost(why: string): EngineFailure {
+  return new EngineFailure(why, 'FILE_LOST')
+}

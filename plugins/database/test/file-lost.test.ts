@@ -1,0 +1,161 @@
+import './built-worker.ts'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type DatabaseStore, type HttpServer, httpServer } from '@svc/contracts'
+import { definePlugin, type Plugin, ref } from '@svc/plugin-sdk'
+import { testKernel } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+import http from '../../http/src/plugin.ts'
+import { databaseStatus } from '../src/operations.ts'
+import database from '../src/plugin.ts'
+import { openFile } from '../src/store/local-store.ts'
+import { FileConnection } from '../src/thread/file-connection.ts'
+import { LibsqlEngine } from '../src/worker/libsql-engine.ts'
+import { freshFile } from './files.ts'
+
+const options = { busyTimeoutMs: 2_000, synchronous: 'normal' } as const
+const INSERT = 'INSERT INTO items (name) VALUES (?)'
+
+async function emptyTable(): Promise<{ file: string; store: DatabaseStore }> {
+  const file = join(`${freshFile()}-folder`, 'store.db')
+  mkdirSync(dirname(file))
+  const store = await openFile(file, options)
+  await store.migrate('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
+  return { file, store }
+}
+
+const engineOf = (file: string) => new LibsqlEngine({ ...options, engine: 'libsql', file, readOnly: false })
+
+/** Brings the write-ahead log into the file. */
+function checkpoint(file: string): void {
+  const engine = engineOf(file)
+  engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  engine.close()
+}
+
+/** Every way in which a file is lost to the next process, by its name. */
+const LOSSES: Readonly<Record<string, (file: string) => void>> = {
+  'removed with its folder': file => rmSync(dirname(file), { recursive: true }),
+  'removed without its write-ahead log': file => rmSync(file),
+  'left without its write-ahead log': file => rmSync(`${file}-wal`),
+  'moved away': file => renameSync(file, `${file}.moved`),
+  'replaced by a copy of itself': file => {
+    copyFileSync(file, `${file}.copy`)
+    renameSync(`${file}.copy`, file)
+  },
+  truncated: file => truncateSync(file, 0),
+  'overwritten with a text': file => writeFileSync(file, 'a letter, and not a database'),
+  'overwritten with a smaller database': file => {
+    const engine = engineOf(`${file}.other`)
+    engine.exec('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
+    engine.close()
+    copyFileSync(`${file}.other`, file)
+  }
+}
+
+for (const [name, lose] of Object.entries(LOSSES)) {
+  t.test(`no change of a file that was ${name} is acknowledged`, async t => {
+    const { file, store } = await emptyTable()
+    await store.execute(INSERT, ['before'.repeat(4_000)])
+    checkpoint(file)
+    lose(file)
+    const writes: readonly (() => Promise<unknown>)[] = [
+      () => store.execute(INSERT, ['a']),
+      () => store.batch([{ sql: INSERT, parameters: ['b'] }]),
+      () => store.transaction(tx => tx.execute(INSERT, ['c'])),
+      () => store.migrate('CREATE TABLE more (id INTEGER PRIMARY KEY)')
+    ]
+    for (const write of writes) await t.rejects(write(), { code: 'DBS_FILE_LOST', hint: /restart/ })
+    const group = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => store.execute(INSERT, [at])))
+    t.same(
+      [...new Set(group.map(each => (each.status === 'rejected' ? each.reason.code : 'acknowledged')))],
+      ['DBS_FILE_LOST']
+    )
+    await store.close()
+  })
+
+  t.test(`no change by a thread of a file that was ${name} is acknowledged`, async t => {
+    const file = join(`${freshFile()}-folder`, 'store.db')
+    mkdirSync(dirname(file))
+    const connection = new FileConnection({ ...options, file })
+    connection.execute('CREATE TABLE items (id INTEGER PRIMARY KEY, name)')
+    connection.execute(INSERT, ['before'.repeat(4_000)])
+    checkpoint(file)
+    lose(file)
+    t.throws(() => connection.execute(INSERT, ['a']), { code: 'DBS_FILE_LOST' })
+    const writeTwice = (): void => {
+      connection.begin('write')
+      connection.execute(INSERT, ['b'])
+      connection.commit()
+    }
+    t.throws(writeTwice, { code: 'DBS_FILE_LOST' })
+    connection.rollback()
+    t.notOk(connection.inTransaction)
+    connection.close()
+  })
+}
+
+t.test('a file that is back under its name takes changes again', async t => {
+  const { file, store } = await emptyTable()
+  renameSync(file, `${file}.moved`)
+  await t.rejects(store.execute(INSERT, ['a']), { code: 'DBS_FILE_LOST' })
+  renameSync(`${file}.moved`, file)
+  await store.execute(INSERT, ['b'])
+  t.same((await store.query('SELECT name FROM items')).rows, [['b']])
+  await store.close()
+})
+
+t.test('a file that VACUUM makes smaller is the same file', async t => {
+  const { file, store } = await emptyTable()
+  for (let at = 0; at < 20; at += 1) await store.execute(INSERT, [new Uint8Array(100_000)])
+  checkpoint(file)
+  const other = engineOf(file)
+  await store.execute('DELETE FROM items')
+  const before = statSync(file).size
+  other.exec('VACUUM; PRAGMA wal_checkpoint(PASSIVE)')
+  other.close()
+  t.ok(statSync(file).size < before)
+  await store.execute(INSERT, ['after'])
+  t.same((await store.query('SELECT name FROM items')).rows, [['after']])
+  await store.close()
+})
+
+t.test('queries of a removed file begin no new one under its name', async t => {
+  const { file, store } = await emptyTable()
+  rmSync(dirname(file), { recursive: true })
+  mkdirSync(dirname(file))
+  // The thread for queries opens the file at its first query.
+  await t.rejects(store.query('SELECT * FROM items'), { code: 'DBS_FILE_LOST' })
+  t.same(readdirSync(dirname(file)), [])
+  await store.close()
+})
+
+t.test('/ready and the status say that the file is lost', async t => {
+  let server: { readonly current: HttpServer } | undefined
+  const probe = definePlugin({
+    name: 'probe',
+    requires: { server: ref(httpServer) },
+    activate(_ctx, deps) {
+      server = deps.server
+    }
+  })
+  const kernel = await testKernel([http as Plugin, database, probe], { settings: { http: { port: 0 } } })
+  t.teardown(() => kernel.close())
+  const ready = () => fetch(`${server?.current.addresses[0]?.url}/ready`)
+  const { location } = await kernel.call(databaseStatus, {})
+  t.equal((await ready()).status, 200)
+  rmSync(dirname(location), { recursive: true })
+  const lost = await ready()
+  t.equal(lost.status, 503)
+  t.match(await lost.json(), { checks: [{ name: 'database', ok: false, detail: /was removed while it was open/ }] })
+  t.match(await kernel.call(databaseStatus, {}), { healthy: false, text: /was removed while it was open/ })
+})
