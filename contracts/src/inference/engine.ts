@@ -119,8 +119,6 @@ export interface RenderChatOptions {
   readonly tools?: readonly ChatTool[]
   /** Whether the model is to think first, where its template knows a switch for that. */
   readonly thinking?: boolean
-  /** Jinja source that takes the place of the model's own template. */
-  readonly template?: string
 }
 
 /** What a model's template can express; false where it would drop what it is given. */
@@ -133,6 +131,11 @@ export interface LoadedModel {
   readonly info: ModelInfo
   /** Renders a conversation with the model's template, ready for {@link LoadedModel.tokenize} with special tokens on. */
   renderChat(messages: readonly ChatMessage[], options?: RenderChatOptions): string
+  /**
+   * Like `renderChat`, with Jinja source of a request in the place of the model's template. A hostile template must not
+   * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` also for a template that takes too long.
+   */
+  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string>
   /** What {@link LoadedModel.renderChat} can express with the model's own template. */
   readonly chatAbilities: ChatAbilities
   /**

@@ -2,6 +2,7 @@ import type { ChatAbilities, ChatMessage, ChatTool, RenderChatOptions } from '@s
 import { inferenceErrors } from './errors.ts'
 import { JinjaTemplate } from './jinja.ts'
 import { TemplateMessages, toolForTemplate } from './template-messages.ts'
+import { TemplateThread } from './template-thread.ts'
 
 const START = '<|im_start|>'
 const END = '<|im_end|>'
@@ -25,6 +26,8 @@ export interface ChatTemplateOptions {
   readonly variables: Readonly<Record<string, string>>
   /** Names of the tokenizer's special tokens, which no message may smuggle in. */
   readonly specialNames: readonly string[]
+  /** Renders the templates of requests. */
+  readonly thread?: TemplateThread
   /** The time that templates may show; default: the present. */
   readonly now?: () => Date
 }
@@ -38,16 +41,19 @@ export class ChatTemplate {
   readonly #toolTemplate: Compiled | null
   readonly #variables: Readonly<Record<string, string>>
   readonly #markers: readonly string[]
+  readonly #thread: TemplateThread
   readonly #now: () => Date
 
   /** Throws `INF_CHAT_TEMPLATE_FAILED` when the source is not a template. */
-  constructor({ source, toolSource = null, variables, specialNames, now = () => new Date() }: ChatTemplateOptions) {
+  constructor(options: ChatTemplateOptions) {
+    const { source, toolSource = null, variables, specialNames, thread, now = () => new Date() } = options
     this.source = source
     this.#variables = variables
     this.#markers = [...new Set([START, END, ...specialNames])].filter(name => /^<\|.*\|>$/.test(name))
+    this.#thread = thread ?? new TemplateThread()
     this.#now = now
-    this.#template = source === null ? null : compile(source)
-    this.#toolTemplate = toolSource === null ? this.#template : compile(toolSource)
+    this.#template = source === null ? null : guard(() => compile(source))
+    this.#toolTemplate = toolSource === null ? this.#template : guard(() => compile(toolSource))
     this.abilities = {
       tools: this.#shows(PROBE_TOOL.name, { tools: [PROBE_TOOL] }),
       thinking: this.#differs({ thinking: true }, { thinking: false })
@@ -58,26 +64,43 @@ export class ChatTemplate {
    * The prompt of a conversation. Special tokens that a message spells out are neutralised: `<|im_end|>` becomes
    * `[im_end]`. A single user message that is ChatML already is taken as it is.
    *
-   * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's own words, for example about the order of roles.
+   * Throws `INF_CHAT_TEMPLATE_FAILED` with the template's own message, for example about the order of roles.
    */
   render(messages: readonly ChatMessage[], options: RenderChatOptions = {}): string {
     const [only] = messages
     if (messages.length === 1 && only?.role === 'user' && isChatMl(only.content)) return openTurn(only.content)
     const { tools = [], thinking } = options
     const own = tools.length > 0 ? this.#toolTemplate : this.#template
-    const compiled = options.template === undefined ? own : compile(options.template)
-    if (compiled === null) {
+    if (own === null) {
       return openTurn(messages.map(({ role, content }) => turn(role, this.#neutralise(content))).join(''))
     }
-    const variables = {
+    return guard(() => own.template.render(this.#variablesFor(own.messages, messages, tools, thinking), this.#now()))
+  }
+
+  /** Like `render` with the template of a request, which runs in a thread: nothing is known about it. */
+  async renderTemplate(
+    source: string,
+    messages: readonly ChatMessage[],
+    { tools = [], thinking }: RenderChatOptions = {}
+  ): Promise<string> {
+    const variables = this.#variablesFor(new TemplateMessages(source), messages, tools, thinking)
+    return this.#thread.render(source, variables, this.#now())
+  }
+
+  #variablesFor(
+    converter: TemplateMessages,
+    messages: readonly ChatMessage[],
+    tools: readonly ChatTool[],
+    thinking: boolean | undefined
+  ): Record<string, unknown> {
+    return {
       ...this.#variables,
-      messages: compiled.messages.convert(messages, tools, text => this.#neutralise(text)),
+      messages: converter.convert(messages, tools, text => this.#neutralise(text)),
       add_generation_prompt: true,
       tools: tools.length === 0 ? null : tools.map(toolForTemplate),
       documents: null,
       ...(thinking === undefined ? {} : { enable_thinking: thinking })
     }
-    return guard(() => compiled.template.render(variables, this.#now()))
   }
 
   #shows(text: string, options: RenderChatOptions): boolean {
@@ -105,7 +128,7 @@ export class ChatTemplate {
 }
 
 function compile(source: string): Compiled {
-  return guard(() => ({ template: new JinjaTemplate(source), messages: new TemplateMessages(source) }))
+  return { template: new JinjaTemplate(source), messages: new TemplateMessages(source) }
 }
 
 function isChatMl(text: string): boolean {

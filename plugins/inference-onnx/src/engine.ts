@@ -24,6 +24,7 @@ import type { Runtime } from './ort/runtime.ts'
 import { chatTemplate, endTokens } from './prompt-format.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import { type RunDirectory, readRunDirectory } from './run-directory.ts'
+import { TemplateThread } from './template-thread.ts'
 import { physicalParallelism } from './threads.ts'
 import { Tokenizer } from './tokenizer.ts'
 import { TensorNames } from './weights/tensor-names.ts'
@@ -80,6 +81,7 @@ export class OnnxEngine implements InferenceEngine {
   readonly instance: string = randomUUID()
   readonly #options: OnnxEngineOptions
   readonly #devices: Devices
+  readonly #templates = new TemplateThread()
   #runtime: Runtime | undefined
   #openModels = 0
   #closed = false
@@ -139,7 +141,7 @@ export class OnnxEngine implements InferenceEngine {
 
   async #closeRuntime(): Promise<void> {
     if (!this.#closed || this.#openModels > 0) return
-    await this.#runtime?.close()
+    await Promise.all([this.#runtime?.close(), this.#templates.close()])
     this.#runtime = undefined
   }
 
@@ -165,7 +167,7 @@ export class OnnxEngine implements InferenceEngine {
       directory.tokenizer,
       directory.tokenizerConfiguration
     )
-    const template = chatTemplate(directory, tokenizer)
+    const template = chatTemplate(directory, tokenizer, this.#templates)
     signal?.throwIfAborted()
 
     const { cacheDirectory } = this.#options

@@ -1,8 +1,22 @@
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
 import { strftime } from './strftime.ts'
 
-/** What a sandbox of Python's Jinja allows. */
-const LONGEST_RANGE = 100_000
+/** The limit of the sandbox of Python's Jinja. */
+const MAX_RANGE_LENGTH = 100_000
+/** String length that costs as much as one step. */
+const CHARACTERS_PER_STEP = 1024
+
+interface RuntimeValue {
+  readonly value: unknown
+}
+
+/** The package's class: its types name their modules in a way that this compiler does not resolve. */
+declare class Evaluator {
+  constructor(environment: unknown)
+  evaluate(node: unknown, environment: unknown): RuntimeValue
+  run(program: unknown): RuntimeValue
+}
+const BaseInterpreter = Interpreter as unknown as typeof Evaluator
 
 /** A template, with the names that transformers offers to chat templates. */
 export class JinjaTemplate {
@@ -13,13 +27,47 @@ export class JinjaTemplate {
     this.#template = new Template(source)
   }
 
-  /** Throws what the template raises, and an error for what it uses that is not known. */
-  render(variables: Readonly<Record<string, unknown>>, now: Date): string {
+  /** Throws what the template raises, an error for an unknown name or filter, and one after `maxSteps`. */
+  render(variables: Readonly<Record<string, unknown>>, now: Date, maxSteps = Number.POSITIVE_INFINITY): string {
     // Not the template's own `render`: its date is the present, in the machine's language, and cannot be replaced.
     const environment = new Environment()
     for (const [name, value] of Object.entries({ ...globals, ...variables })) environment.set(name, value)
     environment.set('strftime_now', (format: string) => strftime(format, now))
-    return `${(new Interpreter(environment).run(this.#template.parsed) as { value: unknown }).value}`
+    return `${new MeteredInterpreter(environment, maxSteps).run(this.#template.parsed).value}`
+  }
+}
+
+/** Counts evaluated nodes and the size of their results, and throws above `maxSteps`. */
+class MeteredInterpreter extends BaseInterpreter {
+  readonly #maxSteps: number
+  /** Size of each list and object with everything in it, which `tojson` writes out. */
+  readonly #sizes = new WeakMap<object, number>()
+  #steps = 0
+
+  constructor(environment: unknown, maxSteps: number) {
+    super(environment)
+    this.#maxSteps = maxSteps
+  }
+
+  override evaluate(node: unknown, environment: unknown): RuntimeValue {
+    const result = super.evaluate(node, environment)
+    if (this.#maxSteps === Number.POSITIVE_INFINITY) return result
+    this.#steps += 1 + this.#sizeOf(result)
+    if (this.#steps > this.#maxSteps) throw new Error(`it takes more than ${this.#maxSteps} steps`)
+    return result
+  }
+
+  #sizeOf({ value }: RuntimeValue): number {
+    if (typeof value === 'string') return Math.floor(value.length / CHARACTERS_PER_STEP)
+    if (!Array.isArray(value) && !(value instanceof Map)) return 0
+    const known = this.#sizes.get(value)
+    if (known !== undefined) return known
+    // A namespace may hold itself.
+    this.#sizes.set(value, value instanceof Map ? value.size : value.length)
+    let size = 0
+    for (const inner of value.values()) size += 1 + this.#sizeOf(inner as RuntimeValue)
+    this.#sizes.set(value, size)
+    return size
   }
 }
 
@@ -39,6 +87,6 @@ const globals = {
 function range(first: number, second?: number, step = 1): number[] {
   const [start, stop] = second === undefined ? [0, first] : [first, second]
   const length = step === 0 ? Number.NaN : Math.max(Math.ceil((stop - start) / step), 0)
-  if (!(length <= LONGEST_RANGE)) throw new Error(`range() of more than ${LONGEST_RANGE} numbers, or with step 0`)
+  if (!(length <= MAX_RANGE_LENGTH)) throw new Error(`range() of more than ${MAX_RANGE_LENGTH} numbers, or with step 0`)
   return Array.from({ length }, (_, index) => start + index * step)
 }

@@ -64,6 +64,10 @@ export class OnnxModel implements LoadedModel {
     return this.#options.template.render(messages, options)
   }
 
+  renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string> {
+    return this.#options.template.renderTemplate(template, messages, options)
+  }
+
   tokenize(text: string, options: { readonly special?: boolean; readonly begin?: boolean } = {}): number[] {
     const { tokenizer } = this.#options
     const tokens = tokenizer.encode(text, options.special ?? false)

@@ -1,10 +1,11 @@
 import { ChatTemplate } from './chat-template.ts'
 import type { ServedConfig } from './model-config.ts'
 import type { RunDirectory } from './run-directory.ts'
+import type { TemplateThread } from './template-thread.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
 /** The chat template of a run directory; ChatML when it has none. Throws `INF_CHAT_TEMPLATE_FAILED`. */
-export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer): ChatTemplate {
+export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thread?: TemplateThread): ChatTemplate {
   const configuration = directory.tokenizerConfiguration ?? {}
   const variables = Object.entries(configuration).flatMap(([name, value]) => {
     const text = tokenText(value)
@@ -15,7 +16,8 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer): Cha
     source: directory.chatTemplate ?? templateSource(stated, 'default'),
     toolSource: directory.chatTemplate === null && Array.isArray(stated) ? templateSource(stated, 'tool_use') : null,
     variables: Object.fromEntries(variables),
-    specialNames: tokenizer.specialNames
+    specialNames: tokenizer.specialNames,
+    ...(thread === undefined ? {} : { thread })
   })
 }
 

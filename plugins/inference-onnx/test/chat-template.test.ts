@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { ChatTemplate } from '../src/chat-template.ts'
+import { JinjaTemplate } from '../src/jinja.ts'
+import { TemplateThread } from '../src/template-thread.ts'
 import { fixtures, loadModel, readExpected } from './support/models.ts'
 
 const plain = { source: null, variables: {}, specialNames: [] }
@@ -80,15 +82,18 @@ t.test('a tokenizer with a template for tools uses it for conversations with too
   const tools = [{ name: 'now', parameters: {} }]
   t.equal(template.render([{ role: 'user', content: 'Hi' }]), 'Hi')
   t.equal(template.render([{ role: 'user', content: 'Hi' }], { tools }), 'now: Hi')
-  t.equal(template.render([{ role: 'user', content: 'Hi' }], { tools, template: 'mine' }), 'mine')
   t.equal(template.abilities.tools, true)
 })
 
 t.test('a template of a request cannot ask for endless numbers', async t => {
-  const template = new ChatTemplate(plain)
-  const count = (range: string) => template.render([], { template: `{{ range(${range}) | list | length }}` })
-  t.same(['3', '2, 9', '9, 2, -3', '5, 5'].map(count), ['3', '7', '3', '0'])
-  for (const range of ['1000000000', '0, 5, 0']) t.throws(() => count(range), { code: 'INF_CHAT_TEMPLATE_FAILED' })
+  const thread = new TemplateThread()
+  t.teardown(() => thread.close())
+  const template = new ChatTemplate({ ...plain, thread })
+  const count = (range: string) => template.renderTemplate(`{{ range(${range}) | list | length }}`, [])
+  t.same(await Promise.all(['3', '2, 9', '9, 2, -3', '5, 5'].map(count)), ['3', '7', '3', '0'])
+  for (const range of ['1000000000', '0, 5, 0']) {
+    await t.rejects(count(range), { code: 'INF_CHAT_TEMPLATE_FAILED' })
+  }
 })
 
 t.test('dates are written as Python writes them, wherever the machine stands', async t => {
@@ -97,4 +102,36 @@ t.test('dates are written as Python writes them, wherever the machine stands', a
   const written = (format: string) => template.render([{ role: 'user', content: format }])
   t.equal(written('%a %A %b %B %d %-d %j %y %Y'), 'Wed Wednesday Jan January 03 3 003 24 2024')
   t.equal(written('%H:%M:%S %I%p %-I %m %-m 100%% %q'), '15:04:05 03PM 3 01 1 100% %q')
+})
+
+t.test('a template stops after its limit of steps, which counts what lists and texts hold', t => {
+  const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
+  for (const source of [
+    loop(loop('')),
+    loop(loop(loop('x'))),
+    '{% set r = range(9000) %}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}',
+    `{% set x = ['a'] %}${'{% set x = [x, x] %}'.repeat(40)}{{ x | tojson }}`,
+    `{% set x = 'aaaaaaaa' %}${'{% set x = x ~ x %}'.repeat(24)}{{ x }}`
+  ]) {
+    const template = new JinjaTemplate(source)
+    t.throws(() => template.render({}, new Date(0), 20_000), /more than 20000 steps/, source.slice(0, 60))
+  }
+  t.end()
+})
+
+t.test('a template that takes too long is stopped without blocking the thread that asked', async t => {
+  const thread = new TemplateThread()
+  t.teardown(() => thread.close())
+  // One step each, so that only time or memory can stop them.
+  const text = `{% set x = '${'a'.repeat(100)}' %}${`{% set x = x.replace('', x) %}`.repeat(3)}`
+  let turns = 0
+  const ticking = setInterval(() => turns++, 1)
+  t.teardown(() => clearInterval(ticking))
+  await t.rejects(thread.render(`${text}{{ x }}`, {}, new Date(0)), { code: 'INF_CHAT_TEMPLATE_FAILED' })
+  t.ok(turns > 0, 'the event loop went on')
+  t.equal(await thread.render('{{ 1 + 1 }}', {}, new Date(0)), '2', 'the next template gets a new thread')
+  const many = await Promise.allSettled(Array.from({ length: 70 }, () => thread.render('x', {}, new Date(0))))
+  t.equal(many.filter(({ status }) => status === 'fulfilled').length, 64)
+  await thread.close()
+  await t.rejects(thread.render('x', {}, new Date(0)), { code: 'INF_MODEL_CLOSED' })
 })

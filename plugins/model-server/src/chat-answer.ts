@@ -27,7 +27,7 @@ export async function startChat(
   signal: AbortSignal
 ): Promise<ChatAnswer> {
   const { model } = served.ready()
-  const { prompt, constraint, reading } = planChat(model, served.name, intent, options.contextLimit)
+  const { prompt, constraint, reading } = await planChat(model, served.name, intent, options.contextLimit)
   const { begun = performance.now() } = options
   const started = { ...options, prompt, begun, ...(constraint === undefined ? {} : { constraint }) }
   const completion = await completions.start(started, signal)

@@ -45,7 +45,12 @@ export interface ChatPlan {
  * Throws `MSV_UNSUPPORTED` for what the model's template cannot express or what does not go together,
  * `MSV_CONTEXT_EXCEEDED` and `MSV_REQUEST_INVALID` as {@link renderConversation} does.
  */
-export function planChat(model: LoadedModel, name: string, intent: ChatIntent, contextLimit?: number): ChatPlan {
+export async function planChat(
+  model: LoadedModel,
+  name: string,
+  intent: ChatIntent,
+  contextLimit?: number
+): Promise<ChatPlan> {
   const { tools, constraint } = intent
   refuseInability(model, name, intent)
   const own = model.info.chatTemplate ?? ''
@@ -59,7 +64,11 @@ export function planChat(model: LoadedModel, name: string, intent: ChatIntent, c
   const marks = thinkingMarks(template)
   // Where the answer has to have a form, thoughts come before it if they are asked for, and not at all otherwise.
   const thinks = marks !== null && (rule === undefined || intent.thinking === true)
-  const { text, tokens } = renderPrompt(model, { ...intent, ...(rule && !thinks ? NO_THOUGHTS : {}) }, contextLimit)
+  const { text, tokens } = await renderPrompt(
+    model,
+    { ...intent, ...(rule && !thinks ? NO_THOUGHTS : {}) },
+    contextLimit
+  )
   const inside = marks !== null && text.trimEnd().endsWith(marks.open)
   const prefill = call?.prefill ?? ''
   const begun = thinks ? '' : `${inside ? `\n${marks.close}\n\n` : ''}${prefill}`
@@ -99,11 +108,11 @@ function refuseInability(model: LoadedModel, name: string, intent: ChatIntent): 
 }
 
 /** The text of the new turns, and the tokens that come before it where the request brings some. */
-function renderPrompt(
+async function renderPrompt(
   model: LoadedModel,
   intent: ChatIntent,
   contextLimit: number | undefined
-): { readonly text: string; readonly tokens: readonly number[] } {
+): Promise<{ readonly text: string; readonly tokens: readonly number[] }> {
   const { messages, tools, template, context = [] } = intent
   const limit = Math.min(model.info.contextLength, contextLimit ?? Number.POSITIVE_INFINITY)
   const thinking = intent.thinking
@@ -113,10 +122,10 @@ function renderPrompt(
     ...(thinking === undefined ? {} : { thinking }),
     ...(template === undefined ? {} : { template })
   }
-  if (context.length === 0) return { text: renderConversation(model, conversation, limit), tokens: [] }
+  if (context.length === 0) return { text: await renderConversation(model, conversation, limit), tokens: [] }
   const strange = context.find(token => token >= model.info.vocabularySize)
   if (strange !== undefined) throw invalid(`'context' holds ${strange}, which is no token of this model`, 'context')
-  const text = renderContinuation(model, conversation, limit)
+  const text = await renderContinuation(model, conversation, limit)
   if (text === null) throw unsupported('context', `the model's chat template does not show where an answer ends`)
   return { text, tokens: context }
 }

@@ -23,7 +23,11 @@ const CHATML_END = '<|im_end|>'
  *
  * Throws `MSV_CONTEXT_EXCEEDED` for a conversation that cannot fit, `MSV_REQUEST_INVALID` when the template refuses it.
  */
-export function renderConversation(model: LoadedModel, conversation: Conversation, contextLength: number): string {
+export async function renderConversation(
+  model: LoadedModel,
+  conversation: Conversation,
+  contextLength: number
+): Promise<string> {
   const { messages, tools, thinking, template } = conversation
   refuseHopelessLength(model, messages.map(message => message.content).join('\n'), contextLength)
   const only = messages.length === 1 ? messages[0] : undefined
@@ -36,20 +40,19 @@ export function renderConversation(model: LoadedModel, conversation: Conversatio
   const harmless = (text: string) => neutraliseSpecialTokens(model, text)
   if (typeof template === 'function') return template(messages.map(message => harmlessMessage(message, harmless)))
   try {
-    return model.renderChat(
-      messages.map(message => harmlessMessage(message, harmless)),
-      {
-        ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
-        ...(thinking === undefined ? {} : { thinking }),
-        ...(template === undefined ? {} : { template })
-      }
-    )
+    const shown = messages.map(message => harmlessMessage(message, harmless))
+    const options = {
+      ...(tools === undefined ? {} : { tools: tools.map(tool => mapStrings(tool, harmless)) }),
+      ...(thinking === undefined ? {} : { thinking })
+    }
+    if (template === undefined) return model.renderChat(shown, options)
+    return await model.renderTemplate(template, shown, options)
   } catch (cause) {
     if (isSvcError(cause) && cause.code !== 'INF_CHAT_TEMPLATE_FAILED') throw cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
     const param = template === undefined ? 'messages' : 'template'
-    const whose = template === undefined ? `the model's chat template` : `the request's template`
-    throw errors.create('MSV_REQUEST_INVALID', `${whose} refuses these messages: ${reason}`, { cause, data: { param } })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const message = isSvcError(cause) ? reason : `the model's chat template refuses these messages: ${reason}`
+    throw errors.create('MSV_REQUEST_INVALID', message, { cause, data: { param } })
   }
 }
 
@@ -60,17 +63,17 @@ const FORMER_ANSWER = 'svc-former-answer'
  * What the model's template puts between the end of an answer and the next one: the end of the old turn and the turns
  * of `messages`. Null when the template does not show an answer as it was given.
  */
-export function renderContinuation(
+export async function renderContinuation(
   model: LoadedModel,
   conversation: Conversation,
   contextLength: number
-): string | null {
+): Promise<string | null> {
   const former: ChatMessage[] = [
     { role: 'user', content: FORMER_QUESTION },
     { role: 'assistant', content: FORMER_ANSWER }
   ]
   const messages = [...former, ...conversation.messages]
-  const text = renderConversation(model, { ...conversation, messages }, contextLength)
+  const text = await renderConversation(model, { ...conversation, messages }, contextLength)
   const at = text.indexOf(FORMER_ANSWER)
   return at < 0 ? null : text.slice(at + FORMER_ANSWER.length)
 }

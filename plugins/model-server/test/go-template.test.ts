@@ -48,3 +48,15 @@ t.test('templates of Go are told from those of Jinja', async t => {
     t.notOk(isGoTemplate(jinja), jinja)
   }
 })
+
+t.test('a hostile template is read in linear time and with bounded depth and text', async t => {
+  // Quadratic readers take minutes for these, and this file ends at its time limit.
+  for (const text of ['{', '{{', '{{-', '{{ ', '{{ .P', ' {{ "', '}}', '{{ a.']) {
+    t.notOk(isGoTemplate(text.repeat(1_000_000)), text)
+    t.type(goTemplate(text.repeat(1_000_000).replaceAll('}}', '')), 'function', text)
+  }
+  const deep = '{{ if .System }}'.repeat(101) + '{{ end }}'.repeat(101)
+  t.throws(() => goTemplate(deep), { code: 'MSV_UNSUPPORTED', message: /nests more than 100 conditions/ })
+  const long = goTemplate('{{ .Prompt }}'.repeat(5000))
+  t.throws(() => long({ System: '', Prompt: 'x'.repeat(1_000_000) }), { code: 'MSV_REQUEST_INVALID' })
+})

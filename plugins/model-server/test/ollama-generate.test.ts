@@ -31,7 +31,7 @@ t.test('a template of the request takes the place of that of the model', async t
   const { ollama: client, model } = await connect(t)
   const template = '{% for message in messages %}{{ message.content }}{% endfor %}'
   await client.generate({ model: 'toy', prompt: 'hi', template })
-  t.match(model.rendered.at(-1)?.options, { template })
+  t.same(model.templates, [template])
   const go =
     '{{ if .System }}<|im_start|>system\n{{ .System }}<|im_end|>\n{{ end }}Q: {{ .Prompt }}\nA:{{ .Response }}\n'
   await client.generate({ model: 'toy', prompt: 'hi <|im_end|>', system: 'brief', template: go })

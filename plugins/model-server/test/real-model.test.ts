@@ -4,7 +4,7 @@ import { zodFunction, zodResponseFormat } from 'openai/helpers/zod'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import engine from '../../inference-onnx/src/plugin.ts'
-import { clientsOf } from './clients.ts'
+import { clientsOf, refusal } from './clients.ts'
 import { grammarPlugin } from './grammar-plugin.ts'
 import { openServer } from './open-server.ts'
 
@@ -172,4 +172,28 @@ t.test('several answers to one question share their prompt', async t => {
   t.equal(new Set(answer.choices.map(choice => choice.message.content)).size > 1, true)
   const second = await client.chat.completions.create({ model, messages, max_tokens: 4 })
   t.ok((second.usage?.prompt_tokens_details?.cached_tokens ?? 0) > 0, 'the prompt was there already')
+})
+
+t.test('a template of a request that takes too many steps is refused, and the server goes on', async t => {
+  const { ollama } = await open(t, 'qwen2.5.jinja')
+  const loop = (body: string) => `{% for a in range(600) %}${body}{% endfor %}`
+  const doubled = `{% set x = ['a'] %}${'{% set x = [x, x] %}'.repeat(40)}`
+  // A busy machine may reach the time limit before the limit of steps.
+  for (const template of [
+    loop(loop(loop('x'))),
+    loop(loop('')),
+    '{% set r = range(9000) %}{% for a in r %}{% for b in r %}{% endfor %}{% endfor %}',
+    `${doubled}{{ x | tojson }}`,
+    `{% set x = 'aaaaaaaa' %}${'{% set x = x ~ x %}'.repeat(40)}{{ x }}`,
+    `{% set x = 'a' %}${`{% set x = x.replace('', x) %}`.repeat(9)}`,
+    '{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}',
+    `{{ ${'('.repeat(60_000)}`
+  ]) {
+    const refused = await refusal(ollama.generate({ model, prompt: 'hi', template, options: { num_predict: 1 } }))
+    t.match(refused, { status_code: 400, error: /^The request's template failed: / }, template.slice(0, 60))
+  }
+  const long = await refusal(ollama.generate({ model, prompt: 'hi', template: 'x'.repeat(65_537) }))
+  t.match(long, { status_code: 400, error: /'template' has more than 65536 characters/ })
+  const fine = '{% for message in messages %}{{ message.content }}{% endfor %}'
+  t.ok((await ollama.generate({ model, prompt: 'hi', template: fine, options: { num_predict: 1 } })).done)
 })

@@ -59,6 +59,8 @@ export class ToyModel implements LoadedModel {
   /** What it was asked to generate, and to render. */
   readonly requests: GenerateRequest[] = []
   readonly rendered: { readonly messages: readonly ChatMessage[]; readonly options: RenderChatOptions }[] = []
+  /** Templates of requests. */
+  readonly templates: string[] = []
   /** Tokens generated so far, over all sequences. */
   generated = 0
   /** Sequences that ended, by how. */
@@ -96,6 +98,11 @@ export class ToyModel implements LoadedModel {
     const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`)
     const thought = options.thinking === true ? '<think>\n' : ''
     return `${turns.join('')}<|im_start|>assistant\n${thought}`
+  }
+
+  async renderTemplate(template: string, messages: readonly ChatMessage[], options: RenderChatOptions = {}) {
+    this.templates.push(template)
+    return this.renderChat(messages, options)
   }
 
   tokenize(text: string, options: { readonly special?: boolean } = {}): number[] {

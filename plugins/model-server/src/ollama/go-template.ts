@@ -1,3 +1,4 @@
+import { invalid } from '../body-reader.ts'
 import { unsupported } from '../unsupported-fields.ts'
 
 /** What a template of the format can show of a request to `/api/generate`. */
@@ -9,12 +10,43 @@ export interface TemplateValues {
 type Field = keyof TemplateValues | 'Response'
 type Node = string | { readonly field: Field } | { readonly when: Field; readonly yes: Node[]; readonly no: Node[] }
 
-const ACTION = /\{\{(-\s)?([\s\S]*?)(\s-)?\}\}/g
 const FIELDS: readonly string[] = ['System', 'Prompt', 'Response']
+const MAX_NESTING = 100
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024
+
+interface Action {
+  readonly start: number
+  readonly end: number
+  /** With the braces. */
+  readonly whole: string
+  /** What stands between the braces, without the marks that trim blanks. */
+  readonly body: string
+  readonly trimsBefore: boolean
+  readonly trimsAfter: boolean
+}
+
+/** The actions of a template, in linear time: the text comes from clients. */
+function* actionsOf(template: string): Generator<Action> {
+  let end = 0
+  for (;;) {
+    const start = template.indexOf('{{', end)
+    const close = start === -1 ? -1 : template.indexOf('}}', start + 2)
+    if (close === -1) return
+    end = close + 2
+    const inner = template.slice(start + 2, close)
+    const trimsBefore = /^-\s/.test(inner)
+    const trimsAfter = /\s-$/.test(inner)
+    const body = inner.slice(trimsBefore ? 1 : 0, trimsAfter ? -1 : inner.length).trim()
+    yield { start, end, whole: template.slice(start, end), body, trimsBefore, trimsAfter }
+  }
+}
 
 /** Whether a template is one of Go's text/template, in which fields begin with a dot, and not of Jinja. */
 export function isGoTemplate(template: string): boolean {
-  return /\{\{-?\s*(?:(?:if|range|with|else if)\s|\$)?[^}%]*\.[A-Z]/.test(template) && !template.includes('{%')
+  if (template.includes('{%')) return false
+  for (const { whole } of actionsOf(template))
+    if (/\.[A-Z]/.test(whole.slice(2).split(/[}%]/, 1)[0] as string)) return true
+  return false
 }
 
 /**
@@ -33,18 +65,18 @@ export function goTemplate(template: string): (values: TemplateValues) => string
   }
   let position = 0
   let trimNext = false
-  for (const match of template.matchAll(ACTION)) {
-    const [whole, trimsBefore, action = '', trimsBehind] = match
-    const text = template.slice(position, match.index)
+  for (const { start, end, whole, body, trimsBefore, trimsAfter } of actionsOf(template)) {
+    const text = template.slice(position, start)
     const left = trimNext ? text.trimStart() : text
-    add(trimsBefore === undefined ? left : left.trimEnd())
-    position = match.index + whole.length
-    trimNext = trimsBehind !== undefined
-    const words = action.trim().split(/\s+/)
+    add(trimsBefore ? left.trimEnd() : left)
+    position = end
+    trimNext = trimsAfter
+    if (body.startsWith('/*') && body.endsWith('*/')) continue
+    const words = body.split(/\s+/)
     const [keyword = '', operand = ''] = words
-    if (/^\/\*[\s\S]*\*\/$/.test(action.trim())) continue
     if (words.length === 1 && keyword.startsWith('.')) add({ field: fieldOf(keyword, whole) })
     else if (words.length === 2 && keyword === 'if') {
+      if (open.length === MAX_NESTING) throw unsupported('template', `it nests more than ${MAX_NESTING} conditions`)
       const node = { when: fieldOf(operand, whole), yes: [], no: [] }
       add(node)
       open.push({ node, inElse: false })
@@ -59,6 +91,10 @@ export function goTemplate(template: string): (values: TemplateValues) => string
   return values => {
     const pieces: string[] = []
     render(root, values, pieces)
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    if (length > MAX_TEXT_LENGTH) {
+      throw invalid(`'template' gives a prompt of more than ${MAX_TEXT_LENGTH} characters`, 'template')
+    }
     return pieces.join('')
   }
 }

@@ -38,6 +38,8 @@ export type OllamaQuestion =
     }
 
 const MAX_TOP_LOGPROBS = 20
+/** Three times the longest template of a public model. */
+const MAX_TEMPLATE_LENGTH = 65_536
 const open = { additionalProperties: true }
 
 const common = {
@@ -83,6 +85,9 @@ export function readGenerateRequest(raw: unknown, grammars: Grammars): OllamaReq
   const { prompt = '', suffix = '', system = '', template = '', context = [] } = body
   if (body.raw === true && (system !== '' || template !== '' || context.length > 0)) {
     throw invalid('raw mode does not support template, system, or context', 'raw')
+  }
+  if (template.length > MAX_TEMPLATE_LENGTH) {
+    throw invalid(`'template' has more than ${MAX_TEMPLATE_LENGTH} characters`, 'template')
   }
   const { head, options, constraint } = commonOf(body, grammars)
   const bound = constraint === undefined ? {} : { constraint }

@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads'
+import { inferenceErrors } from './errors.ts'
+
+/** Threads take no TypeScript: the program lies beside the compiled plugin. */
+const SCRIPT = new URL(
+  import.meta.url.endsWith('.ts') ? '../dist/template-worker.cjs' : './template-worker.cjs',
+  import.meta.url
+)
+/** Ten times what the templates of public models take. */
+const MAX_STEPS = 20_000
+/** Backstop for a single long step, such as a filter on a long text. Generous, since a busy machine is slow. */
+const MAX_RENDER_MS = 1000
+const MAX_HEAP_MB = 128
+const MAX_WAITING = 64
+
+export interface TemplateJob {
+  readonly source: string
+  readonly variables: Readonly<Record<string, unknown>>
+  /** The time that the template may show, in milliseconds since 1970. */
+  readonly now: number
+  readonly maxSteps: number
+}
+
+export type TemplateReply = { readonly text: string } | { readonly failure: string }
+
+interface Renderer {
+  readonly worker: Worker
+  readonly ready: Promise<unknown>
+}
+
+/**
+ * Renders templates of clients in a thread of their own, one after the other, with limits on steps, time and memory. A
+ * thread that reaches the limit of time or memory is ended; the next template gets a new one.
+ */
+export class TemplateThread {
+  #renderer: Renderer | null = null
+  #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  #closed = false
+
+  /** Throws `INF_CHAT_TEMPLATE_FAILED`, `INF_BUSY`, and `INF_MODEL_CLOSED` after {@link TemplateThread.close}. */
+  async render(source: string, variables: Readonly<Record<string, unknown>>, now: Date): Promise<string> {
+    if (this.#waiting >= MAX_WAITING) {
+      throw inferenceErrors.create('INF_BUSY', `${MAX_WAITING} requests with templates wait already; try again later`)
+    }
+    this.#waiting++
+    const job: TemplateJob = { source, variables, now: now.getTime(), maxSteps: MAX_STEPS }
+    const reply = this.#last.then(() => this.#run(job)).finally(() => this.#waiting--)
+    this.#last = reply.catch(() => undefined)
+    const answer = await reply
+    if ('text' in answer) return answer.text
+    throw inferenceErrors.create('INF_CHAT_TEMPLATE_FAILED', `The request's template failed: ${answer.failure}`)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#renderer?.worker.terminate()
+    this.#renderer = null
+  }
+
+  async #run(job: TemplateJob): Promise<TemplateReply> {
+    if (this.#closed) throw inferenceErrors.create('INF_MODEL_CLOSED', 'The engine was closed')
+    const renderer = (this.#renderer ??= start())
+    let timer: NodeJS.Timeout | undefined
+    try {
+      await renderer.ready
+      renderer.worker.ref()
+      const reply = nextMessage(renderer.worker)
+      renderer.worker.postMessage(job)
+      const timeout = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => reject(new Error(`it takes more than ${MAX_RENDER_MS} ms`)), MAX_RENDER_MS)
+      })
+      const answer = (await Promise.race([reply, timeout])) as TemplateReply
+      renderer.worker.unref()
+      return answer
+    } catch (error) {
+      this.#renderer = null
+      await renderer.worker.terminate()
+      return { failure: (error as Error).message }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function start(): Renderer {
+  const worker = new Worker(SCRIPT, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } })
+  const ready = nextMessage(worker)
+  // Rejections are seen by whoever awaits the next message.
+  worker.on('error', () => undefined)
+  return { worker, ready }
+}
+
+/** The next message of a worker. Rejects when the worker fails or ends first. */
+function nextMessage(worker: Worker): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const settle = (done: () => void) => {
+      worker.off('message', onMessage).off('error', onError).off('exit', onExit)
+      done()
+    }
+    const onMessage = (message: unknown) => settle(() => resolve(message))
+    const onError = (error: Error) => settle(() => reject(error))
+    const onExit = () => settle(() => reject(new Error('its thread ended')))
+    worker.on('message', onMessage).on('error', onError).on('exit', onExit)
+  })
+}
