@@ -1,10 +1,23 @@
-// What the kernel's package holds besides its own code: libraries, and the configuration that ships with svc.
+// Libraries that the packages carry, and the configuration that ships with svc.
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const kernel = fileURLToPath(new URL('../kernel', import.meta.url))
+const sdk = fileURLToPath(new URL('../plugin-sdk', import.meta.url))
+
+// The SDK has no run-time dependency.
+await build({
+  entryPoints: [`${sdk}/src/check/vendor.cjs`],
+  outfile: `${sdk}/dist/vendor/ajv.cjs`,
+  bundle: true,
+  minify: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  legalComments: 'linked'
+})
 
 // Most of yargs' start goes into tables of emoji and scripts, for measuring texts; the kernel measures them more simply.
 const own = JSON.stringify(`${kernel}/dist/cli/text.js`)
@@ -28,8 +41,6 @@ cpSync(fileURLToPath(new URL('../config', import.meta.url)), `${kernel}/dist/shi
 
 // Libraries of many files, in one each and what they share: a start pays for every file that it opens.
 const vendored = {
-  ajv: "export { Ajv2020 } from 'ajv/dist/2020.js'",
-  'ajv-formats': "export { default } from 'ajv-formats'",
   tapable:
     "export { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from 'tapable'",
   yargs: "export { default } from 'yargs'"

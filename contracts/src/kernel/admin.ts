@@ -1,4 +1,13 @@
-import { type Health, type PluginManifest, service } from '@svc/plugin-sdk'
+import {
+  type ConfigProblem,
+  type Health,
+  type PluginManifest,
+  type SettingExplanation,
+  type SettingReport,
+  service
+} from '@svc/plugin-sdk'
+
+export type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
 
 /** Management of the running kernel: what `svc plugins …` and `svc config …` stand on. */
 export const kernelAdmin = service<KernelAdmin>('kernel.admin@1')
@@ -123,32 +132,4 @@ export interface BuildReport {
   readonly version: string
   /** Absolute paths of what was written. */
   readonly files: readonly string[]
-}
-
-export interface SettingReport {
-  readonly key: string
-  readonly plugin: string
-  readonly value: unknown
-  readonly layer: string
-  readonly place: string | null
-  readonly env: readonly string[]
-  readonly reload: 'live' | 'plugin' | 'restart'
-  readonly secret: boolean
-  readonly description: string
-}
-
-export interface SettingExplanation extends SettingReport {
-  readonly overrides: readonly { readonly layer: string; readonly place: string | null; readonly value: unknown }[]
-  readonly schema: Record<string, unknown>
-}
-
-export interface ConfigProblem {
-  readonly severity: 'error' | 'warning'
-  readonly code: string
-  readonly message: string
-  readonly file?: string
-  readonly line?: number
-  readonly column?: number
-  readonly key?: string
-  readonly hint?: string
 }

@@ -1,4 +1,6 @@
-import { service } from '@svc/plugin-sdk'
+import { type SecretReference, service } from '@svc/plugin-sdk'
+
+export { parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 
 /**
  * Turns `secret://backend/name` references in configuration into values.
@@ -12,15 +14,4 @@ export interface SecretsResolver {
   readonly backends: readonly string[]
   /** Throws `SEC_BACKEND_UNKNOWN` or `SEC_NOT_FOUND`; neither message holds a value. */
   resolve(reference: SecretReference, signal?: AbortSignal): Promise<string>
-}
-
-export interface SecretReference {
-  readonly backend: string
-  readonly name: string
-}
-
-/** Null when the text is not a reference. Throws nothing: `secret://env` without a name is not a reference. */
-export function parseSecretReference(text: string): SecretReference | null {
-  const match = /^secret:\/\/([a-z][a-z0-9_-]*)\/(.+)$/.exec(text)
-  return match?.[1] === undefined || match[2] === undefined ? null : { backend: match[1], name: match[2] }
 }

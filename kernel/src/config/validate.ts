@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module'
-import { parseSecretReference } from '@svc/contracts'
-import type { JsonSchema } from '@svc/plugin-sdk'
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import { type JsonSchema, parseSecretReference } from '@svc/plugin-sdk'
+import { type SchemaError, schemaCheck } from '@svc/plugin-sdk/check'
 import { isTable, type Path, type Table, valueAt } from './layers.ts'
 import { describe, propertiesOf } from './schema.ts'
 
@@ -30,11 +28,11 @@ export function check(schema: JsonSchema, given: Table, references: boolean): Ch
   if (defaults !== undefined) return { value: defaults, issues: [] }
   const value = structuredClone(given) as Record<string, unknown>
   openTables(schema, value)
-  const run = compile(schema)
-  if (run(value)) return { value, issues: [] }
-  const errors = (run.errors ?? []).map(error => ({ error, path: pointer(error.instancePath) }))
+  const checked = checkOf(schema)(value)
+  if (checked.ok) return { value, issues: [] }
+  const errors = checked.errors.map(error => ({ error, path: pointer(error.instancePath) }))
   const unions = errors.filter(({ error }) => error.keyword === 'anyOf' || error.keyword === 'oneOf')
-  const inUnion = ({ error }: { error: ErrorObject }): boolean =>
+  const inUnion = ({ error }: { error: SchemaError }): boolean =>
     unions.some(union => error.schemaPath.startsWith(`${union.error.schemaPath}/`))
   const issues = new Map<string, Issue>()
   for (const found of errors) {
@@ -47,30 +45,13 @@ export function check(schema: JsonSchema, given: Table, references: boolean): Ch
   return { value, issues: [...issues.values()] }
 }
 
-const compiled = new WeakMap<JsonSchema, ValidateFunction>()
+const checks = new WeakMap<JsonSchema, ReturnType<typeof schemaCheck>>()
 
-/** One ajv per schema, so that an unloaded plugin leaves nothing behind; loaded when a setting is first given. */
-function compile(schema: JsonSchema): ValidateFunction {
-  const known = compiled.get(schema)
-  if (known !== undefined) return known
-  const load = createRequire(import.meta.url)
-  const { Ajv2020 } = load('#ajv') as typeof import('#ajv')
-  const ajv = new Ajv2020({
-    meta: false,
-    validateSchema: false,
-    strict: false,
-    allErrors: true,
-    useDefaults: true,
-    verbose: true,
-    logger: false
-  })
-  if (JSON.stringify(schema).includes('"format"')) {
-    const formats = load('#ajv-formats') as { default(to: object): void }
-    formats.default(ajv)
-  }
-  const validate = ajv.compile(schema)
-  compiled.set(schema, validate)
-  return validate
+/** One check per schema, so that an unloaded plugin leaves nothing behind. */
+function checkOf(schema: JsonSchema): ReturnType<typeof schemaCheck> {
+  const check = checks.get(schema) ?? schemaCheck(schema, { defaults: true, all: true })
+  checks.set(schema, check)
+  return check
 }
 
 const PLAIN = new Set(['type', 'properties', 'additionalProperties', 'required', 'title', 'description', '$schema'])
@@ -126,7 +107,7 @@ function pointer(text: string): Path {
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function toIssue(error: ErrorObject, path: Path): Issue {
+function toIssue(error: SchemaError, path: Path): Issue {
   const around = (error.parentSchema ?? {}) as JsonSchema
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>
   if (error.keyword === 'required' && missingProperty !== undefined) {
@@ -141,6 +122,6 @@ function toIssue(error: ErrorObject, path: Path): Issue {
   return { path, kind: 'invalid', expected: words === 'any value' ? (error.message ?? 'valid') : words, known: [] }
 }
 
-function standsForString(value: unknown, error: ErrorObject): boolean {
+function standsForString(value: unknown, error: SchemaError): boolean {
   return typeof value === 'string' && parseSecretReference(value) !== null && error.keyword !== 'type'
 }

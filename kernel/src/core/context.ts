@@ -15,8 +15,8 @@ import {
   type Tap,
   type TapOptions
 } from '@svc/plugin-sdk'
+import { Validator } from '@svc/plugin-sdk/check'
 import { makeFolder } from '@svc/plugin-sdk/folders'
-import { Validator } from '../validation.ts'
 import type { BreakerPolicy } from './breaker.ts'
 import { kernelErrors } from './errors.ts'
 import type { Keep } from './keep.ts'

@@ -1,7 +1,6 @@
 import type { Deferred, Invocation, OperationEntry } from '@svc/contracts'
 import { type Call, isSvcError, type OperationDescriptor, type Principal, type SvcError } from '@svc/plugin-sdk'
-import type { ValidateFunction } from 'ajv'
-import { type FieldProblem, renderProblems, type Validator } from '../validation.ts'
+import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
 import { copyPlain } from './copy.ts'
@@ -33,9 +32,9 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
   readonly #handler: AnyHandler
   readonly #validator: Validator
   readonly #slots: Slots | null
-  #strict: ValidateFunction | undefined
-  #coercing: ValidateFunction | undefined
-  #output: ValidateFunction | undefined
+  #strict: Validate | undefined
+  #coercing: Validate | undefined
+  #output: Validate | undefined
 
   constructor(
     descriptor: OperationDescriptor,

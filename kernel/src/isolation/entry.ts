@@ -43,6 +43,7 @@ async function bundleEntry(): Promise<ChildEntry> {
     target: 'node20',
     conditions: ['svc-source'],
     external: ['esbuild'],
+    alias: { '@svc/plugin-sdk/check': fileURLToPath(import.meta.resolve('@svc/plugin-sdk/check/carried')) },
     banner: {
       js: "import { createRequire as __require } from 'node:module'; const require = __require(import.meta.url);"
     },

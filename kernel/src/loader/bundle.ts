@@ -39,10 +39,15 @@ interface Build {
 const CONDITIONS = import.meta.url.endsWith('.ts') ? ['svc-source'] : []
 
 /** Specifiers that plugins share with the host by identity. */
-export const SHARED = ['@svc/plugin-sdk', '@svc/contracts'] as const
+export const SHARED = ['@svc/plugin-sdk', '@svc/plugin-sdk/check', '@svc/contracts'] as const
 
-/** What entries of plugins carry inside, wherever they are. */
-const CARRIED = ['@svc/plugin-sdk/folders', ...SHARED] as const
+/** What entries of plugins carry inside, by specifier: the module that is bundled. */
+const CARRIED: Readonly<Record<string, string>> = {
+  '@svc/plugin-sdk/check': '@svc/plugin-sdk/check/carried',
+  '@svc/plugin-sdk/folders': '@svc/plugin-sdk/folders',
+  '@svc/plugin-sdk': '@svc/plugin-sdk',
+  '@svc/contracts': '@svc/contracts'
+}
 
 /**
  * Compiles plugins with esbuild: relative imports are inlined, packages stay outside, one file comes out.
@@ -79,7 +84,7 @@ export class Bundler {
         entryPoints: { ...entries },
         outdir: join(root, 'dist'),
         outExtension: { '.js': '.cjs' },
-        alias: Object.fromEntries(CARRIED.map(name => [name, createRequire(import.meta.url).resolve(name)])),
+        alias: carriedFiles(),
         banner: { js: "const __svc_url = require('node:url').pathToFileURL(__filename).href;" }
       })
       for (const input of inputsOf(root, result)) inputs.add(input)
@@ -158,6 +163,11 @@ export class Bundler {
       logLevel: 'silent'
     }
   }
+}
+
+function carriedFiles(): Record<string, string> {
+  const { resolve } = createRequire(import.meta.url)
+  return Object.fromEntries(Object.entries(CARRIED).map(([name, file]) => [name, resolve(file)]))
 }
 
 function inputsOf(root: string, result: BuildResult): string[] {

@@ -6,6 +6,7 @@ import vm from 'node:vm'
 import * as contracts from '@svc/contracts'
 import type { Plugin } from '@svc/plugin-sdk'
 import * as sdk from '@svc/plugin-sdk'
+import * as check from '@svc/plugin-sdk/check'
 import type { InstanceHooks } from '../core/plugin-source.ts'
 import { claim, framesOf } from '../guards/attribution.ts'
 import { Guards } from '../guards/guards.ts'
@@ -15,6 +16,7 @@ import { loaderErrors } from './errors.ts'
 
 const SHARED: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['@svc/plugin-sdk', sdk],
+  ['@svc/plugin-sdk/check', check],
   ['@svc/contracts', contracts]
 ])
 
@@ -31,7 +33,7 @@ export interface Code {
 }
 
 export interface EvaluateOptions {
-  /** Modules that the plugin gets from the host by identity, by specifier; default: the SDK and the contracts. */
+  /** Modules that the plugin gets from the host by identity, by specifier; default: the SDK with `check`, and the contracts. */
   readonly shared?: ReadonlyMap<string, unknown>
   /**
    * Whether V8 may cache the compilation. Default false, since the cache holds on to every text it has ever seen; the

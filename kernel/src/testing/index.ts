@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hook, Plugin, ServiceId } from '@svc/plugin-sdk'
+import { describeErrors, renderProblems, Validator } from '@svc/plugin-sdk/check'
 import { Concealed } from '../core/concealed.ts'
 import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import { inlineSource } from '../core/plugin-source.ts'
 import type { KernelLogger } from '../host/log.ts'
-import { describeErrors, renderProblems, Validator } from '../validation.ts'
 
 export interface TestKernelOptions {
   readonly plugins: readonly Plugin[]

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -29,6 +30,23 @@ t.test('inlines relative imports, leaves packages outside, and names exactly its
     [...inputs].sort(),
     ['src/plugin.ts', 'src/table.json', 'src/used.ts'].map(path => join(root, path))
   )
+})
+
+t.test('an entry carries the schema check with its validator', async t => {
+  const root = folder(t, {
+    'package.json': packageJson('a'),
+    'src/plugin.ts': pluginSource('a', 'void 0'),
+    'src/worker.ts': `import { t } from '@svc/plugin-sdk'
+import { schemaCheck } from '@svc/plugin-sdk/check'
+const check = schemaCheck(t.object({ at: t.string({ format: 'uuid' }) }))
+console.log(JSON.stringify(check({ at: 'never' })))`
+  })
+  const bundler = new Bundler()
+  t.teardown(() => bundler.dispose())
+  const { outputs } = await bundler.bundle(request(root, { worker: join(root, 'src/worker.ts') }))
+  t.notMatch(outputs[0]?.text, /require\("@svc/)
+  const ran = spawnSync(process.execPath, [outputs[0]?.path ?? ''], { encoding: 'utf8' })
+  t.match(JSON.parse(ran.stdout), { ok: false, text: 'at must match format "uuid"' }, ran.stderr)
 })
 
 t.test('an edited file is in the next build, also when builds overlap', async t => {

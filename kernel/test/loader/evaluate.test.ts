@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import v8 from 'node:v8'
 import * as sdk from '@svc/plugin-sdk'
+import { schemaCheck } from '@svc/plugin-sdk/check'
 import t from 'tap'
 import { Bundler } from '../../src/loader/bundle.ts'
 import { compile, evaluate } from '../../src/loader/evaluate.ts'
@@ -14,6 +15,13 @@ t.test('the SDK is the one of the host', async t => {
   const context: { sdk?: unknown } = {}
   plugin.activate(context)
   t.equal(context.sdk, sdk.SvcError)
+})
+
+t.test('the schema check is the one of the host', async t => {
+  const { plugin } = await start(t, 'ctx.check = schemaCheck', "import { schemaCheck } from '@svc/plugin-sdk/check'")
+  const context: { check?: unknown } = {}
+  plugin.activate(context)
+  t.equal(context.check, schemaCheck)
 })
 
 t.test('a plugin may be the default export, the export `plugin` or module.exports', async t => {

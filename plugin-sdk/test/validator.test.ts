@@ -1,7 +1,7 @@
 import { type JsonSchema, t as s } from '@svc/plugin-sdk'
+import { renderProblems, Validator } from '@svc/plugin-sdk/check'
 import fc from 'fast-check'
 import t from 'tap'
-import { renderProblems, Validator } from '../src/validation.ts'
 
 const explain = (schema: JsonSchema, value: unknown, coerce = false) => {
   const validator = new Validator()

@@ -1,0 +1,4 @@
+import type { AjvModule } from './ajv.ts'
+
+declare const vendor: AjvModule
+export = vendor

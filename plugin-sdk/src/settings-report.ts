@@ -1,0 +1,29 @@
+/** One setting with its value and the layer that gives it. Secrets are masked. */
+export interface SettingReport {
+  readonly key: string
+  readonly plugin: string
+  readonly value: unknown
+  readonly layer: string
+  readonly place: string | null
+  readonly env: readonly string[]
+  readonly reload: 'live' | 'plugin' | 'restart'
+  readonly secret: boolean
+  readonly description: string
+}
+
+export interface SettingExplanation extends SettingReport {
+  /** Values of lower layers, highest first. */
+  readonly overrides: readonly { readonly layer: string; readonly place: string | null; readonly value: unknown }[]
+  readonly schema: Record<string, unknown>
+}
+
+export interface ConfigProblem {
+  readonly severity: 'error' | 'warning'
+  readonly code: string
+  readonly message: string
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+  readonly key?: string
+  readonly hint?: string
+}

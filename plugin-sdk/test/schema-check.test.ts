@@ -1,0 +1,44 @@
+import { t as s } from '@svc/plugin-sdk'
+import { schemaCheck } from '@svc/plugin-sdk/check'
+import t from 'tap'
+
+const note = s.object({ title: s.string({ minLength: 1 }), size: s.integer({ default: 3 }) })
+
+t.test('a valid value is returned typed, and defaults are filled in on request', async t => {
+  const plain = schemaCheck({ ...note, required: ['title'] } as typeof note)
+  t.strictSame(plain({ title: 'x' }), { ok: true, value: { title: 'x' } })
+  const filled = schemaCheck(note, { defaults: true })({ title: 'x' })
+  if (!filled.ok) return t.fail(filled.text)
+  const size: number = filled.value.size
+  t.equal(size, 3)
+})
+
+t.test('a refusal names the field and what was expected, never the value', async t => {
+  const result = schemaCheck(note)({ title: '', size: 'S3CR3T' })
+  t.match(result, { ok: false, problems: [{ path: 'title' }], text: /^title must NOT have fewer than 1 char/ })
+  const all = schemaCheck(note, { all: true })({ title: '', size: 'S3CR3T' })
+  if (all.ok) return t.fail('it was accepted')
+  t.same(
+    all.problems.map(({ path }) => path),
+    ['title', 'size']
+  )
+  t.notMatch(JSON.stringify([all.problems, all.text]), 'S3CR3T')
+  t.match(all.errors[1], { keyword: 'type', instancePath: '/size' })
+})
+
+t.test('strings become numbers on request', async t => {
+  t.match(schemaCheck(note)({ title: 'x', size: '4' }), { ok: false })
+  t.same(schemaCheck(note, { coerce: true })({ title: 'x', size: '4' }), { ok: true, value: { title: 'x', size: 4 } })
+})
+
+t.test('the schema is made and compiled at the first call, once', async t => {
+  let made = 0
+  const check = schemaCheck(() => {
+    made += 1
+    return note
+  })
+  t.equal(made, 0)
+  check({})
+  check({})
+  t.equal(made, 1)
+})
