@@ -70,6 +70,24 @@ const { metafile } = await build({
   metafile: true
 })
 
+// The process that reads manifests, in one file: it starts for a single answer and may read little else.
+await build({
+  entryPoints: [`${kernel}/dist/isolation/describe-child.js`],
+  outfile: `${outdir}/describe-child.js`,
+  bundle: true,
+  minify: true,
+  keepNames: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  legalComments: 'none',
+  external: ['esbuild'],
+  banner: {
+    js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);"
+  }
+})
+
 // Parts that are shared are named by what they hold, and would pile up.
-const written = new Set(Object.keys(metafile.outputs).map(path => basename(path)))
+const written = new Set(['describe-child.js'])
+for (const path of Object.keys(metafile.outputs)) written.add(basename(path))
 for (const file of readdirSync(outdir)) if (!written.has(file)) rmSync(`${outdir}/${file}`)

@@ -65,15 +65,16 @@ async function open(
 ): Promise<Open> {
   const root = folder(t, { 'svc.toml': '', ...files })
   const lines: LogLine[] = []
-  const read = () => readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true })
+  const only = alone ? [] : ['one', 'two', 'three']
+  const read = () => readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true, only })
   let catalog = await read()
   if (alone) {
     const others = catalog.found.sources.filter(({ location }) => !location.startsWith(root))
     write(root, { 'svc.toml': others.map(({ name }) => `[plugins.${name}]\nenabled = false\n`).join('') })
     await catalog.close()
-    catalog = await read()
+    catalog = await readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true })
   }
-  const chosen = alone ? {} : { only: ['one', 'two', 'three'] }
+  const chosen = alone ? {} : { only }
   const project = await openProject({ catalog, ...chosen, watch: true, log: memoryLog(lines), ...options })
   t.teardown(() => project.close())
   const save = async (changed: Readonly<Record<string, string | null>>, outcome: RegExp): Promise<void> => {

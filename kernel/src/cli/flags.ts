@@ -7,6 +7,8 @@ export interface GlobalFlags {
   readonly profile?: string
   readonly set: readonly string[]
   readonly inProcess: boolean
+  /** Whether only plugins of the installation run. */
+  readonly safe: boolean
   readonly logLevel?: string
 }
 
@@ -19,6 +21,7 @@ export const GLOBAL_FLAGS: Readonly<Record<string, JsonSchema>> = {
   profile: { type: 'string', description: 'Configuration profile' },
   set: { type: 'array', items: { type: 'string' }, description: 'Override a setting: plugins.http.port=8080' },
   'in-process': { type: 'boolean', description: 'Do not use a running daemon' },
+  safe: { type: 'boolean', description: 'Run no plugins but those of the installation' },
   'log-level': { type: 'string', enum: LOG_LEVELS, description: 'Least severe line to log' }
 }
 
@@ -40,7 +43,9 @@ export function readGlobalFlags(argv: readonly string[]): GlobalFlags {
   const logLevel = after('--log-level').at(-1)
   return {
     json: words.includes('--json'),
-    inProcess: words.includes('--in-process'),
+    // A running daemon runs other plugins.
+    inProcess: words.includes('--in-process') || words.includes('--safe'),
+    safe: words.includes('--safe'),
     set: after('--set'),
     ...(project === undefined ? {} : { project }),
     ...(profile === undefined ? {} : { profile }),
@@ -57,7 +62,27 @@ export function commandWords(argv: readonly string[]): string[] {
   return argv.filter((word, index) => !word.startsWith('-') && !takesValue(argv[index - 1] ?? ''))
 }
 
-/** What the catalog needs of the flags. */
-export function catalogChoices({ profile, set }: GlobalFlags): { profile?: string; set: readonly string[] } {
-  return { set, ...(profile === undefined ? {} : { profile }) }
+/** Plugin names of `--only a,b`. */
+export function namesOf(only: string): string[] {
+  return only
+    .split(',')
+    .map(name => name.trim())
+    .filter(Boolean)
+}
+
+/** Plugins that `svc serve --only` names, read before anything is parsed, because only they are described. */
+export function onlyOf(argv: readonly string[]): readonly string[] | undefined {
+  if (commandWords(argv)[0] !== 'serve') return undefined
+  const at = argv.findIndex(word => word === '--only' || word.startsWith('--only='))
+  const value = argv[at]?.includes('=') === true ? argv[at].slice('--only='.length) : argv[at + 1]
+  return at === -1 || value === undefined ? undefined : namesOf(value)
+}
+
+/** The flags that decide what the catalog holds. */
+export function catalogChoices({ profile, set, safe }: GlobalFlags): {
+  profile?: string
+  set: readonly string[]
+  safe: boolean
+} {
+  return { set, safe, ...(profile === undefined ? {} : { profile }) }
 }

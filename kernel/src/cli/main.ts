@@ -4,7 +4,7 @@ import { version } from '../host/version.ts'
 import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { catalogChoices, commandWords, type GlobalFlags, readGlobalFlags } from './flags.ts'
+import { catalogChoices, commandWords, type GlobalFlags, onlyOf, readGlobalFlags } from './flags.ts'
 import { errorJson, renderError } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
@@ -37,9 +37,15 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
     throw cliErrors.create('CLI_ARGUMENT_INVALID', `--project names ${project}, which is no folder`)
   }
   const { readCatalog } = await import('../host/catalog.ts')
-  const catalog = await readCatalog({ cwd: flags.project ?? process.cwd(), env: process.env, ...catalogChoices(flags) })
+  const only = onlyOf(argv)
+  const catalog = await readCatalog({
+    cwd: flags.project ?? process.cwd(),
+    env: process.env,
+    ...catalogChoices(flags),
+    ...(only === undefined ? {} : { only })
+  })
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
-    catalog.peek.enabled(name) ?? enabledByDefault
+    !catalog.isLeftOut(name) && (catalog.peek.enabled(name) ?? enabledByDefault)
   const { manifests, lapsed } = catalog
   const root = commandTree(manifests.filter(isEnabled), lapsed.filter(isEnabled))
   if (argv[0] === COMPLETE) {

@@ -31,7 +31,8 @@ export async function withProject<A>(
   // What manages the configuration has to work when the configuration does not.
   const tolerant =
     options.tolerant ??
-    catalog.manifests.some(({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id))
+    (flags.safe ||
+      catalog.manifests.some(({ name, requires }) => name === activate[0] && requires.includes(kernelAdmin.id)))
   const project = await openProject({ catalog, activate, tolerant, ...(lasting ? { logLevel } : brief()) })
   try {
     return await use(project)

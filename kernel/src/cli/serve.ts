@@ -4,7 +4,7 @@ import type { PluginSource } from '../core/plugin-source.ts'
 import { readCatalog } from '../host/catalog.ts'
 import { openProject } from '../host/open-project.ts'
 import { EXIT } from './exit-codes.ts'
-import { catalogChoices, type GlobalFlags } from './flags.ts'
+import { catalogChoices, type GlobalFlags, namesOf } from './flags.ts'
 import { interruptible } from './interrupt.ts'
 
 /**
@@ -20,12 +20,15 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
       cwd: flags.project ?? process.cwd(),
       env: process.env,
       preferSource: watch === true,
+      ...(watch === false ? {} : { spares: 2 }),
+      ...(input.only === undefined ? {} : { only: namesOf(String(input.only)) }),
       ...catalogChoices(flags)
     })
-    const only = input.only === undefined ? undefined : chosen(String(input.only), catalog.found.sources)
+    const only = input.only === undefined ? undefined : chosen(namesOf(String(input.only)), catalog.found.sources)
     const project = await openProject({
       catalog,
       ownsProcess: true,
+      tolerant: flags.safe,
       ...(only === undefined ? {} : { only }),
       ...(watch === undefined ? {} : { watch }),
       ...(flags.logLevel === undefined ? {} : { logLevel: flags.logLevel }),
@@ -44,12 +47,8 @@ export async function serve(flags: GlobalFlags, input: Readonly<Record<string, u
   })
 }
 
-/** Plugin names of `a,b`. */
-function chosen(only: string, plugins: readonly PluginSource[]): string[] {
-  const names = only
-    .split(',')
-    .map(name => name.trim())
-    .filter(Boolean)
+/** The names, if each of them is a plugin. */
+function chosen(names: readonly string[], plugins: readonly PluginSource[]): readonly string[] {
   const known = plugins.map(plugin => plugin.name)
   const unknown = names.find(name => !known.includes(name))
   if (unknown === undefined) return names

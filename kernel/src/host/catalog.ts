@@ -14,6 +14,12 @@ export interface CatalogOptions {
   readonly set?: readonly string[]
   /** Whether sources are taken where a package has both sources and a build. */
   readonly preferSource?: boolean
+  /** Plugins of which no others but their providers are wanted. */
+  readonly only?: readonly string[]
+  /** Whether no plugins but those of the installation are wanted. */
+  readonly safe?: boolean
+  /** Processes kept ready for describing what is saved; default 0. */
+  readonly spares?: number
 }
 
 /** Everything that is known before any plugin's code is loaded: configuration files and manifests. */
@@ -26,12 +32,16 @@ export interface Catalog {
   readonly manifests: readonly PluginManifest[]
   /** What broken plugins declared when they last made sense; a daemon may still run them. */
   readonly lapsed: readonly PluginManifest[]
+  /** Whether `--safe` leaves a plugin out. */
+  isLeftOut(name: string): boolean
   /** What the files say of plugins, before anything is validated. */
   readonly peek: ConfigPeek
   /** Reads everything once more; a plugin that declares the same stays the same object. */
   again(): Promise<Catalog>
   /** Reads those of the plugins again that files belong to; absolute. For a change of their code alone. */
   rereadPlugins(files: ReadonlySet<string>): Promise<Catalog>
+  /** Describes plugins that were left off. */
+  include(names: Iterable<string>): Promise<Catalog>
   close(): Promise<void>
 }
 
@@ -44,13 +54,16 @@ const conditions = here.endsWith('.ts') ? ['svc-source'] : []
 export async function readCatalog(options: CatalogOptions): Promise<Catalog> {
   const sources = read(options)
   const { projectRoot } = sources
-  const state = stateDirectory(projectRoot, peekConfig(sources).dataDirectory, options.env)
+  const { dataDirectory, describeTimeoutMs } = peekConfig(sources)
+  const state = stateDirectory(projectRoot, dataDirectory, options.env)
   const discovery = new Discovery({
     installRoot,
     projectRoot,
     cacheDirectory: join(state, 'cache'),
     prefer: options.preferSource === true ? 'source' : 'built',
-    conditions
+    conditions,
+    ...(describeTimeoutMs === undefined ? {} : { describeTimeoutMs }),
+    ...(options.spares === undefined ? {} : { spares: options.spares })
   })
   return catalog(options, sources, discovery, state)
 }
@@ -69,13 +82,21 @@ async function catalog(
     state,
     found,
     peek,
+    isLeftOut: name => options.safe === true && !found.installed.has(name),
     manifests: found.sources.flatMap(source => source.manifest ?? []),
     lapsed: found.sources.flatMap(source => source.lapsed ?? []),
     again: async () => catalog(options, read(options), discovery, state),
     rereadPlugins: async files => describe(await discovery.rediscover(files)),
+    include: async names => describe(await discovery.include(new Set(names))),
     close: () => discovery.close()
   })
-  return describe(await discovery.discover(directories))
+  const choice = {
+    off: (name: string) => peek.enabled(name) === false && options.only?.includes(name) !== true,
+    grants: (name: string) => peek.permissions(name),
+    ...(options.only === undefined ? {} : { only: options.only }),
+    ...(options.safe === undefined ? {} : { safe: options.safe })
+  }
+  return describe(await discovery.discover(directories, choice))
 }
 
 function read({ cwd, env, profile, set }: CatalogOptions): ConfigSources {

@@ -63,7 +63,10 @@ export class Choices {
     const chosen = only === undefined ? undefined : closure([...only, ...switchedOn, ...needed], config, catalog)
     return name => {
       const plugin = config.plugins.get(name)
+      if (plugin === undefined && catalog.isLeftOut(name))
+        return { ...unconfigured(name, config), enabled: false, error: 'left out by --safe' }
       if (plugin === undefined) return unconfigured(name, config)
+      if (catalog.isLeftOut(name)) return { ...plugin, enabled: false, error: 'left out by --safe' }
       if (chosen?.has(name) === false) return { ...plugin, enabled: false, error: 'left out by --only' }
       const isConfigured = chosen === undefined || (needed.has(name) && only?.includes(name) !== true)
       return { ...plugin, enabled: switches.get(name) ?? (isConfigured ? plugin.enabled : true) }

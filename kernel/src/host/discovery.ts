@@ -1,14 +1,16 @@
 import { type Dirent, existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type Permissions, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
 import type { PluginSource } from '../core/plugin-source.ts'
+import type { Describer } from '../isolation/describer.ts'
 import { Bundler } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
+import { nameFor } from '../loader/manifest.ts'
 import { type PluginPackage, readPackageJson, readPluginPackage } from '../loader/plugin-package.ts'
-import { FileSource, type Form, type Loader, nameFor } from './file-source.ts'
+import { FileSource, type Form, type Loader } from './file-source.ts'
 import { PluginIndex } from './plugin-index.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
@@ -21,13 +23,38 @@ export interface DiscoveryOptions extends EvaluateOptions {
   readonly prefer?: Form
   /** See {@link Bundler}. */
   readonly conditions?: readonly string[]
+  /** How long a module body may run for its manifest; milliseconds, default 5,000. */
+  readonly describeTimeoutMs?: number
+  /** Processes kept ready for the next descriptions; default 0. */
+  readonly spares?: number
+}
+
+/** What the configuration and the command line say about plugins, before any manifest is known. */
+export interface DiscoveryChoice {
+  /** Whether a plugin is switched off: it is neither compiled nor described. */
+  readonly off?: (name: string) => boolean
+  /** Plugins of which no others but their providers are wanted. */
+  readonly only?: readonly string[]
+  /** Whether no plugins but those of the installation are wanted. */
+  readonly safe?: boolean
+  readonly grants?: (name: string) => Permissions | null
+}
+
+/** A line that a plugin printed while its manifest was made. */
+export interface PluginOutput {
+  readonly plugin: string
+  readonly line: string
 }
 
 export interface Discovered {
   /** One per name, also for packages that are broken: those have a `problem`. */
   readonly sources: readonly PluginSource[]
-  /** What cannot be listed as a plugin of its own: folders that are missing, names that are taken. */
+  /** Problems that belong to no listed plugin: missing folders, taken names. */
   readonly problems: readonly DiscoveryProblem[]
+  /** Names of the plugins that came with svc. */
+  readonly installed: ReadonlySet<string>
+  /** What plugins printed since the last discovery. */
+  readonly output: readonly PluginOutput[]
   /** What to watch for another discovery: files, and directories in which folders appear. Absolute. */
   readonly files: readonly string[]
   readonly directories: readonly string[]
@@ -37,6 +64,8 @@ type Watched = Pick<Discovered, 'files' | 'directories'>
 
 const NONE: readonly string[] = []
 const SAVE_AFTER_MS = 500
+const DESCRIBE_TIMEOUT_MS = 5_000
+const MAX_OUTPUT_LINES = 200
 
 export interface DiscoveryProblem {
   readonly location: string
@@ -55,6 +84,13 @@ export class Discovery {
   readonly #known = new Map<string, FileSource>()
   /** What the last search found. */
   #places = new Places()
+  #choice: DiscoveryChoice = {}
+  /** Plugins that were switched on by hand. */
+  readonly #included = new Set<string>()
+  #output: PluginOutput[] = []
+  #describer: Promise<Describer> | undefined
+  /** Package folders by whether they came with svc. */
+  readonly #isOurs = new Map<string, boolean>()
   /** Packages that could not be read the last time. */
   readonly #unread = new Set<string>()
   #watching: { readonly of: readonly unknown[]; readonly watched: Watched } = {
@@ -66,16 +102,37 @@ export class Discovery {
 
   constructor(options: DiscoveryOptions) {
     this.#options = options
+    const describeTimeoutMs = options.describeTimeoutMs ?? DESCRIBE_TIMEOUT_MS
     this.#loader = {
       bundler: new Bundler(options.conditions),
       index: new PluginIndex(options.cacheDirectory),
-      evaluation: options
+      evaluation: options,
+      describeTimeoutMs,
+      grants: name => this.#choice.grants?.(name) ?? null,
+      describer: () => (this.#describer ??= this.#makeDescriber(describeTimeoutMs))
     }
   }
 
-  /** `directories`: absolute paths, each of one plugin or of a folder of plugins. Throws for no plugin's sake. */
-  async discover(directories: readonly string[] = []): Promise<Discovered> {
+  async #makeDescriber(timeoutMs: number): Promise<Describer> {
+    // Most starts describe nothing.
+    const { Describer } = await import('../isolation/describer.ts')
+    const { projectRoot, spares = 0 } = this.#options
+    return new Describer({
+      projectRoot,
+      timeoutMs,
+      spares,
+      onOutput: (plugin, line) => {
+        if (this.#output.length < MAX_OUTPUT_LINES) this.#output.push({ plugin, line })
+      }
+    })
+  }
+
+  /** `directories`: absolute paths, each of one plugin or of a folder of plugins. An invalid plugin does not throw. */
+  async discover(directories: readonly string[] = [], choice: DiscoveryChoice = {}): Promise<Discovered> {
     const { installRoot, projectRoot } = this.#options
+    for (const name of this.#included)
+      if (choice.off?.(name) === true && this.#choice.off?.(name) !== true) this.#included.delete(name)
+    this.#choice = choice
     const places = new Places()
     places.folderOfPlugins(join(installRoot, 'plugins'))
     places.installed(projectRoot)
@@ -90,8 +147,8 @@ export class Discovery {
   }
 
   /**
-   * Reads those of the packages again that {@link Discovery.discover} found last which the files, absolute, may have changed,
-   * and searches for no others. The index is written to disk later.
+   * Reads the packages again that {@link Discovery.discover} found last and that the files, absolute, may have changed. Does
+   * not search for others. The index is written to disk later.
    */
   async rediscover(files: ReadonlySet<string>): Promise<Discovered> {
     const found = await this.#describe(this.#places, files)
@@ -99,28 +156,65 @@ export class Discovery {
     return found
   }
 
-  /** `changed`: the files that changed since everything was described; without it, all is described. */
+  /** Describes plugins that were left off; others stay as they are. They are included until the configuration disables them. */
+  async include(names: ReadonlySet<string>): Promise<Discovered> {
+    for (const name of names) this.#included.add(name)
+    return this.#describe(this.#places, new Set())
+  }
+
+  /** `changed`: the files that changed since everything was described; without it, everything is described. */
   async #describe(places: Places, changed?: ReadonlySet<string>): Promise<Discovered> {
     const problems = [...places.problems]
-    const sources = await Promise.all([...places.roots].map(root => this.#described(root, problems, changed)))
-    return { sources: firstOfEachName(sources, problems), problems, ...this.#watched(places, sources) }
+    try {
+      const sources = await Promise.all([...places.roots].map(root => this.#described(root, problems, changed)))
+      await this.#describeProviders(sources)
+      const output = this.#output.splice(0)
+      const named = firstOfEachName(sources, problems)
+      const installed = new Set(named.filter(({ location }) => this.#isInstalled(location)).map(({ name }) => name))
+      return { sources: named, problems, installed, output, ...this.#watched(places, sources) }
+    } finally {
+      void this.#describer?.then(describer => describer.rest())
+    }
   }
 
   async #described(root: string, problems: DiscoveryProblem[], changed?: ReadonlySet<string>): Promise<PluginSource> {
     const known = this.#known.get(root)
-    if (known !== undefined && changed !== undefined && !this.#unread.has(root) && !known.concerns(changed))
-      return known
+    const isUnchanged = changed !== undefined && !this.#unread.has(root) && known?.concerns(changed) === false
+    if (known !== undefined && isUnchanged && known.isOff === this.#isOff(known)) return known
     const source = this.#source(root, problems)
-    if (source instanceof FileSource) await source.describe()
+    if (source instanceof FileSource) await (this.#isOff(source) ? source.leaveOff() : source.describe())
     return source
+  }
+
+  #isOff(source: FileSource): boolean {
+    const { off, only, safe = false } = this.#choice
+    if (safe && !source.installed) return true
+    const name = this.#loader.index.last(source.location)?.manifest.name ?? source.name
+    if (this.#included.has(name)) return false
+    return off?.(name) === true || only?.includes(name) === false
+  }
+
+  /**
+   * With `only`, a plugin that was never read may provide what a chosen one requires. They are described if nothing else
+   * that is known provides it.
+   */
+  async #describeProviders(sources: readonly PluginSource[]): Promise<void> {
+    const { off, only, safe = false } = this.#choice
+    if (only === undefined) return
+    const sketches = sources.filter(
+      (source): source is FileSource =>
+        source instanceof FileSource && source.isSketch && off?.(source.name) !== true && !(safe && !source.installed)
+    )
+    if (sketches.length === 0 || !lacksProvider(only, sources)) return
+    await Promise.all(sketches.map(source => source.describe()))
   }
 
   /** While all of it is as it was, so is the object. */
   #watched(places: Places, sources: readonly PluginSource[]): Watched {
-    const parts = [places, ...sources.map(source => (source instanceof FileSource ? source.watch : NONE))]
+    const parts = [places, ...sources.map(watchOf)]
     const { of, watched } = this.#watching
     if (of.length === parts.length && parts.every((part, index) => part === of[index])) return watched
-    const files = sources.flatMap(source => (source instanceof FileSource ? source.watch : NONE))
+    const files = sources.flatMap(watchOf)
     const packages = [...places.roots].map(root => join(root, 'package.json'))
     const all = {
       files: [...new Set([...files, ...packages, ...places.candidates])],
@@ -145,6 +239,7 @@ export class Discovery {
 
   async close(): Promise<void> {
     await this.#save()
+    void this.#describer?.then(describer => describer.close())
     await this.#loader.bundler.dispose()
   }
 
@@ -155,7 +250,7 @@ export class Discovery {
       const found = readPluginPackage(root)
       const form = this.#form(found)
       if (known !== undefined && known.form === form && isDeepStrictEqual(known.package, found)) return known
-      const source = new FileSource(found, form, this.#loader)
+      const source = new FileSource(found, form, this.#isInstalled(root), this.#loader)
       this.#known.set(root, source)
       return source
     } catch (error) {
@@ -167,9 +262,20 @@ export class Discovery {
     }
   }
 
-  #form({ root, plugin, source }: PluginPackage): Form {
+  /** Whether a package, its links resolved, came with svc. */
+  #isInstalled(root: string): boolean {
+    const known = this.#isOurs.get(root)
+    if (known !== undefined) return known
+    const { installRoot } = this.#options
+    const places = [join(installRoot, 'plugins', basename(root)), join(installRoot, basename(root))]
+    const ours = places.some(place => existsSync(place) && realpathSync.native(place) === root)
+    this.#isOurs.set(root, ours)
+    return ours
+  }
+
+  #form({ root, plugin, source, sourceExists }: PluginPackage): Form {
     const built = existsSync(plugin)
-    if (source !== null && (!built || this.#options.prefer === 'source')) {
+    if (source !== null && sourceExists && (!built || this.#options.prefer === 'source')) {
       if (canCompile()) return 'source'
       if (!built)
         throw loaderErrors.create('LDR_ESBUILD_MISSING', `${root} is not built, and esbuild is not installed`, {
@@ -178,15 +284,21 @@ export class Discovery {
         })
     }
     if (built) return 'built'
+    const missing = source === null ? '' : `, and so is its source ${source}`
     throw loaderErrors.create(
       'LDR_ENTRY_INVALID',
-      `${join(root, 'package.json')}: svc.plugin names ${plugin}, which is missing`,
+      `${join(root, 'package.json')}: svc.plugin names ${plugin}, which is missing${missing}`,
       {
-        at: { file: plugin },
-        hint: 'build the plugin, or name its TypeScript file in svc.source'
+        at: { file: source ?? plugin },
+        hint: source === null ? 'build the plugin, or name its TypeScript file in svc.source' : 'write the source'
       }
     )
   }
+}
+
+/** Whether a plugin is off, so that its manifest may be out of date. */
+export function isLeftOff(source: PluginSource): boolean {
+  return source instanceof FileSource && source.isOff
 }
 
 function firstOfEachName(sources: readonly PluginSource[], problems: DiscoveryProblem[]): PluginSource[] {
@@ -269,12 +381,15 @@ class BrokenSource implements PluginSource {
   readonly manifest = null
   readonly problem: SvcError
   readonly lapsed: PluginManifest | null
+  /** Files that its package.json names, whether they exist or not. */
+  readonly watch: readonly string[]
 
   constructor(root: string, lapsed: PluginManifest | null, problem: SvcError) {
     this.name = lapsed?.name ?? nameFor(basename(root))
     this.location = root
     this.problem = problem
     this.lapsed = lapsed
+    this.watch = namedFiles(root)
   }
 
   async prepare(): Promise<never> {
@@ -282,6 +397,40 @@ class BrokenSource implements PluginSource {
   }
 
   async close(): Promise<void> {}
+}
+
+function watchOf(source: PluginSource): readonly string[] {
+  return source instanceof FileSource || source instanceof BrokenSource ? source.watch : NONE
+}
+
+/** Paths that a package.json names, as far as it can be read. */
+function namedFiles(root: string): string[] {
+  try {
+    const { svc } = readPackageJson(root)
+    return [svc?.plugin, svc?.source].flatMap(path => {
+      const file = typeof path === 'string' ? resolve(root, path) : root
+      return file.startsWith(root + sep) ? [file] : []
+    })
+  } catch {
+    return []
+  }
+}
+
+/** Whether the plugins that were named, with what they require, need a service that no known manifest provides. */
+function lacksProvider(only: readonly string[], sources: readonly PluginSource[]): boolean {
+  const manifests = sources.flatMap(({ manifest }) => manifest ?? [])
+  const wanted = new Set(only)
+  for (const name of wanted) {
+    const manifest = manifests.find(each => each.name === name)
+    if (manifest === undefined) return true
+    for (const token of manifest.requires) {
+      if (token.startsWith('kernel.')) continue
+      const providers = manifests.filter(each => each.provides.includes(token))
+      if (providers.length === 0) return true
+      for (const provider of providers) wanted.add(provider.name)
+    }
+  }
+  return false
 }
 
 function taken(first: PluginSource, second: PluginSource): SvcError {

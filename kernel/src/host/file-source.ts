@@ -3,20 +3,35 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { type Disposer, describePlugin, isSvcError, type PluginManifest, type SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type Permissions, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
 import type { Instance, InstanceHooks, PluginSource, PreparedCode } from '../core/plugin-source.ts'
+import type { Describer } from '../isolation/describer.ts'
+import { decodeError, encodeError } from '../isolation/remote-error.ts'
 import type { Bundler } from '../loader/bundle.ts'
 import { loaderErrors } from '../loader/errors.ts'
-import type { Code, EvaluateOptions } from '../loader/evaluate.ts'
-import { PLUGIN_NAME, validateManifest } from '../loader/manifest.ts'
+import type { EvaluateOptions } from '../loader/evaluate.ts'
+import { nameFor, validateManifest } from '../loader/manifest.ts'
 import type { PluginPackage } from '../loader/plugin-package.ts'
 import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from './plugin-index.ts'
 
-/** What every plugin of a host is loaded with. */
+/** Shared by all plugins of a host. */
 export interface Loader {
   readonly bundler: Bundler
   readonly index: PluginIndex
   readonly evaluation: EvaluateOptions
+  /** Loaded when the first plugin needs it. */
+  describer(): Promise<Describer>
+  readonly describeTimeoutMs: number
+  /** What `svc.toml` grants a plugin by name. */
+  grants(plugin: string): Permissions | null
+}
+
+/** The part of a compiled source that the index does not hold. */
+interface Compiled {
+  readonly known: IndexEntry
+  readonly text: string
+  /** The file that the text is written to. */
+  readonly bundle: PreparedCode['bundle']
 }
 
 const NONE: readonly string[] = []
@@ -24,16 +39,22 @@ const NONE: readonly string[] = []
 /** Which of a package's files is loaded: its source, compiled on the way, or what was compiled before. */
 export type Form = 'source' | 'built'
 
+/** Failures that cost seconds each time, so that the index keeps them. */
+const SLOW_FAILURES: ReadonlySet<string> = new Set(['LDR_DESCRIBE_TIMEOUT', 'LDR_DESCRIBE_CRASHED'])
+
 /**
  * A plugin on disk.
  *
- * 1. {@link FileSource.describe} learns its manifest: from the index, from `plugin.json`, or by compiling and running the module.
- * 2. {@link FileSource.prepare} gives its code as it is on disk now, compiled only if something changed.
- * 3. {@link FileSource.close} lets go of the compiler's memory of it.
+ * 1. {@link FileSource.describe} reads its manifest: from the index, from `plugin.json`, or by compiling the module and
+ *    running it in a confined process. {@link FileSource.leaveOff} takes what is known without that.
+ * 2. {@link FileSource.prepare} returns its code as it is on disk now, compiled only if something changed.
+ * 3. {@link FileSource.close} frees the compiler's memory of it.
  */
 export class FileSource implements PluginSource {
   readonly package: PluginPackage
   readonly form: Form
+  /** Whether it belongs to the installation of svc. */
+  readonly installed: boolean
   readonly #loader: Loader
   #manifest: PluginManifest | null = null
   #problem: SvcError | null = null
@@ -42,16 +63,23 @@ export class FileSource implements PluginSource {
   /** What to watch, and what that follows from. */
   #watch: Readonly<Record<'inputs' | 'broken' | 'files', readonly string[]>> = { inputs: [], broken: [], files: [] }
   #code: (PreparedCode & { readonly stamps: readonly Stamp[] }) | null = null
+  #compiled: Compiled | null = null
+  /** Whether it is off: nothing of it is compiled, run or, but for its package.json, watched. */
+  #off = false
+  #sketch: PluginManifest | null = null
+  readonly #watchOff: readonly string[]
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(plugin: PluginPackage, form: Form, loader: Loader) {
+  constructor(plugin: PluginPackage, form: Form, installed: boolean, loader: Loader) {
     this.package = plugin
     this.form = form
+    this.installed = installed
+    this.#watchOff = [join(plugin.root, 'package.json')]
     this.#loader = loader
   }
 
   get name(): string {
-    return this.#manifest?.name ?? nameFor(this.package.packageName)
+    return this.#manifest?.name ?? this.package.pluginName ?? nameFor(this.package.packageName)
   }
   get location(): string {
     return this.package.root
@@ -69,13 +97,25 @@ export class FileSource implements PluginSource {
     return this.#problem === null ? null : (this.#loader.index.last(this.package.root)?.manifest ?? null)
   }
 
-  /** Files whose change may change the plugin or mend its problem; absolute. The same object while they are the same. */
+  /** Whether nothing but its package.json says what it is. */
+  get isSketch(): boolean {
+    return this.#sketch !== null && this.#manifest === this.#sketch
+  }
+
+  get isOff(): boolean {
+    return this.#off
+  }
+
+  /** Files whose change may change the plugin or heal its problem; absolute. The same object while they are the same. */
   get watch(): readonly string[] {
     const { root } = this.package
-    const inputs = this.#code?.inputs ?? this.#loader.index.last(root)?.inputs ?? NONE
+    if (this.#off) return this.#watchOff
+    const inputs = this.#compiled?.known.inputs ?? this.#code?.inputs ?? this.#loader.index.last(root)?.inputs ?? NONE
     const broken = this.#broken ?? NONE
     if (this.#watch.inputs === inputs && this.#watch.broken === broken) return this.#watch.files
-    const files = [...new Set([join(root, 'package.json'), ...this.#files(), ...inputs, ...broken])]
+    const { plugin, source } = this.package
+    const named = [plugin, ...(source === null ? [] : [source])]
+    const files = [...new Set([join(root, 'package.json'), ...named, ...this.#files(), ...inputs, ...broken])]
     this.#watch = { inputs, broken, files: isDeepStrictEqual(files, this.#watch.files) ? this.#watch.files : files }
     return this.#watch.files
   }
@@ -85,8 +125,24 @@ export class FileSource implements PluginSource {
     return this.#broken !== null || this.watch.some(file => files.has(file))
   }
 
-  /** A plugin that made sense before keeps its manifest when it no longer does: what runs is not taken down by a typo. */
+  /**
+   * Takes its manifest from `plugin.json`, from the last time it was read, or makes one of its package.json. Compiles and
+   * runs nothing.
+   */
+  async leaveOff(): Promise<void> {
+    this.#off = true
+    this.#problem = null
+    this.#broken = null
+    const known =
+      this.#known() ?? (await this.#built().catch(() => undefined)) ?? this.#loader.index.last(this.package.root)
+    this.#sketch ??= known === undefined ? sketch(this.package) : null
+    this.#manifest = known === undefined ? this.#sketch : this.#asBefore(known.manifest)
+  }
+
+  /** A plugin that was valid before keeps its manifest when it becomes invalid: a typo does not stop what runs. */
   async describe(): Promise<void> {
+    if (this.isSketch) this.#manifest = null
+    this.#off = false
     try {
       const { manifest } = await this.#inTurn(async () => this.#known() ?? (await this.#learn()))
       this.#manifest = this.#asBefore(manifest)
@@ -102,7 +158,9 @@ export class FileSource implements PluginSource {
   prepare(): Promise<PreparedCode> {
     return this.#inTurn(async () => {
       if (this.#code !== null && isFresh(this.#code.stamps)) return this.#code
-      return this.form === 'built' ? this.#read() : ((await this.#cached()) ?? (await this.#compile()))
+      if (this.form === 'built') return this.#read()
+      if (this.#compiled !== null && isFresh(this.#compiled.known.stamps)) return this.#ready(this.#compiled)
+      return this.#ready((await this.#cached()) ?? (await this.#compile()))
     })
   }
 
@@ -118,7 +176,7 @@ export class FileSource implements PluginSource {
     return turn
   }
 
-  /** What is nobody's doing: a disk that is full, a folder that is locked. */
+  /** Failures that are not the plugin's: a full disk, a locked folder. */
   #cannotLoad(cause: unknown): SvcError {
     const { root } = this.package
     const message = `cannot load ${root}: ${cause instanceof Error ? cause.message : String(cause)}`
@@ -138,9 +196,13 @@ export class FileSource implements PluginSource {
     return this.#loader.index.fresh(this.package.root, entry)
   }
 
-  /** The manifest without the code, where that is possible. */
+  /** The manifest, and of a built plugin nothing else. */
   async #learn(): Promise<{ readonly manifest: PluginManifest }> {
-    if (this.form === 'source') return this.#compile()
+    if (this.form === 'source') return (await this.#compile()).known
+    return this.#built()
+  }
+
+  async #built(): Promise<{ readonly manifest: PluginManifest }> {
     const begun = Date.now()
     const { root, plugin, version } = this.package
     const file = join(dirname(plugin), 'plugin.json')
@@ -152,7 +214,8 @@ export class FileSource implements PluginSource {
         { at: { file, path: 'version' }, hint: 'build the plugin again', plugin: manifest.name }
       )
     const stamps = stamp([join(root, 'package.json'), file], begun)
-    this.#loader.index.set(root, { entry: plugin, stamps, manifest, inputs: [], fingerprint: '' })
+    if (this.form === 'built')
+      this.#loader.index.set(root, { entry: plugin, stamps, manifest, inputs: [], fingerprint: '' })
     return { manifest }
   }
 
@@ -164,39 +227,59 @@ export class FileSource implements PluginSource {
     const fingerprint = digest(this.version, text) + digest(...(await Promise.all(beside.map(readEntry))))
     const stamps = stamp([join(this.package.root, 'package.json'), plugin, manifestFile, ...beside], begun)
     const known = { entry: plugin, stamps, manifest, inputs: [], fingerprint }
-    const code = await withPackages({ name: manifest.name, root: this.package.root, text })
-    return this.#ready(known, code, Promise.resolve(plugin))
+    return this.#ready({ known, text, bundle: Promise.resolve(plugin) })
   }
 
-  /** The compiled source as the index remembers it. */
-  async #cached(): Promise<PreparedCode | undefined> {
+  /** The compiled source that the index remembers. */
+  async #cached(): Promise<Compiled | undefined> {
     const known = this.#known()
     if (known === undefined) return undefined
     const kept = await this.#loader.index.readBundle(known.manifest.name, known.fingerprint.slice(0, DIGEST_LENGTH))
     if (kept === null || !known.fingerprint.startsWith(digest(this.version, kept.text))) return undefined
-    const code = await withPackages({ name: known.manifest.name, root: this.package.root, text: kept.text })
-    return this.#ready(known, code, Promise.resolve(kept.file))
+    return { known, text: kept.text, bundle: Promise.resolve(kept.file) }
   }
 
-  async #compile(): Promise<PreparedCode> {
+  /** Compiles the source and reads its manifest. Runs nothing of it in this process. */
+  async #compile(): Promise<Compiled> {
     const begun = Date.now()
     const { root, source, entries, version } = this.package
-    const { text, inputs, outputs } = await this.#loader.bundler.bundle({ root, source: source ?? '', entries })
-    const code = await withPackages({ name: this.name, root, text })
-    const manifest = this.#asBefore(await manifestOf(code, version, this.#loader.evaluation))
-    const known: IndexEntry = {
-      entry: source ?? '',
-      stamps: stamp([join(root, 'package.json'), ...inputs, ...outputs.map(each => each.path)], begun),
-      manifest,
-      inputs,
-      fingerprint: digest(version, text) + digest(...outputs.map(each => each.text))
-    }
+    const entry = source ?? ''
+    const failure = this.#loader.index.failure(root, entry, this.#loader.describeTimeoutMs)
+    if (failure !== undefined) throw decodeError(failure.error)
+    const { text, inputs, outputs } = await this.#loader.bundler.bundle({ root, source: entry, entries })
+    const fingerprint = digest(version, text) + digest(...outputs.map(each => each.text))
+    const stamps = stamp([join(root, 'package.json'), ...inputs, ...outputs.map(each => each.path)], begun)
+    const last = this.#loader.index.last(root)
+    const isDescribed = last?.entry === entry && last.fingerprint === fingerprint
+    const described = isDescribed ? last.manifest : await this.#described(text, { entry, stamps, inputs })
+    const manifest = this.#asBefore(described)
+    const known: IndexEntry = { entry, stamps, manifest, inputs, fingerprint }
     this.#loader.index.set(root, known)
-    // Nobody waits for the disk but those who read from it, and many wait for the new code.
-    const written = setImmediate().then(() =>
-      this.#loader.index.writeBundle(manifest.name, digest(version, text), text)
-    )
-    return this.#ready(known, code, written)
+    // The new code serves before it is on disk.
+    const bundle = setImmediate().then(() => this.#loader.index.writeBundle(manifest.name, digest(version, text), text))
+    this.#compiled = { known, text, bundle }
+    return this.#compiled
+  }
+
+  async #described(text: string, files: Pick<IndexEntry, 'entry' | 'stamps' | 'inputs'>): Promise<PluginManifest> {
+    const { name, installed } = this
+    const { root, version } = this.package
+    try {
+      const describer = await this.#loader.describer()
+      return await describer.describe({
+        root,
+        name,
+        version,
+        text,
+        grants: this.#loader.grants(name),
+        shared: installed
+      })
+    } catch (error) {
+      const limitMs = this.#loader.describeTimeoutMs
+      if (isSvcError(error) && SLOW_FAILURES.has(error.code))
+        this.#loader.index.fail(root, { ...files, limitMs, error: encodeError(error) })
+      throw error
+    }
   }
 
   /** What is declared as it was stays the same object, and with it all that was made of it. */
@@ -204,12 +287,13 @@ export class FileSource implements PluginSource {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
 
-  async #ready(known: IndexEntry, named: Code, bundle: PreparedCode['bundle']): Promise<PreparedCode> {
-    const { evaluate } = await import('../loader/evaluate.ts')
+  /** Loads the packages that the code needs before its body runs. */
+  async #ready({ known, text, bundle }: Compiled): Promise<PreparedCode> {
+    const { evaluate, withPackages } = await import('../loader/evaluate.ts')
     const { manifest, fingerprint, stamps } = known
     const { root } = this.package
+    const code = await withPackages({ name: manifest.name, root, text })
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
-    const code = named.name === manifest.name ? named : { ...named, name: manifest.name }
     const instantiate = (hooks: InstanceHooks): Instance => {
       const { plugin, guards } = evaluate(code, this.#loader.evaluation, hooks)
       if (plugin.name === manifest.name) return { plugin, adopt: open => guards.adopt(open) }
@@ -223,46 +307,27 @@ export class FileSource implements PluginSource {
   }
 }
 
-/** Code with the packages that it needs loaded ahead. */
-export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
-  // Commands that only list plugins never get here.
-  const { preload } = await import('../loader/evaluate.ts')
-  return { ...code, preloaded: await preload(code.root, code.text) }
-}
-
-/** Runs a module body for its manifest alone. */
-export async function manifestOf(
-  code: Code,
-  version: string,
-  evaluation: EvaluateOptions = {}
-): Promise<PluginManifest> {
-  const { evaluate } = await import('../loader/evaluate.ts')
-  const disposers: Disposer[] = []
-  const hooks: InstanceHooks = {
-    effect: (_label, dispose) => {
-      disposers.push(dispose)
-      return dispose
-    },
-    // The instance that serves will say it again.
-    onLeak: () => {},
-    onError: () => {}
+/** The manifest of a plugin that was never read: it declares nothing but its name. */
+function sketch({ pluginName, packageName, version }: PluginPackage): PluginManifest {
+  return {
+    manifest: 1,
+    name: pluginName ?? nameFor(packageName),
+    version,
+    summary: '',
+    sdk: SDK_VERSION,
+    requires: [],
+    optional: [],
+    refs: [],
+    after: [],
+    provides: [],
+    operations: [],
+    points: [],
+    hooks: [],
+    commands: [],
+    config: { type: 'object' },
+    permissions: {},
+    enabledByDefault: true
   }
-  try {
-    const { plugin } = evaluate(code, evaluation, hooks)
-    return validateManifest(JSON.parse(JSON.stringify(describePlugin(plugin, version))), code.root)
-  } finally {
-    for (const dispose of disposers) await dispose()
-  }
-}
-
-/** What a package's plugin is called before its manifest is known. */
-export function nameFor(packageName: string): string {
-  const name = packageName
-    .replace(/^@[^/]+\//, '')
-    .replace(/^(svc-)?plugin-/, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9-]+/g, '-')
-  return PLUGIN_NAME.test(name) ? name : 'unnamed'
 }
 
 async function readEntry(file: string): Promise<string> {

@@ -34,6 +34,12 @@ export const kernelSchema = t.object(
       description: 'How long a plugin may take to activate, unless its own settings say otherwise.',
       ...milliseconds
     }),
+    describe_timeout_ms: t.integer({
+      default: 5_000,
+      minimum: 1,
+      maximum: 86_400_000,
+      description: 'How long the module body of a plugin that is not built may run for its manifest.'
+    }),
     drain_timeout_ms: t.integer({
       default: 30_000,
       description: 'How long calls in flight may go on after their plugin was replaced or removed.',

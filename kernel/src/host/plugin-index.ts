@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type PluginManifest, SDK_VERSION } from '@svc/plugin-sdk'
+import type { EncodedError } from '../isolation/remote-error.ts'
 import { replaceFile } from '../loader/replace-file.ts'
 
 /** Changes whenever what is stored, or how plugins are compiled, changes. */
@@ -24,21 +25,34 @@ export interface IndexEntry {
   readonly fingerprint: string
 }
 
+/** A module body that failed in a way that takes long to find out. */
+export interface IndexFailure {
+  readonly entry: string
+  readonly stamps: readonly Stamp[]
+  readonly inputs: readonly string[]
+  /** Milliseconds that the module body had. */
+  readonly limitMs: number
+  readonly error: EncodedError
+}
+
 /**
- * What is known of plugins from earlier runs, so that a start loads and compiles nothing that did not change: manifests
- * in `plugins.index.json`, compiled sources beside it. Every entry holds as long as its files keep their stamps.
+ * Cache of earlier runs, so that a start compiles and describes only what changed: manifests in `plugins.index.json`,
+ * compiled sources beside it. An entry holds as long as its files keep their stamps.
  *
- * A cache that cannot be read is begun anew; one that cannot be written lasts as long as the process.
+ * A cache that cannot be read counts as empty; one that cannot be written lasts as long as the process.
  */
 export class PluginIndex {
   readonly #directory: string | null
   readonly #entries: Map<string, IndexEntry>
+  readonly #failures: Map<string, IndexFailure>
   #changed = false
 
-  /** `directory`: where to keep it; null for memory alone. */
+  /** `directory`: where to keep it; null keeps it in memory. */
   constructor(directory: string | null) {
     this.#directory = directory
-    this.#entries = new Map(Object.entries(directory === null ? {} : read(join(directory, 'plugins.index.json'))))
+    const { entries = {}, failures = {} } = directory === null ? {} : read(join(directory, 'plugins.index.json'))
+    this.#entries = new Map(Object.entries(entries))
+    this.#failures = new Map(Object.entries(failures))
   }
 
   /** What is known of a package's entry, unless a file that it depends on changed since. */
@@ -54,6 +68,18 @@ export class PluginIndex {
 
   set(root: string, entry: IndexEntry): void {
     this.#entries.set(root, entry)
+    this.#failures.delete(root)
+    this.#changed = true
+  }
+
+  /** The failure of a package's entry, unless its files changed or its module body may run longer now. */
+  failure(root: string, entry: string, limitMs: number): IndexFailure | undefined {
+    const known = this.#failures.get(root)
+    return known?.entry === entry && known.limitMs >= limitMs && isFresh(known.stamps) ? known : undefined
+  }
+
+  fail(root: string, failure: IndexFailure): void {
+    this.#failures.set(root, failure)
     this.#changed = true
   }
 
@@ -85,13 +111,18 @@ export class PluginIndex {
 
   /** Forgets packages that are gone. */
   retain(roots: ReadonlySet<string>): void {
-    for (const root of this.#entries.keys()) if (!roots.has(root)) this.#changed = this.#entries.delete(root)
+    for (const known of [this.#entries, this.#failures])
+      for (const root of known.keys()) if (!roots.has(root)) this.#changed = known.delete(root)
   }
 
   async save(): Promise<void> {
     if (!this.#changed || this.#directory === null) return
     this.#changed = false
-    const content = JSON.stringify({ format: FORMAT, entries: Object.fromEntries(this.#entries) })
+    const content = JSON.stringify({
+      format: FORMAT,
+      entries: Object.fromEntries(this.#entries),
+      failures: Object.fromEntries(this.#failures)
+    })
     await replaceFile(join(this.#directory, 'plugins.index.json'), content).catch(() => {})
   }
 
@@ -125,12 +156,21 @@ export function isFresh(stamps: readonly Stamp[]): boolean {
   })
 }
 
-function read(file: string): Record<string, IndexEntry> {
+interface Content {
+  readonly entries?: Record<string, IndexEntry>
+  readonly failures?: Record<string, IndexFailure>
+}
+
+function read(file: string): Content {
   try {
-    const content = JSON.parse(readFileSync(file, 'utf8')) as { format?: string; entries?: Record<string, IndexEntry> }
-    const entries = content.format === FORMAT ? Object.entries(content.entries ?? {}) : []
-    return Object.fromEntries(entries.filter(([, entry]) => Array.isArray(entry?.stamps)))
+    const content = JSON.parse(readFileSync(file, 'utf8')) as Content & { format?: string }
+    if (content.format !== FORMAT) return {}
+    return { entries: stamped(content.entries), failures: stamped(content.failures) }
   } catch {
     return {}
   }
+}
+
+function stamped<A extends { readonly stamps: readonly Stamp[] }>(entries: Record<string, A> = {}): Record<string, A> {
+  return Object.fromEntries(Object.entries(entries).filter(([, entry]) => Array.isArray(entry?.stamps)))
 }

@@ -15,12 +15,14 @@ import { formatProblem, problemsError } from '../config/problem.ts'
 import { type ResolvedConfig, resolveConfig } from '../config/resolve.ts'
 import type { Configure } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
+import type { PluginSource } from '../core/plugin-source.ts'
 import { ownerOfFile } from '../guards/attribution.ts'
 import { buildPlugin } from '../loader/build.ts'
 import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
+import { isLeftOff } from './discovery.ts'
 import type { KernelLogger } from './log.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { catchUncaught } from './uncaught.ts'
@@ -92,6 +94,7 @@ export class Project {
 
   start(): Promise<void> {
     return this.#inTurn(async () => {
+      this.#printOutput(this.#catalog)
       this.#reportFindings()
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
       // First, so that nothing is missed that is saved while plugins activate; such a change waits for its turn.
@@ -110,6 +113,7 @@ export class Project {
       if (this.#closed !== undefined) return
       try {
         this.#seen = await read()
+        this.#printOutput(this.#seen)
         const taken = [...this.#stale]
         await this.#adopt(this.#seen, taken)
         for (const name of taken) this.#stale.delete(name)
@@ -201,6 +205,7 @@ export class Project {
   ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
       const { projectFile } = this.#catalog.sources
+      const wanted = await this.#include([...enable, ...activate])
       const undo = [
         this.#choices.switch(enable, true),
         this.#choices.switch(disable, false),
@@ -213,6 +218,7 @@ export class Project {
           for (const name of disable) writePluginEnabled(projectFile, name, false)
         }
         const report = await this.kernel.change({
+          ...(wanted ? { sources: this.#catalog.found.sources } : {}),
           ...this.#wanted(),
           stale: reload,
           forced: reload,
@@ -228,6 +234,16 @@ export class Project {
         throw error
       }
     })
+  }
+
+  /** Describes plugins that were left off, and tells whether there were any. */
+  async #include(names: readonly string[]): Promise<boolean> {
+    const isOff = (source: PluginSource): boolean => names.includes(source.name) && isLeftOff(source)
+    if (!this.#catalog.found.sources.some(isOff)) return false
+    this.#catalog = await this.#catalog.include(names)
+    this.#seen = this.#catalog
+    this.#config = configOf(this.#catalog)
+    return true
   }
 
   async #watch(): Promise<void> {
@@ -264,6 +280,10 @@ export class Project {
       const upToDate = this.#seen.sources === this.#catalog.sources
       return upToDate && files.every(isCode) ? this.#catalog.rereadPlugins(changed) : this.#catalog.again()
     })
+  }
+
+  #printOutput({ found }: Catalog): void {
+    for (const { plugin, line } of found.output) this.log.forPlugin(plugin).debug(line)
   }
 
   /** A single command hears of the problems of others when it asks, and of its own plugins' errors as an error. */

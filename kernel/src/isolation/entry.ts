@@ -5,37 +5,44 @@ import { makeFolder } from '@svc/plugin-sdk/folders'
 import { packageFolders } from './sandbox.ts'
 
 export interface ChildEntry {
-  /** What the worker or process runs. */
+  /** Module that the worker or process runs. */
   readonly file: string
-  /** Folders and files that it is made of. */
+  /** Folders and files that it consists of. */
   readonly readable: readonly string[]
 }
+
+/** `child` runs an isolated plugin, `describe-child` reads manifests. */
+export type EntryName = 'child' | 'describe-child'
 
 const HERE = fileURLToPath(import.meta.url)
 const KERNEL_ROOT = join(dirname(HERE), '..', '..')
 
-let entry: Promise<ChildEntry> | undefined
+const entries = new Map<EntryName, Promise<ChildEntry>>()
 
 /**
- * Where the far side begins. A built kernel has it as `child.js` beside this file. A kernel that runs from its sources
- * bundles it once per process, since neither a loader for TypeScript nor export conditions reach into the sandbox.
+ * The module that a worker or process of the kernel starts with. A built kernel has it on disk. A kernel that runs from its
+ * sources bundles it once per process, since neither a loader for TypeScript nor export conditions reach into the sandbox.
  */
-export function childEntry(): Promise<ChildEntry> {
-  entry ??= HERE.endsWith('.ts') ? bundleEntry() : builtEntry()
+export function childEntry(name: EntryName): Promise<ChildEntry> {
+  const entry = entries.get(name) ?? (HERE.endsWith('.ts') ? bundleEntry(name) : builtEntry(name))
+  entries.set(name, entry)
   return entry
 }
 
-async function builtEntry(): Promise<ChildEntry> {
-  return { file: join(dirname(HERE), 'child.js'), readable: [...packageFolders(KERNEL_ROOT)] }
+async function builtEntry(name: EntryName): Promise<ChildEntry> {
+  if (name === 'child') return { file: join(dirname(HERE), 'child.js'), readable: [...packageFolders(KERNEL_ROOT)] }
+  // In one file, because a describer starts for a single answer.
+  const file = join(KERNEL_ROOT, 'dist', 'vendor', 'describe-child.js')
+  return { file, readable: [file] }
 }
 
-async function bundleEntry(): Promise<ChildEntry> {
+async function bundleEntry(name: EntryName): Promise<ChildEntry> {
   const { build } = await import('esbuild')
-  const file = join(KERNEL_ROOT, 'node_modules', '.cache', 'svc', 'child.mjs')
+  const file = join(KERNEL_ROOT, 'node_modules', '.cache', 'svc', `${name}.mjs`)
   const draft = `${file}.${process.pid}`
   makeFolder(dirname(file))
   await build({
-    entryPoints: [join(dirname(HERE), 'child.ts')],
+    entryPoints: [join(dirname(HERE), `${name}.ts`)],
     outfile: draft,
     bundle: true,
     platform: 'node',
@@ -49,7 +56,7 @@ async function bundleEntry(): Promise<ChildEntry> {
     },
     logLevel: 'error'
   })
-  // Another process may be starting from the same file.
+  // Another process may start from the same file.
   await rename(draft, file)
   return { file, readable: [file] }
 }

@@ -48,7 +48,7 @@ export async function activateIsolated(
   const bundle = await remotableBundle(unit.manifest, code, kind)
   const { optional, permissions: asked } = unit.manifest
   if (optional.length > 0) host.log.warn(`runs without ${optional.join(', ')}: services do not reach a ${kind}`)
-  const entry = await childEntry()
+  const entry = await childEntry('child')
   const permissions = policy.permissions ?? asked
   const lastLines: string[] = []
   const farSide = (kind === 'worker' ? startWorker : startProcess)({

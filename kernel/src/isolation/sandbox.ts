@@ -14,8 +14,8 @@ export interface SandboxRequest {
   readonly projectRoot: string
   /** Folders and files that the far side must read to run at all; absolute. */
   readonly readable: readonly string[]
-  /** Folder for the plugin's own state; it may always use that. */
-  readonly dataDirectory: string
+  /** Folder for the plugin's own state, which it may read and write; null for none. */
+  readonly dataDirectory: string | null
 }
 
 /**
@@ -27,14 +27,15 @@ export function permissionFlags(request: SandboxRequest): string[] {
   const { fsRead = [], fsWrite = [], childProcess = false, worker = false, nativeAddons = false } = permissions
   const within = (paths: readonly string[]): string[] =>
     paths.map(path => (path === '*' ? path : resolve(projectRoot, path)))
+  const own = dataDirectory === null ? [] : [dataDirectory]
   return [
     STABLE ? '--permission' : '--experimental-permission',
     '--disable-warning=ExperimentalWarning',
     '--disable-warning=SecurityWarning',
     // Node grants a script its own entry, and takes a worker's for the working directory, unless it expects a prompt.
     ...(STABLE && kind === 'worker' ? ['--interactive'] : []),
-    ...patterns([...readable, dataDirectory, ...within(fsRead)]).map(path => `--allow-fs-read=${path}`),
-    ...patterns([dataDirectory, ...within(fsWrite)]).map(path => `--allow-fs-write=${path}`),
+    ...patterns([...readable, ...own, ...within(fsRead)]).map(path => `--allow-fs-read=${path}`),
+    ...patterns([...own, ...within(fsWrite)]).map(path => `--allow-fs-write=${path}`),
     ...(childProcess ? ['--allow-child-process'] : []),
     ...(worker ? ['--allow-worker'] : []),
     ...(nativeAddons ? ['--allow-addons'] : []),

@@ -1,9 +1,10 @@
 import { dirname, join } from 'node:path'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { manifestOf, nameFor, withPackages } from '../host/file-source.ts'
 import { Bundler } from './bundle.ts'
+import { manifestOf } from './describe.ts'
 import { loaderErrors } from './errors.ts'
-import type { EvaluateOptions } from './evaluate.ts'
+import { type EvaluateOptions, withPackages } from './evaluate.ts'
+import { nameFor } from './manifest.ts'
 import { readPluginPackage } from './plugin-package.ts'
 import { replaceFile } from './replace-file.ts'
 
@@ -14,8 +15,8 @@ import { replaceFile } from './replace-file.ts'
  * Throws what {@link Bundler.bundle} and reading the package throw, `LDR_EVALUATE_FAILED`, `LDR_MANIFEST_INVALID`.
  */
 export async function buildPlugin(root: string, evaluation: EvaluateOptions = {}): Promise<PluginManifest> {
-  const { packageName, version, source, plugin, entries } = readPluginPackage(root)
-  if (source === null)
+  const { packageName, version, source, sourceExists, plugin, entries } = readPluginPackage(root)
+  if (source === null || !sourceExists)
     throw loaderErrors.create('LDR_ENTRY_INVALID', `${root} has no source to build`, {
       at: { file: join(root, 'package.json'), path: 'svc.source' },
       hint: 'name the plugin\'s TypeScript file in "svc": { "source": "./src/plugin.ts" }'

@@ -4,6 +4,9 @@ import { errorTable } from '@svc/plugin-sdk'
 export const loaderErrors = errorTable({
   LDR_BUILD_FAILED: { message: 'The source of a plugin does not compile.' },
   LDR_CLOSED: { message: 'Code of a disposed plugin tried to start something.' },
+  LDR_DESCRIBE_CRASHED: { message: 'The process that reads the manifest of a plugin ended before it answered.' },
+  LDR_DESCRIBE_REFUSED: { message: 'The module body of a plugin used something that it may use only in activate.' },
+  LDR_DESCRIBE_TIMEOUT: { message: 'The module body of a plugin ran longer than kernel.describe_timeout_ms.' },
   LDR_DIRECTORY_UNREADABLE: { message: 'A plugin directory is missing or cannot be read.' },
   LDR_ENTRY_INVALID: { message: 'A package names a plugin file that is missing or lies outside of the package.' },
   LDR_ESBUILD_MISSING: { message: 'A plugin has only its source, and esbuild, which compiles it, is not installed.' },

@@ -111,6 +111,11 @@ export async function preload(root: string, text: string): Promise<ReadonlyMap<s
   return loaded
 }
 
+/** Code with the packages loaded that it needs before its body runs. */
+export async function withPackages(code: Omit<Code, 'preloaded'>): Promise<Code> {
+  return { ...code, preloaded: await preload(code.root, code.text) }
+}
+
 /** By the names that the code has run under. */
 const functions = new WeakMap<Code, Map<string, ReturnType<typeof compile>>>()
 

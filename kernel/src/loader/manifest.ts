@@ -140,6 +140,16 @@ function repeated(manifest: PluginManifest): string | undefined {
   return undefined
 }
 
+/** The name of a package's plugin until its manifest is known. */
+export function nameFor(packageName: string): string {
+  const name = packageName
+    .replace(/^@[^/]+\//, '')
+    .replace(/^(svc-)?plugin-/, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9-]+/g, '-')
+  return PLUGIN_NAME.test(name) ? name : 'unnamed'
+}
+
 function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

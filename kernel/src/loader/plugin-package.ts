@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join, resolve, sep } from 'node:path'
 import type { SvcError } from '@svc/plugin-sdk'
 import { loaderErrors } from './errors.ts'
+import { PLUGIN_NAME } from './manifest.ts'
 
 /** What a package.json says of the plugin in its folder. Paths are absolute and inside of the package. */
 export interface PluginPackage {
@@ -10,8 +11,11 @@ export interface PluginPackage {
   readonly version: string
   /** `svc.plugin`: the compiled plugin; its manifest `plugin.json` lies beside it. */
   readonly plugin: string
-  /** `svc.source`, when the file exists. */
+  /** `svc.source`; null when there is none. */
   readonly source: string | null
+  readonly sourceExists: boolean
+  /** `svc.name`: the plugin's name, for hosts that have not read its manifest. */
+  readonly pluginName: string | null
   /** `svc.entries`: files compiled beside the plugin for its workers and child processes. */
   readonly entries: Readonly<Record<string, string>>
 }
@@ -22,6 +26,7 @@ interface PackageJson {
   readonly svc?: {
     readonly plugin?: unknown
     readonly source?: unknown
+    readonly name?: unknown
     readonly entries?: Readonly<Record<string, unknown>>
   }
 }
@@ -73,7 +78,9 @@ export function readPluginPackage(root: string): PluginPackage {
     packageName: json.name,
     version: json.version,
     plugin: inside(root, 'svc.plugin', svc.plugin),
-    source: source !== null && existsSync(source) ? source : null,
+    source,
+    sourceExists: source !== null && existsSync(source),
+    pluginName: typeof svc.name === 'string' && PLUGIN_NAME.test(svc.name) ? svc.name : null,
     entries: Object.fromEntries(entries)
   }
 }

@@ -1,0 +1,25 @@
+import type { EncodedError } from './remote-error.ts'
+
+/** The file descriptor on which a describer answers; its standard output belongs to what plugins print. */
+export const ANSWER_DESCRIPTOR = 3
+
+/** What the host writes to a describer, one JSON text a line. */
+export type Question =
+  | { readonly type: 'warm'; readonly root: string; readonly specifiers: readonly string[] }
+  | {
+      readonly type: 'describe'
+      readonly id: number
+      readonly name: string
+      readonly root: string
+      readonly version: string
+      /** CommonJS with an inline source map. */
+      readonly text: string
+      readonly timeoutMs: number
+    }
+
+/** What a describer answers, one JSON text a line. `begun` starts the clock: a process may take long to start. */
+export type Answer =
+  | { readonly type: 'ready' }
+  | { readonly type: 'begun'; readonly id: number }
+  | { readonly type: 'manifest'; readonly id: number; readonly manifest: unknown }
+  | { readonly type: 'failure'; readonly id: number; readonly error: EncodedError }

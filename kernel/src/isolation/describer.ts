@@ -1,0 +1,357 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { isBuiltin } from 'node:module'
+import { availableParallelism } from 'node:os'
+import { dirname } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+import type { Permissions, PluginManifest } from '@svc/plugin-sdk'
+import { SHARED } from '../loader/bundle.ts'
+import { loaderErrors } from '../loader/errors.ts'
+import { validateManifest } from '../loader/manifest.ts'
+import { ANSWER_DESCRIPTOR, type Answer, type Question } from './describe-protocol.ts'
+import { childEntry } from './entry.ts'
+import { decodeError } from './remote-error.ts'
+import { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
+
+export interface DescriberOptions {
+  readonly projectRoot: string
+  /** How long a module body may run; milliseconds. */
+  readonly timeoutMs: number
+  /** Processes kept ready for the packages that were described last; default 0. */
+  readonly spares?: number
+  /** Receives what plugins print. */
+  readonly onOutput?: (plugin: string, line: string) => void
+}
+
+export interface DescribeRequest {
+  /** Package folder. */
+  readonly root: string
+  /** The plugin's name as far as it is known. */
+  readonly name: string
+  readonly version: string
+  /** CommonJS with an inline source map. */
+  readonly text: string
+  /** What `svc.toml` grants; null for nothing. */
+  readonly grants: Permissions | null
+  /** Whether it shares one process with other plugins, as those of the installation do. */
+  readonly shared: boolean
+}
+
+const HEAP_MB = 256
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
+const MAX_OUTPUT_BYTES = 64 * 1024
+/** For a process to start; a busy machine takes seconds. */
+const START_TIMEOUT_MS = 60_000
+/** The save that a spare waits for is not the one that is being applied. */
+const SPARE_DELAY_MS = 100
+
+/**
+ * Makes manifests of plugins that are not built. Each module body runs in a process that may read its package and nothing
+ * else: no writes, no processes, no workers, no addons and no environment of the host. Node 20 does not confine the network.
+ */
+export class Describer {
+  readonly #options: DescriberOptions
+  /** Ready processes by what they may reach; the one used last comes last. */
+  readonly #spares = new Map<string, Child>()
+  readonly #running = new Set<Child>()
+  readonly #slots = Array.from({ length: Math.max(2, availableParallelism()) }, () => Promise.resolve())
+  #nextSlot = 0
+  #shared: { readonly key: string; readonly child: Child; tail: Promise<unknown> } | undefined
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #closed = false
+
+  constructor(options: DescriberOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Runs the module body and returns the manifest. Throws `LDR_DESCRIBE_TIMEOUT`, `LDR_DESCRIBE_CRASHED`,
+   * `LDR_DESCRIBE_REFUSED`, `LDR_EVALUATE_FAILED`, `LDR_NOT_A_PLUGIN` or `LDR_MANIFEST_INVALID`.
+   */
+  async describe(request: DescribeRequest): Promise<PluginManifest> {
+    const manifest = await (request.shared ? this.#inShared(request) : this.#inOwn(request))
+    return validateManifest(manifest, request.root)
+  }
+
+  /** Ends the process that plugins share; the next description starts another. */
+  rest(): void {
+    this.#shared?.child.kill()
+    this.#shared = undefined
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    for (const child of [...this.#running, ...this.#spares.values()]) child.kill()
+    this.rest()
+  }
+
+  async #inOwn(request: DescribeRequest): Promise<unknown> {
+    const key = keyOf(request)
+    const spare = this.#spares.get(key)
+    this.#spares.delete(key)
+    if (spare !== undefined) return this.#ask(spare, key, request)
+    const slot = this.#nextSlot++ % this.#slots.length
+    const described = (this.#slots[slot] as Promise<void>).then(async () =>
+      this.#ask(await this.#start(request), key, request)
+    )
+    this.#slots[slot] = described.then(
+      () => {},
+      () => {}
+    )
+    return described
+  }
+
+  async #ask(child: Child, key: string, request: DescribeRequest): Promise<unknown> {
+    this.#running.add(child)
+    try {
+      return await child.describe(request, this.#options.timeoutMs)
+    } finally {
+      this.#running.delete(child)
+      child.kill()
+      this.#prepareSpare(key, request)
+    }
+  }
+
+  async #inShared(request: DescribeRequest): Promise<unknown> {
+    const key = JSON.stringify(request.grants)
+    const before = this.#shared
+    const usable = before !== undefined && before.key === key && !before.child.ended
+    const shared = usable
+      ? before
+      : { key, child: await this.#start(request), tail: Promise.resolve() as Promise<unknown> }
+    this.#shared = shared
+    const described = shared.tail.then(async () => {
+      // An earlier plugin may have ended the process.
+      if (shared.child.ended) return this.#inOwn(request)
+      return shared.child.describe(request, this.#options.timeoutMs)
+    })
+    shared.tail = described.catch(() => {})
+    return described
+  }
+
+  /** Later, so that it does not compete with the change for which the last one was used. */
+  #prepareSpare(key: string, request: DescribeRequest): void {
+    const { spares = 0 } = this.#options
+    if (spares === 0 || this.#closed) return
+    const timer = setTimeout(async () => {
+      this.#timers.delete(timer)
+      try {
+        const child = await this.#start(request)
+        this.#spares.get(key)?.kill()
+        this.#spares.delete(key)
+        if (this.#closed) {
+          child.kill()
+          return
+        }
+        child.idle()
+        this.#spares.set(key, child)
+        child.warm(request.root, packagesIn(request.text))
+        for (const [oldest, spare] of this.#spares) {
+          if (this.#spares.size <= spares) break
+          this.#spares.delete(oldest)
+          spare.kill()
+        }
+      } catch {
+        // The next description starts a process of its own and reports why it cannot.
+      }
+    }, SPARE_DELAY_MS)
+    this.#timers.add(timer.unref())
+  }
+
+  async #start({ root, grants, name, shared }: DescribeRequest): Promise<Child> {
+    const entry = await childEntry('describe-child')
+    const permissions = grants ?? {}
+    const flags = permissionFlags({
+      kind: 'process',
+      permissions,
+      projectRoot: this.#options.projectRoot,
+      // Plugins that share a process lie in one folder, and their packages beside it.
+      readable: [...entry.readable, ...packageFolders(root), ...(shared ? [dirname(dirname(root))] : [])],
+      dataDirectory: null
+    })
+    return new Child(
+      spawn(process.execPath, [...flags, `--max-old-space-size=${HEAP_MB}`, entry.file], {
+        cwd: root,
+        env: allowedEnvironment(permissions),
+        stdio: ['pipe', 'pipe', 'pipe', 'pipe']
+      }),
+      line => this.#options.onOutput?.(name, line)
+    )
+  }
+}
+
+function keyOf({ root, grants }: DescribeRequest): string {
+  return JSON.stringify([root, grants])
+}
+
+/** Packages that the code requires at its start; those that the host shares are part of the describer. */
+function packagesIn(text: string): string[] {
+  const shared: readonly string[] = SHARED
+  const found = [...text.matchAll(/\brequire\("([^".][^"]*)"\)/g)].map(([, specifier = '']) => specifier)
+  return [...new Set(found)].filter(specifier => !isBuiltin(specifier) && !shared.includes(specifier))
+}
+
+interface Waiting {
+  readonly request: DescribeRequest
+  resolve(manifest: unknown): void
+  reject(error: Error): void
+  timer: NodeJS.Timeout
+  timeoutMs: number
+}
+
+/** One process that makes manifests. */
+class Child {
+  readonly #process: ChildProcess
+  readonly #onLine: (line: string) => void
+  readonly #waiting = new Map<number, Waiting>()
+  #last = 0
+  #received: Buffer[] = []
+  #receivedBytes = 0
+  #outputBytes = 0
+  #lastLine = ''
+  ended = false
+
+  constructor(child: ChildProcess, onLine: (line: string) => void) {
+    this.#process = child
+    this.#onLine = onLine
+    const answers = child.stdio[ANSWER_DESCRIPTOR] as Readable
+    answers.on('data', (chunk: Buffer) => this.#receive(chunk)).on('error', () => {})
+    child.stdin?.on('error', () => {})
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#print(chunk))
+    child.once('error', error => this.#end(error.message))
+    // Answers that were written before the end arrive first.
+    child.once('close', (code, signal) => this.#end(signal === null ? `exit code ${code}` : `signal ${signal}`))
+  }
+
+  describe(request: DescribeRequest, timeoutMs: number): Promise<unknown> {
+    const { name, root, version, text } = request
+    const id = (this.#last += 1)
+    this.#hold(true)
+    this.#outputBytes = 0
+    const answer = new Promise<unknown>((resolve, reject) => {
+      const timer = setTimeout(() => this.#tooLate(id, START_TIMEOUT_MS), START_TIMEOUT_MS)
+      this.#waiting.set(id, { request, resolve, reject, timer, timeoutMs })
+    })
+    if (this.ended) this.#end('it was gone')
+    else this.#post({ type: 'describe', id, name, root, version, text, timeoutMs })
+    return answer
+  }
+
+  warm(root: string, specifiers: readonly string[]): void {
+    if (specifiers.length > 0) this.#post({ type: 'warm', root, specifiers })
+  }
+
+  /** Lets the host end without waiting for this process. */
+  idle(): void {
+    this.#hold(false)
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  #hold(held: boolean): void {
+    const streams = [...this.#process.stdio, this.#process] as ({ ref?(): void; unref?(): void } | null)[]
+    for (const each of streams) {
+      if (held) each?.ref?.()
+      else each?.unref?.()
+    }
+  }
+
+  #post(question: Question): void {
+    const { stdin } = this.#process as { stdin: Writable }
+    stdin.write(`${JSON.stringify(question)}\n`)
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#receivedBytes += chunk.length
+    if (this.#receivedBytes > MAX_ANSWER_BYTES) {
+      this.kill()
+      this.#failAll(({ name, root }) =>
+        loaderErrors.create('LDR_MANIFEST_INVALID', `${name}: its manifest is larger than 4 MiB`, {
+          plugin: name,
+          at: { file: root },
+          hint: 'declare less in definePlugin'
+        })
+      )
+      return
+    }
+    const end = chunk.indexOf(10)
+    if (end === -1) {
+      this.#received.push(chunk)
+      return
+    }
+    const line = Buffer.concat([...this.#received, chunk.subarray(0, end)]).toString()
+    this.#received = []
+    this.#receivedBytes = 0
+    this.#settle(line)
+    if (end + 1 < chunk.length) this.#receive(chunk.subarray(end + 1))
+  }
+
+  #settle(line: string): void {
+    let answer: Answer
+    try {
+      answer = JSON.parse(line) as Answer
+      const waiting = 'id' in answer ? this.#waiting.get(answer.id) : undefined
+      if (answer.type === 'ready' || waiting === undefined) return
+      clearTimeout(waiting.timer)
+      if (answer.type === 'begun') {
+        const { id } = answer
+        waiting.timer = setTimeout(() => this.#tooLate(id, waiting.timeoutMs), waiting.timeoutMs)
+        return
+      }
+      this.#waiting.delete(answer.id)
+      if (answer.type === 'manifest') waiting.resolve(answer.manifest)
+      else waiting.reject(decodeError(answer.error))
+    } catch {
+      this.kill()
+      this.#end('it answered with something other than JSON')
+    }
+  }
+
+  #print(chunk: Buffer): void {
+    this.#outputBytes += chunk.length
+    if (this.#outputBytes > MAX_OUTPUT_BYTES) return
+    for (const line of chunk.toString().split('\n')) {
+      if (line.trim() === '') continue
+      this.#lastLine = line
+      this.#onLine(line)
+    }
+  }
+
+  #tooLate(id: number, limitMs: number): void {
+    const waiting = this.#waiting.get(id)
+    this.kill()
+    if (waiting === undefined) return
+    this.#waiting.delete(id)
+    const { name, root } = waiting.request
+    waiting.reject(
+      loaderErrors.create('LDR_DESCRIBE_TIMEOUT', `${name}: the module body did not end within ${limitMs} ms`, {
+        plugin: name,
+        at: { file: root },
+        hint: 'do long work in activate, or raise kernel.describe_timeout_ms'
+      })
+    )
+  }
+
+  #end(how: string): void {
+    this.ended = true
+    const said = this.#lastLine === '' ? '' : `: ${this.#lastLine.slice(0, 200)}`
+    this.#failAll(({ name, root }) =>
+      loaderErrors.create('LDR_DESCRIBE_CRASHED', `${name}: its module body ended the process (${how})${said}`, {
+        plugin: name,
+        at: { file: root },
+        hint: 'a module body only declares the plugin; do the rest in activate'
+      })
+    )
+  }
+
+  #failAll(error: (request: DescribeRequest) => Error): void {
+    this.ended = true
+    for (const { request, reject, timer } of this.#waiting.values()) {
+      clearTimeout(timer)
+      reject(error(request))
+    }
+    this.#waiting.clear()
+  }
+}

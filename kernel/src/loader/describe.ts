@@ -1,0 +1,28 @@
+import { type Disposer, describePlugin, type PluginManifest } from '@svc/plugin-sdk'
+import type { InstanceHooks } from '../core/plugin-source.ts'
+import { type Code, type EvaluateOptions, evaluate } from './evaluate.ts'
+import { validateManifest } from './manifest.ts'
+
+/** Runs a module body in this process, before the first `await`, and returns its manifest. */
+export async function manifestOf(
+  code: Code,
+  version: string,
+  evaluation: EvaluateOptions = {}
+): Promise<PluginManifest> {
+  const disposers: Disposer[] = []
+  const hooks: InstanceHooks = {
+    effect: (_label, dispose) => {
+      disposers.push(dispose)
+      return dispose
+    },
+    // The instance that serves reports them again.
+    onLeak: () => {},
+    onError: () => {}
+  }
+  try {
+    const { plugin } = evaluate(code, evaluation, hooks)
+    return validateManifest(JSON.parse(JSON.stringify(describePlugin(plugin, version))), code.root)
+  } finally {
+    for (const dispose of disposers) await dispose()
+  }
+}
