@@ -29,6 +29,8 @@ export interface Connection {
   shown: string | null
   readonly waiting: Waiting[]
   waitingBytes: number
+  /** When it last sent bytes or was answered, in milliseconds of the monotonic clock. */
+  activeAt: number
   inFlight: number
   /** Whether a request of the original dialect runs: those are answered one after the other. */
   nativeRunning: boolean
@@ -55,6 +57,7 @@ export function newConnection(input: Readable, output: Writable): Connection {
     shown: null,
     waiting: [],
     waitingBytes: 0,
+    activeAt: performance.now(),
     inFlight: 0,
     nativeRunning: false,
     calls: new Map(),

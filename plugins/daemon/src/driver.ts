@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { SvcError } from '@svc/plugin-sdk'
 import { digest, isOpen, matchToken, type UnprovenAccess } from './access.ts'
 import { type CallHost, runCall } from './call.ts'
@@ -28,6 +29,8 @@ export interface DriverHost extends CallHost {
   readonly tokens: readonly string[]
   /** False once the plugin is switched off and only waits for its calls to end. */
   serving(): boolean
+  /** Counts wrong tokens of an address; the milliseconds to wait when there were too many, else 0. */
+  countWrongToken(address: string): number
   onClose(connection: Connection): void
 }
 
@@ -35,6 +38,8 @@ export interface DriverHost extends CallHost {
 const MAX_UNKNOWN_LINE_BYTES = 8_192
 /** Milliseconds in which a peer has to show the token. */
 const AUTH_TIMEOUT_MS = 10_000
+/** Milliseconds for an error line to leave. */
+const LAST_BYTES_MS = 1_000
 /** Milliseconds between two looks after a peer that will send no more. */
 const PROBE_MS = 100
 
@@ -79,6 +84,7 @@ export class Driver {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#connection.output.writableEnded) return
+    this.#connection.activeAt = performance.now()
     if (!this.#connection.begun && !this.#begins(chunk)) return
     const { settings, unproven } = this.#host()
     const known = unproven !== 'none' || this.#connection.shown !== null
@@ -153,6 +159,7 @@ export class Driver {
       if (next.request.dialect === 'native') connection.nativeRunning = true
       void runCall(connection, next, host).finally(() => {
         connection.inFlight -= 1
+        connection.activeAt = performance.now()
         if (next.request.dialect === 'native') connection.nativeRunning = false
         connection.pump()
       })
@@ -212,7 +219,10 @@ export class Driver {
     const { unproven, tokens } = this.#host()
     const shown = matchToken((request.params as { token?: unknown } | null | undefined)?.token, tokens)
     if (unproven !== 'all' && shown === null) {
-      this.#refuse(request, reply)
+      const address = (this.#connection.input as Partial<Socket>).remoteAddress ?? 'local'
+      const waitMs = this.#host().countWrongToken(address)
+      if (waitMs === 0) this.#refuse(request, reply)
+      else reply(request.id === undefined ? undefined : JSON.stringify(errorFrame(request, tooManyTokens(waitMs))))
       this.#close()
       return
     }
@@ -237,6 +247,14 @@ export class Driver {
   /** Requests that have not begun will not any more. */
   refuseWaiting(): void {
     for (const { request } of [...this.#connection.waiting]) this.#answerWaiting(request, stopping())
+  }
+
+  /** Ends the connection of an idle peer, with an error line. */
+  makeRoom(): void {
+    this.#write(tooManyConnections('this idle one was closed for a new one'))
+    this.#close()
+    // A peer that does not read keeps what was written from leaving.
+    setTimeout(() => this.#connection.input.destroy(), LAST_BYTES_MS).unref()
   }
 
   readonly #drop = (request: Request): void => {
@@ -268,6 +286,21 @@ const TLS_HANDSHAKE = 0x16
 
 function stopping(): SvcError {
   return new SvcError('OPR_UNAVAILABLE', 'the daemon is stopping', { status: 503 })
+}
+
+/** An error line for a peer that has to leave. */
+export function tooManyConnections(reason: string): string {
+  const error = daemonErrors.create('DMN_TOO_MANY_CONNECTIONS', `the daemon has too many connections; ${reason}`, {
+    hint: 'connect again, or raise plugins.daemon.max_connections'
+  })
+  return JSON.stringify(errorFrame({ dialect: 'rpc2' }, error))
+}
+
+function tooManyTokens(waitMs: number): SvcError {
+  return daemonErrors.create('DMN_TOO_MANY_TOKENS', 'too many wrong tokens came from this address', {
+    hint: 'wait, and send the token of .vox/daemon.json',
+    data: { retryAfterMs: Math.ceil(waitMs) }
+  })
 }
 
 function foreignProtocol(first: number): SvcError {

@@ -13,6 +13,8 @@ export const daemonErrors = errorTable({
   DMN_LISTEN_FAILED: { message: 'The daemon could not listen at its address.' },
   DMN_TOKEN_REQUIRED: { message: 'An address beyond this machine needs a token.' },
   DMN_UNAUTHORIZED: { message: 'The method needs the token of the daemon.', status: 401 },
+  DMN_TOO_MANY_TOKENS: { message: 'Too many wrong tokens came from one address.', status: 429 },
+  DMN_TOO_MANY_CONNECTIONS: { message: 'The daemon has as many connections as it takes.', status: 503 },
   DMN_LINE_TOO_LONG: { message: 'A line is longer than the daemon takes.', status: 413 },
   DMN_NOT_UTF8: { message: 'A line is not UTF-8.', status: 400 },
   DMN_NOT_JSON: { message: 'A line is not JSON.', status: 400 },

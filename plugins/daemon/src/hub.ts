@@ -30,9 +30,10 @@ export async function openHub(
   maxConnections: number
 ): Promise<DaemonHub> {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true, keepAlive: true })
-  server.maxConnections = maxConnections
   const arrived: Socket[] = []
-  server.on('connection', socket => arrived.push(socket))
+  server.on('connection', socket => {
+    if (arrived.push(socket) > maxConnections) arrived.shift()?.destroy()
+  })
   await listen(server, address)
   if (address.kind === 'unix') await chmod(address.path, 0o600)
   const bound = server.address()

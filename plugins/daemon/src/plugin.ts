@@ -29,7 +29,7 @@ const config = t.object({
   max_connections: t.integer({
     default: 256,
     minimum: 1,
-    description: 'Connections at once; further ones are refused'
+    description: 'Connections at once; a further one closes the one that has been idle longest'
   }),
   max_buffered_bytes: t.integer({
     default: 8_388_608,
@@ -111,9 +111,7 @@ export default definePlugin({
         const unit = next.units.get(ctx.name)
         return {
           commit() {
-            if (unit === undefined) return
-            reader.serve(methods, unit)
-            if (hub.server !== null) hub.server.maxConnections = settings.max_connections
+            if (unit !== undefined) reader.serve(methods, unit)
           },
           abort: () => undefined
         }

@@ -1,18 +1,20 @@
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { KernelPort, UnitView } from '@svc/contracts'
+import { type KernelPort, TokenBuckets, type UnitView } from '@svc/contracts'
 import type { UnprovenAccess } from './access.ts'
 import { type Connection, newConnection } from './connection.ts'
-import { Driver, type DriverHost, type DriverSettings } from './driver.ts'
+import { Driver, type DriverHost, type DriverSettings, tooManyConnections } from './driver.ts'
 import type { DaemonHub, HubOwner } from './hub.ts'
 import type { MethodTable } from './methods.ts'
 
+/** From one address. */
+const MAX_WRONG_TOKENS_PER_MINUTE = 60
 /** Milliseconds between two looks at what is still under way. */
 const QUIESCE_STEP_MS = 10
 
 export interface ReaderOptions {
   readonly port: Pick<KernelPort, 'version' | 'current'>
-  readonly settings: DriverSettings & { readonly max_buffered_bytes: number }
+  readonly settings: DriverSettings & { readonly max_buffered_bytes: number; readonly max_connections: number }
   readonly unproven: UnprovenAccess
   readonly tokens: readonly string[]
   onStdioEnd(): void
@@ -23,6 +25,7 @@ export class Reader implements HubOwner {
   readonly #hub: DaemonHub
   readonly #options: ReaderOptions
   readonly #drivers = new Map<Connection, Driver>()
+  readonly #wrongTokens = new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE)
   #host: DriverHost | null = null
   #quiet = false
 
@@ -43,6 +46,7 @@ export class Reader implements HubOwner {
       tokens,
       maxBufferedBytes: settings.max_buffered_bytes,
       serving: () => !this.#quiet && port.current.units.has(unit.name),
+      countWrongToken: address => this.#wrongTokens.take(address),
       onClose: this.#onClose
     }
     if (this.#hub.owner === this) return
@@ -69,9 +73,27 @@ export class Reader implements HubOwner {
   }
 
   readonly #onSocket = (socket: Socket): void => {
+    if (!this.#hasRoom()) {
+      socket.on('error', () => undefined).end(`${tooManyConnections('all of them are busy')}\n`, () => socket.destroy())
+      return
+    }
     const connection = newConnection(socket, socket)
     this.#hub.connections.add(connection)
     this.#drive(connection)
+  }
+
+  /** False when no connection is free and none is idle. Otherwise closes the one that has been idle longest, if need be. */
+  #hasRoom(): boolean {
+    const open = [...this.#drivers.keys()].filter(({ output }) => !output.writableEnded)
+    if (open.length < this.#options.settings.max_connections) return true
+    const idle = open.filter(({ inFlight, waiting }) => inFlight === 0 && waiting.length === 0)
+    // Any user of the machine can open connections; those that have shown the token go last.
+    const unproven = idle.filter(({ shown }) => shown === null)
+    const [first, ...others] = unproven.length > 0 ? unproven : idle
+    if (first === undefined) return false
+    const longest = others.reduce((found, each) => (each.activeAt < found.activeAt ? each : found), first)
+    this.#drivers.get(longest)?.makeRoom()
+    return true
   }
 
   #drive(connection: Connection): void {

@@ -16,6 +16,7 @@ export const httpErrors = errorTable({
     status: 400
   },
   HTTP_UNAUTHORIZED: { message: 'The bearer token is missing or wrong.', status: 401 },
+  HTTP_TOO_MANY_TOKENS: { message: 'Too many wrong bearer tokens came from one address.', status: 429 },
   HTTP_HOST_FORBIDDEN: { message: 'The Host header names a host that this server does not answer for.', status: 403 },
   HTTP_ORIGIN_FORBIDDEN: { message: 'A browser page of another origin made the request.', status: 403 },
   HTTP_NOT_FOUND: { message: 'No plugin serves the path.', status: 404 },

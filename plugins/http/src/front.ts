@@ -9,6 +9,7 @@ import { Exchange } from './exchange.ts'
 import { ANONYMOUS, type Guard } from './guard.ts'
 import { answerOptions } from './preflight.ts'
 import { countRequest, type RequestCounts, type RouteSeries } from './request-metrics.ts'
+import { checkTarget } from './request-target.ts'
 import type { Route } from './route.ts'
 import { MAX_URL_LENGTH, type Match, type RouteTable } from './route-table.ts'
 import { writeError } from './write-error.ts'
@@ -70,6 +71,7 @@ export class Front {
     socket.on('error', () => socket.destroy())
     socket.once('close', () => caller.vanish())
     try {
+      checkTarget(request)
       const path = (request.url ?? '').split('?', 1)[0] as string
       this.#guard?.admit(request, null)
       this.#identify(request, caller, false)
@@ -84,6 +86,7 @@ export class Front {
 
   /** Null when the request has its answer already. */
   #route(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {
+    checkTarget(request)
     const method = request.method as string
     const url = request.url as string
     this.#guard?.admit(request, response)
@@ -112,11 +115,7 @@ export class Front {
     if (this.#guard === null) return
     const principal = this.#guard.identify(request)
     if (principal !== null) caller.principal = principal
-    else if (!open) {
-      throw httpErrors.create('HTTP_UNAUTHORIZED', 'the request does not carry the bearer token of this server', {
-        hint: 'send the header "Authorization: Bearer TOKEN"'
-      })
-    }
+    else if (!open) throw this.#guard.refuseToken(request)
   }
 
   #options(request: IncomingMessage, response: ServerResponse, exchange: Exchange): Route | null {

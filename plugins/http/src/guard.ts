@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { TokenBuckets } from '@svc/contracts'
 import type { Principal } from '@svc/plugin-sdk'
 import { BearerToken } from './bearer-token.ts'
 import { httpErrors } from './errors.ts'
@@ -23,11 +24,14 @@ export class Guard {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   readonly #token: BearerToken | null
+  readonly #wrongTokens: TokenBuckets
   /** The last Host header that was found good, and whether it is a known name: nearly every request repeats it. */
   #lastHost: string | undefined
   #lastKnown = false
 
-  constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings) {
+  /** `wrongTokens` outlives the guard, which is made for each generation. */
+  constructor({ host, token, allowed_hosts, cors_origins }: GuardSettings, wrongTokens: TokenBuckets) {
+    this.#wrongTokens = wrongTokens
     this.#loopback = isLoopback(host)
     this.#hosts = new Set([host, ...allowed_hosts].map(each => each.toLowerCase()))
     this.#origins = new Set(cors_origins)
@@ -54,6 +58,20 @@ export class Guard {
     const known = host === this.#lastHost ? this.#lastKnown : this.#isKnown(hostName(host))
     if (proxied || !known) return ANONYMOUS
     return this.#loopback || isLoopbackAddress(request.socket.remoteAddress) ? LOCAL : ANONYMOUS
+  }
+
+  /** The error for a request that {@link identify} did not accept. */
+  refuseToken({ headers, socket }: IncomingMessage): Error {
+    const waitMs = headers.authorization === undefined ? 0 : this.#wrongTokens.take(socket.remoteAddress ?? '')
+    if (waitMs > 0) {
+      return httpErrors.create('HTTP_TOO_MANY_TOKENS', 'too many wrong bearer tokens came from this address', {
+        data: { retryAfterMs: Math.ceil(waitMs) },
+        hint: `wait; at most ${this.#wrongTokens.perMinute} wrong tokens a minute are answered`
+      })
+    }
+    return httpErrors.create('HTTP_UNAUTHORIZED', 'the request does not carry the bearer token of this server', {
+      hint: 'send the header "Authorization: Bearer TOKEN"'
+    })
   }
 
   #checkHost(host: string | undefined): void {

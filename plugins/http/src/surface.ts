@@ -1,4 +1,11 @@
-import type { GenerationView, HttpAddress, HttpServer, PreparedSurface, Surface } from '@svc/contracts'
+import {
+  type GenerationView,
+  type HttpAddress,
+  type HttpServer,
+  type PreparedSurface,
+  type Surface,
+  TokenBuckets
+} from '@svc/contracts'
 import type { Health, Logger } from '@svc/plugin-sdk'
 import type { Registry } from 'prom-client'
 import type { BuiltIn } from './builtin/built-in.ts'
@@ -37,11 +44,15 @@ interface OpenListener {
   readonly held: HeldServer
 }
 
+/** From one address. */
+const MAX_WRONG_TOKENS_PER_MINUTE = 60
+
 /** Serves generations over HTTP: builds the next one beside the one that serves, and swaps one pointer per listener. */
 export class HttpSurface implements Surface, HttpServer {
   readonly #parts: SurfaceParts
   #listeners = new Map<string, OpenListener>()
   #raw = new Map<string, RawRoutes>()
+  readonly #wrongTokens = new TokenBuckets(MAX_WRONG_TOKENS_PER_MINUTE)
 
   constructor(parts: SurfaceParts) {
     this.#parts = parts
@@ -154,7 +165,8 @@ export class HttpSurface implements Surface, HttpServer {
       fallback: fallbackOf(plan, parts, table),
       errors: plan.listener.errors,
       upgrades: plan.upgrades,
-      guard: plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }),
+      guard:
+        plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }, this.#wrongTokens),
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
       report: parts.report

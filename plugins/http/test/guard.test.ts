@@ -1,4 +1,4 @@
-import { type HttpCaller, httpListeners, httpRoutes } from '@svc/contracts'
+import { type HttpCaller, httpListeners, httpRoutes, TokenBuckets } from '@svc/contracts'
 import { defineOperation, definePlugin, type Plugin, t } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
 import tap from 'tap'
@@ -86,6 +86,32 @@ tap.test('on loopback without settings', async tap => {
     tap.same(ready, { status: 'ready' }, 'and sees no details')
   })
 
+  tap.test('a request that names two hosts is refused, on every listener', async tap => {
+    for (const listener of ['main', 'own']) {
+      const send = (start: string, ...hosts: string[]) => {
+        const lines = [`${start} HTTP/1.1`, ...hosts.map(host => `Host: ${host}`), 'connection: close']
+        return sendBytes(world.port(listener), `${lines.join('\r\n')}\r\n\r\n`)
+      }
+      tap.equal(await status(send('GET /raw', 'localhost')), 200)
+      tap.equal(await status(send('GET http://localhost/raw?a=b', 'localhost')), 200, 'a target in absolute form')
+      for (const [start, ...hosts] of [
+        ['GET /raw', 'localhost', 'evil.example'],
+        ['GET /raw', 'evil.example', 'localhost'],
+        ['GET /raw', 'localhost', 'localhost'],
+        ['GET http://evil.example/raw', 'localhost'],
+        ['GET http://localhost@evil.example/raw', 'localhost'],
+        ['GET http://evil.example', 'localhost']
+      ] as [string, ...string[]][]) {
+        const answer = parseResponse(await send(start, ...hosts))
+        tap.equal(answer.status, 400, `${start} ${hosts}`)
+        tap.match(JSON.parse(answer.body), { error: { code: 'HTTP_MALFORMED' } })
+      }
+      const upgrade = 'connection: upgrade\r\nupgrade: websocket\r\n\r\n'
+      const twice = `GET /raw HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n${upgrade}`
+      tap.equal(await status(sendBytes(world.port(listener), twice)), 400, 'a handshake')
+    }
+  })
+
   tap.test('a listener with rules of its own is not guarded', async tap => {
     tap.equal(
       await status(
@@ -126,6 +152,21 @@ tap.test('with a token', async tap => {
     tap.match(await (await call('/ready', 'Bearer s3cret-token')).json(), { status: 'ready', checks: [] })
     const api = await (await call('/openapi.json', 'Bearer s3cret-token')).json()
     tap.match(api, { security: [{ bearer: [] }], components: { securitySchemes: { bearer: { scheme: 'bearer' } } } })
+  })
+
+  tap.test('wrong tokens are limited, and right ones go on to pass', async tap => {
+    const statuses: number[] = []
+    let refused: Response
+    do {
+      refused = await call('/v1/whoami', `Bearer wrong${statuses.length}`)
+      statuses.push(refused.status)
+    } while (refused.status === 401 && statuses.length < 10_000)
+    tap.equal(statuses[0], 401)
+    tap.equal(refused.status, 429)
+    tap.ok(Number(refused.headers.get('retry-after')) >= 1)
+    tap.match(await refused.json(), { error: { code: 'HTTP_TOO_MANY_TOKENS' } })
+    tap.equal((await call('/v1/whoami')).status, 401, 'no token is no wrong token')
+    tap.equal((await call('/v1/whoami', 'Bearer s3cret-token')).status, 200)
   })
 
   tap.test('the token is in no log line and no answer', async tap => {
@@ -175,7 +216,8 @@ tap.test('wider than loopback', async tap => {
   tap.match(warning?.fields, { hint: /token/ })
   tap.equal(await status(sendBytes(world.port(), from('any.example'))), 200)
 
-  const named = new Guard({ host: '0.0.0.0', allowed_hosts: ['api.example'], cors_origins: [] })
+  const buckets = new TokenBuckets(60)
+  const named = new Guard({ host: '0.0.0.0', allowed_hosts: ['api.example'], cors_origins: [] }, buckets)
   const admit = (host: string) => () => named.admit({ headers: { host } } as never, null)
   tap.doesNotThrow(admit('API.example:80'))
   tap.doesNotThrow(admit('localhost:3847'), 'probes on the machine')
@@ -185,7 +227,7 @@ tap.test('wider than loopback', async tap => {
   tap.match(named.identify(request('::ffff:203.0.113.9', 'localhost')), { id: 'anonymous' })
   tap.match(named.identify(request('::ffff:127.0.0.1', 'localhost:3847')), { id: 'local' })
   const rebound = request('127.0.0.1', 'evil.example:3847')
-  const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] })
+  const everybody = new Guard({ host: '0.0.0.0', allowed_hosts: [], cors_origins: [] }, buckets)
   tap.match(everybody.identify(rebound), { id: 'anonymous' }, 'a page whose name was pointed at this machine')
 })
 

@@ -9,12 +9,12 @@ import {
   mcpToolNames,
   mcpToolset,
   orchestrator,
-  surfaces
+  surfaces,
+  TokenBuckets
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { gatewayErrors } from './errors.ts'
 import { Gate } from './gate/gate.ts'
-import { TokenBuckets } from './gate/token-buckets.ts'
 import { mobileFiles } from './mobile/files.ts'
 import { gatewayRoutes, LISTENER } from './routes.ts'
 import { type Settings, settings } from './settings.ts'

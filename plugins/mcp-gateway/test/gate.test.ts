@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import { TokenBuckets } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
 import { BearerTokens } from '../src/gate/bearer-tokens.ts'
 import { clientKey } from '../src/gate/client-key.ts'
-import { TokenBuckets } from '../src/gate/token-buckets.ts'
 
 t.test("a bucket gives a minute's worth at once, and then at the rate, whatever the clock does", t => {
   const step = fc.record({ client: fc.constantFrom('a', 'b'), wait: fc.nat({ max: 90_000 }) })

@@ -13,6 +13,7 @@ export const errors = errorTable({
   },
   MSV_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
   MSV_UNAUTHORIZED: { message: 'The API key is missing or wrong.', status: 401 },
+  MSV_TOO_MANY_KEYS: { message: 'Too many wrong API keys came from one address.', status: 429 },
   MSV_HOST: { message: 'A server on a loopback address was asked for by another host name.', status: 403 },
   MSV_MODEL_UNKNOWN: { message: 'The named model is not the one that is served.', status: 404 },
   MSV_ADAPTER_UNKNOWN: { message: 'The model has no adapter of that name.', status: 404 },

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { TokenBuckets } from '@svc/contracts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errors } from './errors.ts'
 
@@ -10,15 +11,27 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK_HOST.test(host)
 }
 
+/** From one address. */
+const MAX_WRONG_KEYS_PER_MINUTE = 60
+
 /**
  * Lets only requests with the key pass. Digests of equal length are compared, so the time taken tells nothing about
- * the key. Throws `MSV_UNAUTHORIZED`.
+ * the key. Throws `MSV_UNAUTHORIZED` or `MSV_TOO_MANY_KEYS`.
  */
 export function requireBearer(key: string): Check {
   const expected = digest(key)
+  const wrongKeys = new TokenBuckets(MAX_WRONG_KEYS_PER_MINUTE)
   return async (request, reply) => {
     const given = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1]
     if (given !== undefined && timingSafeEqual(digest(given.trim()), expected)) return
+    const waitMs = given === undefined ? 0 : wrongKeys.take(request.socket.remoteAddress ?? '')
+    if (waitMs > 0) {
+      reply.header('retry-after', String(Math.ceil(waitMs / 1000)))
+      throw errors.create(
+        'MSV_TOO_MANY_KEYS',
+        'too many wrong API keys came from this address; wait and send the right one'
+      )
+    }
     reply.header('www-authenticate', 'Bearer')
     const what = given === undefined ? 'no API key was sent' : 'the API key is not the one of this server'
     throw errors.create('MSV_UNAUTHORIZED', `${what}: send it as 'Authorization: Bearer KEY'`)

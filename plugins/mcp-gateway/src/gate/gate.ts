@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
+import type { TokenBuckets } from '@svc/contracts'
 import type { Settings } from '../settings.ts'
 import { BearerTokens } from './bearer-tokens.ts'
 import { clientKey } from './client-key.ts'
 import { OriginGuard } from './origin-guard.ts'
 import { HOST_DENIED, HTTPS_REQUIRED, ORIGIN_DENIED, type Refusal, tooMany, UNAUTHORIZED } from './refusal.ts'
 import type { Role } from './role.ts'
-import type { TokenBuckets } from './token-buckets.ts'
 
 /** What of the gateway a request is for, where that changes what is asked of it. */
 export type Zone =

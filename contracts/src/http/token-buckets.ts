@@ -1,33 +1,33 @@
 interface Bucket {
   tokens: number
-  /** Milliseconds, when it was filled up last. */
+  /** Time of the last refill in milliseconds. */
   at: number
 }
 
-/** Clients that are remembered at once. */
-const MOST_CLIENTS = 10_000
+/** Clients that have a bucket at once. */
+const MAX_CLIENTS = 10_000
 const MINUTE_MS = 60_000
 
-/** A token bucket for each client: it holds a minute's worth and fills at that rate. */
+/** Token buckets, one for each client. A bucket holds the tokens of a minute and refills at that rate. */
 export class TokenBuckets {
   readonly perMinute: number
   readonly #now: () => number
-  readonly #mostClients: number
+  readonly #maxClients: number
   readonly #buckets = new Map<string, Bucket>()
 
-  /** `now`: milliseconds on a clock that never goes back. */
-  constructor(perMinute: number, now: () => number = () => performance.now(), mostClients = MOST_CLIENTS) {
+  /** `now`: milliseconds of a monotonic clock. */
+  constructor(perMinute: number, now: () => number = () => performance.now(), maxClients = MAX_CLIENTS) {
     this.perMinute = perMinute
     this.#now = now
-    this.#mostClients = mostClients
+    this.#maxClients = maxClients
   }
 
   /** Buckets of the same size, all full. */
   another(): TokenBuckets {
-    return new TokenBuckets(this.perMinute, this.#now, this.#mostClients)
+    return new TokenBuckets(this.perMinute, this.#now, this.#maxClients)
   }
 
-  /** Takes one. 0, or the milliseconds until there is one again. */
+  /** Takes a token. Returns 0, or the milliseconds until there is one. */
   take(client: string): number {
     const now = this.#now()
     let bucket = this.#buckets.get(client)
@@ -48,11 +48,11 @@ export class TokenBuckets {
     return this.#buckets.size
   }
 
-  /** A client that is not seen for a minute has a full bucket again, so that nothing is lost by forgetting it. */
+  /** Drops clients whose bucket is full again, which they are after a minute. */
   #makeRoom(now: number): void {
-    if (this.#buckets.size < this.#mostClients) return
+    if (this.#buckets.size < this.#maxClients) return
     for (const [client, { at }] of this.#buckets) if (now - at >= MINUTE_MS) this.#buckets.delete(client)
-    if (this.#buckets.size < this.#mostClients) return
+    if (this.#buckets.size < this.#maxClients) return
     const [oldest] = this.#buckets.keys()
     this.#buckets.delete(oldest as string)
   }
