@@ -67,8 +67,34 @@ export interface PluginContext<C = unknown> {
   /** Gives a declared command its handler. */
   command(command: string, run: CommandHandler): void
   health(label: string, check: () => Health | Promise<Health>): void
+  /**
+   * Called once, when the unit begins to serve: inside the flip, after the surfaces, in order of activation.
+   * The listener is synchronous. The change can no longer be refused, so a throw is an uncaught error of this plugin.
+   */
+  onServe(label: string, listener: () => void, options?: ServeOptions): void
+  /**
+   * Called once, when the unit stops: before the kernel closes, or when it begins to drain after its replacement or
+   * removal. Awaited up to the drain deadline.
+   */
+  onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void
+  /**
+   * Called with the items of a point: in the flip in which the unit begins to serve, and in each later flip that
+   * changes the list. Synchronous, before {@link PluginContext.onServe}. Not available to isolated plugins.
+   */
+  follow<A>(at: Point<A>, listener: (items: readonly A[]) => void): void
   /** Called when `x-reload: live` settings changed; a throw keeps the old settings. */
   onConfig(listener: (next: C, previous: C) => void | Promise<void>): void
+}
+
+/** Why a unit stops: another instance serves, its plugin is gone or off, or the kernel closes. */
+export type DrainReason = 'replaced' | 'removed' | 'closing'
+
+export interface ServeOptions {
+  /**
+   * Runs before the flip, after the surfaces prepared. A rejection, or the plugin's `activate_timeout_ms`, refuses the
+   * change. The signal is aborted at that limit, or when the kernel closes.
+   */
+  readonly prepare?: (signal: AbortSignal) => Promise<void>
 }
 
 export interface CallOptions {

@@ -3,6 +3,7 @@ import {
   type CallOptions,
   type CommandHandler,
   type Disposer,
+  type DrainReason,
   type Handler,
   type Health,
   type Hook,
@@ -11,6 +12,7 @@ import {
   type Operation,
   type PluginContext,
   type Point,
+  type ServeOptions,
   type Service,
   type Tap,
   type TapOptions
@@ -168,6 +170,22 @@ class UnitContext implements PluginContext<unknown> {
   health(label: string, check: () => Health | Promise<Health>): void {
     this.#registering(`add the health check ${label}`)
     this.#unit.healthChecks.push({ label, check })
+  }
+
+  onServe(label: string, listener: () => void, options: ServeOptions = {}): void {
+    this.#registering(`listen for serving as ${label}`)
+    this.#unit.serving.onServe.push({ label, listener, ...options })
+  }
+
+  onDrain(label: string, listener: (reason: DrainReason) => void | Promise<void>): void {
+    this.#registering(`listen for draining as ${label}`)
+    this.#unit.serving.onDrain.push({ label, listener })
+  }
+
+  follow<A>(at: Point<A>, listener: (items: readonly A[]) => void): void {
+    this.#registering(`follow ${at.id}`)
+    this.#sharing(`follow ${at.id}`)
+    this.#unit.serving.followers.push({ point: at as Point<unknown>, listener: listener as never, seen: undefined })
   }
 
   onConfig(listener: (next: never, previous: never) => void | Promise<void>): void {

@@ -8,7 +8,7 @@ import {
   type Surface,
   surfaces
 } from '@svc/contracts'
-import type { ServiceId } from '@svc/plugin-sdk'
+import type { Point, ServiceId } from '@svc/plugin-sdk'
 import { closest } from '@svc/plugin-sdk'
 import type { KernelLogger } from '../host/log.ts'
 import { Change, type ChangeRequest } from './change.ts'
@@ -173,9 +173,12 @@ export class Kernel implements KernelPort {
     const units = [...this.#current.units.values()]
     const timeoutOf = (unit: Unit): number => this.configurationOf(unit.name).policy.drainTimeoutMs
     // Who takes work from outside stops first, while everything that the work needs is still there.
-    await Promise.all(
-      this.#current.items<Surface>(surfaces).map(({ item, unit }) => this.#quiesce(item, unit as Unit, timeoutOf))
-    )
+    await Promise.all([
+      ...this.#current
+        .items<Surface>(surfaces)
+        .map(({ item, unit }) => this.#stopWork(unit as Unit, timeoutOf, async () => item.quiesce?.())),
+      ...units.map(unit => this.#stopWork(unit, timeoutOf, () => unit.stopWork('closing')))
+    ])
     // What is in flight may call any other plugin.
     const begun = performance.now()
     await Promise.all(units.map(unit => unit.idle(timeoutOf(unit))))
@@ -184,11 +187,11 @@ export class Kernel implements KernelPort {
     this.log.flush()
   }
 
-  async #quiesce(surface: Surface, unit: Unit, timeoutOf: (unit: Unit) => number): Promise<void> {
+  async #stopWork(unit: Unit, timeoutOf: (unit: Unit) => number, stop: () => Promise<void>): Promise<void> {
     const log = this.log.forPlugin(unit.name)
     try {
       const limitMs = timeoutOf(unit)
-      const quiet = await settleBefore(Promise.resolve(surface.quiesce?.()), limitMs)
+      const quiet = await settleBefore(stop(), limitMs)
       if (!quiet) log.warn(`did not stop its work within ${limitMs} ms`)
     } catch (error) {
       log.warn('stopping its work failed', { error })
@@ -211,15 +214,16 @@ export class Kernel implements KernelPort {
       unit.generation = next.id
     }
     this.#inventory.note(next, desired)
+    failed.push(...beginServing(next, fresh))
     for (const { unit, error } of failed) this.uncaught(unit, error)
     this.#announce(previous, next, fresh)
     const leaving = [...previous.units.values()].filter(unit => next.units.get(unit.name) !== unit)
-    for (const unit of leaving) unit.leave(previous.services)
+    for (const unit of leaving) unit.leave(previous.services, next.units.has(unit.name) ? 'replaced' : 'removed')
     void this.#retirement.retire(leaving)
   }
 
   /** A surface that throws here breaks its word: nothing can be refused any more, so its plugin pays by its policy. */
-  #commit({ plugin, commit }: Prepared): { readonly unit: Unit; readonly error: unknown }[] {
+  #commit({ plugin, commit }: Prepared): Failed[] {
     try {
       commit()
       return []
@@ -246,4 +250,19 @@ export class Kernel implements KernelPort {
   readonly #reportTap = (plugin: string, hookId: string, error: unknown): void => {
     this.log.forPlugin(plugin).error(`a tap on ${hookId} failed`, { error })
   }
+}
+
+interface Failed {
+  readonly unit: Unit
+  readonly error: unknown
+}
+
+/** Runs what units registered for the flip. Returns what they threw, since the flip can no longer be refused. */
+function beginServing(next: Generation, fresh: readonly Unit[]): Failed[] {
+  const failed = (unit: Unit, errors: readonly unknown[]): Failed[] => errors.map(error => ({ unit, error }))
+  const itemsAt = (point: Point): unknown[] => next.items(point).map(({ item }) => item)
+  return [
+    ...[...next.units.values()].flatMap(unit => failed(unit, unit.serving.follow(itemsAt))),
+    ...fresh.flatMap(unit => failed(unit, unit.serving.begin()))
+  ]
 }

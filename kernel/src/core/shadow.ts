@@ -1,5 +1,5 @@
 import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
-import { isSvcError, type ServiceId, SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type ServiceId, SvcError, withTimeout } from '@svc/plugin-sdk'
 import { activationError } from './activate.ts'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
@@ -43,7 +43,7 @@ export interface ShadowRequest {
  * Builds the next generation beside the running one:
  * 1. activates new units, providers first;
  * 2. composes the snapshot, where conflicts show;
- * 3. asks every surface to prepare for it.
+ * 3. asks every surface to prepare for it, then every new unit.
  * Anything that throws aborts what surfaces prepared, and is thrown on with the plugin's name.
  */
 export async function buildShadow(request: ShadowRequest): Promise<Shadow> {
@@ -54,7 +54,9 @@ export async function buildShadow(request: ShadowRequest): Promise<Shadow> {
     for (const { item, unit } of generation.items<Surface>(surfaces)) {
       prepared.push(await prepareSurface(item, generation, unit.name, request))
     }
-    return { generation, fresh: [...request.begun.values()], prepared }
+    const fresh = [...request.begun.values()]
+    for (const unit of fresh) await prepareUnit(unit, request)
+    return { generation, fresh, prepared }
   } catch (error) {
     throw abortAll(prepared, error)
   }
@@ -136,15 +138,33 @@ async function prepareSurface(
     closing.throwIfAborted()
     throw new Error(`it did not prepare within ${limitMs} ms`)
   } catch (error) {
-    // A surface that says whose contribution it refuses is not the one at fault.
-    if (isSvcError(error) && error.plugin !== undefined) throw error
-    const known = activationError(plugin, error)
-    if (known.code !== 'KRN_ACTIVATE_FAILED') throw known
-    throw kernelErrors.create('KRN_SURFACE_REFUSED', `${plugin} refused the change: ${message(error)}`, {
-      plugin,
-      cause: error
-    })
+    throw refusal(plugin, error)
   }
+}
+
+async function prepareUnit(unit: Unit, { timeoutOf, closing }: ShadowRequest): Promise<void> {
+  const { name, serving } = unit
+  const limitMs = timeoutOf(name)
+  const late = (): Error => new Error(`it did not prepare within ${limitMs} ms`)
+  try {
+    if (serving.onServe.some(each => each.prepare !== undefined))
+      await withTimeout(limitMs, signal => serving.prepare(signal), { signal: closing, error: late })
+  } catch (error) {
+    closing.throwIfAborted()
+    assertAlive(unit)
+    throw refusal(name, error)
+  }
+}
+
+function refusal(plugin: string, error: unknown): SvcError {
+  // A surface that says whose contribution it refuses is not the one at fault.
+  if (isSvcError(error) && error.plugin !== undefined) return error
+  const known = activationError(plugin, error)
+  if (known.code !== 'KRN_ACTIVATE_FAILED') return known
+  return kernelErrors.create('KRN_SURFACE_REFUSED', `${plugin} refused the change: ${message(error)}`, {
+    plugin,
+    cause: error
+  })
 }
 
 function message(error: unknown): string {

@@ -1,5 +1,5 @@
 import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/contracts'
-import type { CommandHandler, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
+import type { CommandHandler, DrainReason, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
 import type { ServiceContainer } from './container.ts'
 import type { RegisteredTap } from './hooks.ts'
@@ -7,6 +7,7 @@ import { Lifecycle, SERVING } from './lifecycle.ts'
 import type { BoundOperation, OperationOwner } from './operations.ts'
 import { RunningCalls } from './running-calls.ts'
 import { type DisposeReport, Scope, settleBefore } from './scope.ts'
+import { Serving } from './serving.ts'
 
 export interface Item {
   readonly point: string
@@ -64,6 +65,7 @@ export class Unit implements UnitView, OperationOwner {
   readonly commands = new Map<string, CommandHandler>()
   readonly healthChecks: HealthCheck[] = []
   readonly configListeners: ConfigListener[] = []
+  readonly serving = new Serving()
   readonly tasks = new Map<Promise<void>, string>()
   /** Instances whose services it holds. */
   readonly providers = new Set<string>()
@@ -80,6 +82,7 @@ export class Unit implements UnitView, OperationOwner {
   #retired = false
   /** Whether an error of its code reached nobody, so that its state is unknown. */
   #suspect = false
+  #drainReason: DrainReason = 'removed'
   #inFlight = 0
   readonly #idle: (() => void)[] = []
   #services: ServiceContainer | undefined
@@ -205,18 +208,26 @@ export class Unit implements UnitView, OperationOwner {
    * It no longer serves: calls go to its successor, where there is one. Those that use it may go on doing so. `services` are
    * those that it leaves with.
    */
-  leave(services?: ServiceContainer): void {
+  leave(services?: ServiceContainer, reason?: DrainReason): void {
     this.#services ??= services
+    if (reason !== undefined) this.#drainReason = reason
     this.#retired = true
     if (SERVING.has(this.state) || this.state === 'failed') this.lifecycle.to('draining')
   }
 
-  /** Waits for calls and tasks, up to the deadline. True when all ended by themselves. */
+  /** Runs the `onDrain` listeners, unless they ran before. Their errors are logged. */
+  async stopWork(reason: DrainReason): Promise<void> {
+    await this.serving.drain(reason, error => this.log.warn('stopping its work failed', { error }))
+  }
+
+  /** Waits for listeners, calls and tasks, up to the deadline. True when all ended by themselves. */
   async drain(deadlineMs: number): Promise<boolean> {
     this.leave()
     this.#retiring.abort()
+    // Before the far side drains, which would otherwise not know the reason.
+    const stopped = this.stopWork(this.#drainReason)
     const remote = this.drainers.map(each => each(deadlineMs))
-    return settleBefore(Promise.allSettled([this.#untilDone(), ...remote]), deadlineMs)
+    return settleBefore(Promise.allSettled([stopped, this.#untilDone(), ...remote]), deadlineMs)
   }
 
   async dispose(deadlineMs: number): Promise<DisposeReport> {

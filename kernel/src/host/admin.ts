@@ -163,6 +163,18 @@ function effectsOf(each: PluginRecord): EffectNode {
         'health checks',
         unit.healthChecks.map(check => check.label)
       ),
+      ...group(
+        'follows',
+        unit.serving.followers.map(({ point }) => point.id)
+      ),
+      ...group(
+        'on serve',
+        unit.serving.onServe.map(({ label }) => label)
+      ),
+      ...group(
+        'on drain',
+        unit.serving.onDrain.map(({ label }) => label)
+      ),
       ...group('tasks', [...unit.tasks.values()]),
       { ...unit.scope.tree(), label: 'effects' }
     ]

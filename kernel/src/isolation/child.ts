@@ -31,6 +31,18 @@ const channel = new Channel<ToHost, ToChild>(NAME, parentPort === null ? process
   tap: ({ index, args }) => activeUnit().taps[index]?.tap(...args),
   health: index => activeUnit().healthChecks[index]?.check() as Health,
   reconfigure: async next => void (await activeUnit().reconfigure(next)),
+  prepare: async (_, { signal }) => {
+    await activeUnit().serving.prepare(signal)
+    return null
+  },
+  serve: () => {
+    for (const error of activeUnit().serving.begin()) onUncaught(error)
+    return null
+  },
+  stopWork: async reason => {
+    await activeUnit().stopWork(reason)
+    return null
+  },
   ping: () => null,
   drain: milliseconds => activeUnit().drain(milliseconds),
   dispose
@@ -81,7 +93,10 @@ async function activate(request: Activation): Promise<Contributions> {
   born.lifecycle.to('active')
   return {
     taps: born.taps.map(({ hook, options }) => ({ hook, options })),
-    health: born.healthChecks.map(each => each.label)
+    health: born.healthChecks.map(each => each.label),
+    serves: born.serving.onServe.map(each => each.label),
+    prepares: born.serving.onServe.some(each => each.prepare !== undefined),
+    drains: born.serving.onDrain.map(each => each.label)
   }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isSvcError, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
+import { type DrainReason, isSvcError, type PluginManifest, SDK_VERSION, type SvcError } from '@svc/plugin-sdk'
 import { Validator } from '@svc/plugin-sdk/check'
 import { type ActivationHost, type UnitPolicy, withTimeout } from '../core/activate.ts'
 import { kernelErrors } from '../core/errors.ts'
@@ -127,7 +127,7 @@ class IsolatedUnit {
   async activate(bundle: string, packageRoot: string): Promise<void> {
     const { manifest, name, config } = this.#unit
     this.#unit.lifecycle.to('activating')
-    const { taps, health } = await this.#channel.request('activate', {
+    const { taps, health, serves, prepares, drains } = await this.#channel.request('activate', {
       protocol: PROTOCOL,
       sdk: SDK_VERSION,
       manifest,
@@ -147,9 +147,25 @@ class IsolatedUnit {
     }
     for (const [index, label] of health.entries())
       this.#unit.healthChecks.push({ label, check: () => this.#channel.request('health', index) })
+    this.#listen(serves.join(', '), prepares, drains.join(', '))
     this.#unit.configListeners.push(async next => void (await this.#channel.request('reconfigure', next)))
     // A far side that is gone has nothing left to wait for.
     this.#unit.drainers.push(milliseconds => this.#channel.request('drain', milliseconds).catch(() => {}))
+  }
+
+  /** An empty label: the plugin does not listen. A far side that is gone has ended, which is reported elsewhere. */
+  #listen(serves: string, prepares: boolean, drains: string): void {
+    const { onServe, onDrain } = this.#unit.serving
+    const prepare = async (signal: AbortSignal): Promise<void> =>
+      void (await this.#channel.request('prepare', null, { signal }))
+    const serve = (): void => void this.#channel.request('serve', null).catch(() => {})
+    const stopWork = (reason: DrainReason): Promise<void> =>
+      this.#channel.request('stopWork', reason).then(
+        () => {},
+        () => {}
+      )
+    if (serves !== '') onServe.push({ label: serves, listener: serve, ...(prepares ? { prepare } : {}) })
+    if (drains !== '') onDrain.push({ label: drains, listener: stopWork })
   }
 
   #standIn(descriptor: PluginManifest['operations'][number]): void {

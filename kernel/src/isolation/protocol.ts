@@ -1,9 +1,9 @@
 import type { Invocation } from '@svc/contracts'
-import type { Health, Hook, Logger, PluginManifest, Principal, TapOptions } from '@svc/plugin-sdk'
+import type { DrainReason, Health, Hook, Logger, PluginManifest, Principal, TapOptions } from '@svc/plugin-sdk'
 import type { EncodedError } from './remote-error.ts'
 
 /** Both sides come from one kernel, unless it was updated on disk under a running one. Raise it with every change here. */
-export const PROTOCOL = 2
+export const PROTOCOL = 3
 
 /** Everything that the far side needs to become the plugin. */
 export interface Activation {
@@ -24,6 +24,11 @@ export interface Contributions {
   readonly taps: readonly { readonly hook: Pick<Hook, 'id' | 'mode' | 'onError'>; readonly options: TapOptions }[]
   /** Labels of health checks. */
   readonly health: readonly string[]
+  /** Labels of `onServe` listeners, and whether one of them prepares. */
+  readonly serves: readonly string[]
+  readonly prepares: boolean
+  /** Labels of `onDrain` listeners. */
+  readonly drains: readonly string[]
 }
 
 export interface RemoteCall {
@@ -43,6 +48,9 @@ export type ToChild = {
   readonly tap: readonly [{ readonly index: number; readonly args: readonly unknown[] }, unknown]
   readonly health: readonly [number, Health]
   readonly reconfigure: readonly [unknown, unknown]
+  readonly prepare: readonly [null, null]
+  readonly serve: readonly [null, null]
+  readonly stopWork: readonly [DrainReason, null]
   readonly ping: readonly [null, null]
   /** Both within so many milliseconds. */
   readonly drain: readonly [number, boolean]

@@ -190,12 +190,13 @@ for (const kind of KINDS) {
     }
   })
 
-  t.test(`in a ${kind} a contribution to a point is refused, and nothing is left running`, async t => {
-    const world = await World.open(t, kind, {
-      settings: { activate: 'contribute' },
-      mayFail: true,
-      policy: { onBootFailure: 'continue' }
-    })
-    t.match(world.kernel.records.get('creature')?.why, /isolated and cannot contribute to world\.things/)
+  t.test(`in a ${kind} the use of a point is refused, and nothing is left running`, async t => {
+    const use = (activate: string): Promise<World> =>
+      World.open(t, kind, { settings: { activate }, mayFail: true, policy: { onBootFailure: 'continue' } })
+    for (const [activate, why] of [
+      ['contribute', /isolated and cannot contribute to world\.things/],
+      ['follow', /isolated and cannot follow world\.things/]
+    ] as const)
+      t.match((await use(activate)).kernel.records.get('creature')?.why, why)
   })
 }

@@ -28,6 +28,19 @@ for (const kind of KINDS) {
     )
   })
 
+  t.test(`a ${kind} hears when it begins to serve and when it stops`, async t => {
+    const world = await World.open(t, kind)
+    await world.untilLogged(/^serves$/)
+    await world.change(['creature'])
+    await world.untilLogged(/^drains/)
+    await world.kernel.close()
+    const messages = world.lines.map(({ message }) => message)
+    t.same(
+      messages.filter(each => each === 'prepares' || each.startsWith('drains')),
+      ['prepares', 'prepares', 'drains: replaced', 'drains: closing']
+    )
+  })
+
   t.test(`a ${kind} whose disposer hangs is ended at its deadline`, async t => {
     const world = await World.open(t, kind, { settings: { dispose: 'hang' }, policy: { drainTimeoutMs: 1_000 } })
     await world.kernel.close()

@@ -1,13 +1,11 @@
 import {
   agentFleet,
-  type Contribution,
   type InferenceClient,
   inferenceClient,
   kernelAdmin,
   mcpToolset,
   orchestrator,
   sessionContext,
-  surfaces,
   type TaskProcessor,
   taskProcessors
 } from '@svc/contracts'
@@ -64,23 +62,11 @@ export default definePlugin({
       () => ({ asked: deps.admin?.serves === true }),
       () => {}
     )
-    ctx.contribute(surfaces, {
-      prepare(next) {
-        const contributed = next.items(taskProcessors).map(({ item }: Contribution<TaskProcessor>) => item)
-        return {
-          commit() {
-            fleet.use([...contributed, ...own[config().processor]])
-            if (lasting.asked) fleet.start()
-          },
-          abort: () => undefined
-        }
-      },
-      quiesce: () => fleet.stop('the process ends')
+    ctx.follow(taskProcessors, contributed => fleet.use([...contributed, ...own[config().processor]]))
+    ctx.onServe('agents', () => {
+      if (lasting.asked) fleet.start()
     })
-    ctx.background('agents at work', async signal => {
-      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-      await fleet.stop('the fleet stops')
-    })
+    ctx.onDrain('agents', reason => fleet.stop(reason === 'closing' ? 'the process ends' : 'the fleet stops'))
     ctx.effect('agents', () => fleet.stop('the fleet stops'))
     ctx.provide(agentFleet, {
       get running() {

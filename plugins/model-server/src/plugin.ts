@@ -1,15 +1,12 @@
 import { basename, join, resolve } from 'node:path'
 import {
-  type GenerationView,
   httpListeners,
   httpRoutes,
   inferenceClient,
   inferenceEngine,
   inferenceGrammars,
   metricsText,
-  type PreparedSurface,
-  readiness,
-  surfaces
+  readiness
 } from '@svc/contracts'
 import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
 import type { FastifyInstance } from 'fastify'
@@ -46,7 +43,7 @@ export default definePlugin({
   requires: { engine: inferenceEngine },
   // By reference: the model does not hang on what is changed about the client.
   optional: { client: ref(inferenceClient) },
-  // Its routes are registered, and by that the model begins to load, before this plugin is asked whether it can serve.
+  // It drains before http, which carries its requests.
   after: ['http'],
   points: [inferenceGrammars],
   config: settings,
@@ -101,19 +98,14 @@ export default definePlugin({
         })
       }
     })
-    const prepare = async (next: GenerationView): Promise<PreparedSurface> => {
-      await loader.beforeServing()
-      const offered = next.items(inferenceGrammars).map(({ item }) => item)
-      const commit = () => {
-        grammars.replace(offered)
-        loader.serving()
-        ctx.background('compare the client of this process', async signal => {
-          if (await loader.begun(signal)) ownClient.tell(ctx.log)
-        })
-      }
-      return { commit, abort: () => undefined }
+    ctx.follow(inferenceGrammars, offered => grammars.replace(offered))
+    const serve = (): void => {
+      loader.serving()
+      ctx.background('compare the client of this process', async signal => {
+        if (await loader.begun(signal)) ownClient.tell(ctx.log)
+      })
     }
-    ctx.contribute(surfaces, { prepare }, 'wait for the model')
+    ctx.onServe('model', serve, { prepare: () => loader.beforeServing() })
     ctx.contribute(metricsText, {
       render: () => metrics.render(served.name, served.state.status === 'ready' ? served.state.model : undefined)
     })

@@ -7,7 +7,6 @@ import {
   type Orchestrator,
   orchestrator,
   sessionContext,
-  surfaces,
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
@@ -78,7 +77,7 @@ export default definePlugin({
       if (core !== null) hub.takeOver(surroundings, core)
     }
     if (core === null) outlet.log ??= eventLog
-    ctx.contribute(surfaces, { prepare: () => ({ commit: takeOver, abort: () => undefined }) })
+    ctx.onServe('take over the state', takeOver)
 
     const serves = (): boolean => hub.surroundings === surroundings
     let ticking: Promise<void> | null = null

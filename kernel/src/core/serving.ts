@@ -1,0 +1,73 @@
+import type { DrainReason, Point, ServeOptions } from '@svc/plugin-sdk'
+
+interface ServeListener extends ServeOptions {
+  readonly label: string
+  readonly listener: () => void
+}
+
+interface DrainListener {
+  readonly label: string
+  readonly listener: (reason: DrainReason) => void | Promise<void>
+}
+
+interface Follower {
+  readonly point: Point<unknown>
+  readonly listener: (items: readonly unknown[]) => void
+  /** Items of the last flip; undefined before the first. */
+  seen: readonly unknown[] | undefined
+}
+
+/** What a unit runs when it begins to serve, while it serves, and when it stops. */
+export class Serving {
+  readonly onServe: ServeListener[] = []
+  readonly onDrain: DrainListener[] = []
+  readonly followers: Follower[] = []
+  #preparing: Promise<void> | undefined
+  #draining: Promise<unknown> | undefined
+
+  /** Runs each `prepare` once, in order of registration. Rejects with the first error. */
+  prepare(signal: AbortSignal): Promise<void> {
+    this.#preparing ??= this.#prepareAll(signal)
+    return this.#preparing
+  }
+
+  /** Calls the followers whose list changed. Returns what they threw. */
+  follow(itemsAt: (point: Point<unknown>) => readonly unknown[]): unknown[] {
+    return this.followers.flatMap(follower => {
+      const items = itemsAt(follower.point)
+      if (follower.seen !== undefined && sameItems(follower.seen, items)) return []
+      follower.seen = items
+      return thrownBy(() => follower.listener(items))
+    })
+  }
+
+  /** Calls the `onServe` listeners. Returns what they threw. */
+  begin(): unknown[] {
+    return this.onServe.flatMap(({ listener }) => thrownBy(listener))
+  }
+
+  /** Calls the `onDrain` listeners, all at once and only the first time. `failed` receives what they throw. */
+  drain(reason: DrainReason, failed: (error: unknown) => void): Promise<unknown> {
+    this.#draining ??= Promise.all(
+      this.onDrain.map(async ({ listener }) => listener(reason)).map(end => end.catch(failed))
+    )
+    return this.#draining
+  }
+
+  async #prepareAll(signal: AbortSignal): Promise<void> {
+    for (const { prepare } of this.onServe) await prepare?.(signal)
+  }
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+function thrownBy(run: () => void): unknown[] {
+  try {
+    run()
+    return []
+  } catch (error) {
+    return [error]
+  }
+}
