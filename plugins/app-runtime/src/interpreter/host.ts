@@ -19,6 +19,8 @@ export interface Host {
   /** Arguments behind the name of the file. */
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<Capability>
+  /** Called before each act outside of the program and its database: a request, a process, a file. */
+  readonly onEffect?: () => void
   /** Milliseconds. */
   sleep(duration: number): void
   /** Keeps workflows and actors; without it they end with the program. */

@@ -23,6 +23,9 @@ export function unrepeatable(least: number, most: number, run: Native['run']): N
   return { least, most, run, isUnrepeatable: true }
 }
 
+/** Capabilities by which a program acts on something that no rollback undoes. */
+const EFFECTFUL: ReadonlySet<Capability> = new Set(['browser', 'fs', 'net', 'process'])
+
 /** Calls a native function. Throws `RUN_ARGUMENTS`, `RUN_CAPABILITY_DENIED`, and what the function throws. */
 export function callNative(
   machine: Machine,
@@ -39,6 +42,7 @@ export function callNative(
     fail('RUN_CAPABILITY_DENIED', `${name} needs the capability ${capability}, which the program was not granted`)
   }
   if (machine.workflow !== null && (capability !== undefined || isUnrepeatable === true)) machine.workflow.refuse(name)
+  if (capability !== undefined && EFFECTFUL.has(capability)) machine.host.onEffect?.()
   return run(args, machine)
 }
 

@@ -32,7 +32,9 @@ export const PROGRESS = {
   TURNS: SLOTS,
   /** Lines of output that were sent and not taken yet. */
   UNWRITTEN: SLOTS + 1,
-  SIZE: SLOTS + 2
+  /** First of one int for each slot: 1 once the call acted outside of the database, by a request for example. */
+  EFFECTS: SLOTS + 2,
+  SIZE: 2 * SLOTS + 2
 } as const
 
 /** What a thread runs from now on. */

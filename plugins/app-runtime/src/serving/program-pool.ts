@@ -4,8 +4,14 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import type { Endpoint } from './endpoints.ts'
 import type { LoadingThread } from './loading-thread.ts'
-import type { SentFailure } from './messages.ts'
-import { type PendingCall, ProgramThread, type ThreadEnd, type ThreadParts } from './program-thread-handle.ts'
+import { type SentFailure, STATE } from './messages.ts'
+import {
+  type LostCall,
+  type PendingCall,
+  ProgramThread,
+  type ThreadEnd,
+  type ThreadParts
+} from './program-thread-handle.ts'
 
 /** Calls that wait beyond this are refused, so that they cannot fill the memory. */
 const MOST_WAITING = 10_000
@@ -222,19 +228,20 @@ export class ProgramPool {
     return this.#options.endpoints[endpoint]?.kind === 'mutation'
   }
 
-  /** After a thread was lost: calls that had not begun, and queries, are made again; the others fail. */
-  #replace(thread: ProgramThread, { calls, running, cause }: ThreadEnd): void {
+  /** After a thread ended: calls that can be repeated run again, and each of the others gets an error. */
+  #replace(thread: ProgramThread, { calls, cause }: ThreadEnd): void {
     const at = this.#threads.indexOf(thread)
     if (at >= 0) this.#threads.splice(at, 1)
     const { endpoints, log, path } = this.#options
-    if (running !== null) {
-      const { kind, name } = endpoints[running.call.endpoint] as Endpoint
-      log.error('a function was stopped', { program: path, function: `${kind} ${name}`, error: cause })
-      answerLost(running.call, cause, running.isCommitted)
-    }
-    for (const { call, hasBegun } of calls) {
-      if (!hasBegun || endpoints[call.endpoint]?.kind === 'query') this.#waiting.push(call)
-      else answerLost(call, cause, true)
+    for (const lost of calls) {
+      const { kind, name } = endpoints[lost.call.endpoint] as Endpoint
+      if (mayRepeat(lost, kind)) {
+        this.#waiting.push(lost.call)
+        continue
+      }
+      if (lost.state === STATE.RUNNING)
+        log.error('a function was stopped', { program: path, function: `${kind} ${name}`, error: cause })
+      answerLost(lost, cause)
     }
     this.#onAnswered()
     if (this.#isClosed || at < 0) return
@@ -246,21 +253,30 @@ export class ProgramPool {
   }
 }
 
-/** `isCommitted` is null where nobody can know. */
-function answerLost(
-  { answer }: PendingCall,
-  { code, status, message }: ThreadEnd['cause'],
-  isCommitted: boolean | null
-): void {
-  const fate =
-    isCommitted === null
-      ? 'whether it was done is not known'
-      : isCommitted
-        ? 'it was done, but its answer is lost'
-        : 'nothing of it was done'
-  const told =
+/** Whether a call leaves no trace, so that it can run once more. A call that was running may be what ended the thread. */
+function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boolean {
+  if (state === STATE.POSTED) return true
+  if (hadEffects) return false
+  return state === STATE.HELD || (state === STATE.DONE && kind === 'query')
+}
+
+/** What became of a call, for its caller; `isCommitted` is null where it cannot be known. */
+function fateOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
+  if (state === STATE.COMMITTING) return { isCommitted: null, text: 'whether it was done is not known' }
+  if (state !== STATE.RUNNING && state !== STATE.HELD)
+    return { isCommitted: true, text: 'it was done, but its answer is lost' }
+  const text = hadEffects
+    ? 'the database has nothing of it, but requests, processes and files of it cannot be undone'
+    : 'nothing of it was done'
+  return { isCommitted: false, text }
+}
+
+function answerLost(lost: LostCall, { code, status, message }: ThreadEnd['cause']): void {
+  const { isCommitted, text } = fateOf(lost)
+  const reason =
     code === 'RUN_TIME_LIMIT' || code === 'RUN_MEMORY_LIMIT'
       ? message.replace(/^.*?: /, '')
-      : 'the function ended its thread'
-  answer(status === 504 ? 504 : 500, JSON.stringify({ error: `${told}; ${fate}`, code, committed: isCommitted }))
+      : 'the thread of the function ended'
+  const body = JSON.stringify({ error: `${reason}; ${text}`, code, committed: isCommitted })
+  lost.call.answer(status === 504 ? 504 : 500, body)
 }

@@ -26,12 +26,19 @@ export interface ThreadParts {
   readonly report: (error: unknown, kind: string) => void
 }
 
+/** A call whose answer the thread did not send. */
+export interface LostCall {
+  readonly call: PendingCall
+  /** Its state when the thread ended, of {@link STATE}. */
+  readonly state: number
+  /** Whether it acted outside of the database, which no rollback undoes. */
+  readonly hadEffects: boolean
+}
+
 /** What a thread left behind. */
 export interface ThreadEnd {
   readonly cause: SvcError
-  /** The call that it ran; `isCommitted` is null where nobody can know. */
-  readonly running: { readonly call: PendingCall; readonly isCommitted: boolean | null } | null
-  readonly calls: readonly { readonly call: PendingCall; readonly hasBegun: boolean }[]
+  readonly calls: readonly LostCall[]
 }
 
 export interface ThreadListener {
@@ -224,19 +231,14 @@ export class ProgramThread {
     this.#bridge.abort()
     if (this.#isOver) return
     this.#isOver = true
-    let running: ThreadEnd['running'] = null
-    const calls: { call: PendingCall; hasBegun: boolean }[] = []
-    for (const [slot, call] of this.#calls.entries()) {
-      if (call === null) continue
-      const state = Atomics.load(this.#progress, slot)
-      if (state === STATE.RUNNING) running = { call, isCommitted: false }
-      else if (state === STATE.COMMITTING) running = { call, isCommitted: null }
-      else if (state === STATE.COMMITTED) running = { call, isCommitted: true }
-      else calls.push({ call, hasBegun: state === STATE.DONE })
-    }
+    const calls = this.#calls.flatMap((call, slot) => {
+      if (call === null) return []
+      const hadEffects = Atomics.load(this.#progress, PROGRESS.EFFECTS + slot) === 1
+      return [{ call, state: Atomics.load(this.#progress, slot), hadEffects }]
+    })
     this.#calls.fill(null)
     this.#pending = 0
-    this.#listener.ended({ cause, running, calls })
+    this.#listener.ended({ cause, calls })
   }
 }
 

@@ -62,12 +62,14 @@ class LoadedProgram {
     this.#progress = new Int32Array(load.progress)
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
-    const surroundings = openSurroundings(load, message => {
-      // Whoever looks for what is due finds it when it is committed.
+    const report = (message: FromThread): void => {
+      // What is due can be read only after the commit.
       const isDue = 'kind' in message && message.kind === 'due'
       if (isDue && this.#database?.connection.inTransaction) this.#isDue = true
-      else port.postMessage(message satisfies FromThread)
-    })
+      else port.postMessage(message)
+    }
+    const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
+    const surroundings = openSurroundings(load, report, onEffect)
     const interpreter = new Interpreter(program, surroundings.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
@@ -113,6 +115,8 @@ class LoadedProgram {
   /** False for a call that waited behind a long one, and was given to another thread. */
   #begin(slot: number): boolean {
     const { POSTED, RUNNING } = STATE
+    this.#slot = slot
+    Atomics.store(this.#progress, PROGRESS.EFFECTS + slot, 0)
     const begins = Atomics.compareExchange(this.#progress, slot, POSTED, RUNNING) === POSTED
     if (begins) Atomics.add(this.#progress, PROGRESS.TURNS, 1)
     else this.#answers.push(slot, 0, '')
@@ -124,7 +128,6 @@ class LoadedProgram {
     const cost = this.#costs[endpoint] ?? 0
     // Nobody waits for the answer of a quick call because a long one follows it.
     if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
-    this.#slot = calls[at] as number
     const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
     this.#end(this.#slot, endpoint, answer)
     if ((this.#costs[endpoint] ?? 0) > QUICK_MICROSECONDS) this.#send()
@@ -148,6 +151,7 @@ class LoadedProgram {
         }
         for (const { slot } of held) Atomics.store(this.#progress, slot, STATE.COMMITTING)
       })
+      for (const { slot } of held) Atomics.store(this.#progress, slot, STATE.COMMITTED)
     } catch (thrown) {
       for (const each of held) each.answer = failed(thrown)
     }

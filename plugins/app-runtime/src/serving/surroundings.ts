@@ -16,7 +16,11 @@ export interface Surroundings {
 }
 
 /** What a served program has of the world. */
-export function openSurroundings(load: Load, report: (message: FromThread) => void): Surroundings {
+export function openSurroundings(
+  load: Load,
+  report: (message: FromThread) => void,
+  onEffect: () => void
+): Surroundings {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
@@ -42,6 +46,7 @@ export function openSurroundings(load: Load, report: (message: FromThread) => vo
       random: Math.random,
       args: [],
       capabilities: new Set(load.capabilities),
+      onEffect,
       sleep,
       bridge,
       database,
