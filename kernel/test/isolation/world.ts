@@ -19,12 +19,6 @@ import { inlineSource, type PluginSource } from '../../src/core/plugin-source.ts
 import type { KernelLogger } from '../../src/host/log.ts'
 import creature from './fixtures/creature.ts'
 
-// The test runner puts itself into every child process, where the sandbox refuses it.
-const spawned = (globalThis as any)[Symbol.for('process-on-spawn@*:singletonId')] as
-  | { listeners: unknown[] }
-  | undefined
-if (spawned !== undefined) spawned.listeners = []
-
 export type Kind = 'worker' | 'process'
 export const KINDS: readonly Kind[] = ['worker', 'process']
 
