@@ -6,7 +6,7 @@
  *   node --import tsx --conditions=svc-source bench/quantisation-quality.ts [--rows N] [--model DIR --text FILE]
  *
  * Prints a Markdown table. KL: mean over tokens of the Kullback-Leibler divergence of the quantised prediction from that
- * in F32, in nats, and the value that one token in a hundred exceeds. Same: the likeliest token is the same. Exact: the
+ * in F32, in nats, and the value that one token in a hundred exceeds. Same: the most probable token is the same. Exact: the
  * greedy answer is the intended one. `--model` and `--text` measure any other run directory on plain text, in windows of
  * 512 tokens, without the last column.
  */
@@ -84,7 +84,7 @@ function logSoftmax(logits: Float32Array): Float32Array {
   return logits
 }
 
-function likeliest(values: Float32Array): number {
+function argmax(values: Float32Array): number {
   let best = 0
   for (let i = 1; i < values.length; i++) if ((values[i] as number) > (values[best] as number)) best = i
   return best
@@ -121,7 +121,7 @@ async function score(model: LoadedModel, reference: LoadedModel, rows: readonly 
       const got = other[position] as Float32Array
       divergences.push(divergence(expected, got))
       loss -= got[row.tokens[row.scored + position] as number] as number
-      if (likeliest(expected) === likeliest(got)) same++
+      if (argmax(expected) === argmax(got)) same++
     }
     if (chat && (await answersExactly(model, row))) exact++
   }

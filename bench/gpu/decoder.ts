@@ -39,8 +39,8 @@ export interface BareDecoder {
 export interface Decoded {
   /** Milliseconds of each run. */
   readonly times: readonly number[]
-  /** The likeliest token of each sequence after each run. */
-  readonly likeliest: readonly number[]
+  /** The most probable token of each sequence after each run. */
+  readonly argmax: readonly number[]
 }
 
 export async function openDecoder(options: DecoderOptions): Promise<BareDecoder> {
@@ -67,14 +67,14 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
     model: buildDecoder(config, prepared.weights, contextLength, {
       precision,
       fusedProducts: device.id !== 'webgpu',
-      likeliest: device.id !== 'cpu'
+      argmax: device.id !== 'cpu'
     }),
     weights: prepared.external,
     threads
   })
   const cache = new CachePool({ runtime, config, slots, contextLength, precision })
-  const likeliest = device.id !== 'cpu'
-  const decoder = new DecoderSession({ runtime, session, config, cache, chunk, logitRows: slots, likeliest })
+  const onDevice = device.id !== 'cpu'
+  const decoder = new DecoderSession({ runtime, session, config, cache, chunk, logitRows: slots, argmax: onDevice })
   let token = 0
   const next = () => 10 + ((token++ * 7919) % (config.vocabularySize - 10))
 
@@ -84,9 +84,9 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
       await decoder.run({ row, spans: [{ tokens, position }], wanted: 'last' })
     }
   }
-  /** The likeliest token of each sequence, found where the engine finds it for greedy requests. */
+  /** The most probable token of each sequence, found where the engine finds it for greedy requests. */
   const choose = async (spans: readonly Span[]): Promise<readonly number[]> => {
-    if (decoder.findsLikeliest) return decoder.runForLikeliest({ row: 0, spans })
+    if (decoder.computesArgmax) return decoder.runForArgmax({ row: 0, spans })
     const logits = await decoder.run({ row: 0, spans, wanted: 'last' })
     const size = config.vocabularySize
     return spans.map((_, row) => argmax(logits.subarray(row * size, (row + 1) * size)))
@@ -117,7 +117,7 @@ export async function openDecoder(options: DecoderOptions): Promise<BareDecoder>
           })
         )
       }
-      return { times, likeliest: chosen }
+      return { times, argmax: chosen }
     },
     async close() {
       await decoder.close()

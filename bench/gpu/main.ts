@@ -67,12 +67,12 @@ const threads = await physicalParallelism()
 
 interface Rate {
   readonly batch: number
-  /** Median of the runs, the likeliest tokens on the host; on a device they are recorded and played, where its provider can do that. */
+  /** Median of the runs, the most probable tokens on the host; on a device they are captured and replayed, where its provider can do that. */
   readonly runMs: number
-  /** The same without recording; null on the CPU. */
-  readonly unrecordedMs: number | null
-  /** Share of the runs' likeliest tokens that are the same with and without recording; null on the CPU. */
-  readonly sameUnrecorded: number | null
+  /** The same without capture; null on the CPU. */
+  readonly uncapturedMs: number | null
+  /** Share of the runs' most probable tokens that are the same with and without capture; null on the CPU. */
+  readonly sameUncaptured: number | null
   readonly tokensPerSecond: number
   /** Share of what the memory's bandwidth allows; null where that is not known. */
   readonly ofBandwidth: number | null
@@ -110,28 +110,28 @@ async function measureShape(name: string, bandwidth: number | null) {
   const decoder = await open('on')
   const prefillMs = await leastPrefill(decoder)
   say(`${name}: prefill ${prefill}: ${prefillMs.toFixed(1)} ms`)
-  const played = await decodeAll(decoder)
+  const replayed = await decodeAll(decoder)
   const opened = { device: decoder.device, precision: decoder.precision }
   await decoder.close()
   const plain = opened.device === 'cpu' ? null : await decodeWith(await open('off'))
   const bare: Rate[] = []
   for (const [index, batch] of batches.entries()) {
-    const [runs, others] = [played[index] as Decoded, plain?.[index] ?? null]
+    const [runs, others] = [replayed[index] as Decoded, plain?.[index] ?? null]
     const runMs = median(runs.times)
-    const unrecordedMs = others === null ? null : median(others.times)
-    const same = others === null ? null : shareOfSame(runs.likeliest, others.likeliest)
+    const uncapturedMs = others === null ? null : median(others.times)
+    const same = others === null ? null : shareOfSame(runs.argmax, others.argmax)
     const numbers = weightsRead(shape) + batch * (context + steps / 2) * numbersPerPosition(shape)
     const least = bandwidth === null ? null : (numbers * bytesPerNumber[opened.precision]) / (bandwidth * 1e6)
     bare.push({
       batch,
       runMs,
-      unrecordedMs,
-      sameUnrecorded: same,
+      uncapturedMs,
+      sameUncaptured: same,
       tokensPerSecond: (1000 * batch) / runMs,
       ofBandwidth: least === null ? null : least / runMs,
       engineTokensPerSecond: null
     })
-    const without = unrecordedMs === null ? '' : `, ${unrecordedMs.toFixed(3)} ms unrecorded`
+    const without = uncapturedMs === null ? '' : `, ${uncapturedMs.toFixed(3)} ms uncaptured`
     say(
       `${name}: batch ${batch}: ${runMs.toFixed(3)} ms a run${without}, ${((1000 * batch) / runMs).toFixed(0)} tokens/s`
     )

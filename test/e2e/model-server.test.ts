@@ -84,7 +84,7 @@ t.test('the bundled model chats with unmodified clients', async t => {
     t.equal(entries.map(entry => entry.token).join(''), answer.choices[0]?.message.content)
     for (const entry of entries) {
       t.equal(entry.top_logprobs.length, 3)
-      t.equal(entry.top_logprobs[0]?.token, entry.token, 'the likeliest token is taken')
+      t.equal(entry.top_logprobs[0]?.token, entry.token, 'the most probable token is taken')
       t.equal(entry.top_logprobs[0]?.logprob, entry.logprob)
     }
   })

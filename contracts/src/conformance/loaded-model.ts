@@ -6,7 +6,7 @@ import { type ConformanceCase, type ConformanceSuite, holds } from './suite.ts'
 export interface LoadedModelSubject {
   /** Loads the model anew; every case closes what it has loaded. */
   load(options: Pick<LoadOptions, 'slots' | 'maxContext'>): Promise<LoadedModel>
-  /** A text that the model, taking the likeliest token each time, goes on with for at least 24 tokens of visible text. */
+  /** A text that the model, taking the most probable token each time, goes on with for at least 24 tokens of visible text. */
   readonly prompt: string
   /** Texts that come back from their tokens as they were; default: the prompt. */
   readonly texts?: readonly string[]
@@ -93,7 +93,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'gives the same text for the same seed, and always for the likeliest tokens',
+      name: 'gives the same text for the same seed, and always for the most probable tokens',
       run: withModel(async model => {
         const sampling = { temperature: 1, seed: 42 }
         assert.equal((await generate(model, { sampling })).text, (await generate(model, { sampling })).text)
@@ -206,7 +206,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       )
     },
     {
-      name: 'reports the probability of each token, and the likeliest ones in their order',
+      name: 'reports the probability of each token, and the most probable ones in their order',
       run: withModel(async model => {
         const { events } = await generate(model, { logprobs: 3 })
         const reported = events.flatMap(event => (event.type === 'text' ? (event.logprobs ?? []) : []))
@@ -214,7 +214,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
         for (const { token, logprob, top } of reported) {
           holds(logprob <= 0, `${logprob} is the logarithm of a probability`)
           assert.equal(top.length, 3)
-          assert.equal(top[0]?.token, token, 'the likeliest token was taken')
+          assert.equal(top[0]?.token, token, 'the most probable token was taken')
           for (const [index, each] of top.entries())
             holds(each.logprob <= (top[index - 1]?.logprob ?? 0), 'less likely tokens come later')
         }

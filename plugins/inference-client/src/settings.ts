@@ -30,7 +30,7 @@ export const settings = t.object({
     maximum: 2,
     'x-env': 'INFER_TEMPERATURE',
     'x-reload': 'live',
-    description: 'Temperature when a request names none; 0 always takes the likeliest token.'
+    description: 'Temperature when a request names none; 0 always takes the most probable token.'
   }),
   max_tokens: t.integer({
     default: 2048,

@@ -20,7 +20,7 @@ interface Compiled {
 export interface ChatTemplateOptions {
   /** Jinja source; null for ChatML. */
   readonly source: string | null
-  /** Jinja source for conversations with tools, where the tokenizer has one of its own for them. */
+  /** Jinja source for conversations with tools, where the tokenizer has a separate one. */
   readonly toolSource?: string | null
   /** `bos_token` and its like, offered to the template. */
   readonly variables: Readonly<Record<string, string>>

@@ -28,13 +28,13 @@ export interface DecoderGraph {
   readonly quantization: Quantization
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
-  /** Whether it finds the likeliest tokens itself. */
-  readonly likeliest: boolean
-  /** Why a device must not record its runs; null where it may. */
-  readonly unrecordable: string | null
+  /** Whether it computes the argmax itself. */
+  readonly argmax: boolean
+  /** Why a device must not capture its runs; null where it may. */
+  readonly uncapturable: string | null
 }
 
-/** What a load asks of its graph. */
+/** Graph options of a load. */
 export interface WantedGraph {
   readonly quantization: QuantizationChoice
   readonly slots: number | 'auto'
@@ -99,7 +99,7 @@ export async function buildGraph(
     model: buildDecoder(config, open(prepared.weights), contextLength, {
       precision,
       fusedProducts,
-      likeliest: device.id !== 'cpu'
+      argmax: device.id !== 'cpu'
     }),
     weights: prepared.external,
     weightBytes,
@@ -108,15 +108,15 @@ export async function buildGraph(
     precision: quantization === 'none' ? prepared.precision : quantization,
     quantization,
     cachePrecision: precision,
-    likeliest: device.id !== 'cpu',
-    // ONNX Runtime 1.30 records attention on WebGPU without its window.
-    unrecordable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
+    argmax: device.id !== 'cpu',
+    // ONNX Runtime 1.30 captures attention on WebGPU without its window.
+    uncapturable: config.windows.some(window => window !== null) ? 'the model has sliding windows' : null
   }
 }
 
 /**
  * An exported graph, once it is known that it fits. One that computes a sequence at a time has one slot, which `onNote`
- * is told. Throws as {@link buildGraph} does.
+ * receives it. Throws as {@link buildGraph} does.
  */
 export async function takeExported(
   source: ExportedModel,
@@ -145,8 +145,8 @@ export async function takeExported(
     precision,
     quantization,
     cachePrecision,
-    likeliest: false,
-    unrecordable: 'the graph was exported elsewhere'
+    argmax: false,
+    uncapturable: 'the graph was exported elsewhere'
   }
 }
 
@@ -171,7 +171,7 @@ async function roomOf({ slots, contextLength, chunk, device, gpuMemoryBytes }: W
   return { slots, contextLength, chunk, device: device.id, available }
 }
 
-/** Weights of 8 bits are multiplied by an operator that the CPU alone has. */
+/** Multiplies 8-bit weights with an operator that only the CPU has. */
 function checkForm(quantization: Quantization, device: string): Quantization {
   if (quantization !== 'q8' || device === 'cpu') return quantization
   throw inferenceErrors.create('INF_OPTION_INVALID', `quantization is q8, which ${device} cannot compute with`, {

@@ -12,8 +12,8 @@ export interface DecoderSessionOptions {
   readonly chunk: number
   /** Rows of logits of the runs that recur, other than whole chunks. */
   readonly logitRows: number
-  /** Whether the graph finds the likeliest tokens itself. */
-  readonly likeliest?: boolean
+  /** Whether the graph computes the argmax itself. */
+  readonly argmax?: boolean
 }
 
 export interface DecoderRun {
@@ -22,13 +22,13 @@ export interface DecoderRun {
   /** One per sequence. Several sequences have one token each. */
   readonly spans: readonly Span[]
   readonly wanted: Wanted
-  /** What it is computed with; see {@link DecoderSession.addVariant}. Default: the session itself. */
+  /** Weights of the run; see {@link DecoderSession.addVariant}. Default: the session itself. */
   readonly weights?: unknown
   /** Aborting it makes the run fail soon, where the runtime can interrupt itself. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Another decoder over the same cache: a session, and what its graph takes besides tokens and cache. */
+/** Another decoder over the same cache: a session, and its graph's inputs in addition to tokens and cache. */
 export interface DecoderVariant {
   readonly session: Session
   readonly inputs: Bindings
@@ -76,9 +76,9 @@ export class DecoderSession {
     return this.#options.config.vocabularySize
   }
 
-  /** Whether {@link DecoderSession.runForLikeliest} can be used. */
-  get findsLikeliest(): boolean {
-    return this.#options.likeliest === true
+  /** Whether {@link DecoderSession.runForArgmax} can be used. */
+  get computesArgmax(): boolean {
+    return this.#options.argmax === true
   }
 
   /**
@@ -90,13 +90,13 @@ export class DecoderSession {
     return logits
   }
 
-  /** As {@link DecoderSession.run}, but of the last token of each span no more comes back than what likeliest follows it. */
-  async runForLikeliest(run: Omit<DecoderRun, 'wanted'>): Promise<readonly number[]> {
-    const { likeliest } = await this.#compute(run, 'likeliest')
-    return likeliest
+  /** Like {@link DecoderSession.run}, but returns only the argmax of each span's last token. */
+  async runForArgmax(run: Omit<DecoderRun, 'wanted'>): Promise<readonly number[]> {
+    const { argmax } = await this.#compute(run, 'argmax')
+    return argmax
   }
 
-  async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<Frame, 'logits' | 'likeliest'>> {
+  async #compute(run: Omit<DecoderRun, 'wanted'>, wanted: Result): Promise<Pick<Frame, 'logits' | 'argmax'>> {
     const { row, spans, weights = null, signal } = run
     const variant = this.#variants.get(weights)
     if (variant === undefined) throw new Error('a run names weights that are not there')
@@ -115,7 +115,7 @@ export class DecoderSession {
     return frame
   }
 
-  /** From now on runs may name `weights`; whoever adds a variant removes it before its session and inputs are freed. */
+  /** From now on runs may name `weights`; the caller removes a variant before it frees its session and inputs. */
   addVariant(weights: object, variant: DecoderVariant): void {
     this.#variants.set(weights, variant)
   }
@@ -167,13 +167,13 @@ export class DecoderSession {
     shape: FrameShape,
     spans: readonly Span[],
     signal: AbortSignal | undefined
-  ): Promise<Pick<Frame, 'logits' | 'likeliest'>> {
+  ): Promise<Pick<Frame, 'logits' | 'argmax'>> {
     const frame = new Frame(this.#frameOptions, shape)
     const binding = this.#bind(variant, window, frame, false)
     try {
       frame.write(spans)
       await binding.run(signal)
-      return { logits: frame.logits, likeliest: frame.likeliest }
+      return { logits: frame.logits, argmax: frame.argmax }
     } finally {
       binding.release()
       frame.release()

@@ -83,7 +83,7 @@ export async function hashFile(
   return hash.digest('hex')
 }
 
-/** One small file per digest, so that processes need no agreement. A cache that cannot be used costs time alone. */
+/** One small file per digest, so that processes need no agreement. An unusable cache costs only time. */
 async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
   const file = join(folder, 'digests', createHash('sha256').update(identity).digest('hex').slice(0, 32))
   const known = await readFile(file, 'utf8').catch(() => '')

@@ -45,27 +45,27 @@ export interface OnnxEngineOptions {
   readonly promptChunk?: number
   /** Requests that may wait for a slot of one model; default 64. */
   readonly maxWaiting?: number
-  /** Tokens that are guessed at most when one sequence is computed alone; 0 guesses none; default 8. */
+  /** Maximum number of speculated tokens when one sequence is computed by itself; 0 disables speculation; default 8. */
   readonly speculation?: number
   readonly gpu?: GpuOptions
   /** Told what people may want to know, once. */
   onNote?(message: string): void
-  /** Told what went on in another way than asked for. */
+  /** Receives notices about fallbacks. */
   onWarning?(message: string, reason: Error): void
 }
 
 export interface GpuOptions {
   /** Folder of the CUDA provider and of libraries that it needs; default: `gpu` in the cache's folder. */
   readonly libraryDirectory?: string
-  /** What the GPU is, so that its driver need not be asked. */
+  /** Stated GPU, so that its driver need not be queried. */
   readonly stated?: StatedGpu
   /** Memory of the GPU that may be used, in bytes; default: what its driver says is free. */
   readonly memoryBytes?: number
-  /** What GPUs compute in; default `auto`. */
+  /** Precision on GPUs; default `auto`. */
   readonly precision?: PrecisionChoice
-  /** Whether GPUs record runs that recur; default `auto`. */
+  /** Whether GPUs capture runs that recur; default `auto`. */
   readonly graphs?: DeviceGraphsChoice
-  /** What the search for devices sees of the machine; default: all of it. */
+  /** View of the machine for the device search; default: all of it. */
   readonly host?: Host
 }
 
@@ -106,12 +106,12 @@ export class OnnxEngine implements InferenceEngine {
     return this.#devices.list()
   }
 
-  /** What a load that names no device is computed on, and why not on something better. */
+  /** Default device, and why not a better one. */
   diagnose(): Promise<Diagnosis> {
     return this.#devices.diagnose(this.#options.device ?? 'auto', this.name)
   }
 
-  /** What the machine has for computing on a GPU. */
+  /** GPU facilities of the machine. */
   surveyDevices(): Promise<Survey> {
     return this.#devices.survey()
   }
@@ -131,7 +131,7 @@ export class OnnxEngine implements InferenceEngine {
   }
 
   /**
-   * Frees the runtime: at once, or with the last open model. Models belong to whoever loaded them, and outlive a reload
+   * Frees the runtime: at once, or with the last open model. Models belong to their callers, and outlive a reload
    * of this plugin where their owner keeps them.
    */
   async close(): Promise<void> {
@@ -210,7 +210,7 @@ export class OnnxEngine implements InferenceEngine {
       model: graph.model,
       weights: graph.weights,
       threads,
-      unrecordable: graph.unrecordable,
+      uncapturable: graph.uncapturable,
       signal
     })
     if (signal?.aborted) await session.close()
@@ -224,7 +224,7 @@ export class OnnxEngine implements InferenceEngine {
       config,
       cache,
       chunk: wanted.chunk,
-      likeliest: graph.likeliest,
+      argmax: graph.argmax,
       logitRows: Math.max(slots, maxDraft + 1)
     })
     report(progress.weights, progress.session, 'ready')(1)

@@ -17,7 +17,7 @@ export const inferenceErrors = errorTable({
     status: 400
   },
   INF_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
-  INF_DEVICE_UNAVAILABLE: { message: 'The device that was asked for by name is not available.', status: 400 },
+  INF_DEVICE_UNAVAILABLE: { message: 'The requested device is not available.', status: 400 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the loading of a model.', status: 499 },
   INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
   INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },

@@ -7,7 +7,7 @@ export class Evaluation implements Job {
   readonly weights: unknown
   readonly reusePrefix = false
   readonly ready = true
-  readonly takeLikeliest = null
+  readonly takeArgmax = null
   readonly tokens: readonly number[]
   readonly signal: AbortSignal
   readonly #vocabularySize: number

@@ -16,11 +16,11 @@ export interface GenerationOptions {
   readonly endTokens: ReadonlySet<number>
   /** Tokens of prompt and completion together. */
   readonly contextLength: number
-  /** What it is computed with; see {@link Job.weights}. */
+  /** Weights of the sequence; see {@link Job.weights}. */
   readonly weights: unknown
-  /** What the completion must look like; null for any text. */
+  /** Output constraint; null for any text. */
   readonly matcher: Matcher | null
-  /** Aborted by the caller, because the model closes, or because nobody takes the events any more. */
+  /** Aborted by the caller, by closing the model, or when the events are no longer consumed. */
   readonly abort: AbortController
 }
 
@@ -54,7 +54,7 @@ class Sequence implements Job {
   readonly weights: unknown
   readonly reusePrefix: boolean
   readonly signal: AbortSignal
-  readonly takeLikeliest: ((token: number) => number | null) | null
+  readonly takeArgmax: ((token: number) => number | null) | null
   /** Prompt and completion. */
   readonly tokens: number[]
   /** Settles when the scheduler is done with it. */
@@ -84,7 +84,7 @@ class Sequence implements Job {
     const sampling = request.sampling ?? {}
     this.#sampler = new Sampler(sampling, seededRandom(sampling.seed ?? randomInt(2 ** 47)))
     const free = options.matcher === null && request.logprobs === undefined && this.#sampler.greedy
-    this.takeLikeliest = free ? token => this.#take(() => token) : null
+    this.takeArgmax = free ? token => this.#take(() => token) : null
     this.#stream = new TextStream(request.stop ?? [])
     this.tokens = [...request.tokens]
     const room = contextLength - request.tokens.length

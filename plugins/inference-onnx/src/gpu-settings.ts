@@ -17,19 +17,19 @@ export const gpuSettings = {
   }),
   device_graphs: t.enum(deviceGraphsChoices, {
     description:
-      'Whether a GPU records the runs that add a token to each sequence, and plays them from then on without work for the processor. auto does so on WebGPU; for CUDA, on asks for it, which no GPU has been seen to do yet.',
+      'Whether a GPU captures the runs that add a token to each sequence, and replays them from then on without work for the processor. auto does so on WebGPU; for CUDA, on asks for it, which no GPU has been seen to do yet.',
     default: 'auto'
   }),
   gpu_model: t.optional(
     t.string({
-      description: 'Model of the GPU. With gpu_vram_mb, the driver is not asked for its GPUs.',
+      description: 'Model of the GPU. With gpu_vram_mb, the driver is not queried for GPUs.',
       minLength: 1,
       'x-env': 'SVC_GPU_MODEL'
     })
   ),
   gpu_vram_mb: t.optional(
     t.integer({
-      description: 'Memory of the GPU in MB. With gpu_model, the driver is not asked for its GPUs.',
+      description: 'Memory of the GPU in MB. With gpu_model, the driver is not queried for GPUs.',
       minimum: 1,
       'x-env': 'SVC_GPU_VRAM_MB'
     })

@@ -6,14 +6,14 @@ import { BLOCK } from './onnx/linear.ts'
 /** Memory that a model may take. */
 export interface AvailableMemory {
   readonly bytes: number
-  /** What it is, for people: `free memory of the machine`. */
+  /** Description for messages: `free memory of the machine`. */
   readonly source: string
 }
 
 export interface MemoryQuestion {
   readonly config: DecoderConfig
   readonly quantization: Quantization
-  /** Whether the checkpoint has weights of its own for the head. */
+  /** Whether the checkpoint has separate weights for the head. */
   readonly ownHead: boolean
   /** Bytes per number that is computed with: of weights that are not quantised, and of keys and values. */
   readonly numberBytes: number
@@ -25,7 +25,7 @@ export interface MemoryQuestion {
   /** Tokens of a prompt that are read in one run. */
   readonly chunk: number
   readonly device: string
-  /** Null where nobody knows: nothing is refused then. */
+  /** Null when unknown: nothing is refused then. */
   readonly available: AvailableMemory | null
 }
 
@@ -46,14 +46,14 @@ export interface MemoryPlan {
   readonly weightBytes: number
   /** Keys and values of one slot whose context is full. */
   readonly slotBytes: number
-  /** What a run needs beside them: activations, logits, attention's scores, rotary tables. */
+  /** Bytes of a run's buffers: activations, logits, attention scores, rotary tables. */
   readonly workspaceBytes: number
 }
 
 /** Slots that `auto` takes at most: more answers at once than that are for people to ask for. */
-export const MOST_SLOTS = 16
+export const MAX_SLOTS = 16
 /** A load is refused when not even contexts of this many tokens fit; longer ones take their memory as they grow. */
-const LEAST_CONTEXT = 4096
+const MIN_CONTEXT_TOKENS = 4096
 /** Part of the memory that is left to others. */
 const RESERVE = 0.05
 /** Graph, code and buffers of the runtime itself. */
@@ -79,7 +79,7 @@ export function planServed(question: ServedQuestion): MemoryPlan {
 }
 
 function leastContext({ contextLength }: { readonly contextLength: number }): number {
-  return Math.min(contextLength, LEAST_CONTEXT)
+  return Math.min(contextLength, MIN_CONTEXT_TOKENS)
 }
 
 function planRoom(question: PlanQuestion, weightBytes: number, workspaceBytes: number): MemoryPlan {
@@ -140,7 +140,7 @@ function rowsOf(slots: number): number {
 function fittingSlots(room: number | null, slotBytes: number): number {
   if (room === null) return 1
   const rows = Math.floor(room / slotBytes)
-  return Math.max(1, Math.min(MOST_SLOTS, rows - 1))
+  return Math.max(1, Math.min(MAX_SLOTS, rows - 1))
 }
 
 function refusal(question: PlanQuestion, plan: MemoryPlan, cacheBytes: number, context: number) {

@@ -6,10 +6,10 @@ import { parseRope, type Rope } from './rope.ts'
 /** Ten times what the deepest public models have: more comes from a broken file. */
 const MAX_LAYERS = 2000
 
-/** What opens the gate of a feed-forward part: x * sigmoid(x), or GELU in its approximation by tanh. */
+/** Activation of a gated feed-forward part: x * sigmoid(x), or GELU in its approximation by tanh. */
 export type Activation = 'silu' | 'gelu-tanh'
 
-/** What a decoder-only transformer of a supported family needs to be built. */
+/** Configuration of a decoder-only transformer of a supported family. */
 export interface DecoderConfig {
   readonly family: Family
   readonly hiddenSize: number
@@ -34,7 +34,7 @@ export interface DecoderConfig {
   readonly activation: Activation
   /** Products of query and key are multiplied by it. */
   readonly attentionScale: number
-  /** What c * tanh(x / c) keeps products of query and key, and logits, within; null where nothing does. */
+  /** Soft cap c in c * tanh(x / c) for attention scores and logits; null without one. */
   readonly attentionSoftcap: number | null
   readonly logitSoftcap: number | null
   /** Per layer: how many positions each position attends to, itself included; null for all. */
@@ -55,7 +55,7 @@ export interface DecoderConfig {
   readonly endTokens: readonly number[]
 }
 
-/** What is needed to serve a decoder, wherever its graph comes from. */
+/** Facts needed to serve a decoder, independent of its graph's origin. */
 export interface ServedConfig
   extends Pick<
     DecoderConfig,
@@ -165,7 +165,7 @@ function tiedHead(outer: ConfigFields, fields: ConfigFields): boolean | null {
   return from.values.tie_word_embeddings === undefined ? null : from.boolean('tie_word_embeddings', false)
 }
 
-/** The ids that a field holds, alone or in a list. */
+/** The ids in a field, one or a list. */
 export function tokenIds(value: unknown): number[] {
   return (Array.isArray(value) ? value : [value]).filter(id => Number.isSafeInteger(id) && id >= 0)
 }

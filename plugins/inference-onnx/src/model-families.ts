@@ -1,14 +1,14 @@
 import type { ConfigFields } from './config-fields.ts'
 
-/** What the families differ in. */
+/** Differences between the families. */
 export interface FamilyTraits {
-  /** What the family's own configuration class assumes for fields that a `config.json` leaves out. */
+  /** Defaults of the family's configuration class for fields that a `config.json` leaves out. */
   readonly defaults: Readonly<Record<string, unknown>>
   /** Which projections have biases. */
   readonly biases: Biases | ((fields: ConfigFields) => Biases)
   /**
-   * Which layers attend to `sliding_window` positions alone. `layers`: those that `layer_types` names, and where that is
-   * absent those that the function tells.
+   * Which layers attend only to `sliding_window` positions. `layers`: those that `layer_types` names; without it
+   * those that the function returns.
    */
   readonly window:
     | 'none'
@@ -24,7 +24,7 @@ export interface FamilyTraits {
   readonly scaledEmbedding: boolean
   /** Whether checkpoints hold query, key and value, and gate and up, as one projection each. */
   readonly joinedProjections: boolean
-  /** Whether layers with a window have a rotary base of their own. */
+  /** Whether layers with a window have a separate rotary base. */
   readonly windowRope: boolean
   /** Kinds of rotary scaling that stand for others here. */
   readonly ropeAliases: Readonly<Record<string, string>>

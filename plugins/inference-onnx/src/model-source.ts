@@ -5,7 +5,7 @@ import { type DecoderConfig, parseModelConfig } from './model-config.ts'
 import type { QuantizationChoice } from './quantization.ts'
 import type { RunDirectory } from './run-directory.ts'
 
-/** What a decoder is made from: weights for which a graph is built, or a graph that comes with its own. */
+/** Source of a decoder: weights for which a graph is built, or a complete graph. */
 export type ModelSource =
   | { readonly kind: 'checkpoint'; readonly config: DecoderConfig }
   | ({ readonly kind: 'exported' } & ExportedModel)
@@ -33,7 +33,7 @@ export function checkDeviceAttention(attentionSoftcap: number | null, device: st
   )
 }
 
-/** Throws `INF_OPTION_INVALID` where other bits than those of an exported graph are asked for. */
+/** Throws `INF_OPTION_INVALID` for other bits than those of an exported graph. */
 export function checkExportedQuantization(choice: QuantizationChoice, { quantization }: ExportedModel): void {
   if (choice === 'auto' || choice === quantization) return
   throw inferenceErrors.create(

@@ -37,7 +37,7 @@ export class OnnxModel implements LoadedModel {
   readonly #options: OnnxModelOptions
   readonly #constraints: OutputConstraints
   /**
-   * What was begun and has not ended. Each has a controller of its own: what is tied to one that lives as long as the
+   * Open operations. Each has a separate controller: listeners on one that lives as long as the
    * model stays there for good, and many at once look like a leak.
    */
   readonly #running = new Set<AbortController>()

@@ -40,7 +40,7 @@ export default definePlugin({
       default: 'auto'
     }),
     prompt_chunk: t.integer({
-      description: 'Tokens of a prompt that are read at once; other sequences take their turn between chunks.',
+      description: 'Tokens of a prompt that are read at once; other sequences run between chunks.',
       minimum: 1,
       maximum: 4096,
       default: 256

@@ -21,7 +21,7 @@ export function chatTemplate(directory: RunDirectory, tokenizer: Tokenizer, thre
   })
 }
 
-/** One template, or several with names: the one of that name, and where the default is asked for the first otherwise. */
+/** One template, or several with names: the one of that name; for the default, otherwise the first. */
 function templateSource(value: unknown, name: 'default' | 'tool_use'): string | null {
   if (typeof value === 'string') return value
   if (!Array.isArray(value)) return null
@@ -35,7 +35,7 @@ function tokenText(value: unknown): string | null {
   return typeof text === 'string' ? text : null
 }
 
-/** What ends a turn in ChatML, Llama 3, Phi and Gemma: runs of training often leave it out of their configurations. */
+/** End-of-turn tokens of ChatML, Llama 3, Phi and Gemma: fine-tuned checkpoints often leave them out of their configurations. */
 const turnEnds = ['<|im_end|>', '<|eot_id|>', '<|eom_id|>', '<|end|>', '<end_of_turn>']
 
 /** Tokens that end a sequence: what the configurations say, and the ends of turns. */

@@ -1,12 +1,12 @@
 import type { LoadOptions, Quantization } from '@svc/contracts'
 import { inferenceErrors } from './errors.ts'
 
-/** What may be asked for: `auto` chooses. */
+/** Requested quantisation: `auto` chooses. */
 export type QuantizationChoice = NonNullable<LoadOptions['quantization']>
 export const quantizationChoices: readonly QuantizationChoice[] = ['auto', 'none', 'q8', 'q4']
 
 /** Below this number of weights `auto` quantises nothing: such models are fast anyway, and the smaller, the more it costs. */
-const LEAST_PARAMETERS = 256_000_000
+const MIN_PARAMETERS = 256_000_000
 
 /**
  * How the weights of a model are held. `auto` takes `q8` for larger models on a processor: it is the fastest at reading
@@ -26,5 +26,5 @@ export function chooseQuantization(
     })
   }
   if (choice !== 'auto') return choice
-  return model.device === 'cpu' && model.parameters >= LEAST_PARAMETERS ? 'q8' : 'none'
+  return model.device === 'cpu' && model.parameters >= MIN_PARAMETERS ? 'q8' : 'none'
 }

@@ -81,7 +81,7 @@ function yarnMagnitude(parameters: ConfigFields, factor: number): number {
 }
 
 /**
- * Divides each frequency by a factor of its own: `short_factor` for contexts up to the original one, `long_factor` beyond
+ * Divides each frequency by a separate factor: `short_factor` for contexts up to the original one, `long_factor` beyond
  * (https://arxiv.org/abs/2402.13753). Keys in a cache keep the factors they were rotated with, so the whole context
  * decides, not the sequence.
  */

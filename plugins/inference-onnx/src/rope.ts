@@ -12,13 +12,13 @@ export interface Rope {
   readonly inverseFrequencies: readonly number[]
   /** Cosines and sines are multiplied by it. */
   readonly magnitude: number
-  /** What takes the place of the frequencies where a context has more positions than `beyond`. */
+  /** Replacement of the frequencies for a context with more positions than `beyond`. */
   readonly long: { readonly beyond: number; readonly inverseFrequencies: readonly number[] } | null
 }
 
 export interface Ropes {
   readonly rope: Rope
-  /** Of layers with a window; the same where they have none of their own. */
+  /** Of layers with a window; the same where they have none. */
   readonly windowRope: Rope
   /** Positions that the model was made for, scaling counted. */
   readonly contextLength: number

@@ -26,7 +26,7 @@ export class Sampler {
     this.#temperature = options.temperature ?? DEFAULT_TEMPERATURE
   }
 
-  /** Whether, without a mask, the likeliest token is chosen in any case. */
+  /** Whether, without a mask, the argmax is always chosen. */
   get greedy(): boolean {
     return this.#temperature === 0 && (this.#options.logitBias?.size ?? 0) === 0 && !this.#penalises
   }

@@ -5,7 +5,7 @@ import { JinjaTemplate } from './jinja.ts'
 /** JSON with the blanks that Python puts into it, which is what models have read. */
 const asPython = new JinjaTemplate('{{ tools | tojson }}')
 
-/** What templates demand of the messages that they are given, told by how they read them. */
+/** Requirements of templates on their messages, found from the way they read them. */
 export class TemplateMessages {
   /** Some families refuse the id of a call that has not nine letters and digits. */
   readonly #shortIds: boolean

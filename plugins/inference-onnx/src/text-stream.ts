@@ -1,4 +1,4 @@
-/** A token on its way out. `text` is what a person sees of it alone. */
+/** A token on its way out. `text` is its visible text by itself. */
 export interface StreamToken<A> {
   readonly bytes: Uint8Array
   readonly data: A
@@ -6,7 +6,7 @@ export interface StreamToken<A> {
 
 export interface Piece<A> {
   readonly text: string
-  /** What came with the tokens whose text ends in this piece. */
+  /** Data of the tokens whose text ends in this piece. */
   readonly data: readonly A[]
 }
 

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 
 /**
  * Threads that help a computation: the processors that this process may use, hardware threads of one core counted once
- * where the system tells (Linux).
+ * where the system reports it (Linux).
  */
 export async function physicalParallelism(): Promise<number> {
   const allowed = availableParallelism()

@@ -2,7 +2,7 @@
 const PARTS = 1024
 /** 2^(i / PARTS) */
 const parts = Float64Array.from({ length: PARTS }, (_, i) => 2 ** (i / PARTS))
-/** 2^-i; what lies beyond is nothing beside the likeliest token. */
+/** 2^-i; smaller weights are negligible next to the argmax. */
 const halves = Float64Array.from({ length: 65 }, (_, i) => 2 ** -i)
 const PART = Math.LN2 / PARTS
 

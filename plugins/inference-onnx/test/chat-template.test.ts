@@ -96,7 +96,7 @@ t.test('a template of a request cannot ask for endless numbers', async t => {
   }
 })
 
-t.test('dates are written as Python writes them, wherever the machine stands', async t => {
+t.test('dates are written as Python writes them, in every time zone', async t => {
   const now = () => new Date(2024, 0, 3, 15, 4, 5)
   const template = new ChatTemplate({ ...plain, source: '{{ strftime_now(messages[0].content) }}', now })
   const written = (format: string) => template.render([{ role: 'user', content: format }])

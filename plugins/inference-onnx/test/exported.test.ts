@@ -139,7 +139,7 @@ function graphOf(extra: Readonly<Record<string, Type>> = {}, without: readonly s
 const half = { 'past_key_values.0.key': 'float16', 'past_key_values.0.value': 'float16' } as const
 
 for (const [what, graph, says] of [
-  ['an input that nobody feeds', graphOf({ use_cache_branch: 'int64' }), /input "use_cache_branch"/],
+  ['an unknown input', graphOf({ use_cache_branch: 'int64' }), /input "use_cache_branch"/],
   ['no logits', graphOf({}, ['logits']), /outputs .*logits among them/],
   ['a past that it does not return', graphOf({}, ['present.0.value']), /present\.0\.value among them/],
   ['outputs that nothing computes', graphOf({}, ['node of logits']), /output "logits"/],
@@ -183,7 +183,7 @@ t.test('a graph that is cut off anywhere is an error, not a crash', async t => {
   t.ok(readOnnx(bytes).nodes.length > 10)
 })
 
-t.test('a graph may lie in a folder of its own, named by the configuration', async t => {
+t.test('a graph may be in a separate folder, named by the configuration', async t => {
   const runDirectory = await copyOf(t, 'genai')
   await mkdir(join(runDirectory, 'cpu'))
   for (const name of ['model.onnx', 'model.onnx.data']) {

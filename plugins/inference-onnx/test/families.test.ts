@@ -51,7 +51,7 @@ for (const name of families) {
 }
 
 for (const name of families) {
-  t.test(`${name}: sequences of several lengths that are computed together equal those computed alone`, async t => {
+  t.test(`${name}: sequences of several lengths computed together equal those computed separately`, async t => {
     const runDirectory = await familyDirectory(t, name)
     const model = await (await openEngine(t)).load({ runDirectory, slots: 3 })
     t.teardown(() => model.close())

@@ -20,7 +20,7 @@ async function turnsUntil(work: Promise<unknown>): Promise<number> {
   return turns
 }
 
-t.test('the last event tells why the sequence ended and what it used', async t => {
+t.test('the last event has the reason of the end and the usage', async t => {
   const model = await loadModel(t)
   const [tokens = []] = await prompts()
   const { done } = await collect(model.generate(greedy(tokens, 5)))
@@ -133,7 +133,7 @@ t.test('a consumer that walks away frees its slot', async t => {
   t.same(model.capacity(), { slots: 1, active: 0, waiting: 0 })
 })
 
-t.test('sequences side by side give what they give alone, and take turns', async t => {
+t.test('concurrent sequences give the same as separately, and take turns', async t => {
   const model = await loadModel(t, { slots: 3 })
   const requests: GenerateRequest[] = (await prompts())
     .slice(0, 3)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { availableMemory } from '../src/available-memory.ts'
-import { type MemoryQuestion, MOST_SLOTS, planMemory } from '../src/memory-plan.ts'
+import { MAX_SLOTS, type MemoryQuestion, planMemory } from '../src/memory-plan.ts'
 import { type DecoderConfig, parseModelConfig } from '../src/model-config.ts'
 import { bareHost } from './support/hosts.ts'
 import { fixtures, openEngine } from './support/models.ts'
@@ -70,12 +70,12 @@ t.test('automatic slots are as many as fit with full contexts', async t => {
       slots: 'auto',
       available: gib === null ? null : { bytes: gib * GIB, source: 'free memory' }
     }).slots
-  t.equal(slots(64), MOST_SLOTS)
+  t.equal(slots(64), MAX_SLOTS)
   const some = slots(8)
-  t.ok(some > 1 && some < MOST_SLOTS, `${some}`)
+  t.ok(some > 1 && some < MAX_SLOTS, `${some}`)
   t.ok(slots(4) < some)
   t.equal(slots(3), 1)
-  t.equal(slots(null), 1, 'and one where nobody knows the memory')
+  t.equal(slots(null), 1, 'and one where the memory is unknown')
 })
 
 t.test('what cannot fit is refused with the numbers before anything is allocated', async t => {
@@ -127,6 +127,6 @@ t.test('free memory is what the machine has, or what a control group leaves of i
 t.test('a load takes as many slots as fit when it says auto', async t => {
   const engine = await openEngine(t)
   const model = await engine.load({ runDirectory: join(fixtures, 'qwen2-tiny'), device: 'cpu', slots: 'auto' })
-  t.equal(model.capacity().slots, MOST_SLOTS)
+  t.equal(model.capacity().slots, MAX_SLOTS)
   await model.close()
 })

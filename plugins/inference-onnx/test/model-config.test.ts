@@ -87,7 +87,7 @@ t.test('of a model that also sees, the part that reads text counts', async t => 
   })
 })
 
-t.test('rotary frequencies follow theta, wherever it is written', async t => {
+t.test('rotary frequencies follow theta in every place of the configuration', async t => {
   for (const change of [
     { rope_theta: 1000 },
     { rope_parameters: { rope_theta: 1000 } },
@@ -141,7 +141,7 @@ t.test('a context whose tables no model file can hold is refused with a way out'
   t.throws(() => rotaryTables(rope, 100_000_000), { code: 'INF_OUT_OF_MEMORY', hint: /maxContext/ })
 })
 
-t.test('layers with a window have a rotary base of their own in Gemma 3, in either spelling', async t => {
+t.test('layers with a window have a separate rotary base in Gemma 3, in either spelling', async t => {
   const older = { model_type: 'gemma3_text', rope_theta: 1e6, rope_local_base_freq: 1e4 }
   const newer = {
     model_type: 'gemma3_text',

@@ -63,7 +63,7 @@ for (const [runtime, minify] of [
   ['worker', false],
   ['worker', true]
 ] as const) {
-  t.test(`a bundle without a file of its own works: ${runtime} runtime${minify ? ', minified' : ''}`, async t => {
+  t.test(`a single-file bundle works: ${runtime} runtime${minify ? ', minified' : ''}`, async t => {
     const { outputFiles } = await build({
       entryPoints: [join(import.meta.dirname, '../src/engine.ts')],
       bundle: true,

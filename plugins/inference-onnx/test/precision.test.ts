@@ -35,7 +35,7 @@ async function logits(
   t: { teardown(run: () => Promise<void>): void },
   runDirectory: string,
   precision: Precision,
-  recording = false
+  capture = false
 ): Promise<Float32Array> {
   const directory = await readRunDirectory(runDirectory, { adapter: true })
   const config = parseModelConfig(join(runDirectory, 'config.json'), directory.configuration, directory.generation)
@@ -51,7 +51,7 @@ async function logits(
     onProgress: () => {},
     onUncached: () => {}
   })
-  const runtime = await DeviceRuntime.open(api(), cpuTarget, { recording })
+  const runtime = await DeviceRuntime.open(api(), cpuTarget, { capture })
   const session = await runtime.createSession({
     model: buildDecoder(config, prepared.weights, 64, { precision }),
     weights: prepared.external,
@@ -92,11 +92,11 @@ for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
   })
 }
 
-t.test('with the capacity in place of the total length, which a recording reads once, nothing changes', async t => {
-  // What computes here records nothing, but reads all inputs on the host.
+t.test('with the capacity in place of the total length, which a capture reads once, nothing changes', async t => {
+  // This device captures nothing, but reads all inputs on the host.
   for (const precision of ['float32', 'float16'] as const) {
     const runDirectory = join(fixtures, 'qwen2-tiny')
-    const as = async (recording: boolean) => [...(await logits(t, runDirectory, precision, recording))]
+    const as = async (capture: boolean) => [...(await logits(t, runDirectory, precision, capture))]
     t.same(await as(true), await as(false), precision)
   }
 })

@@ -107,7 +107,7 @@ t.test('q8: an input that towers above the others of its row costs them little',
   t.ok(error < usual * 0.3, `${error} instead of ${usual}`)
 })
 
-t.test('q8: a row alone and in a batch gives the same bits', async t => {
+t.test('q8: a row by itself and in a batch gives the same bits', async t => {
   const [inputs, outputs] = [256, 96]
   const weight = numbers(inputs * outputs, 3)
   const input = numbers(8 * inputs, 4)

@@ -26,7 +26,7 @@ t.test('a device that is not there is refused by name; best and auto are other w
     t.equal(model.info.device, 'cpu')
     await model.close()
   }
-  t.match(notes, [/^Models are computed on the CPU: /], 'and it is told once')
+  t.match(notes, [/^Models are computed on the CPU: /], 'and it is logged once')
   const forced = await openEngine(t, { device: 'cuda', gpu })
   await t.rejects(forced.load({ runDirectory }), { code: 'INF_DEVICE_UNAVAILABLE' })
 })
@@ -111,7 +111,7 @@ t.test('where the C interface cannot be called, the same tokens come from a work
   })
 })
 
-t.test('a worker that is gone fails its runs instead of leaving them waiting', async t => {
+t.test('a dead worker fails its runs instead of leaving them waiting', async t => {
   const opened = openRuntime('worker', ownRequire(), () => {})
   const session = await opened.createSession({ model: buildLowRankUpdate(), weights: null, threads: 1 })
   const one = opened.host('float32', [1, 1])

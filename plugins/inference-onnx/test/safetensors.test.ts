@@ -110,7 +110,7 @@ for (const [name, { header, bytes = 0, code, says }] of Object.entries(hostile))
   })
 }
 
-t.test('a header length that nobody would write is refused before anything is allocated', async t => {
+t.test('an excessive header length is refused before anything is allocated', async t => {
   const file = join(await temporaryFolder(t), 'model.safetensors')
   await writeFile(file, Buffer.alloc(64, 0xff))
   await t.rejects(readSafetensors(file), {

@@ -26,7 +26,7 @@ const joined = (pieces: readonly { text: string }[]) => pieces.map(piece => piec
 const places = fc.array(fc.nat(200), { maxLength: 40 })
 const anyText = fc.string({ unit: fc.constantFrom('a', 'b', 'ä', '€', '😀', '\n', '<'), maxLength: 30 })
 
-/** What the text up to the stop string that is complete first looks like, found the plain way. */
+/** The text up to the first complete stop string, found the plain way. */
 function cutAtStop(text: string, stops: readonly string[]): string {
   for (let end = 1; end <= text.length; end++) {
     const hits = stops.filter(stop => stop !== '' && text.slice(0, end).endsWith(stop))

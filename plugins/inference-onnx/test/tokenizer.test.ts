@@ -118,7 +118,7 @@ t.test(
   }
 )
 
-t.test('a model puts the beginning before a text where that is asked for, and never twice', async t => {
+t.test('a model prepends the start token on request, and never twice', async t => {
   const runDirectory = join(await temporaryFolder(t), 'model')
   await cp(join(fixtures, 'llama-tiny-bf16'), runDirectory, { recursive: true })
   const file = join(runDirectory, 'tokenizer_config.json')

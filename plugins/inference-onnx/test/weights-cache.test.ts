@@ -20,7 +20,7 @@ async function cachedFiles(folder: string): Promise<string[]> {
   return names.filter(name => /\.(f32|q8|q4)$/.test(name)).map(name => join(folder, name))
 }
 
-/** Loads with a cache, and tells what a model says and what was done for it. */
+/** Loads with a cache, and returns the first tokens and the work done. */
 async function load(t: Test, cacheDirectory: string, quantization: Quantization) {
   const steps = new Set<string>()
   const model = await loadModel(t, {
@@ -33,7 +33,7 @@ async function load(t: Test, cacheDirectory: string, quantization: Quantization)
   return { tokens, made: steps.has('quantising the weights') || steps.has('converting the weights') }
 }
 
-/** Loads in a process of its own. */
+/** Loads in a separate process. */
 async function runLoad(cacheDirectory: string, quantization: Quantization): Promise<Loaded> {
   const { stdout } = await run(process.execPath, [
     ...process.execArgv,
@@ -113,7 +113,7 @@ for (const quantization of ['none', 'q8', 'q4'] as const) {
   })
 }
 
-t.test('every way to hold the weights has a file of its own, with and without the adapter', async t => {
+t.test('every representation of the weights has a separate file, with and without the adapter', async t => {
   const cacheDirectory = await temporaryFolder(t)
   for (const quantization of ['none', 'q8', 'q4'] as const) {
     await loadModel(t, { engine: { cacheDirectory }, quantization })
@@ -183,6 +183,6 @@ t.test('a writer waits for another one that lives, and for no other', async t =>
   await (await lockForWriting(file)).release()
   t.same(await readdir(dirname(file)), [])
   const nowhere = await lockForWriting(join(file, 'nowhere'))
-  t.equal(nowhere.waited, false, 'where there is no place for a lock, nobody waits')
+  t.equal(nowhere.waited, false, 'without a place for a lock, there is no wait')
   await nowhere.release()
 })

@@ -69,7 +69,9 @@ export const modelGenerate = defineOperation({
     system: t.optional(t.string({ description: 'How the model is told to behave.' })),
     model: t.optional(t.string({ description: 'Name of the model; without it the served one.' })),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens to generate at most.' })),
-    temperature: t.optional(t.number({ minimum: 0, maximum: 5, description: '0 always takes the likeliest token.' })),
+    temperature: t.optional(
+      t.number({ minimum: 0, maximum: 5, description: '0 always takes the most probable token.' })
+    ),
     seed: t.optional(t.integer({ description: 'Same seed, same request, same model: same text.' })),
     stop: t.optional(t.array(t.string({ minLength: 1 }), { description: 'The answer ends before any of these.' }))
   }),

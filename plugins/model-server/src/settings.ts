@@ -72,7 +72,7 @@ export const settings = t.object({
     minimum: 0,
     maximum: 5,
     'x-reload': 'live',
-    description: 'Temperature when a request names none; 0 always takes the likeliest token.'
+    description: 'Temperature when a request names none; 0 always takes the most probable token.'
   }),
   request_timeout_seconds: t.number({
     default: 600,

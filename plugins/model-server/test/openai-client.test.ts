@@ -109,9 +109,9 @@ t.test('passes sampling options on', async t => {
     const answer = await client.chat.completions.create({ model: 'toy', messages: say('aaaa'), ...options })
     return answer.choices[0]?.message.content
   }
-  t.equal(await ask({ temperature: 2, top_p: 0 }), 'aaaa', 'top_p keeps the likeliest token')
-  t.equal(await ask({ temperature: 2, top_k: 1 }), 'aaaa', 'top_k keeps the likeliest token')
-  t.equal(await ask({ temperature: 2, min_p: 1 }), 'aaaa', 'min_p keeps the likeliest token')
+  t.equal(await ask({ temperature: 2, top_p: 0 }), 'aaaa', 'top_p keeps the most probable token')
+  t.equal(await ask({ temperature: 2, top_k: 1 }), 'aaaa', 'top_k keeps the most probable token')
+  t.equal(await ask({ temperature: 2, min_p: 1 }), 'aaaa', 'min_p keeps the most probable token')
   t.equal(await ask({ logit_bias: { '98': 100 }, max_tokens: 3 }), 'bbb', 'logit_bias')
   t.not(await ask({ presence_penalty: 2, frequency_penalty: 2 }), 'aaaa', 'penalties')
   t.not(await ask({ repetition_penalty: 1000 }), 'aaaa', 'repetition_penalty')

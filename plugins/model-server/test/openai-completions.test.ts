@@ -93,7 +93,7 @@ t.test('a stream ends with its reason, and with the usage when it is asked for',
   }
 })
 
-t.test('the likeliest of several answers are given', async t => {
+t.test('the most probable of several answers are returned', async t => {
   const { openai: client, model } = await connect(t)
   const request = { model: 'toy', prompt: 'aaaa\n', max_tokens: 8, temperature: 2, seed: 1 }
   const all = await client.completions.create({ ...request, n: 6, logprobs: 0 })

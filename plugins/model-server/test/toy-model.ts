@@ -11,7 +11,7 @@ export function echoModel(prompt: readonly number[]): { next(generated: readonly
   const answer = lastTurn(prompt, 'assistant')
   const said = lastTurn(prompt, 'user')
   const line = prompt.slice(0, prompt.indexOf(10) + 1 || prompt.length)
-  const likeliest = (generated: readonly number[]): number => {
+  const argmax = (generated: readonly number[]): number => {
     if (said === null || answer === null) return line[(prompt.length + generated.length) % line.length] ?? IM_END
     return said[answer.length + generated.length] ?? IM_END
   }
@@ -21,7 +21,7 @@ export function echoModel(prompt: readonly number[]): { next(generated: readonly
       // A little structure, so that a high temperature gives different texts for different histories.
       const last = generated.at(-1) ?? prompt.at(-1) ?? 0
       for (let token = 0; token < 256; token++) logits[token] = Math.sin(token * 12.9898 + last * 78.233)
-      logits[likeliest(generated)] = STRONG
+      logits[argmax(generated)] = STRONG
       return logits
     }
   }

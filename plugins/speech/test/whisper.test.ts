@@ -91,9 +91,9 @@ t.test('what is read is what the reference generates', async t => {
     t.ok(read.text.startsWith(text.trim()), `${read.text} begins with ${text}`)
     t.same(read.alternatives, [])
   }
-  const [likeliest] = Object.entries(expected.languages).sort(([, a], [, b]) => b - a)[0]!
-  t.equal((await whisper.read(tones(), { ...options, language: null })).language, likeliest)
-  t.equal((await whisper.read(tones(), { ...options, language: 'xx' })).language, likeliest)
+  const [argmax] = Object.entries(expected.languages).sort(([, a], [, b]) => b - a)[0]!
+  t.equal((await whisper.read(tones(), { ...options, language: null })).language, argmax)
+  t.equal((await whisper.read(tones(), { ...options, language: 'xx' })).language, argmax)
   t.equal((await whisper.read(tones(), { ...options, language: 'de-at' })).language, 'de')
 })
 

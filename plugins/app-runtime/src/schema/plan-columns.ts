@@ -188,14 +188,14 @@ class ColumnsPlanner {
       return
     }
     const type = recorded?.columns.find(each => each.name.toLowerCase() === name.toLowerCase())?.declared
-    const near = this.#likeliest(type)
+    const near = this.#closest(type)
     const wayOut =
       near === undefined ? null : `if it is ${near.name} now: --rename ${desired.declared}.${name}=${near.name}`
     this.#step('lossy', name, `is dropped, with what ${rowsText(rows)} ${holds(rows)}`, wayOut)
   }
 
   /** A column that is new and has the type of one that is gone. */
-  #likeliest(type: string | undefined): DesiredColumn | undefined {
+  #closest(type: string | undefined): DesiredColumn | undefined {
     const { desired, existing } = this.#question
     const names = new Set(existing.columns.map(({ name }) => name.toLowerCase()))
     return desired.columns.find(({ name, declared }) => declared === type && !names.has(name.toLowerCase()))

@@ -12,7 +12,9 @@ export const chatCommand: CommandDescriptor = {
     prompt: t.optional(t.string({ minLength: 1, description: 'One question; without it a conversation.' })),
     model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: that of INFER_MODEL.' })),
     system: t.optional(t.string({ description: 'How the model is told to behave.' })),
-    temperature: t.optional(t.number({ minimum: 0, maximum: 2, description: '0 always takes the likeliest token.' })),
+    temperature: t.optional(
+      t.number({ minimum: 0, maximum: 2, description: '0 always takes the most probable token.' })
+    ),
     max_tokens: t.optional(t.integer({ minimum: 1, description: 'Tokens of one answer at most.' }))
   }),
   args: ['prompt'],

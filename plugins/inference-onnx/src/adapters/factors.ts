@@ -52,7 +52,7 @@ interface SiteFactors {
 
 /**
  * Joined projections share one pair: the ranks of their parts follow each other, and each part's rows of `b` are zero
- * outside of its own outputs. Both factors are transposed, so that a single token reads them from front to back.
+ * outside of its outputs. Both factors are transposed, so that a single token reads them from front to back.
  */
 async function readSite(
   { inputs, outputs, parts }: LowRankSite,

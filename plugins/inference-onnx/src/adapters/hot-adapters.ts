@@ -30,7 +30,7 @@ export interface HotAdaptersOptions {
   openBase(): Promise<OpenBase>
 }
 
-/** What a sequence is computed with, for as long as it holds it. */
+/** Weights that a sequence computes with while it holds them. */
 export interface AdapterLease {
   /** See {@link Job.weights}. */
   readonly weights: object | null
@@ -39,7 +39,7 @@ export interface AdapterLease {
 
 /** Factors in memory. */
 interface Resident {
-  /** What the decoder and kept prefixes know it by. They may remember it longer than the factors are there. */
+  /** Identity for the decoder and kept prefixes, which may outlive the factors. */
   readonly weights: object
   readonly factors: AdapterFactors
   users: number
@@ -51,7 +51,7 @@ interface NamedResident extends Resident {
   readonly adapter: NamedAdapter
 }
 
-/** Needs nothing beside what was loaded. */
+/** Needs only what was loaded. */
 export const LOADED: AdapterLease = { weights: null, release: () => undefined }
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
 
@@ -60,7 +60,7 @@ const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/
  *
  * What was loaded stays as it is. The first adapter opens a second decoder over the same cache: the base model, whose
  * projections take an adapter's factors as inputs. All adapters share it, so changing between them is another binding.
- * It is closed when the last of them has gone, unless the base model was asked for by itself.
+ * It is closed when the last of them has left, unless a request named the base model.
  */
 export class HotAdapters implements ModelAdapters {
   readonly #options: HotAdaptersOptions
@@ -174,7 +174,7 @@ export class HotAdapters implements ModelAdapters {
     return resident
   }
 
-  /** Whoever comes while it is being opened waits for the same. */
+  /** Concurrent callers wait for the same opening. */
   #open(): Promise<OpenBase> {
     this.#base ??= this.#options.openBase().then(
       base => {
@@ -196,7 +196,7 @@ export class HotAdapters implements ModelAdapters {
       if (!held) return
       held = false
       resident.users--
-      // What is left to close is closed behind the sequence's back, and a failure of it has nobody to tell.
+      // The rest is closed in the background; a failure there has no caller.
       void this.#tracked(this.#freeUnused(resident)).catch(() => undefined)
     }
     return { weights: resident.weights, release }

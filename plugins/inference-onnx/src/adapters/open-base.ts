@@ -11,7 +11,7 @@ import { type LowRankSite, openToAdapters } from './sites.ts'
 
 export interface OpenBaseOptions {
   readonly config: DecoderConfig
-  /** What the model was loaded with. */
+  /** Options that the model was loaded with. */
   readonly wanted: WantedGraph
   readonly prepare: Omit<BuildOptions, 'report' | 'open' | 'signal'>
   /** Of the session; that of `prepare` converts the weights. */
@@ -46,7 +46,7 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
     if (!isSvcError(error, 'INF_OUT_OF_MEMORY')) throw error
     throw inferenceErrors.create(
       'INF_OUT_OF_MEMORY',
-      `Adapters take the base model beside the loaded one. ${error.message}`,
+      `Adapters need the base model in addition to the loaded one. ${error.message}`,
       {
         cause: error,
         data: error.data,
@@ -54,8 +54,8 @@ export async function openBase({ config, wanted, prepare, runtime }: OpenBaseOpt
       }
     )
   })
-  const { model, weights, weightBytes, unrecordable } = graph
-  const session = await runtime.createSession({ model, weights, threads: prepare.threads, unrecordable })
+  const { model, weights, weightBytes, uncapturable } = graph
+  const session = await runtime.createSession({ model, weights, threads: prepare.threads, uncapturable })
   return { session, sites, weightBytes }
 }
 

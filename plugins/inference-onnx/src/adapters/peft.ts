@@ -8,7 +8,7 @@ import { invalidAdapter } from './invalid-adapter.ts'
 export const PEFT_CONFIGURATION = 'adapter_config.json'
 const PEFT_TENSORS = 'adapter_model.safetensors'
 
-/** Fields that change what an adapter computes in a way that factors alone cannot express, and what is meant by them. */
+/** Fields that factors cannot express, each with its meaning. */
 const refused: Readonly<Record<string, string>> = {
   use_dora: 'DoRA, which scales the rows of the weights too',
   use_qalora: 'QALoRA',
@@ -17,7 +17,7 @@ const refused: Readonly<Record<string, string>> = {
   monteclora_config: 'MonteCLoRA',
   arrow_config: 'routing between adapters',
   alora_invocation_tokens: 'activated LoRA, which begins in the middle of a prompt',
-  modules_to_save: 'whole modules beside the factors',
+  modules_to_save: 'whole modules in addition to the factors',
   trainable_token_indices: 'embeddings of single tokens',
   target_parameters: 'factors of parameters that are no linear layer',
   layer_replication: 'a base model with repeated layers',

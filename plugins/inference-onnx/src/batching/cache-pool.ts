@@ -54,7 +54,7 @@ export class CachePool {
     ).flat()
   }
 
-  /** Positions that each row has room for now. Whoever holds {@link views} makes them anew when it changes. */
+  /** Current capacity of each row, in positions. When it changes, {@link views} must be created again. */
   get capacity(): number {
     return this.#capacity
   }

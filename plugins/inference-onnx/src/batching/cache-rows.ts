@@ -7,7 +7,7 @@ export interface CacheRow {
   /** The first `length` of these have their keys and values in the row. */
   tokens: readonly number[]
   length: number
-  /** What computed them; see {@link Job.weights}. */
+  /** Weights that computed them; see {@link Job.weights}. */
   weights: unknown
   taken: boolean
   /** When it was given back, as a count of such events. */

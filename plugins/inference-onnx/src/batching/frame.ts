@@ -3,8 +3,8 @@ import type { Bindings, HostTensor, Runtime } from '../ort/runtime.ts'
 
 /** Which positions of a run get logits. */
 export type Wanted = 'last' | 'all'
-/** `likeliest`: of the last positions no more than the likeliest token is told, where a device finds it. */
-export type Result = Wanted | 'likeliest'
+/** `argmax`: the device returns only the most probable token of each last position. */
+export type Result = Wanted | 'argmax'
 
 /** Tokens of one sequence, and the position of the first of them. */
 export interface Span {
@@ -41,7 +41,7 @@ export class Frame {
   readonly #totalLength: HostTensor<'int32'>
   readonly #logitPositions: HostTensor<'int64'>
   readonly #logits: HostTensor<'float32'> | null
-  readonly #likeliest: HostTensor<'int64'> | null
+  readonly #argmax: HostTensor<'int64'> | null
 
   constructor({ runtime, config, sharedLogits }: FrameOptions, shape: FrameShape) {
     const { batch, length } = shape
@@ -53,8 +53,8 @@ export class Frame {
     const fits = rows <= (sharedLogits.shape[0] ?? 0)
     const logits = () =>
       fits ? runtime.view(sharedLogits, 0, rows) : runtime.host('float32', [rows, config.vocabularySize])
-    this.#logits = shape.wanted === 'likeliest' ? null : logits()
-    this.#likeliest = shape.wanted === 'likeliest' ? runtime.host('int64', [rows, 1]) : null
+    this.#logits = shape.wanted === 'argmax' ? null : logits()
+    this.#argmax = shape.wanted === 'argmax' ? runtime.host('int64', [rows, 1]) : null
     const [first, stride] = shape.wanted === 'all' ? [0, 1] : [length - 1, length]
     for (let row = 0; row < rows; row++) this.#logitPositions.data[row] = BigInt(first + row * stride)
     this.inputs = {
@@ -65,18 +65,18 @@ export class Frame {
     }
     this.outputs = {
       ...(this.#logits === null ? {} : { logits: this.#logits }),
-      ...(this.#likeliest === null ? {} : { likeliest: this.#likeliest })
+      ...(this.#argmax === null ? {} : { argmax: this.#argmax })
     }
   }
 
-  /** `[rows, vocabulary]`, valid until the next run of any frame; empty where the likeliest tokens are wanted alone. */
+  /** `[rows, vocabulary]`, valid until the next run of any frame; empty when only the argmax is returned. */
   get logits(): Float32Array {
     return this.#logits?.data ?? new Float32Array()
   }
 
   /** One per row, where they are wanted. */
-  get likeliest(): number[] {
-    return Array.from(this.#likeliest?.data ?? [], Number)
+  get argmax(): number[] {
+    return Array.from(this.#argmax?.data ?? [], Number)
   }
 
   write(spans: readonly Span[]): void {
@@ -99,7 +99,7 @@ export class Frame {
       this.#totalLength,
       this.#logitPositions,
       this.#logits,
-      this.#likeliest
+      this.#argmax
     ]
     for (const tensor of tensors) tensor?.release()
   }

@@ -14,16 +14,16 @@ export type Outcome = { readonly type: 'finished' | 'cancelled' } | { readonly t
  * 4. `end` is called once, whatever happened, also when step 1 was never reached.
  */
 export interface Job {
-  /** Who asks: those who wait are let in client by client. */
+  /** Client of the job; admission is fair between clients. */
   readonly client: string
-  /** What has been read and what is to be read. The scheduler keeps the array; the job only ever appends to it. */
+  /** Tokens read and to be read. The scheduler keeps the array; the job only ever appends to it. */
   readonly tokens: readonly number[]
   readonly wanted: Wanted
-  /** What besides the tokens decides keys and values; compared by identity. Equal for jobs on the same weights. */
+  /** Weights that determine keys and values together with the tokens; compared by identity. Equal for jobs on the same weights. */
   readonly weights: unknown
   /** Whether keys and values that another job computed may be used. */
   readonly reusePrefix: boolean
-  /** Aborted when nobody waits for the result any more. */
+  /** Aborted when the result is no longer needed. */
   readonly signal: AbortSignal
   /** False while the consumer is behind: the job keeps its slot and is not computed. It calls `wake` when that changes. */
   readonly ready: boolean
@@ -36,9 +36,9 @@ export interface Job {
    */
   take(logits: Float32Array): number | null
   /**
-   * Instead of `take`, for a job that takes the likeliest token whatever the other logits are: is handed that token. Null
+   * Instead of `take`, for a job that only needs the argmax: receives that token. Null
    * for other jobs.
    */
-  readonly takeLikeliest: ((token: number) => number | null) | null
+  readonly takeArgmax: ((token: number) => number | null) | null
   end(outcome: Outcome): void
 }

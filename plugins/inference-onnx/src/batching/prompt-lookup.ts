@@ -49,7 +49,7 @@ export class PromptLookup {
     return true
   }
 
-  /** What follows `place`; what repeats itself up to the end is taken to go on so. */
+  /** Tokens that follow `place`; a repetition up to the end is assumed to continue. */
   #continuation(place: number, count: number): number[] {
     const { length } = this.#tokens
     const draft: number[] = []

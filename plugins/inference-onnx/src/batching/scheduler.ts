@@ -28,7 +28,7 @@ export class Scheduler {
   readonly #rows: CacheRows
   readonly #steps: Steps
   readonly #room: WaitingRoom<Running>
-  /** In the order in which they read: whoever has read a chunk moves to the end. */
+  /** Least recently read first: a job that has read a chunk moves to the end. */
   readonly #running = new Set<Running>()
   #completionTokens = 0
   #turning = false
@@ -169,7 +169,7 @@ export class Scheduler {
     return batches.values()
   }
 
-  /** What fails for one run fails for all that took part in it. */
+  /** Fails all jobs of a failed run. */
   async #attempt(jobs: readonly Running[], work: () => Promise<void>): Promise<void> {
     try {
       await work()

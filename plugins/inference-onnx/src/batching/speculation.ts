@@ -2,7 +2,7 @@ import { PromptLookup } from './prompt-lookup.ts'
 
 /** Weight of the newest observation in a running mean. */
 const NEWEST = 0.2
-/** What a further token is taken to add to a run before that was measured, as a part of a run for one. */
+/** Assumed cost of a further token before a measurement, as a fraction of a run for one. */
 const FIRST_GUESS = 0.15
 /** How far an estimate rises towards a longer time: other work on the machine can only add, so short ones count. */
 const RISE = 0.02
@@ -11,7 +11,7 @@ const WORTHWHILE = 1.02
 /** Drafts that are held back before one is tried although it does not promise to pay. */
 const PATIENCE = 32
 
-/** What runs cost by their number of tokens. */
+/** Measured cost of runs by their number of tokens. */
 export class RunCosts {
   /** About the least milliseconds that were seen, by tokens. */
   readonly #times = new Map<number, number>()

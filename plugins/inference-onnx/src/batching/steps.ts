@@ -37,7 +37,7 @@ export interface StepsOptions {
   deliver(computed: Computed): number | null
 }
 
-/** What the scheduler has done in one go. Steps must not overlap. */
+/** Result of one scheduler step. Steps must not overlap. */
 export class Steps {
   readonly counts = {
     promptTokens: 0,
@@ -107,12 +107,12 @@ export class Steps {
     }
   }
 
-  /** How each of a batch takes what is computed: a likeliest token where all of them want no more than that. */
+  /** Output mode of a batch: argmax when every job needs only that. */
   async #chooseFrom(run: Omit<DecoderRun, 'wanted'>, batch: readonly Placed[]): Promise<(() => number | null)[]> {
     const { session } = this.#options
-    const greedy = batch.flatMap(({ job }) => job.takeLikeliest ?? [])
-    if (session.findsLikeliest && greedy.length === batch.length) {
-      const tokens = await this.#timed(run, () => session.runForLikeliest(run))
+    const greedy = batch.flatMap(({ job }) => job.takeArgmax ?? [])
+    if (session.computesArgmax && greedy.length === batch.length) {
+      const tokens = await this.#timed(run, () => session.runForArgmax(run))
       return greedy.map((take, i) => () => take(tokens[i] as number))
     }
     const logits = await this.#timed(run, () => session.run({ ...run, wanted: 'last' }))
@@ -176,7 +176,7 @@ export class Steps {
   }
 
   /**
-   * Copies what another row holds of the same tokens, which always costs less than computing it: an attention alone reads
+   * Copies cache entries that another row holds for the same tokens, which costs less than computing them: attention reads
    * as much. It is asked before each chunk, so that of several sequences with the same beginning, which came at the same
    * time, each computes a part.
    */
@@ -198,7 +198,7 @@ export class Steps {
       try {
         await this.#options.cache.swap([a.index, b.index], [a.length, b.length])
       } catch (error) {
-        // Nobody knows what they hold now, so whoever lives there reads all of its tokens again.
+        // The contents are unknown now, so each sequence in these rows reads all of its tokens again.
         a.length = 0
         b.length = 0
         throw error

@@ -1,4 +1,4 @@
-/** What entering came to: `displaced` had to leave for the one that came, `false` is a full room. */
+/** Outcome of entering: `displaced` had to leave for the new one, `false` is a full room. */
 export type Entered<A> = { readonly displaced: A | null } | false
 
 /**

@@ -1,10 +1,10 @@
 /** Bounds the memory of one automaton, and the time that it takes to make it, to some tenths of a second. */
 const MAX_STATES = 20_000
 
-/** Thrown where an automaton gets out of hand; whoever knows the constraint says what that means for it. */
+/** Thrown when an automaton exceeds its limit; the caller knows the constraint and reports it. */
 export class AutomatonTooLarge extends Error {}
 
-/** What {@link exploreDfa} follows: states of any kind, told apart by their keys. */
+/** Input of {@link exploreDfa}: states of any kind, identified by their keys. */
 export interface Exploration<State> {
   readonly start: State
   key(state: State): string
@@ -19,10 +19,10 @@ let lastId = 0
 /**
  * A deterministic automaton over bytes. States are numbers, 0 is the start.
  *
- * From every state some accepting state can be reached, so that a text that was begun can always be finished.
+ * From every state some accepting state can be reached, so that every started text can be finished.
  */
 export class Dfa {
-  /** Tells automata apart in keys of caches. */
+  /** Identifies the automaton in cache keys. */
   readonly id = ++lastId
   readonly states: number
   readonly #classOf = new Uint8Array(256)
@@ -69,7 +69,7 @@ export class Dfa {
   }
 }
 
-/** Bytes that no state tells apart share a class. Returns the number of classes. */
+/** Computes classes of bytes that all states treat alike. Returns the number of classes. */
 function classifyBytes(rows: readonly Int32Array[], classOf: Uint8Array): number {
   let classes = 1
   for (const row of rows) {
@@ -136,7 +136,7 @@ function trim(rows: readonly Int32Array[], accepting: readonly boolean[]): Dfa |
   )
 }
 
-/** What both accept, or what the first accepts and the second does not. Throws {@link AutomatonTooLarge}. */
+/** Intersection, or the difference of the first and the second. Throws {@link AutomatonTooLarge}. */
 export function combine(a: Dfa, b: Dfa, how: 'both' | 'without'): Dfa | null {
   type Pair = readonly [number, number]
   return exploreDfa<Pair>({

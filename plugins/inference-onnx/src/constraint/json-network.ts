@@ -10,7 +10,7 @@ export interface Property {
   readonly required: boolean
 }
 
-/** What an array holds. `rest`: the rule of items behind those named; null for none. */
+/** Items of an array. `rest`: the rule of items after those named; null for none. */
 export interface Items {
   readonly first: readonly number[]
   readonly rest: number | null
@@ -53,7 +53,7 @@ export class JsonNetwork {
     this.network.terminal(from, terminal, to)
   }
 
-  /** Known properties in their order, then others with names of their own. `others`: the rule of their values, or null. */
+  /** Known properties in their order, then others with different names. `others`: the rule of their values, or null. */
   readObject(from: number, properties: readonly Property[], others: number | null, to: number): void {
     const { network } = this
     // Behind the brace, and behind a property.

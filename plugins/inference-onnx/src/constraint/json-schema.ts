@@ -150,7 +150,7 @@ class SchemaCompiler {
     const needed = required(sources)
     const explicit = sources.some(({ schema }) => schema.additionalProperties !== undefined)
     const declared = new Set(sources.flatMap(source => Object.keys(properties(source))))
-    // What is not named may be anything, unless the schema says otherwise; a schema that names properties means those.
+    // Unnamed properties may be anything, unless the schema says otherwise; a schema that names properties means those.
     const others = explicit || declared.size === 0 ? this.#otherProperties(sources) : null
     const undeclared = [...needed].filter(name => !declared.has(name))
     const known = [...declared, ...undeclared].map(
@@ -231,7 +231,7 @@ function stringsOfFormat(name: string, path: string): Dfa | null {
   return strings
 }
 
-/** What one source says about a property: by its name, or as one that it does not name. */
+/** Statement of one source about a property: by its name, or as an unnamed one. */
 function propertySchema(source: Source, name: string): Place {
   const named = properties(source)
   if (!Object.hasOwn(named, name)) return otherSchema(source)

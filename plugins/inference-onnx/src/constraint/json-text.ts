@@ -20,7 +20,7 @@ export function jsonStringBytes(set: CodePoints): ByteGraph {
   return byteGraph([...utf8Ranges(intersect(set, rawCharacters)), ...escaped.map(([, text]) => exactly(text))])
 }
 
-/** An automaton of texts of one kind, made when it is first asked for. */
+/** An automaton of texts of one kind, built on first use. */
 function once(make: () => Dfa | null): () => Dfa {
   let made: Dfa | undefined
   return () => {

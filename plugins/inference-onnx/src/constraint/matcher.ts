@@ -4,7 +4,7 @@ import type { TokenMask, TokenMasks } from './token-masks.ts'
 
 /** A constraint that is ready for one vocabulary. */
 export interface ReadyConstraint {
-  /** Tells it apart from others over the same vocabulary. */
+  /** Identifies it among others over the same vocabulary. */
   readonly id: number
   readonly states: StateTable
   readonly start: KnownState

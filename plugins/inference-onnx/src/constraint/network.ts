@@ -85,7 +85,7 @@ export class Network {
   }
 
   /**
-   * Drops whatever leads to no end, such as an object that must hold itself, so that a text that was begun can always be
+   * Drops rules without a finite text, such as an object that must contain itself, so that every started text can be
    * finished. Returns whether there is any text at all.
    */
   prune(): boolean {

@@ -76,7 +76,7 @@ export class NfaBuilder {
     const to = this.#state()
     const optional: Fragment[] = []
     for (let i = min; i < max; i++) {
-      // A state of its own in front: one inside of the copy could be reached again from there.
+      // A separate state in front: one inside of the copy could be reached again from there.
       const from = this.#state()
       const copy = part()
       this.#jump(from, copy.from)
@@ -106,7 +106,7 @@ export class NfaBuilder {
     this.#jumps[from]?.push(to)
   }
 
-  /** Everything that can be reached without a byte and tells one set from another: what has edges, and the end. */
+  /** States reachable without a byte that distinguish one set from another: those with edges, and the end. */
   #closure(states: Iterable<number>, end: number): readonly number[] {
     const seen = new Set(states)
     for (const state of seen) for (const next of this.#jumps[state] ?? []) seen.add(next)

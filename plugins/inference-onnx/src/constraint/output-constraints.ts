@@ -18,7 +18,7 @@ const MAX_KEPT_SIZE = 200_000
 export interface ConstraintVocabulary {
   /** Number of token ids. */
   readonly size: number
-  /** What a token writes. */
+  /** Bytes of a token. */
   bytes(token: number): Uint8Array
   isSpecial(token: number): boolean
   readonly endTokens: ReadonlySet<number>

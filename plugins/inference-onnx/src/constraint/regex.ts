@@ -68,7 +68,7 @@ class Translation {
     this.#encoding = encoding
   }
 
-  /** One alternative of the whole pattern: here alone anchors are known. */
+  /** One alternative of the whole pattern: anchors are allowed only here. */
   topLevel({ elements }: AST.Alternative, match: 'whole' | 'search'): Fragment {
     const atStart = isAnchor(elements[0], 'start')
     const rest = elements.slice(atStart ? 1 : 0)

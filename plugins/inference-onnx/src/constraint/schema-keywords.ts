@@ -5,7 +5,7 @@ export type JsonType = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'a
 
 const types: readonly JsonType[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
-/** Keywords that say something about values of one type alone. */
+/** Keywords that apply to values of only one type. */
 const typeOfKeyword: Readonly<Record<string, JsonType>> = {
   properties: 'object',
   required: 'object',
@@ -92,7 +92,7 @@ export function checkNothingInside(sources: readonly Source[], type: 'array' | '
   for (const { schema, path } of sources) {
     const keyword = Object.keys(schema).find(name => typeOfKeyword[name] === type)
     if (keyword === undefined) continue
-    throw unsupported(pointer(path, keyword), `"${keyword}" beside an ${type} in enum or const is not supported`)
+    throw unsupported(pointer(path, keyword), `"${keyword}" next to an ${type} in enum or const is not supported`)
   }
 }
 

@@ -18,7 +18,7 @@ export class KnownState {
   }
 
   next(byte: number): KnownState | null {
-    // What was forgotten must not live on behind the states that led to it.
+    // A forgotten state must not stay reachable through its predecessors.
     if (this.#next === undefined || this.#era !== this.#table.era) {
       this.#next = new Array(256)
       this.#era = this.#table.era

@@ -1,7 +1,7 @@
 import type { Dfa } from './dfa.ts'
 import type { TokenTrie } from './token-trie.ts'
 
-/** What tokens do inside of one terminal, from one of its states on, whatever comes behind the terminal. */
+/** Effect of tokens inside of one terminal, from one of its states, independent of what follows the terminal. */
 export interface TerminalWalk {
   /** Tokens after which the terminal is under way still: one bit each, or the tokens themselves where they are few. */
   readonly inside: Uint32Array | null
@@ -12,7 +12,7 @@ export interface TerminalWalk {
   readonly exits: Int32Array
 }
 
-/** Characters up to which a string's remaining room is told apart when walks are kept. */
+/** Remaining string lengths up to this many characters are distinct when walks are kept. */
 export const SHORT = 16
 
 /**

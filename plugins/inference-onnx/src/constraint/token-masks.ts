@@ -29,7 +29,7 @@ export class TokenMasks {
     this.#scratch = new Uint32Array(Math.ceil(trie.vocabularySize / 32))
   }
 
-  /** `grammar` tells grammars apart whose states may have equal keys. The mask must not be changed. */
+  /** `grammar` identifies the grammar, since states of several may have equal keys. The mask must not be changed. */
   of(known: KnownState, table: StateTable, grammar: number): TokenMask {
     return this.#masks.get(`${grammar}/${known.state.key}`, () => {
       const bits = new Uint32Array(this.#scratch.length)
@@ -110,7 +110,7 @@ function clear(bits: Uint32Array, token: number): void {
   bits[token >> 5] = (bits[token >> 5] as number) & ~(1 << (token & 31))
 }
 
-/** What a map takes for one entry, roughly. */
+/** Approximate bytes of a map entry. */
 const ENTRY_BYTES = 128
 
 /** Keeps what was used last, up to a number of bytes. */

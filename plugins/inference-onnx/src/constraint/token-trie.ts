@@ -4,16 +4,16 @@ import { setImmediate } from 'node:timers/promises'
 export interface VocabularySource {
   /** Number of token ids. */
   readonly size: number
-  /** What a token writes; none for ids that write nothing. */
+  /** Bytes of each token; none for ids without text. */
   bytes(token: number): Uint8Array
   /** Whether a token may be a part of a text: special tokens and those that end it may not. */
   isText(token: number): boolean
 }
 
 /** The longest stretch of work between two turns of the event loop, milliseconds. */
-const LONGEST_STRETCH = 8
+const MAX_STRETCH_MS = 8
 /** Longer tokens are never offered; no vocabulary has any. */
-const LONGEST_TOKEN = 4096
+const MAX_TOKEN_BYTES = 4096
 
 /**
  * The texts of a vocabulary as a tree of bytes, laid out so that a walk through all of it goes straight through memory:
@@ -61,7 +61,7 @@ export async function buildTokenTrie(vocabulary: VocabularySource): Promise<Toke
     if (token % 512 === 0) await pause()
     if (!vocabulary.isText(token)) continue
     const bytes = vocabulary.bytes(token)
-    if (bytes.length === 0 || bytes.length > LONGEST_TOKEN) continue
+    if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES) continue
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
     const group = entryOf(groups, text.slice(0, 2), () => new Map<string, number[]>())
     entryOf(group, text, () => []).push(token)
@@ -81,7 +81,7 @@ export async function buildTokenTrie(vocabulary: VocabularySource): Promise<Toke
 function pacer(): () => Promise<void> {
   let since = performance.now()
   return async () => {
-    if (performance.now() - since < LONGEST_STRETCH) return
+    if (performance.now() - since < MAX_STRETCH_MS) return
     await setImmediate()
     since = performance.now()
   }

@@ -7,7 +7,7 @@ import type { FoundLibrary, SharedLibraries } from './shared-libraries.ts'
 export const providerFiles = {
   /** A plug-in, which any recent ONNX Runtime registers. */
   plugin: 'libonnxruntime_providers_cuda_plugin.so',
-  /** A part of one release of ONNX Runtime, which looks for it beside its own library. */
+  /** A part of one release of ONNX Runtime, which looks for it next to its own library. */
   bundled: 'libonnxruntime_providers_cuda.so',
   shared: 'libonnxruntime_providers_shared.so'
 } as const

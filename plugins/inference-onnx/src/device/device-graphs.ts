@@ -1,8 +1,8 @@
 export const deviceGraphsChoices = ['auto', 'on', 'off'] as const
 
-/** Whether runs that recur are recorded on a device, and then played. `auto`: where that has been seen to work. */
+/** Whether runs that recur are captured on a device, and then replayed. `auto`: where that has been seen to work. */
 export type DeviceGraphsChoice = (typeof deviceGraphsChoices)[number]
 
-export function recordsRuns(choice: DeviceGraphsChoice, device: 'cuda' | 'webgpu'): boolean {
+export function capturesRuns(choice: DeviceGraphsChoice, device: 'cuda' | 'webgpu'): boolean {
   return choice === 'on' || (choice === 'auto' && device === 'webgpu')
 }

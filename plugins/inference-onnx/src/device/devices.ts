@@ -3,7 +3,7 @@ import type { DeviceInfo } from '@svc/contracts'
 import { inferenceErrors } from '../errors.ts'
 import type { Runtime } from '../ort/runtime.ts'
 import { physicalParallelism } from '../threads.ts'
-import { type DeviceGraphsChoice, recordsRuns } from './device-graphs.ts'
+import { capturesRuns, type DeviceGraphsChoice } from './device-graphs.ts'
 import { parseDevice } from './device-name.ts'
 import { type Diagnosis, diagnose } from './diagnosis.ts'
 import { type Host, thisHost } from './host.ts'
@@ -20,12 +20,12 @@ export interface DevicesOptions {
   readonly core: string | null
   /** Whether ONNX Runtime may be called natively, which every device but the CPU takes. */
   readonly native: boolean
-  /** What the machine's owner says about its GPU: nobody asks the driver then. */
+  /** Facts about the GPU from the settings; the driver is not queried then. */
   readonly stated?: StatedGpu | null | undefined
   readonly host?: Host | undefined
   /** Default `auto`. */
   readonly graphs?: DeviceGraphsChoice | undefined
-  /** Told, once, why `auto` takes the CPU, and, once for each reason, why runs are not recorded although they were to be. */
+  /** Told, once, why `auto` takes the CPU, and, once for each reason, why runs are not captured although they were to be. */
   onFallback(message: string): void
 }
 
@@ -35,7 +35,7 @@ export interface OpenDevice {
   readonly id: string
   /** To be closed with the model; null on the CPU, whose runtime all models share. */
   readonly runtime: Runtime | null
-  /** Memory of the GPU in bytes, as far as its driver tells; null on the CPU, and where nobody knows. */
+  /** Memory of the GPU in bytes, as its driver reports; null on the CPU, and when unknown. */
   readonly freeBytes: number | null
 }
 
@@ -46,7 +46,7 @@ const MEGABYTE = 2 ** 20
 export class Devices {
   readonly #options: DevicesOptions
   #fellBack = false
-  readonly #unrecorded = new Set<string>()
+  readonly #uncaptured = new Set<string>()
 
   constructor(options: DevicesOptions) {
     this.#options = options
@@ -57,7 +57,7 @@ export class Devices {
     return survey({ host, libraryDirectory, coreFolder: core === null ? null : dirname(core), stated })
   }
 
-  /** What can be named here and now, as far as that is known without loading a provider. */
+  /** Device names available here, as far as known without loading a provider. */
   async list(): Promise<readonly DeviceInfo[]> {
     const found = await this.survey()
     const cpu = { id: 'cpu', description: `${process.arch} processor, ${await physicalParallelism()} cores` }
@@ -78,7 +78,7 @@ export class Devices {
     const { native } = this.#options
     if (request.kind === 'cpu' || (request.kind === 'auto' && !native)) return CPU
     if (!native) {
-      const reason = 'the worker runtime computes on the CPU alone'
+      const reason = 'the worker runtime computes only on the CPU'
       throw await this.#unavailable(name, { missing: [], reason, command: null })
     }
     const found = await this.survey()
@@ -98,7 +98,7 @@ export class Devices {
     }
   }
 
-  /** What became of asking for a device. It is opened for a moment, so that what the provider says is known. */
+  /** Result of requesting a device. Opens it for a moment, so that the provider's message is known. */
   async diagnose(name: string, runtime: string): Promise<Diagnosis> {
     const request = parseDevice(name)
     const opened = await this.open(name).then(
@@ -137,12 +137,12 @@ export class Devices {
     return {
       require,
       core,
-      recording: recordsRuns(graphs, device),
-      onUnrecorded: message => {
+      capture: capturesRuns(graphs, device),
+      onUncaptured: message => {
         const reason = message.replaceAll(/\s+/g, ' ').trim()
-        if (this.#unrecorded.has(reason)) return
-        this.#unrecorded.add(reason)
-        this.#options.onFallback(`Runs on ${device} are not recorded (device_graphs): ${reason}`)
+        if (this.#uncaptured.has(reason)) return
+        this.#uncaptured.add(reason)
+        this.#options.onFallback(`Runs on ${device} are not captured (device_graphs): ${reason}`)
       }
     }
   }

@@ -10,9 +10,9 @@ export interface Finding {
 }
 
 export interface Diagnosis {
-  /** Whether what is asked for is what is used; `auto` asks for a GPU of NVIDIA where there is one. */
+  /** Whether the device in use is the requested one; `auto` requests an NVIDIA GPU where there is one. */
   readonly healthy: boolean
-  /** What models are computed on when a load names no device; empty when that fails. */
+  /** Device of loads that name none; empty when that fails. */
   readonly device: string
   readonly requested: string
   readonly missing: readonly string[]
@@ -23,14 +23,14 @@ export interface Diagnosis {
 export interface DiagnosisFacts {
   readonly requested: string
   readonly request: DeviceRequest
-  /** What opening the device came to. */
+  /** Result of opening the device. */
   readonly opened: { readonly id: string } | { readonly error: Error }
   readonly survey: Survey
   /** For people, for example `onnxruntime 1.30.0`. */
   readonly runtime: string
 }
 
-/** What is in use, what was found, what is missing, and the one command that comes next. */
+/** Report: the device in use, the ones found, the missing parts, and the next command. */
 export function diagnose({ requested, request, opened, survey, runtime }: DiagnosisFacts): Diagnosis {
   const cuda = cudaObstacle(survey, request.kind === 'cuda' ? request.index : 0)
   const webgpu = webgpuObstacle(survey)
@@ -95,7 +95,7 @@ function driverFinding({ driver, card }: Survey, obstacle: Obstacle | null, want
 function providerFinding({ provider, libraryDirectory }: Survey, wanted: boolean): Finding {
   const subject = 'CUDA provider'
   if (provider === null) {
-    const detail = `not in ${libraryDirectory}, nor beside ONNX Runtime`
+    const detail = `not in ${libraryDirectory}, nor next to ONNX Runtime`
     return { subject, status: wanted ? 'error' : 'ok', detail, hint: wanted ? 'svc gpu install' : null }
   }
   return { subject, status: 'ok', detail: `${provider.path} (${provider.form})`, hint: null }

@@ -5,7 +5,7 @@ const execute = promisify(execFile)
 /** A driver that hangs must not hang a diagnosis. */
 const TIMEOUT_MS = 10_000
 
-/** What a search for devices sees of a machine. */
+/** View of a machine for the device search. */
 export interface Host {
   /** Absolute paths are looked up below it; `/` but in tests. */
   readonly root: string

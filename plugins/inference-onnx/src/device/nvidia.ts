@@ -7,7 +7,7 @@ export interface NvidiaGpu {
   readonly index: number
   readonly model: string
   readonly memoryMb: number
-  /** Null where nobody asked the driver. */
+  /** Null when the driver was not queried. */
   readonly freeMb: number | null
 }
 
@@ -16,7 +16,7 @@ export interface NvidiaDriver {
   readonly gpus: readonly NvidiaGpu[]
 }
 
-/** What someone says about the GPU, so that nobody has to ask the driver. */
+/** Stated facts about the GPU, so that the driver need not be queried. */
 export interface StatedGpu {
   readonly model: string
   readonly memoryMb: number

@@ -3,16 +3,16 @@ import type { Survey } from './survey.ts'
 
 /** Why a device cannot be used, and the one command that comes next. */
 export interface Obstacle {
-  /** What is missing, by its name: a driver, a library's file. */
+  /** Name of the missing part: a driver, a library's file. */
   readonly missing: readonly string[]
   readonly reason: string
   readonly command: string | null
 }
 
-/** What stands between a machine and CUDA device `index`; null when nothing is known to. */
+/** Obstacle to using CUDA device `index`; null when none is known. */
 export function cudaObstacle(found: Survey, index: number, platform: string = process.platform): Obstacle | null {
   if (platform !== 'linux') {
-    return { missing: [], reason: 'CUDA is supported on Linux alone', command: null }
+    return { missing: [], reason: 'CUDA is supported only on Linux', command: null }
   }
   const { driver, provider, libraryDirectory } = found
   if (driver === null && found.card === false) {
@@ -47,7 +47,7 @@ export function cudaObstacle(found: Survey, index: number, platform: string = pr
   }
 }
 
-/** What stands between a machine and WebGPU; null when nothing is known to. */
+/** Obstacle to using WebGPU; null when none is known. */
 export function webgpuObstacle(found: Survey, platform: string = process.platform): Obstacle | null {
   if (platform !== 'linux') return null
   const { loader, drivers } = found.vulkan

@@ -31,7 +31,7 @@ export async function openWebgpu(options: OpenOptions): Promise<Runtime> {
 }
 
 /**
- * ONNX Runtime looks for its bundled provider beside its own library, so a copy of that lies beside the provider. (A link
+ * ONNX Runtime looks for its bundled provider next to its own library, so a copy of that is put next to the provider. (A link
  * would not do: the loader takes it for the library that is loaded already.)
  */
 export async function coreBeside(core: string, folder: string): Promise<string> {

@@ -1,12 +1,12 @@
 import type { Precision } from '../onnx/graph.ts'
 import type { Dtype } from '../safetensors.ts'
 
-/** What a device computes in: `auto` chooses by device and checkpoint. */
+/** Precision of the device: `auto` chooses by device and checkpoint. */
 export type PrecisionChoice = 'auto' | Precision
 export const precisionChoices: readonly PrecisionChoice[] = ['auto', 'float32', 'float16', 'bfloat16']
 
 /**
- * The element type of weights, activations and cache. CUDA has attention for half precision alone, so it keeps what the
+ * The element type of weights, activations and cache. CUDA has attention only for half precision, so it keeps what the
  * checkpoint has, and rounds F32 to float16. Drivers of WebGPU need not have half precision, so that takes being asked
  * for. The CPU computes in float32.
  */

@@ -22,7 +22,7 @@ export interface FoundLibrary {
   /** Name that programs ask for, such as `libcudart.so.13`. */
   readonly name: string
   readonly path: string
-  /** As far as its file name tells. */
+  /** As far as its file name shows. */
   readonly version: string
   /** Whether the dynamic loader finds it by name; else its full path must be loaded before what needs it. */
   readonly onLoaderPath: boolean
@@ -53,7 +53,7 @@ export class SharedLibraries {
     return null
   }
 
-  /** What `ldconfig` has indexed; empty where that is not known. */
+  /** Index of `ldconfig`; empty when unknown. */
   async #loaderCache(): Promise<ReadonlyMap<string, string>> {
     const text = (await this.#host.run('/sbin/ldconfig', ['-p'])) ?? ''
     const entries = [...text.matchAll(/^\s+(\S+) \(.*\) => (\/.*)$/gm)]

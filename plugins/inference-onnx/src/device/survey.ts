@@ -10,12 +10,12 @@ export interface SurveyOptions {
   readonly host: Host
   /** Folder of `svc gpu install`: the CUDA provider, and libraries of CUDA anywhere below. */
   readonly libraryDirectory: string
-  /** Folder of ONNX Runtime's own library, beside which its provider may lie; null when it is not installed. */
+  /** Folder of ONNX Runtime's library, where its provider may be; null when it is not installed. */
   readonly coreFolder: string | null
   readonly stated: StatedGpu | null
 }
 
-/** What a machine has for computing on a GPU. */
+/** GPU facilities of a machine. */
 export interface Survey {
   /** Null where the system does not tell. */
   readonly card: boolean | null

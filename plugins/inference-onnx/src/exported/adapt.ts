@@ -3,7 +3,7 @@ import { elementType, OnnxGraph, type Precision } from '../onnx/graph.ts'
 import { joinGraphs } from './join.ts'
 import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 
-/** What the inputs and outputs of an exported decoder are called. */
+/** Names of the inputs and outputs of an exported decoder. */
 export interface ExportedNames {
   readonly tokens: string
   /** Absent, like positions, where the graph does without. */
@@ -44,8 +44,8 @@ export function writesInPlace({ nodes }: OnnxParts, { caches }: ExportedNames): 
  *
  * Mask and positions are computed from lengths; the cache gets the engine's names. A graph that does not append in place
  * returns past and new keys as one: then the past is cut out of the cache before, and put back with the rest of the cache
- * after. Every run copies the cache, and takes one sequence. Where a projection makes the logits, it makes those alone
- * that are asked for.
+ * after. Every run copies the cache, and takes one sequence. Where a projection makes the logits, it makes only
+ * the requested ones.
  */
 export function adaptGraph(
   parts: OnnxParts,

@@ -25,7 +25,7 @@ export interface ExportedModel {
   readonly batches: boolean
   /** Element type of keys and values. */
   readonly cachePrecision: Precision
-  /** What attention bends its products by; null where it does not. */
+  /** Soft cap of attention scores; null without one. */
   readonly attentionSoftcap: number | null
   readonly parameters: number
   readonly precision: string
@@ -91,7 +91,7 @@ async function readParts(file: string): Promise<OnnxParts> {
   throw new ConfigFields(file, {}).unsupported('opset', parts.opset, `${OLDEST_OPSET} or later`)
 }
 
-/** What the graph says itself counts first. */
+/** The metadata of the graph take precedence. */
 function readConfig(
   parts: OnnxParts,
   { caches, logits }: ExportedNames,

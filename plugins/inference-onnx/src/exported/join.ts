@@ -3,7 +3,7 @@ import { ProtoWriter } from '../onnx/protobuf.ts'
 import type { GraphNode, OnnxParts } from './onnx-parts.ts'
 import { protoFields } from './proto-fields.ts'
 
-/** Operators in the order in which they stand in the graph: own ones, or exported ones with other names for some values. */
+/** Operators in graph order: new ones, or exported ones with other names for some values. */
 export type Piece =
   | { readonly graph: OnnxGraph }
   | { readonly nodes: readonly GraphNode[]; readonly renamed: ReadonlyMap<string, string> }

@@ -3,7 +3,7 @@ import { type Precision, storedType } from '../onnx/graph.ts'
 import type { ExportedNames } from './adapt.ts'
 import type { OnnxParts } from './onnx-parts.ts'
 
-/** What Optimum calls them, and onnxruntime-genai where its configuration does not say. `%d` is the layer. */
+/** Names as Optimum writes them, and onnxruntime-genai where its configuration does not say. `%d` is the layer. */
 const defaults = {
   input_ids: 'input_ids',
   attention_mask: 'attention_mask',

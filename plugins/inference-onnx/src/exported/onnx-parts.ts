@@ -29,7 +29,7 @@ export interface GraphWeight {
   readonly raw: Uint8Array
 }
 
-/** What an ONNX model is made of, as far as it has to be known to change how it meets its caller. */
+/** Parts of an ONNX model that are needed to change its interface. */
 export interface OnnxParts {
   readonly irVersion: number
   /** Operator set of the standard domain. */

@@ -35,7 +35,7 @@ export class Attention {
       config.windowRope === config.rope ? this.#rotary : addTables(graph, 'rotary.window', config.windowRope, positions)
   }
 
-  /** What attention makes of `hidden`, before the output projection: `[batch, sequence, heads * headSize]`. */
+  /** Attention of `hidden`, before the output projection: `[batch, sequence, heads * headSize]`. */
   add(layer: number, weights: LayerWeights, hidden: string): string {
     const config = this.#config
     const { batch, length } = this.#surface.pastDimensions

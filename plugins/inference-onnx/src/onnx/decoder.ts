@@ -1,7 +1,7 @@
 import type { Activation, DecoderConfig } from '../model-config.ts'
+import { addArgmax } from './argmax.ts'
 import { Attention } from './attention.ts'
 import { type Dimension, type ExternalTensor, OnnxGraph, type Precision, storedType } from './graph.ts'
-import { addLikeliest } from './likeliest.ts'
 import { embed, type Linear, linear } from './linear.ts'
 import { Norms } from './norms.ts'
 
@@ -40,7 +40,7 @@ export interface DecoderWeights {
 export interface DecoderSurface {
   pastName(layer: number, half: 'key' | 'value'): string
   presentName(layer: number, half: 'key' | 'value'): string
-  /** What the changing dimensions of a past are called. */
+  /** Names of a past's dynamic dimensions. */
   readonly pastDimensions: { readonly batch: string; readonly length: string }
   /** Declares the inputs that tell lengths; returns the names of `seqlens_k` [batch] and `total` [] (both int32). */
   lengths(graph: OnnxGraph): { readonly lastPositions: string; readonly total: string }
@@ -55,7 +55,7 @@ export interface DecoderSurface {
  * Inputs: `input_ids` int64 [batch, sequence], `last_positions` int32 [batch] (length of the sequence after this run,
  * minus one), `total_length` int32 [] (the largest of those lengths), `logit_positions` int64 [n] (rows of the flattened
  * [batch * sequence] that get logits), and per layer `past.N.key|value` [batch, kvHeads, capacity, headSize].
- * Outputs: `logits` float32 [n, vocabulary], in graphs for devices `likeliest` int64 [n, 1] (the token with the largest
+ * Outputs: `logits` float32 [n, vocabulary], in graphs for devices `argmax` int64 [n, 1] (the token with the largest
  * logit, the first of equals), and `present.N.key|value`, to be bound to the same memory as the past.
  */
 export const engineSurface: DecoderSurface = {
@@ -78,7 +78,7 @@ export const engineSurface: DecoderSurface = {
   logitsShape: ['logits', 'vocabulary']
 }
 
-/** What a decoder's graph is made for. */
+/** Parameters of a decoder's graph. */
 export interface DecoderForm {
   /** Default {@link engineSurface}. */
   readonly surface?: DecoderSurface
@@ -86,8 +86,8 @@ export interface DecoderForm {
   readonly precision?: Precision
   /** See {@link OnnxGraph.fusedProducts}; default true. */
   readonly fusedProducts?: boolean
-  /** Whether it also finds the likeliest tokens; default false. */
-  readonly likeliest?: boolean
+  /** Whether it also computes the argmax; default false. */
+  readonly argmax?: boolean
 }
 
 /**
@@ -103,7 +103,7 @@ export function buildDecoder(
   positions: number,
   form: DecoderForm = {}
 ): Uint8Array {
-  const { surface = engineSurface, precision = 'float32', fusedProducts = true, likeliest = false } = form
+  const { surface = engineSurface, precision = 'float32', fusedProducts = true, argmax = false } = form
   const graph = new OnnxGraph('decoder', precision, fusedProducts)
   const tokens = graph.input('input_ids', 'int64', ['batch', 'sequence'])
   const select = surface.selector(graph)
@@ -140,7 +140,7 @@ export function buildDecoder(
   }
   addLogits(graph, config, hidden, weights.head)
   graph.output('logits', 'float32', surface.logitsShape)
-  if (likeliest) addLikeliest(graph, 'logits', surface.logitsShape[0] ?? 1)
+  if (argmax) addArgmax(graph, 'logits', surface.logitsShape[0] ?? 1)
   return graph.toBytes()
 }
 

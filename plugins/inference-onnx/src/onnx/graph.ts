@@ -33,7 +33,7 @@ const IR_VERSION = 10
 
 /** Collects the nodes of one ONNX model and writes it as bytes. Values are named by strings; '' is an absent one. */
 export class OnnxGraph {
-  /** What weights and activations are computed in. */
+  /** Precision of weights and activations. */
   readonly precision: Precision
   /** Whether what computes it has `FusedMatMul`, which reads a matrix as if it were transposed. */
   readonly fusedProducts: boolean
@@ -82,7 +82,7 @@ export class OnnxGraph {
     return this.inPrecision(this.external(tensor), tensor.type ?? 'float32')
   }
 
-  /** A value of type `type` in the graph's precision, or in another; asked for twice it is converted once. */
+  /** A value of type `type` in the graph's precision, or in another; each conversion is made once. */
   inPrecision(value: string, type: StoredType, precision: Precision = this.precision): string {
     if (type === precision) return value
     const converted = `${value}.${precision}`

@@ -3,7 +3,7 @@ import type { OnnxGraph } from './graph.ts'
 import type { ChannelInt8Weight } from './linear.ts'
 
 /** Rows that are all zero must not be divided by zero. */
-const LEAST_PEAK = 1e-20
+const MIN_PEAK = 1e-20
 const LARGEST = 127
 /** Signed inputs have no fast kernel on x64, so 0 is stored as 128. */
 const ZERO_POINT = 128
@@ -11,7 +11,7 @@ const ZERO_POINT = 128
 /**
  * Adds `input * weight^T`, called `name`. Every row of the input is rotated and rounded to 8 bits by its own largest
  * magnitude, so that a row's result depends on no other row. The sums are whole numbers, hence exact: a token's result is
- * the same alone and in a batch.
+ * the same by itself and in a batch.
  */
 export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weight: ChannelInt8Weight): void {
   const part = (what: string) => `${name}.${what}`
@@ -21,7 +21,7 @@ export function multiplyInt8(graph: OnnxGraph, name: string, input: string, weig
   const rotated = rotateInput(graph, name, input, rotationSize(weight.values.shape[0] as number))
   const magnitudes = graph.node('Abs', [rotated], part('magnitudes'))
   const largest = graph.node('ReduceMax', [magnitudes, lastAxis], part('largest'), { keepdims: 1 })
-  const peak = graph.node('Max', [largest, number('least', LEAST_PEAK)], part('peak'))
+  const peak = graph.node('Max', [largest, number('least', MIN_PEAK)], part('peak'))
   const factor = graph.node('Div', [number('range', LARGEST), peak], part('factor'))
   const scaled = graph.node('Mul', [rotated, factor], part('scaled'))
   const rounded = graph.node('QuantizeLinear', [scaled, number('one', 1), zeroPoint], part('rounded'))

@@ -72,7 +72,7 @@ type NameOf<R extends Result> = { [K in FunctionName]: (typeof functions)[K][1] 
 
 /** An address in native memory; 0n is null. */
 export type Pointer = bigint
-/** What a pointer parameter takes: an address, or an array whose memory is passed. */
+/** Argument of a pointer parameter: an address, or an array whose memory is passed. */
 export type PointerArgument = Pointer | NodeJS.TypedArray
 type Value = PointerArgument | number | string
 
@@ -294,7 +294,7 @@ export interface CStrings {
   readonly texts: readonly Uint8Array[]
 }
 
-/** Memory for one address. It has a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+/** Memory for one address, in a separate buffer: tiny typed arrays may be on the heap, where they can move. */
 function pointerCell(): BigUint64Array {
   return new BigUint64Array(new ArrayBuffer(8))
 }

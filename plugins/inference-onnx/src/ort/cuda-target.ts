@@ -10,18 +10,18 @@ export function cudaTarget(provider: CudaProvider, index: number): ExecutionTarg
     addressable: true,
     concurrent: true,
     append: provider.form === 'plugin' ? appendPlugin(provider.path, index) : appendBundled(index),
-    // What copies between host and device comes with registering a provider, which the bundled one computes without.
+    // Registering a provider brings the copies between host and device; the bundled one computes without.
     enableCopies: (api, environment) => void registeredProviders(api, environment, provider.path)
   }
 }
 
-/** Makes a session able to record its runs. */
-const RECORDING: readonly Setting[] = [['enable_cuda_graph', '1']]
+/** Makes a session able to capture its runs. */
+const CAPTURE: readonly Setting[] = [['enable_cuda_graph', '1']]
 /**
- * The plug-in's sessions share their memory, so what a recording uses on the way could be given to another one. What comes
- * from CUDA's own pools while a recording is made belongs to that.
+ * The plug-in's sessions share their memory, so what a capture uses on the way could be given to another one. What comes
+ * from CUDA's own pools while a capture is made belongs to that.
  */
-const PLUGIN_RECORDING: readonly Setting[] = [...RECORDING, ['arena.use_cuda_mempool', '1']]
+const PLUGIN_CAPTURE: readonly Setting[] = [...CAPTURE, ['arena.use_cuda_mempool', '1']]
 
 type Setting = readonly [name: string, value: string]
 
@@ -31,14 +31,14 @@ function cStrings(api: OrtApi, settings: readonly Setting[]) {
 }
 
 function appendBundled(index: number): ExecutionTarget['append'] {
-  return (api, _, options, recording) => {
+  return (api, _, options, capture) => {
     const provider = api.create('CreateCUDAProviderOptions')
     try {
       const { names, values, count } = cStrings(api, [
         ['device_id', String(index)],
         // Caches double as they grow: memory in steps of powers of two would waste as much again.
         ['arena_extend_strategy', 'kSameAsRequested'],
-        ...(recording ? RECORDING : [])
+        ...(capture ? CAPTURE : [])
       ])
       api.call('UpdateCUDAProviderOptions', provider, names.pointers, values.pointers, count)
       api.call('SessionOptionsAppendExecutionProvider_CUDA_V2', options, provider)
@@ -49,7 +49,7 @@ function appendBundled(index: number): ExecutionTarget['append'] {
 }
 
 function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
-  return (api, environment, options, recording) => {
+  return (api, environment, options, capture) => {
     const brought = registeredProviders(api, environment, path)
     const devices = epDevices(api, environment).filter(device => brought.includes(api.text('EpDevice_EpName', device)))
     const device = devices[index]
@@ -60,7 +60,7 @@ function appendPlugin(path: string, index: number): ExecutionTarget['append'] {
         { data: { device: `cuda:${index}`, found: devices.length } }
       )
     }
-    const { names, values, count } = cStrings(api, recording ? PLUGIN_RECORDING : [])
+    const { names, values, count } = cStrings(api, capture ? PLUGIN_CAPTURE : [])
     const chosen = BigUint64Array.of(device)
     const append = 'SessionOptionsAppendExecutionProvider_V2'
     api.call(append, options, environment, chosen, 1, names.pointers, values.pointers, count)

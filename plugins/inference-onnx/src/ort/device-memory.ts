@@ -23,7 +23,7 @@ export class DeviceMemory {
     this.#allocator = api.create('CreateAllocator', session, info)
   }
 
-  /** What it holds at first is whatever the device left there. */
+  /** Its initial contents are undefined. */
   allocate(shape: readonly number[], precision: Precision | ElementType = 'float32'): DeviceTensor {
     const value = this.#api.create(
       'CreateTensorAsOrtValue',

@@ -26,10 +26,10 @@ import { atOnce, OneByOne, type Turns } from './turns.ts'
 const STATE_RANK = 4
 
 export interface DeviceRuntimeOptions {
-  /** Whether runs that recur are to be recorded on the device, and then played without work for the host. */
-  readonly recording?: boolean
+  /** Whether runs that recur are to be captured on the device, and then replayed without work for the host. */
+  readonly capture?: boolean
   /** Told why they are not although they were to be. */
-  onUnrecorded?(reason: string): void
+  onUncaptured?(reason: string): void
 }
 
 interface Helpers {
@@ -42,9 +42,9 @@ interface Helpers {
 
 /**
  * ONNX Runtime on a device. Weights and states stay there; what JavaScript writes is copied to it before each run, and
- * outputs in host memory are copied back after it. Runs of bindings that recur can be recorded.
+ * outputs in host memory are copied back after it. Runs of bindings that recur can be captured.
  *
- * Each model has a runtime of its own, and closes it last.
+ * Each model has a separate runtime, and closes it last.
  */
 export class DeviceRuntime implements Runtime {
   readonly name: string
@@ -74,19 +74,19 @@ export class DeviceRuntime implements Runtime {
 
   /** Throws what the library says when the device does not work. */
   static open(api: OrtApi, target: ExecutionTarget, options: DeviceRuntimeOptions = {}): Promise<DeviceRuntime> {
-    // While something is recorded, nobody else may touch the device.
-    const turns = target.concurrent && options.recording !== true ? atOnce : new OneByOne(api.line)
+    // During a capture, no other run may use the device.
+    const turns = target.concurrent && options.capture !== true ? atOnce : new OneByOne(api.line)
     const native = new NativeRuntime(api, target)
     return turns.take(async () => {
       const helpers = await openHelpers(api, native, turns)
-      const transfer = options.recording === true ? openTransfer(api, target, native, helpers.memory, options) : null
+      const transfer = options.capture === true ? openTransfer(api, target, native, helpers.memory, options) : null
       return new DeviceRuntime(native, target, helpers, {
         api,
         native,
         turns,
         memory: helpers.memory,
         transfer,
-        onUnrecorded: reason => options.onUnrecorded?.(reason)
+        onUncaptured: reason => options.onUncaptured?.(reason)
       })
     })
   }
@@ -181,19 +181,19 @@ async function openHelpers(api: OrtApi, native: NativeRuntime, turns: Turns): Pr
   return { memory, copy, zeros: await helper(buildZeros(STATE_RANK)) }
 }
 
-/** Null where nothing copies to the device's memory, so that nothing can be recorded. */
+/** Null where nothing copies to the device's memory, so that nothing can be captured. */
 function openTransfer(
   api: OrtApi,
   target: ExecutionTarget,
   native: NativeRuntime,
   memory: DeviceMemory,
-  { onUnrecorded }: DeviceRuntimeOptions
+  { onUncaptured }: DeviceRuntimeOptions
 ): Transfer | null {
   try {
     target.enableCopies?.(api, native.environment)
     return Transfer.open(api, native, memory)
   } catch (error) {
-    onUnrecorded?.((error as Error).message)
+    onUncaptured?.((error as Error).message)
     return null
   }
 }

@@ -1,9 +1,9 @@
 import type { OrtApi } from './api.ts'
+import { CapturedRun } from './captured-run.ts'
 import type { DeviceMemory } from './device-memory.ts'
 import { DirectRun } from './direct-run.ts'
+import { GraphCaptures } from './graph-captures.ts'
 import type { NativeRuntime, NativeSession } from './native-runtime.ts'
-import { RecordedRun } from './recorded-run.ts'
-import { Recorder } from './recorder.ts'
 import type { Binding, Bindings, Recurring, Session, SessionOptions } from './runtime.ts'
 import { type CopyRows, Staging } from './staged-view.ts'
 import type { Transfer } from './transfer.ts'
@@ -15,17 +15,17 @@ export interface DeviceSessionParts {
   readonly turns: Turns
   readonly memory: DeviceMemory
   readonly copyRows: CopyRows
-  /** What recorded runs are fed through; null where runs are not to be recorded. */
+  /** Fixed addresses of captured runs; null when runs are not captured. */
   readonly transfer: Transfer | null
-  /** Told why runs are not recorded although they were to be. */
-  onUnrecorded(reason: string): void
+  /** Told why runs are not captured although they were to be. */
+  onUncaptured(reason: string): void
 }
 
 /**
  * A session on a device.
  *
- * Where runs are to be recorded, the device's provider may refuse that when the session is made, or when a run comes to an
- * operator that cannot be recorded. The session is then made again without; nobody notices but by the time it takes.
+ * Where runs are to be captured, the device's provider may refuse that when the session is made, or when a run comes to an
+ * operator that cannot be captured. The session is then created again without capture, which only costs time.
  */
 export class DeviceSession implements Session {
   readonly #parts: DeviceSessionParts
@@ -33,18 +33,18 @@ export class DeviceSession implements Session {
   readonly #bindings = new Set<DeviceBinding>()
   /** Null when it could not be made again. */
   #session: NativeSession | null
-  #recorder: Recorder | null
+  #captures: GraphCaptures | null
 
   private constructor(
     parts: DeviceSessionParts,
     options: SessionOptions,
     session: NativeSession,
-    recorder: Recorder | null
+    captures: GraphCaptures | null
   ) {
     this.#parts = parts
     this.#options = options
     this.#session = session
-    this.#recorder = recorder
+    this.#captures = captures
   }
 
   static create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
@@ -53,20 +53,20 @@ export class DeviceSession implements Session {
 
   static async #create(parts: DeviceSessionParts, options: SessionOptions): Promise<DeviceSession> {
     options.signal?.throwIfAborted()
-    const { api, native, transfer, onUnrecorded } = parts
+    const { api, native, transfer, onUncaptured } = parts
     const plain = async () => new DeviceSession(parts, options, await native.createSession(options), null)
     if (transfer === null) return plain()
-    if (typeof options.unrecordable === 'string') {
-      onUnrecorded(options.unrecordable)
+    if (typeof options.uncapturable === 'string') {
+      onUncaptured(options.uncapturable)
       return plain()
     }
     try {
       const session = await native.createSession(options, true)
-      return new DeviceSession(parts, options, session, new Recorder(api, session.handle))
+      return new DeviceSession(parts, options, session, new GraphCaptures(api, session.handle))
     } catch (error) {
       if (options.signal?.aborted === true) throw error
       const session = await plain()
-      onUnrecorded((error as Error).message)
+      onUncaptured((error as Error).message)
       return session
     }
   }
@@ -95,33 +95,33 @@ export class DeviceSession implements Session {
 
   async #prepare(inputs: Bindings, outputs: Bindings, recurring: Recurring | undefined): Promise<Prepared> {
     const { memory, transfer, copyRows } = this.#parts
-    this.#session ??= await this.#withoutRecording()
-    const [session, recorder] = [this.#session, this.#recorder]
+    this.#session ??= await this.#withoutCapture()
+    const [session, captures] = [this.#session, this.#captures]
     const staging = new Staging(inputs, outputs, copyRows)
-    if (recorder === null || transfer === null || recurring === undefined) {
-      return new DirectRun(session, staging, inputs, outputs, recorder !== null)
+    if (captures === null || transfer === null || recurring === undefined) {
+      return new DirectRun(session, staging, inputs, outputs, captures !== null)
     }
-    return new RecordedRun({ session, recorder, memory, transfer, staging, inputs, outputs, recurring })
+    return new CapturedRun({ session, captures, memory, transfer, staging, inputs, outputs, recurring })
   }
 
   async #attempt(run: () => Promise<void>, signal: AbortSignal | undefined): Promise<void> {
     try {
       await run()
     } catch (error) {
-      if (this.#recorder === null || signal?.aborted === true) throw error
-      await this.#stopRecording()
+      if (this.#captures === null || signal?.aborted === true) throw error
+      await this.#stopCapture()
       await run()
-      this.#parts.onUnrecorded((error as Error).message)
+      this.#parts.onUncaptured((error as Error).message)
     }
   }
 
-  async #stopRecording(): Promise<void> {
+  async #stopCapture(): Promise<void> {
     for (const binding of this.#bindings) binding.unprepare()
-    this.#recorder = null
+    this.#captures = null
     await this.#close()
   }
 
-  #withoutRecording(): Promise<NativeSession> {
+  #withoutCapture(): Promise<NativeSession> {
     const { model, weights, threads } = this.#options
     return this.#parts.native.createSession({ model, weights, threads })
   }

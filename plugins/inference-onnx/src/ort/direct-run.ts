@@ -8,11 +8,11 @@ export class DirectRun {
   readonly #staging: Staging
   readonly #changing: readonly (readonly [name: string, tensor: Tensor])[]
 
-  constructor(session: NativeSession, staging: Staging, inputs: Bindings, outputs: Bindings, recording: boolean) {
+  constructor(session: NativeSession, staging: Staging, inputs: Bindings, outputs: Bindings, capture: boolean) {
     this.#staging = staging
     this.#binding = session.bind(mapValues(inputs, onDevice), mapValues(outputs, onDevice))
     this.#changing = Object.entries(inputs).filter(([, tensor]) => tensor instanceof NativeTensor)
-    if (recording) this.#binding.record(null)
+    if (capture) this.#binding.capture(null)
   }
 
   async run(signal?: AbortSignal): Promise<void> {

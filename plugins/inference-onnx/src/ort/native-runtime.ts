@@ -75,8 +75,8 @@ export class NativeRuntime implements Runtime {
     }
   }
 
-  /** `recording`: whether the session is to be able to record its runs, which a target may support. */
-  async createSession({ model, weights, threads, signal }: SessionOptions, recording = false): Promise<NativeSession> {
+  /** `capture`: whether the session is to be able to capture its runs, which a target may support. */
+  async createSession({ model, weights, threads, signal }: SessionOptions, capture = false): Promise<NativeSession> {
     const api = this.#api
     const options = api.create('CreateSessionOptions')
     const cancel = () => api.call('SessionOptionsSetLoadCancellationFlag', options, 1)
@@ -87,9 +87,9 @@ export class NativeRuntime implements Runtime {
       api.call('SetIntraOpNumThreads', options, threads)
       // Threads spin while a token is computed and sleep between tokens.
       api.call('AddSessionConfigEntry', options, 'session.force_spinning_stop', '1')
-      // Exact 8-bit products are slower, so they are asked for only where the fast ones are wrong.
+      // Exact 8-bit products are slower, so they are used only where the fast ones are wrong.
       if (int8Overflows()) api.call('AddSessionConfigEntry', options, 'session.x64quantprecision', '1')
-      this.#target?.append(api, this.environment, options, recording)
+      this.#target?.append(api, this.environment, options, capture)
       const kept = weights === null ? [] : addWeights(api, options, weights)
       const session = await api.createAsync(
         'CreateSessionFromArray',
@@ -128,7 +128,7 @@ function addWeights(api: OrtApi, options: Pointer, weights: ExternalWeights): re
 
 const arrays = { float32: Float32Array, int32: Int32Array, int64: BigInt64Array } as const
 
-/** A buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+/** A separate buffer: tiny typed arrays may be on the heap, where they can move. */
 function allocate<T extends ElementType>(type: T, shape: readonly number[]): HostArrays[T] {
   const Arrays = arrays[type]
   return new Arrays(new ArrayBuffer(elementCount(shape) * Arrays.BYTES_PER_ELEMENT)) as HostArrays[T]
@@ -216,16 +216,16 @@ export class NativeBinding implements Binding {
     }
   }
 
-  /** Binds an input anew: what lies on a device is a copy of what the tensor held when it was bound. */
+  /** Binds an input again: device memory holds a copy of the tensor at the time of binding. */
   bindInput(name: string, tensor: Tensor): void {
     this.#api.call('BindInput', this.#binding, name, (tensor as BoundTensor).value)
   }
 
   /**
-   * Says what becomes of the next runs, in a session that records: the first one under an id is recorded, further ones
-   * play that, whatever is bound; null does neither.
+   * Says what becomes of the next runs, in a session that captures: the first one under an id is captured, further ones
+   * replay that, whatever is bound; null does neither.
    */
-  record(id: number | null): void {
+  capture(id: number | null): void {
     this.#api.call('AddRunConfigEntry', this.#runOptions, 'gpu_graph_id', String(id ?? -1))
   }
 

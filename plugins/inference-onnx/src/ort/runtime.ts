@@ -36,7 +36,7 @@ export type Bindings = Readonly<Record<string, Tensor>>
 export interface ExternalWeights {
   /** Folder that locations are relative to. */
   readonly folder: string
-  /** Files that exist in memory alone, by location. */
+  /** Files that exist only in memory, by location. */
   readonly inMemory: ReadonlyMap<string, Uint8Array>
 }
 
@@ -44,14 +44,14 @@ export interface SessionOptions {
   readonly model: Uint8Array
   readonly weights: ExternalWeights | null
   readonly threads: number
-  /** Why its runs must not be recorded on a device; null where they may be. */
-  readonly unrecordable?: string | null
-  /** Aborting it makes the creation fail soon, where the runtime can be told. */
+  /** Why its runs must not be captured on a device; null where they may be. */
+  readonly uncapturable?: string | null
+  /** Aborting it makes the creation fail soon, where the runtime supports that. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * What the engine asks of ONNX Runtime, whichever way it is reached.
+ * Requirements of the engine on ONNX Runtime, independent of the binding.
  *
  * 1. Memory is made with {@link Runtime.host} and {@link Runtime.state}.
  * 2. A session is made from a model, and a binding ties its inputs and outputs to memory once.
@@ -84,18 +84,18 @@ export interface Session {
   /**
    * Inputs and outputs may name the same tensor, which is then updated in place.
    *
-   * With `recurring` the binding is run many times, so a device may record what a run does there, and from then on play
+   * With `recurring` the binding is run many times, so a device may capture what a run does there, and from then on replay
    * that without computing on the host.
    */
   bind(inputs: Bindings, outputs: Bindings, recurring?: Recurring): Binding
   close(): Promise<void>
 }
 
-/** What recording takes to know about a binding. */
+/** Facts about a binding that capture needs. */
 export interface Recurring {
   /**
    * By the name of their input, tensors to bind in place of those that the device's provider reads on the host, which a
-   * recording does once: with them the results of every run are right.
+   * capture does once: with them the results of every run are right.
    */
   readonly bounds: Bindings
 }

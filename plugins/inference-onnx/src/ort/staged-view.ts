@@ -2,7 +2,7 @@ import type { DeviceMemory, DeviceTensor } from './device-memory.ts'
 import { type Bindings, elementCount, type Tensor } from './runtime.ts'
 
 /**
- * Rows of a state whose parts have no address: runs use memory of their own, to which the rows are copied before each
+ * Rows of a state whose parts have no address: runs use separate memory, to which the rows are copied before each
  * run and from which they are copied back after it.
  */
 export class StagedView implements Tensor {
@@ -69,7 +69,7 @@ export class Staging {
   }
 }
 
-/** What the library is given for a tensor. */
+/** Value passed to the library for a tensor. */
 export function onDevice(tensor: Tensor): Tensor {
   return isStaged(tensor) ? tensor.stage : tensor
 }

@@ -47,7 +47,7 @@ export class Transfer {
   }
 }
 
-/** In a buffer of its own: tiny typed arrays may lie on the heap, where they can move. */
+/** In a separate buffer: tiny typed arrays may be on the heap, where they can move. */
 function addresses(tensors: readonly BoundTensor[]): BigUint64Array {
   const array = new BigUint64Array(new ArrayBuffer(8 * tensors.length))
   for (const [index, { value }] of tensors.entries()) array[index] = value

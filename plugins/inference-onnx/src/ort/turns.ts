@@ -1,7 +1,7 @@
 /** When work is done on a device. Work must not take another turn within its own. */
 export interface Turns {
   take<T>(work: () => T | Promise<T>): Promise<T>
-  /** For what nobody waits for, such as freeing memory. */
+  /** For work without a waiting caller, such as freeing memory. */
   later(work: () => void): void
 }
 

@@ -5,9 +5,9 @@ export const webgpuTarget: ExecutionTarget = {
   id: 'webgpu',
   addressable: false,
   concurrent: false,
-  append(api, _, options, recording) {
-    const names = api.strings(recording ? ['enableGraphCapture'] : [])
-    const values = api.strings(recording ? ['1'] : [])
+  append(api, _, options, capture) {
+    const names = api.strings(capture ? ['enableGraphCapture'] : [])
+    const values = api.strings(capture ? ['1'] : [])
     const count = names.texts.length
     api.call('SessionOptionsAppendExecutionProvider', options, 'WebGPU', names.pointers, values.pointers, count)
   }

@@ -3,7 +3,7 @@ import type { ElementType } from '../onnx/graph.ts'
 
 type HostArray = Float32Array | Int32Array | BigInt64Array
 
-/** What the worker is told. Numbers are names that the other side chose. */
+/** Messages to the worker. Numbers are names that the other side chose. */
 export type WorkerMessage =
   | {
       readonly op: 'host'
@@ -55,7 +55,7 @@ export type WorkerMessage =
     }
   | { readonly op: 'releaseBinding'; readonly binding: number }
   | { readonly op: 'run'; readonly call: number; readonly binding: number }
-  /** What has not begun is dropped, and the worker ends after what has. */
+  /** Queued work is dropped, and the worker ends after the current run. */
   | { readonly op: 'end' }
 
 export interface WorkerReply {

@@ -98,7 +98,7 @@ export class WorkerRuntime implements Runtime {
   }
 
   /**
-   * Ends the worker after the run that is under way: where it is ended in the midst of one, ONNX Runtime's binding takes
+   * Ends the worker after the current run: ending it during one would make ONNX Runtime's binding take
    * the whole process down.
    */
   async close(): Promise<void> {

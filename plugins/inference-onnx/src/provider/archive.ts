@@ -13,10 +13,10 @@ export interface ArchiveFile {
 }
 
 /**
- * Goes through a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` is told every
+ * Iterates over a wheel or another zip file, a tar file (compressed or not), or a folder, in order. `take` receives every
  * file, and returns where its contents go; null skips them.
  *
- * Throws what the libraries throw for a damaged archive. Paths are told as they are: who takes a file names its target.
+ * Throws what the libraries throw for a damaged archive. Paths are passed as they are: the caller names the target.
  */
 export async function walkArchive(
   source: string,

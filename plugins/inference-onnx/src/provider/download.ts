@@ -7,7 +7,7 @@ import { inferenceErrors } from '../errors.ts'
 export interface DownloadOptions {
   /** Requirement as pip takes it: `onnxruntime-gpu==1.30.0`. */
   readonly requirement: string
-  /** A folder of its own is made below it for the time of the download. */
+  /** A temporary folder is made below it during the download. */
   readonly directory: string
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal

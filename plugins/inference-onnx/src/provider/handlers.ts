@@ -66,7 +66,7 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
   }
 }
 
-/** What was installed and what comes next. */
+/** Installed files and the next step. */
 async function summary(engine: OnnxEngine, directory: string, installed: InstalledProvider): Promise<string> {
   const files = installed.files.map(({ name, bytes, sha256 }) => `  ${name}  ${bytes} bytes  sha256 ${sha256}`)
   const version = installed.version === '' ? '' : ` ${installed.version}`

@@ -13,11 +13,11 @@ import { walkArchive } from './archive.ts'
 export interface InstallOptions {
   /** A wheel or another zip file, a tar file, or a folder. */
   readonly source: string
-  /** What the archive must hash to, in hex; a folder has no hash. */
+  /** Expected hash of the archive, in hex; a folder has no hash. */
   readonly sha256?: string | undefined
   /** Where the provider goes. */
   readonly directory: string
-  /** Path and version of ONNX Runtime's own library: the bundled provider fits that version alone. */
+  /** Path and version of ONNX Runtime's library: the bundled provider fits only that version. */
   readonly core: string
   readonly coreVersion: string
   readonly signal: AbortSignal

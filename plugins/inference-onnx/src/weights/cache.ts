@@ -6,7 +6,7 @@ import { digestPrefix, hashFile } from '../digest.ts'
 import { inferenceErrors } from '../errors.ts'
 import type { PackSink } from './pack.ts'
 
-/** What a cache may answer on a file system that cannot be written. */
+/** Error codes of a file system that cannot be written. */
 const unwritable = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ERR_ACCESS_DENIED'])
 const ABANDONED_MS = 24 * 60 * 60 * 1000
 
@@ -15,7 +15,7 @@ export function isUnwritable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && unwritable.has(error.code as string)
 }
 
-/** What follows the contents of a cached file: this mark, and their SHA-256. */
+/** Trailer of a cached file: this mark, and the SHA-256 of the contents. */
 const MARK = Buffer.from('svc-sha2')
 const SEAL_BYTES = MARK.byteLength + 32
 

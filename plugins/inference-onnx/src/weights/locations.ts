@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { dirname, parse, relative, sep } from 'node:path'
 
 /**
- * How ONNX Runtime is told where files lie: paths relative to one folder, none of which may leave it.
+ * File locations for ONNX Runtime: paths relative to one folder, none of which may leave it.
  *
  * Symbolic links are resolved first, since the runtime refuses those that lead out of the folder, as they do in
  * download caches.

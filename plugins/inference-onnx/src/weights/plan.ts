@@ -56,9 +56,9 @@ export interface PlanOptions {
   readonly keepHalf?: boolean
   /** Whether something other than the CPU computes with them. */
   readonly onDevice?: boolean
-  /** What the runtime calls a file; null when it cannot reach it. */
+  /** Name of a file for the runtime; null when it cannot reach it. */
   readonly locate: (file: string) => string | null
-  /** What the runtime calls the packed file. */
+  /** Name of the packed file for the runtime. */
   readonly packedLocation: string
 }
 

@@ -116,7 +116,7 @@ async function packedPath({
   try {
     makeFolder(cacheDirectory)
   } catch {
-    // Whoever writes there tells it.
+    // The writing process reports it.
   }
   const folder = await realpath(cacheDirectory).catch(() => cacheDirectory)
   return join(folder, `${key}.${extensions[quantization]}`)

@@ -21,7 +21,7 @@ export type LayerNorm = 'attention' | 'attentionOutput' | 'query' | 'key' | 'fee
 const prefixes = ['model.', 'model.language_model.', 'language_model.model.']
 
 /**
- * What adapters call a projection: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head` for the head.
+ * Name of a projection in adapters: `l0.q` for the module path `model.layers.0.self_attn.q_proj`, `lm_head` for the head.
  * Null for modules that are none of the decoder's projections.
  */
 export function projectionLabel(path: string): string | null {

@@ -2,7 +2,7 @@ import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** How often a writer tells that it is alive, and how long it is believed. A machine may be busy. */
+/** Heartbeat interval of a writer, and how long it is trusted. A machine may be busy. */
 const BEAT_MS = 1_000
 const BELIEVED_MS = 10_000
 const LOOK_AGAIN_MS = 100
@@ -14,7 +14,7 @@ export interface WriterLock {
 }
 
 /**
- * Waits until nobody else writes `file`, and tells others that it is written here now.
+ * Waits until no other process writes `file`, and takes the lock.
  *
  * It saves work, and correctness does not rest on it: where it cannot be taken, or is taken twice because its holder
  * seemed dead, two processes write the same bytes. A holder is dead when its process is gone from this machine or has not

@@ -8,7 +8,7 @@ import { collect, fixtures, greedy, loadModel } from '../support/models.ts'
 
 const peft = (name: string) => join(fixtures, 'peft', name)
 const range = (length: number, first = 10) => Array.from({ length }, (_, i) => first + ((i * 7) % 200))
-/** What a request may name, and the folder of what it names. The model comes with an adapter, which is merged. */
+/** Names for a request, and their folders. The model comes with an adapter, which is merged. */
 const folders = { loaded: undefined, base: null, a: peft('patterns'), b: peft('all-linear') } as const
 type Name = keyof typeof folders
 const names = Object.keys(folders) as readonly Name[]
@@ -32,7 +32,7 @@ async function alone(model: LoadedModel, request: GenerateRequest): Promise<read
 
 for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['quantization'][]) {
   t.test(
-    `several adapters, what was loaded and the base model are served together as they are alone (${quantization})`,
+    `several adapters, what was loaded and the base model give the same results together and separately (${quantization})`,
     async t => {
       const model = await load(t, { slots: 8, quantization })
       const requests = names.flatMap((name, i) =>
@@ -51,7 +51,7 @@ for (const quantization of ['none', 'q8', 'q4'] as const satisfies LoadOptions['
   )
 }
 
-t.test('a prefix is reused by the adapter that computed it alone', async t => {
+t.test('a prefix is reused only by the adapter that computed it', async t => {
   const model = await load(t, { slots: 6 })
   const prompt = range(60)
   for (const name of names) {
@@ -73,7 +73,7 @@ t.test('an adapter of the same name, added again, does not find what the first o
   t.same(tokens, await alone(await load(t, {}, ['b']), { ...request, adapter: 'b' }))
 })
 
-t.test('whoever names no adapter gets the same as before the first one, run for run', async t => {
+t.test('a request without an adapter gets the same as before the first one, run for run', async t => {
   const model = await loadModel(t, { slots: 2 })
   const request = greedy(range(20), 40)
   const before = { tokens: await alone(model, request), logits: await model.logits(range(20)) }
@@ -83,7 +83,7 @@ t.test('whoever names no adapter gets the same as before the first one, run for 
   t.same(model.info.adapter?.rank, 4)
 })
 
-t.test('a removed adapter serves those who have it, is found by nobody else, and is freed behind them', async t => {
+t.test('a removed adapter serves its current users, is found by no one else, and is freed after them', async t => {
   const model = await load(t, { slots: 1 }, ['a'])
   const request = { ...greedy(range(12), 60), adapter: 'a' }
   const expected = await alone(model, request)
@@ -97,7 +97,7 @@ t.test('a removed adapter serves those who have it, is found by nobody else, and
   })
   await removed
   t.same(tokens, expected)
-  t.same((await waiting).tokens, expected, 'it had been asked for before the removal')
+  t.same((await waiting).tokens, expected, 'it was requested before the removal')
   while (model.statistics().weightBytes !== model.info.sizeBytes) await turn()
   t.ok(with1 > model.info.sizeBytes)
   t.same(model.adapters.list(), [])
@@ -110,22 +110,19 @@ t.test('a removed adapter serves those who have it, is found by nobody else, and
   await t.rejects(model.adapters.remove('a'), { code: 'INF_ADAPTER_UNKNOWN' })
 })
 
-t.test(
-  'adapters are listed as they were added, and a name is taken from the moment on that somebody asks for it',
-  async t => {
-    const model = await load(t, {}, [])
-    const add = (name: string) => model.adapters.add({ name, directory: peft('patterns') })
-    const [first, second] = await Promise.allSettled([add('a'), add('a')])
-    t.equal(first.status, 'fulfilled')
-    t.match(second, { status: 'rejected', reason: { code: 'INF_ADAPTER_EXISTS', status: 409 } })
-    await t.rejects(add('a'), { code: 'INF_ADAPTER_EXISTS' })
-    await t.rejects(add('a:b'), { code: 'INF_OPTION_INVALID', message: /"a:b"/ })
-    const targets = ['down', 'gate', 'q', 'v', 'lm_head']
-    t.match(model.adapters.list(), [{ name: 'a', directory: peft('patterns'), rank: 4, alpha: 6 }])
-    t.same([...(model.adapters.list()[0]?.targets ?? [])].sort(), [...targets].sort())
-    t.ok((model.adapters.list()[0]?.sizeBytes ?? 0) > 0)
-  }
-)
+t.test('adapters are listed as they were added, and a name is taken from its first request on', async t => {
+  const model = await load(t, {}, [])
+  const add = (name: string) => model.adapters.add({ name, directory: peft('patterns') })
+  const [first, second] = await Promise.allSettled([add('a'), add('a')])
+  t.equal(first.status, 'fulfilled')
+  t.match(second, { status: 'rejected', reason: { code: 'INF_ADAPTER_EXISTS', status: 409 } })
+  await t.rejects(add('a'), { code: 'INF_ADAPTER_EXISTS' })
+  await t.rejects(add('a:b'), { code: 'INF_OPTION_INVALID', message: /"a:b"/ })
+  const targets = ['down', 'gate', 'q', 'v', 'lm_head']
+  t.match(model.adapters.list(), [{ name: 'a', directory: peft('patterns'), rank: 4, alpha: 6 }])
+  t.same([...(model.adapters.list()[0]?.targets ?? [])].sort(), [...targets].sort())
+  t.ok((model.adapters.list()[0]?.sizeBytes ?? 0) > 0)
+})
 
 t.test('adding can be cancelled, and closing the model ends it', async t => {
   const model = await load(t, {}, [])
@@ -142,7 +139,7 @@ t.test('adding can be cancelled, and closing the model ends it', async t => {
 
 for (const runtime of ['native', 'worker'] as const) {
   t.test(
-    `whatever comes and goes, adapters included, every sequence is what it is alone (${runtime} runtime)`,
+    `every sequence is the same as by itself while adapters and sequences come and go (${runtime} runtime)`,
     async t => {
       const oracle = await load(t)
       const known = new Map<string, readonly number[]>()

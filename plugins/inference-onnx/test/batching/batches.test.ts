@@ -16,7 +16,7 @@ async function alone(model: LoadedModel, request: GenerateRequest): Promise<read
   return (await collect(model.generate({ ...request, reusePrefix: false }))).tokens
 }
 
-t.test('sequences of different lengths are computed in one run, and give what they give alone', async t => {
+t.test('sequences of different lengths are computed in one run, and give the same as separately', async t => {
   const model = await loadModel(t, { slots: 6 })
   const requests = [3, 50, 17, 120, 1, 80].map((length, seed) => sampled(range(length, seed), 40, seed))
   const together = await Promise.all(requests.map(request => collect(model.generate(request))))
@@ -56,7 +56,7 @@ t.test('one sequence that is cancelled does not touch the others of its run', as
   t.same(three.tokens, await alone(model, kept[1]!))
 })
 
-t.test('a consumer that does not take its events holds up nobody else', async t => {
+t.test('a consumer that does not take its events blocks no other', async t => {
   const model = await loadModel(t, { slots: 2 })
   const idle = model.generate(greedy([9, 8], 200))[Symbol.asyncIterator]()
   t.equal((await idle.next()).value?.type, 'text')
@@ -142,7 +142,7 @@ t.test('a cache that cannot grow fails the sequence that needs it, and others go
   t.equal((await collect(model.generate(greedy([9, 8], 3)))).tokens.length, 3)
 })
 
-t.test('rows that were lost fail the run that needed them; whoever else lives there is read again', async t => {
+t.test('lost rows fail the run that needed them; other sequences in them are read again', async t => {
   const model = await loadModel(t, { slots: 3 })
   const idle = model.generate(greedy([9, 8], 60))[Symbol.asyncIterator]()
   const got: number[] = []
@@ -169,7 +169,7 @@ t.test('rows that were lost fail the run that needed them; whoever else lives th
 })
 
 for (const runtime of ['native', 'worker'] as const) {
-  t.test(`whatever comes and goes, every sequence is what it is alone (${runtime} runtime)`, async t => {
+  t.test(`every sequence is the same as by itself while others come and go (${runtime} runtime)`, async t => {
     const oracle = await loadModel(t)
     const known = new Map<string, readonly number[]>()
     const expected = async (request: GenerateRequest): Promise<readonly number[]> => {

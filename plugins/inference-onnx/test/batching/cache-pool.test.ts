@@ -21,7 +21,7 @@ class State implements Tensor {
   }
 }
 
-/** Keeps states in plain arrays, and has room for as many numbers as it is told. */
+/** Keeps states in plain arrays, with a given capacity in numbers. */
 class Memory {
   readonly states: State[] = []
   room = Number.POSITIVE_INFINITY
@@ -54,7 +54,7 @@ class Memory {
     return this.states.filter(({ released }) => !released)
   }
 
-  /** Writes a number that tells where it was written. */
+  /** Writes a number that identifies its place. */
   write(row: number, position: number, value: number): void {
     for (const { shape, values } of this.living) {
       const [, heads = 0, capacity = 0] = shape
@@ -64,7 +64,7 @@ class Memory {
     }
   }
 
-  /** What all states hold there, when they agree. */
+  /** The common value of all states there, when they agree. */
   read(row: number, position: number): number | null {
     const found = this.living.flatMap(({ shape, values }) => {
       const [, heads = 0, capacity = 0] = shape

@@ -4,7 +4,7 @@ import { collect, greedy, loadModel } from '../support/models.ts'
 
 const range = (length: number, first = 10) => Array.from({ length }, (_, i) => first + ((i * 7) % 200))
 
-t.test('the next turn of a conversation computes what is new alone', async t => {
+t.test('the next turn of a conversation computes only the new tokens', async t => {
   const model = await loadModel(t)
   const first = range(40)
   const { tokens: answer } = await collect(model.generate(greedy(first, 10)))
@@ -90,7 +90,7 @@ t.test('a sequence that was cancelled leaves what it computed', async t => {
   t.ok(done.usage.cachedTokens >= 25, `${done.usage.cachedTokens} tokens were kept`)
 })
 
-t.test('logits of a text are computed anew, whatever is kept', async t => {
+t.test('logits of a text are computed again in spite of kept prefixes', async t => {
   const model = await loadModel(t)
   await collect(model.generate(greedy(range(20), 5)))
   t.equal((await model.logits(range(20))).length, 20)

@@ -45,7 +45,7 @@ t.test('a client that floods a full room loses its last to one that has fewer', 
   t.same(drain(room), ['a1', 'b1', 'c1', 'b2'])
 })
 
-t.test('whoever leaves is not let in', async t => {
+t.test('a job that leaves is not let in', async t => {
   const room = new WaitingRoom<string>(4)
   for (const one of ['a1', 'a2', 'b1']) room.enter(one[0] as string, one)
   t.equal(room.leave('a', 'a1'), true)
@@ -55,7 +55,7 @@ t.test('whoever leaves is not let in', async t => {
   t.same(drain(room), ['a2'])
 })
 
-t.test('nobody is lost, let in twice, or overtaken by a later one of the same client', async () => {
+t.test('no job is lost, let in twice, or overtaken by a later one of the same client', async () => {
   const action = fc.record({
     client: fc.constantFrom('a', 'b', 'c'),
     act: fc.constantFrom('enter', 'enter', 'next', 'leave')

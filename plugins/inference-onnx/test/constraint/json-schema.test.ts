@@ -15,7 +15,7 @@ function isValid(schema: Schema, text: string): boolean {
   return ajv.validate(schema, JSON.parse(text)) === true
 }
 
-/** Schemas that contradict themselves, and values that would have to be looked into, are told before anything is written. */
+/** Contradictory schemas, and values that would have to be searched, are reported before anything is written. */
 async function isRefused(constraints: OutputConstraints, schema: Schema): Promise<boolean> {
   try {
     await constraints.matcher({ type: 'json-schema', schema }, { ignoreEnd: false })

@@ -6,7 +6,7 @@ import { patterns } from '../support/patterns.ts'
 import { schemas } from '../support/schemas.ts'
 import { byteVocabulary, OutputConstraints, vocabularyOf, write } from '../support/writers.ts'
 
-/** Pieces that cross the borders of strings, numbers and brackets, some of them twice, some longer than is told apart. */
+/** Pieces that cross the borders of strings, numbers and brackets, some of them twice, some longer than the distinct ones. */
 const pieces = [
   ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
   ...[

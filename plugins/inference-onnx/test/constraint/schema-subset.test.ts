@@ -167,7 +167,7 @@ t.test('types, values and alternatives are what they say', async t => {
   await check(t, { maxLength: 2 }, { '"ab"': true, '1': false })
 })
 
-t.test('schemas may refer to places of their own', async t => {
+t.test('schemas may refer to places in themselves', async t => {
   const tree = {
     $ref: '#/$defs/a~1b%20c',
     $defs: {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { type CudaProvider, libraryCommand, providerFiles } from '../../src/device/cuda-provider.ts'
-import { recordsRuns } from '../../src/device/device-graphs.ts'
+import { capturesRuns } from '../../src/device/device-graphs.ts'
 import { parseDevice } from '../../src/device/device-name.ts'
 import { Devices } from '../../src/device/devices.ts'
 import { neededLibraries } from '../../src/device/elf.ts'
@@ -110,7 +110,7 @@ t.test('libraries that the provider asks for and that are not there are named', 
   t.equal((await devices.open('auto')).id, 'cpu')
 })
 
-t.test('a GPU that is stated is not asked for', linux, async t => {
+t.test('a stated GPU is not queried', linux, async t => {
   const host = await nvidiaHost(t)
   const { devices } = devicesOf(host, await temporaryFolder(t), { stated: { model: 'H200', memoryMb: 1000 } })
   const { driver } = await devices.survey()
@@ -196,10 +196,10 @@ t.test('what a library needs is read from its file', async t => {
   t.ok((await neededLibraries(findLibrary(ownRequire())))?.includes('libc.so.6'))
 })
 
-t.test('runs are recorded where that is known to work, or asked for', async t => {
+t.test('runs are captured where that is known to work, or on request', async t => {
   const table = (['auto', 'on', 'off'] as const).map(choice => [
-    recordsRuns(choice, 'webgpu'),
-    recordsRuns(choice, 'cuda')
+    capturesRuns(choice, 'webgpu'),
+    capturesRuns(choice, 'cuda')
   ])
   t.same(table, [
     [true, false],

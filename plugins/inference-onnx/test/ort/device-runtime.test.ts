@@ -133,7 +133,7 @@ for (const [name, runDirectory] of [
   ['the bundled model', join(models, 'vox-tiny')],
   ['a model with biases and tied weights', join(fixtures, 'qwen2-tiny')]
 ] as const) {
-  t.test(`${name} computes the same on a device as on the CPU, alone and in a batch`, gpu, async t => {
+  t.test(`${name} computes the same on a device as on the CPU, separately and in a batch`, gpu, async t => {
     const engine = await openEngine(t)
     const open = (device: string): Promise<LoadedModel> => engine.load({ runDirectory, device, slots: 3 })
     const [cpu, device] = [await open('cpu'), await open('webgpu')]

@@ -143,46 +143,42 @@ t.test('a cancelled installation leaves nothing behind', async t => {
   t.same(await readdir(directory), [])
 })
 
-t.test(
-  'pip is asked for a wheel, and its last words are passed on',
-  { skip: process.platform === 'win32' },
-  async t => {
-    const folder = await temporaryFolder(t)
-    const programs = join(folder, 'bin')
-    const pip = async (name: string, script: string) => {
-      await mkdir(programs, { recursive: true })
-      await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
-      await chmod(join(programs, name), 0o755)
-    }
-    const said: string[] = []
-    const download = (use: (wheel: string) => Promise<string>) =>
-      withDownload(
-        {
-          requirement: 'onnxruntime-gpu==1.30.0',
-          directory: join(folder, 'gpu'),
-          environment: { PATH: `${programs}:/usr/bin:/bin` },
-          signal: new AbortController().signal,
-          onProgress: line => void said.push(line)
-        },
-        use
-      )
-    await pip('python3', 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
-    await pip('pip3', 'echo "ERROR: No matching distribution found"; exit 1')
-    await t.rejects(
-      download(async () => ''),
-      {
-        code: 'INF_PROVIDER_DOWNLOAD_FAILED',
-        message: /onnxruntime-gpu==1\.30\.0 .*: ERROR: No matching distribution found$/
-      }
-    )
-    await pip('pip3', 'echo "Collecting $*"; for last; do prev=$dest; dest=$last; done; echo wheel > "$prev/a.whl"')
-    t.equal(await download(wheel => readFile(wheel, 'utf8')), 'wheel\n')
-    t.match(said.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
-    await pip('pip3', 'exit 0')
-    await t.rejects(
-      download(async () => ''),
-      { message: /left no wheel/ }
-    )
-    t.same(await readdir(join(folder, 'gpu')), [])
+t.test('pip is run for a wheel, and its last words are passed on', { skip: process.platform === 'win32' }, async t => {
+  const folder = await temporaryFolder(t)
+  const programs = join(folder, 'bin')
+  const pip = async (name: string, script: string) => {
+    await mkdir(programs, { recursive: true })
+    await writeFile(join(programs, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(programs, name), 0o755)
   }
-)
+  const said: string[] = []
+  const download = (use: (wheel: string) => Promise<string>) =>
+    withDownload(
+      {
+        requirement: 'onnxruntime-gpu==1.30.0',
+        directory: join(folder, 'gpu'),
+        environment: { PATH: `${programs}:/usr/bin:/bin` },
+        signal: new AbortController().signal,
+        onProgress: line => void said.push(line)
+      },
+      use
+    )
+  await pip('python3', 'echo "/usr/bin/python3: No module named pip" >&2; exit 1')
+  await pip('pip3', 'echo "ERROR: No matching distribution found"; exit 1')
+  await t.rejects(
+    download(async () => ''),
+    {
+      code: 'INF_PROVIDER_DOWNLOAD_FAILED',
+      message: /onnxruntime-gpu==1\.30\.0 .*: ERROR: No matching distribution found$/
+    }
+  )
+  await pip('pip3', 'echo "Collecting $*"; for last; do prev=$dest; dest=$last; done; echo wheel > "$prev/a.whl"')
+  t.equal(await download(wheel => readFile(wheel, 'utf8')), 'wheel\n')
+  t.match(said.at(-1), /^Collecting download --no-deps --only-binary=:all: .* onnxruntime-gpu==1\.30\.0$/)
+  await pip('pip3', 'exit 0')
+  await t.rejects(
+    download(async () => ''),
+    { message: /left no wheel/ }
+  )
+  t.same(await readdir(join(folder, 'gpu')), [])
+})

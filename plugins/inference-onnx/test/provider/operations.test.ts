@@ -35,7 +35,7 @@ t.test('svc gpu install takes a wheel of the project, and says what it did', asy
   })
 })
 
-t.test('svc doctor gpu tells what is in use, and is healthy on the CPU when that is asked for', async t => {
+t.test('svc doctor gpu reports the device in use, and is healthy on a requested CPU', async t => {
   const settings = { 'inference-onnx': { device: 'cpu', gpu_library_directory: await temporaryFolder(t) } }
   const kernel = await testKernel([plugin], { settings })
   t.teardown(() => kernel.close())
@@ -52,7 +52,7 @@ const bare: Survey = {
   libraryDirectory: '/gpu',
   distribution: 'debian'
 }
-const linux = process.platform === 'linux' ? {} : { skip: 'what is missing is told on Linux' }
+const linux = process.platform === 'linux' ? {} : { skip: 'missing parts are reported on Linux' }
 
 t.test('a GPU that is there and cannot be used is unhealthy, with the one command that comes next', linux, async t => {
   const facts = { requested: 'auto', request: { kind: 'auto' } as const, opened: { id: 'cpu' }, runtime: 'onnxruntime' }
@@ -94,7 +94,7 @@ t.test('a GPU that is there and cannot be used is unhealthy, with the one comman
   t.match(diagnose(working), { healthy: true, device: 'cuda:0', command: null })
 })
 
-t.test('a device that is asked for by name and fails is unhealthy', async t => {
+t.test('a requested device that fails is unhealthy', async t => {
   const opened = { error: new Error('Device webgpu is not available: it fell over') }
   const facts = { requested: 'webgpu', request: { kind: 'webgpu' } as const, opened, survey: bare, runtime: 'x' }
   t.match(diagnose(facts), { healthy: false, device: '', findings: [{ status: 'error', detail: /fell over/ }] })

@@ -10,7 +10,7 @@ export const families = ['llama3', 'mistral', 'qwen2', 'qwen3', 'gemma2', 'gemma
 
 export interface FamilyPrompt {
   readonly name: string
-  /** What the model has to be loaded with for the reference to hold; null for all that it has. */
+  /** Load options for which the reference holds; null for the whole model. */
   readonly maxContext: number | null
   readonly tokens: readonly number[]
   readonly positions: readonly number[]
@@ -19,7 +19,7 @@ export interface FamilyPrompt {
   readonly logits: readonly Float32Array[]
 }
 
-/** What the reference implementation says about a family's fixture. */
+/** Outputs of the reference implementation for a family's fixture. */
 export async function readFamily(name: string): Promise<readonly FamilyPrompt[]> {
   const folder = join(fixtures, 'families', name)
   const { prompts } = JSON.parse(await readFile(join(folder, 'expected.json'), 'utf8'))

@@ -19,7 +19,7 @@ export async function temporaryFolder(t: Teardown): Promise<string> {
   return folder
 }
 
-/** An engine with a cache of its own, on the processor: loads need not look for GPUs, which starts programs. */
+/** An engine with a separate cache, on the processor: loads need not look for GPUs, which starts programs. */
 export async function openEngine(t: Teardown, options: Partial<OnnxEngineOptions> = {}): Promise<OnnxEngine> {
   const cacheDirectory = join(await temporaryFolder(t), 'cache')
   const engine = new OnnxEngine({ cacheDirectory, threads: 1, device: 'cpu', ...options })
@@ -64,7 +64,7 @@ export interface Expected {
   }[]
 }
 
-/** What the reference implementation says about a run directory. */
+/** Outputs of the reference implementation for a run directory. */
 export async function readExpected(name: string): Promise<Expected & { readonly logitValues: Float32Array }> {
   const expected = JSON.parse(await readFile(join(fixtures, `${name}.expected.json`), 'utf8'))
   const bytes = await readFile(join(fixtures, expected.logits))

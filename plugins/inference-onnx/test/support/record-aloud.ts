@@ -10,8 +10,8 @@ const LOG_INFO = 1
 
 const aloud: ExecutionTarget = {
   ...webgpuTarget,
-  append(api, environment, options, recording) {
-    webgpuTarget.append(api, environment, options, recording)
+  append(api, environment, options, capture) {
+    webgpuTarget.append(api, environment, options, capture)
     api.call('SetSessionLogSeverityLevel', options, LOG_INFO)
   }
 }
@@ -20,7 +20,7 @@ graph.node('Add', [graph.input('x', 'float32', ['n']), graph.scalar('one', 1)], 
 graph.output('y', 'float32', ['n'])
 
 const api = new OrtApi(ownRequire()('koffi') as Koffi, findLibrary(ownRequire()))
-const runtime = await DeviceRuntime.open(api, aloud, { recording: true })
+const runtime = await DeviceRuntime.open(api, aloud, { capture: true })
 const session = await runtime.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
 const [x, y] = [runtime.host('float32', [3]), runtime.host('float32', [3])]
 const binding = session.bind({ x }, { y }, { bounds: {} })

@@ -16,7 +16,7 @@ export interface OpenAiCompletionRequest {
   /** Alternatives that are reported per token; absent when no probabilities are. */
   readonly logprobs: number | undefined
   readonly prompts: readonly TextPrompt[]
-  /** Answers that are given to each prompt, and generated, of which the likeliest are given. */
+  /** Answers that are given to each prompt, and generated, of which the most probable are returned. */
   readonly n: number
   readonly bestOf: number
   options(choice: number): Omit<CompletionRequest, 'prompt'>
@@ -99,7 +99,7 @@ export function readCompletionRequest(raw: unknown, grammars: Grammars): OpenAiC
       sampling: samplingOf(body, choice),
       maxTokens: max_tokens,
       ...(stop === undefined ? {} : { stop: [stop].flat() }),
-      // The likeliest of several answers are told by their probabilities.
+      // Several answers are ranked by their probabilities.
       ...(logprobs === undefined && bestOf === n ? {} : { logprobs: logprobs ?? 0 }),
       ...(constraint === undefined ? {} : { constraint })
     })

@@ -1,13 +1,13 @@
 import type { Tensor } from 'onnxruntime-node'
 import type { ModelConfig } from './model-config.ts'
 import type { PhraseBias } from './phrase-bias.ts'
-import { drawn, likeliest, logSoftmax, randomNumbers } from './probabilities.ts'
+import { argmax, drawn, logSoftmax, randomNumbers } from './probabilities.ts'
 import type { Sessions } from './sessions.ts'
 
 export interface DecodingOptions {
   /** Tokens that the decoder is given: start, language, task, no timestamps. */
   readonly prompt: readonly number[]
-  /** 0 takes the likeliest token; above it tokens are drawn. */
+  /** 0 takes the most probable token; above it tokens are drawn. */
   readonly temperature: number
   readonly seed: number
   readonly noSpeech: number | null
@@ -51,7 +51,7 @@ export async function decode(
     bias?.apply(logits, said)
     mask(logits, config, said.length === 0)
     const greedy = logSoftmax(logits)
-    const token = temperature === 0 ? likeliest(greedy) : drawn(logSoftmax(logits, temperature), random())
+    const token = temperature === 0 ? argmax(greedy) : drawn(logSoftmax(logits, temperature), random())
     sum += greedy[token] as number
     count += 1
     if (token === config.end) break
@@ -61,7 +61,7 @@ export async function decode(
   return { tokens: said, averageLogProbability: count === 0 ? 0 : sum / count, noSpeechProbability }
 }
 
-/** Logits of the languages' tokens behind the start: the likeliest is what is spoken. */
+/** Logits of the languages' tokens behind the start: the most probable one is the spoken language. */
 export async function detectLanguage(sessions: Sessions, config: ModelConfig, encoded: Tensor): Promise<string | null> {
   const { logits } = await sessions.decode(encoded, [config.start], null)
   let best: string | null = null

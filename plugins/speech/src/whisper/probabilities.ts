@@ -7,7 +7,7 @@ export function logSoftmax(logits: Float32Array, temperature = 1): Float32Array 
 }
 
 /** Index of the largest value; the first of several. */
-export function likeliest(values: Float32Array): number {
+export function argmax(values: Float32Array): number {
   let best = 0
   for (let at = 1; at < values.length; at++) if ((values[at] as number) > (values[best] as number)) best = at
   return best
@@ -20,7 +20,7 @@ export function drawn(logProbabilities: Float32Array, at: number): number {
     rest -= Math.exp(logProbabilities[index] as number)
     if (rest < 0) return index
   }
-  return likeliest(logProbabilities)
+  return argmax(logProbabilities)
 }
 
 /** Numbers from 0 to 1 that are the same for the same seed: mulberry32. */

@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import type { LoadedModel } from '@svc/contracts'
 import t from 'tap'
 import { argmax } from '../../src/logits.ts'
+import { addArgmax } from '../../src/onnx/argmax.ts'
 import { OnnxGraph } from '../../src/onnx/graph.ts'
-import { addLikeliest } from '../../src/onnx/likeliest.ts'
 import type { Runtime } from '../../src/ort/runtime.ts'
 import { familyDirectory, readFamily } from '../support/families.ts'
 import { collect, fixtures, greedy, openEngine } from '../support/models.ts'
@@ -20,7 +20,7 @@ interface Test {
   teardown(run: () => Promise<void>): void
 }
 
-/** The same model on the CPU and on the device, where it is recorded, and what is said about that. */
+/** The same model on the CPU and on the device, where it is captured, and what is said about that. */
 async function pair(t: Test, runDirectory: string, slots: number) {
   const notes: string[] = []
   // Where groups of threads are of four, attention over 32 tokens at once is wrong.
@@ -38,21 +38,21 @@ async function tokens(model: LoadedModel, prompt: readonly number[], count: numb
   return generated
 }
 
-t.test('recorded runs give the tokens of the CPU while texts and the cache grow', gpu, async t => {
+t.test('captured runs give the tokens of the CPU while texts and the cache grow', gpu, async t => {
   const runDirectory = await familyDirectory(t, 'qwen3', {
     config: config => ({ ...config, max_position_embeddings: 1024 })
   })
   const { cpu, device, notes } = await pair(t, runDirectory, 1)
   const prompt = [9, 8, 7]
   t.same(await tokens(device, prompt, 40), await tokens(cpu, prompt, 40))
-  // Beyond 512 positions the cache is made anew.
+  // Beyond 512 positions the cache is created again.
   const long = Array.from({ length: 500 }, (_, index) => 5 + ((index * 7) % 250))
   t.same(await tokens(device, long, 24), await tokens(cpu, long, 24))
   t.same(await tokens(device, prompt, 12), await tokens(cpu, prompt, 12), 'and afterwards')
   t.same(notes, [])
 })
 
-t.test('recorded runs give the tokens of the CPU in batches whose size changes', gpu, async t => {
+t.test('captured runs give the tokens of the CPU in batches whose size changes', gpu, async t => {
   const { cpu, device, notes } = await pair(t, join(fixtures, 'qwen2-tiny'), 3)
   const requests = [
     [[9, 8, 7, 6], 24],
@@ -73,7 +73,7 @@ t.test('recorded runs give the tokens of the CPU in batches whose size changes',
   t.same(notes, [])
 })
 
-t.test('recorded runs of adapters and of the base do not mix', gpu, async t => {
+t.test('captured runs of adapters and of the base do not mix', gpu, async t => {
   const { cpu, device, notes } = await pair(t, join(fixtures, 'llama-tiny-bf16'), 2)
   const names = ['patterns', 'all-linear']
   for (const model of [cpu, device]) {
@@ -88,15 +88,15 @@ t.test('recorded runs of adapters and of the base do not mix', gpu, async t => {
   t.same(notes, [])
 })
 
-t.test('a model with sliding windows is not recorded, and the log says so once', gpu, async t => {
+t.test('a model with sliding windows is not captured, and the log says so once', gpu, async t => {
   const { cpu, device, notes } = await pair(t, await familyDirectory(t, 'mistral'), 1)
-  t.match(notes, [/^Runs on webgpu are not recorded \(device_graphs\): the model has sliding windows$/])
+  t.match(notes, [/^Runs on webgpu are not captured \(device_graphs\): the model has sliding windows$/])
   const [prompt] = await readFamily('mistral')
   t.same(await tokens(device, prompt!.tokens, 16), await tokens(cpu, prompt!.tokens, 16))
 })
 
 t.test(
-  'a model in 4 bits is recorded, with and without an own head, in half precision as well as in full',
+  'a model in 4 bits is captured, with and without an own head, in half precision as well as in full',
   gpu,
   async t => {
     for (const name of ['qwen2-tiny', 'llama-tiny-bf16']) {
@@ -139,7 +139,7 @@ function doubleOnHost(): Uint8Array {
   return graph.toBytes()
 }
 
-/** An attention whose heads are too narrow for the way that can be recorded, which shows when it runs. */
+/** An attention whose heads are too narrow for the way that can be captured, which shows when it runs. */
 function narrowAttention(): Uint8Array {
   const graph = new OnnxGraph('narrow')
   const x = graph.input('x', 'float32', shape)
@@ -148,7 +148,7 @@ function narrowAttention(): Uint8Array {
   return graph.toBytes()
 }
 
-/** What a model makes of numbers that change from run to run. */
+/** Output of a model for numbers that change from run to run. */
 async function runs(runtime: Runtime, model: Uint8Array, count: number): Promise<number[][]> {
   const session = await runtime.createSession({ model, weights: null, threads: 1 })
   const [x, out] = [runtime.host('float32', shape), runtime.host('float32', shape)]
@@ -170,7 +170,7 @@ const wanted = Array.from({ length: 8 }, (_, run) => Array.from({ length: 8 }, (
 
 t.test('inputs and outputs in host memory change from run to run', gpu, async t => {
   const notes: string[] = []
-  const runtime = await openWebgpuRuntime({ recording: true, onUnrecorded: note => void notes.push(note) })
+  const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
   t.same(await runs(runtime, double(), 8), wanted)
   t.same(notes, [])
@@ -178,38 +178,38 @@ t.test('inputs and outputs in host memory change from run to run', gpu, async t 
 
 t.test('what a provider refuses to record is computed without', gpu, async t => {
   const notes: string[] = []
-  const runtime = await openWebgpuRuntime({ recording: true, onUnrecorded: note => void notes.push(note) })
+  const runtime = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   t.teardown(() => runtime.close())
   t.same(await runs(runtime, doubleOnHost(), 5), wanted.slice(0, 5))
   t.match(notes, [/graph capture/])
 })
 
-t.test('where an operator turns out not to be recordable, the session is made again without', gpu, async t => {
+t.test('where an operator turns out not to be capturable, the session is made again without', gpu, async t => {
   const notes: string[] = []
-  const recording = await openWebgpuRuntime({ recording: true, onUnrecorded: note => void notes.push(note) })
+  const capture = await openWebgpuRuntime({ capture: true, onUncaptured: note => void notes.push(note) })
   const plain = await openWebgpuRuntime()
   t.teardown(async () => {
-    await recording.close()
+    await capture.close()
     await plain.close()
   })
-  t.same(await runs(recording, narrowAttention(), 5), await runs(plain, narrowAttention(), 5))
+  t.same(await runs(capture, narrowAttention(), 5), await runs(plain, narrowAttention(), 5))
   t.match(notes, [/Graph capture not implemented/])
 })
 
-t.test('of equal logits the first one is the likeliest, as on the host', gpu, async t => {
-  const graph = new OnnxGraph('likeliest')
+t.test('of equal logits the first one is the argmax, as on the host', gpu, async t => {
+  const graph = new OnnxGraph('argmax')
   const scale = graph.scalar('scale', 2)
-  addLikeliest(graph, graph.node('Mul', [graph.input('x', 'float32', ['n', 'v']), scale], 'logits'), 'n')
-  const runtime = await openWebgpuRuntime({ recording: true })
+  addArgmax(graph, graph.node('Mul', [graph.input('x', 'float32', ['n', 'v']), scale], 'logits'), 'n')
+  const runtime = await openWebgpuRuntime({ capture: true })
   t.teardown(() => runtime.close())
   const session = await runtime.createSession({ model: graph.toBytes(), weights: null, threads: 1 })
-  const [x, likeliest] = [runtime.host('float32', [3, 4099]), runtime.host('int64', [3, 1])]
-  const binding = session.bind({ x }, { likeliest }, { bounds: {} })
+  const [x, best] = [runtime.host('float32', [3, 4099]), runtime.host('int64', [3, 1])]
+  const binding = session.bind({ x }, { argmax: best }, { bounds: {} })
   for (const start of [5, 0, 4090, 300]) {
     x.data.fill(-1)
     for (const row of [0, 1, 2]) for (const step of [0, 1, 4]) x.data[row * 4099 + start + row + step] = 3
     await binding.run()
-    t.same([...likeliest.data].map(Number), [start, start + 1, start + 2])
+    t.same([...best.data].map(Number), [start, start + 1, start + 2])
     t.same(
       [0, 1, 2].map(row => argmax(x.data.subarray(row * 4099, (row + 1) * 4099))),
       [start, start + 1, start + 2]
@@ -219,8 +219,8 @@ t.test('of equal logits the first one is the likeliest, as on the host', gpu, as
   await session.close()
 })
 
-t.test('runs are played, not only recorded', gpu, async t => {
-  // At this level ONNX Runtime tells whenever it plays a recording.
+t.test('runs are replayed, not only captured', gpu, async t => {
+  // At this level ONNX Runtime logs every replay.
   const script = join(import.meta.dirname, '../support/record-aloud.ts')
   const { stdout, stderr } = await promisify(execFile)(
     process.execPath,
@@ -228,7 +228,7 @@ t.test('runs are played, not only recorded', gpu, async t => {
     { maxBuffer: 2 ** 24 }
   )
   t.equal(stdout.trim(), 'done')
-  const played = stderr.split('\n').filter(line => line.includes('Replaying the captured'))
-  // Of eight runs two are as ever, and the third one is recorded.
-  t.equal(played.length, 5)
+  const replayed = stderr.split('\n').filter(line => line.includes('Replaying the captured'))
+  // Of eight runs two are as ever, and the third one is captured.
+  t.equal(replayed.length, 5)
 })

@@ -2,18 +2,18 @@ import type { OrtApi, Pointer } from './api.ts'
 import { inputsOnHost } from './device-memory.ts'
 
 /**
- * Recordings that a session keeps. Each holds memory for what its run computes on the way, so those that were not played
+ * Captures that a session keeps. Each holds memory for what its run computes on the way, so those that were not replayed
  * for longest go.
  */
-const MAX_RECORDINGS = 16
+const MAX_CAPTURES = 16
 
-/** Numbers the recordings of a session. */
-export class Recorder {
-  /** Inputs that are read on the host, once per recording. */
+/** Numbers the captures of a session. */
+export class GraphCaptures {
+  /** Inputs that are read on the host, once per capture. */
   readonly hostInputs: ReadonlySet<string>
   readonly #api: OrtApi
   readonly #session: Pointer
-  /** What tells their owners that recordings are gone, by id; those that are played move to the end. */
+  /** Callbacks that notify owners of dropped captures, by id; replayed ones move to the end. */
   readonly #forget = new Map<number, () => void>()
   #ids = 0
 
@@ -23,12 +23,12 @@ export class Recorder {
     this.hostInputs = inputsOnHost(api, session)
   }
 
-  /** A new id. No id is used twice, since providers may keep a recording for each thread. */
+  /** A new id. No id is used twice, since providers may keep a capture for each thread. */
   begin(forget: () => void): number {
     const id = ++this.#ids
     this.#forget.set(id, forget)
     const [oldest] = this.#forget.keys()
-    if (this.#forget.size > MAX_RECORDINGS && oldest !== undefined) {
+    if (this.#forget.size > MAX_CAPTURES && oldest !== undefined) {
       this.#forget.get(oldest)?.()
       this.drop(oldest)
     }
@@ -41,13 +41,13 @@ export class Recorder {
     if (forget !== undefined) this.#forget.set(id, forget)
   }
 
-  /** Frees a recording; no run may be under way. */
+  /** Frees a capture; no run may be under way. */
   drop(id: number): void {
     this.#forget.delete(id)
     try {
       this.#api.call('SessionReleaseCapturedGraph', this.#session, id)
     } catch {
-      // Nothing was recorded under it, or the provider frees recordings with the session alone.
+      // Nothing was captured under it, or the provider frees captures only with the session.
     }
   }
 }

@@ -1,16 +1,16 @@
 import type { DeviceMemory } from './device-memory.ts'
+import type { GraphCaptures } from './graph-captures.ts'
 import { type BoundTensor, type NativeBinding, type NativeSession, NativeTensor } from './native-runtime.ts'
-import type { Recorder } from './recorder.ts'
 import type { Bindings, Recurring, Tensor } from './runtime.ts'
 import { onDevice, type Staging } from './staged-view.ts'
 import type { Copy, Transfer } from './transfer.ts'
 
-/** Runs before one is recorded: rows that meet in a batch once or twice are not worth it. */
-const RUNS_BEFORE_RECORDING = 2
+/** Runs before one is captured: rows that meet in a batch once or twice are not worth it. */
+const RUNS_BEFORE_CAPTURE = 2
 
-export interface RecordedRunOptions {
+export interface CapturedRunOptions {
   readonly session: NativeSession
-  readonly recorder: Recorder
+  readonly captures: GraphCaptures
   readonly memory: DeviceMemory
   readonly transfer: Transfer
   readonly staging: Staging
@@ -20,25 +20,25 @@ export interface RecordedRunOptions {
 }
 
 /**
- * A binding whose runs are recorded on the device, and then played.
+ * A binding whose runs are captured on the device, and then replayed.
  *
- * A recording reads and writes the memory that was bound when it was made. So what is in host memory has a twin on the
+ * A capture reads and writes the memory that was bound when it was made. So what is in host memory has a twin on the
  * device, to which inputs are copied before each run and from which outputs are copied after it.
  */
-export class RecordedRun {
-  readonly #options: RecordedRunOptions
+export class CapturedRun {
+  readonly #options: CapturedRunOptions
   readonly #binding: NativeBinding
   readonly #twins: Tensor[] = []
   readonly #inputs: Copy[] = []
   readonly #outputs: Copy[] = []
   #runs = 0
-  #recording: number | null = null
+  #capture: number | null = null
 
-  constructor(options: RecordedRunOptions) {
-    const { session, recorder, inputs, outputs, recurring } = options
+  constructor(options: CapturedRunOptions) {
+    const { session, captures, inputs, outputs, recurring } = options
     this.#options = options
     const bound = Object.entries(inputs).map(([name, tensor]): [string, Tensor] => {
-      if (recorder.hostInputs.has(name)) return [name, recurring.bounds[name] ?? tensor]
+      if (captures.hostInputs.has(name)) return [name, recurring.bounds[name] ?? tensor]
       return [name, this.#place(tensor, (from, to) => this.#inputs.push({ from, to }))]
     })
     const written = Object.entries(outputs).map(([name, tensor]): [string, Tensor] => [
@@ -48,32 +48,32 @@ export class RecordedRun {
     this.#binding = session.bind(Object.fromEntries(bound), Object.fromEntries(written))
   }
 
-  /** A run that is recorded or played is not interrupted: of a recording, a part would be kept. */
+  /** A run that is captured or replayed is not interrupted: of a capture, a part would be kept. */
   async run(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted()
-    const { transfer, staging, recorder } = this.#options
+    const { transfer, staging, captures } = this.#options
     transfer.copyNow(this.#inputs)
     staging.fill()
-    if (this.#recording !== null) recorder.touch(this.#recording)
-    else if (this.#runs++ >= RUNS_BEFORE_RECORDING) this.#recording = recorder.begin(() => this.#forget())
-    this.#binding.record(this.#recording)
-    await this.#binding.run(this.#recording === null ? signal : undefined)
+    if (this.#capture !== null) captures.touch(this.#capture)
+    else if (this.#runs++ >= RUNS_BEFORE_CAPTURE) this.#capture = captures.begin(() => this.#forget())
+    this.#binding.capture(this.#capture)
+    await this.#binding.run(this.#capture === null ? signal : undefined)
     staging.drain()
     await transfer.copy(this.#outputs)
   }
 
   release(): void {
-    if (this.#recording !== null) this.#options.recorder.drop(this.#recording)
+    if (this.#capture !== null) this.#options.captures.drop(this.#capture)
     this.#binding.release()
     for (const twin of this.#twins) twin.release()
   }
 
   #forget(): void {
-    this.#recording = null
+    this.#capture = null
     this.#runs = 0
   }
 
-  /** What is bound for a tensor: itself, or a twin of what lies on the host. */
+  /** Value bound for a tensor: itself, or a twin of host memory. */
   #place(tensor: Tensor, pair: (host: BoundTensor, twin: BoundTensor) => void): Tensor {
     if (!(tensor instanceof NativeTensor)) return onDevice(tensor)
     const twin = this.#options.memory.allocate(tensor.shape, tensor.type)

@@ -1,0 +1,13 @@
+import type { Dimension, OnnxGraph } from './graph.ts'
+
+/**
+ * Adds the output `argmax`, int64 [rows, 1]: of each row of `logits`, float32 [rows, vocabulary], the token with the
+ * largest one, of equals the first.
+ *
+ * `TopK` says which of equals it takes, and unlike `ArgMax` it needs no cuDNN.
+ */
+export function addArgmax(graph: OnnxGraph, logits: string, rows: Dimension): void {
+  const one = graph.integers('argmax.count', [1])
+  graph.nodeWithOutputs('TopK', [logits, one], ['argmax.logit', 'argmax'], { axis: -1 })
+  graph.output('argmax', 'int64', [rows, 1])
+}
