@@ -10,6 +10,10 @@ export const pluginErrors = errorTable({
     message: 'The settings name half of a remote database: a URL or a token alone.',
     status: 400
   },
+  DBP_SCHEMA_CONFLICT: {
+    message: 'A database has tables that cannot be changed to the schema of this program.',
+    status: 409
+  },
   DBP_SCHEMA_NEWER: { message: 'A database was made by a later version of the program.', status: 409 },
   DBP_URL_INVALID: { message: 'A setting that names a remote database is no address of one.', status: 400 }
 })

@@ -124,6 +124,93 @@ t.test('a database of an earlier program gets the tables that have come since, a
   t.same((await again.query('SELECT id FROM agent_sessions')).rows, [['old']])
 })
 
+/** A database with the schema of an earlier program, which `change` makes out of this one's. */
+async function earlier(change: string): Promise<string> {
+  const path = freshFile()
+  const store = new PrimaryStore({
+    place: file(path),
+    projectRoot: dirname(path),
+    breaker: null,
+    busyTimeoutMs: 2_000,
+    synchronous: 'normal',
+    remoteTimeoutMs: 2_000,
+    signal: new AbortController().signal,
+    warn: () => undefined
+  })
+  await store.execute("INSERT INTO agent_sessions (id, created_at_ms, updated_at_ms) VALUES ('old', 1, 1)")
+  await store.migrate(`${change}; UPDATE schema_manifest SET digest = '0x00'`)
+  await store.close()
+  return path
+}
+
+for (const [lacking, change] of [
+  ['a column', 'ALTER TABLE a2a_messages DROP COLUMN last_claim_error'],
+  [
+    'a column with a default and an index of it',
+    'DROP INDEX a2a_messages_inbox; ALTER TABLE a2a_messages DROP COLUMN acknowledged'
+  ],
+  ['an index', 'DROP INDEX a2a_messages_inbox'],
+  [
+    'the present form of an index',
+    'DROP INDEX a2a_messages_inbox; CREATE INDEX a2a_messages_inbox ON a2a_messages (receiver_agent)'
+  ],
+  ['a trigger', 'DROP TRIGGER orchestration_lineage_events_kept'],
+  [
+    'the present form of a trigger',
+    'DROP TRIGGER orchestration_lineage_events_kept; CREATE TRIGGER orchestration_lineage_events_kept BEFORE DELETE ON orchestration_lineage_events BEGIN SELECT 1; END'
+  ]
+] as const) {
+  t.test(`a database of an earlier program that lacks ${lacking} gets it, and keeps its rows`, async t => {
+    const shapeOf = async (store: PrimaryStore): Promise<unknown> => {
+      const { rows } = await store.query(
+        `SELECT m.name, c.name, c.type, c."notnull", c.dflt_value FROM sqlite_master m, pragma_table_info(m.name) c
+         UNION ALL SELECT name, sql, '', '', '' FROM sqlite_master WHERE type IN ('index', 'trigger') ORDER BY 1, 2`
+      )
+      return rows
+    }
+    const { store: fresh } = primary(t, { place: file(freshFile()) })
+    const { store } = primary(t, { place: file(await earlier(change)) })
+    t.match(await store.status(), { ok: true, problems: [], digest: baselineDigest() })
+    t.same(await shapeOf(store), await shapeOf(fresh))
+    t.same((await store.query('SELECT id FROM agent_sessions')).rows, [['old']])
+  })
+}
+
+for (const [difference, change, why] of [
+  [
+    'a column of another type',
+    'ALTER TABLE a2a_messages DROP COLUMN last_claim_error; ALTER TABLE a2a_messages ADD COLUMN last_claim_error INTEGER',
+    /column a2a_messages\.last_claim_error is "INTEGER", not "TEXT"/
+  ],
+  [
+    'no column that is unique',
+    'DROP TABLE context_entries; CREATE TABLE context_entries (repository_id TEXT NOT NULL, expires_at_ms INTEGER)',
+    /column context_entries\.key \(TEXT NOT NULL\) is missing and cannot be added/
+  ],
+  [
+    'a column that needs a value',
+    'DROP TABLE agent_sessions; CREATE TABLE agent_sessions (id TEXT PRIMARY KEY, more TEXT NOT NULL)',
+    /agent_sessions\.more \(TEXT NOT NULL\) needs a value/
+  ],
+  [
+    'rows that a unique index refuses',
+    `DROP INDEX conversations_session;
+     INSERT INTO conversations (repository_id, external_session_id) VALUES ('r', 's'), ('r', 's')`,
+    /UNIQUE/
+  ]
+] as const) {
+  t.test(`a database of an earlier program with ${difference} is refused, and left as it is`, async t => {
+    const path = await earlier(change)
+    const { store } = primary(t, { place: file(path) })
+    await t.rejects(store.query('SELECT 1'), { code: 'DBP_SCHEMA_CONFLICT', message: why, hint: /export.*import/ })
+    t.match(await store.status(), { ok: false, problems: [why] })
+    await t.rejects(store.execute('DELETE FROM users'), { code: 'DBP_SCHEMA_CONFLICT' })
+    const left = await openFile(path, { busyTimeoutMs: 100, synchronous: 'normal' })
+    t.same((await left.query('SELECT digest FROM schema_manifest')).rows, [['0x00']])
+    await left.close()
+  })
+}
+
 t.test('says which of version, tables and digest does not check out', async t => {
   const path = freshFile()
   const { store } = primary(t, { place: file(path) })

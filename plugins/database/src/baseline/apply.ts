@@ -1,6 +1,8 @@
 import type { DatabaseStore } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 import { pluginErrors } from '../errors.ts'
 import { splitScript } from '../sql/admit.ts'
+import { compareBaseline, type SchemaObject } from './compare.ts'
 import { seedStatements } from './journeys.ts'
 import { BASELINE_TABLES, BASELINE_VERSION, baselineDigest, baselineScript } from './schema.ts'
 
@@ -27,14 +29,12 @@ export async function readSchema(store: DatabaseStore): Promise<SchemaState> {
 }
 
 /**
- * Gives a database that has none the baseline schema with its rows, in one transaction, and to one of an earlier program the
- * tables that have come since. Throws `DBP_SCHEMA_NEWER` for one of a later program, which is left as it is.
+ * Makes the baseline schema with its rows in one transaction. A database of an earlier program gets the tables, columns,
+ * indexes and triggers that it lacks. Throws `DBP_SCHEMA_NEWER` for one of a later program and `DBP_SCHEMA_CONFLICT` for one
+ * that no additive change brings up to date; both are left as they are.
  */
 export async function applyBaseline(store: DatabaseStore): Promise<void> {
-  const { version, digest, missingTables } = await readSchema(store)
-  // Where the digest is right, somebody has dropped what is missing, and is told of it.
-  const isEarlier = digest !== null && digest !== baselineDigest() && missingTables.length > 0
-  if (version === BASELINE_VERSION && !isEarlier) return
+  const { version, digest } = await readSchema(store)
   if (version !== null && version > BASELINE_VERSION)
     throw pluginErrors.create(
       'DBP_SCHEMA_NEWER',
@@ -44,16 +44,47 @@ export async function applyBaseline(store: DatabaseStore): Promise<void> {
         data: { version, expected: BASELINE_VERSION }
       }
     )
+  // With the digest of this program, tables that are missing were dropped on purpose; the status reports them.
+  if (version === BASELINE_VERSION && digest === baselineDigest()) return
   const { fts } = await store.capabilities()
-  await store.batch([
-    ...splitScript(baselineScript(fts)).map(({ sql }) => sql),
-    ...seedStatements(),
-    { sql: 'INSERT OR IGNORE INTO schema_version (version) VALUES (?)', parameters: [BASELINE_VERSION] },
+  const baseline = splitScript(baselineScript(fts)).map(({ sql }) => sql)
+  const { statements, conflicts } =
+    version === null ? { statements: [], conflicts: [] } : compareBaseline(await readObjects(store), baseline)
+  if (conflicts.length > 0) throw conflict(store, conflicts.join('; '))
+  try {
+    await store.batch([
+      ...statements,
+      ...baseline,
+      ...seedStatements(),
+      { sql: 'INSERT OR IGNORE INTO schema_version (version) VALUES (?)', parameters: [BASELINE_VERSION] },
+      {
+        sql: 'INSERT OR REPLACE INTO schema_manifest (version, digest) VALUES (?, ?)',
+        parameters: [BASELINE_VERSION, baselineDigest()]
+      }
+    ])
+  } catch (error) {
+    if (version === null) throw error
+    // Another process may have made the same changes meanwhile.
+    if ((await readSchema(store)).digest === baselineDigest()) return
+    if (!isSvcError(error, 'DBS_CONSTRAINT')) throw error
+    throw conflict(store, error.message, error)
+  }
+}
+
+async function readObjects(store: DatabaseStore): Promise<SchemaObject[]> {
+  const { rows } = await store.query('SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL')
+  return rows.map(([type, name, sql]) => ({ type: String(type), name: String(name), sql: String(sql) }))
+}
+
+function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
+  return pluginErrors.create(
+    'DBP_SCHEMA_CONFLICT',
+    `${store.location} cannot be brought to the schema of this program: ${why}`,
     {
-      sql: 'INSERT OR REPLACE INTO schema_manifest (version, digest) VALUES (?, ?)',
-      parameters: [BASELINE_VERSION, baselineDigest()]
+      hint: 'export what is needed with the version of svc that wrote it, name a new file in SVC_DB_PATH, and import it there',
+      cause
     }
-  ])
+  )
 }
 
 /** One sentence for each thing that does not check out. */
