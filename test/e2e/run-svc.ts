@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { SVC_BIN } from './served-project.ts'
 
 export interface RunOptions {
-  readonly stdin?: string
+  readonly stdin?: string | Uint8Array
   readonly env?: Readonly<Record<string, string>>
   /** The program; default: the built kernel of this repository. */
   readonly program?: string

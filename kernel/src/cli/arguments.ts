@@ -1,4 +1,4 @@
-import type { JsonSchema } from '@svc/plugin-sdk'
+import { type JsonSchema, parseStrictJson } from '@svc/plugin-sdk'
 import type { Argv, Options, PositionalOptions } from 'yargs'
 import type { CliCommand } from './commands.ts'
 import { cliErrors } from './errors.ts'
@@ -166,7 +166,7 @@ function recordForm(field: JsonSchema): string | undefined {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseStrictJson(text)
   } catch {
     return text
   }

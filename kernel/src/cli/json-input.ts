@@ -1,21 +1,24 @@
+import { errorMessage, readStrictJson } from '@svc/plugin-sdk'
 import { cliErrors } from './errors.ts'
 
 /** JSON of an argument, or with `-` of standard input; without one an empty object. Throws `CLI_INPUT_NOT_JSON`. */
 export async function readJson(text: string | undefined): Promise<unknown> {
   if (text === undefined) return {}
-  const source = text === '-' ? await readStdin() : text
+  const source = text === '-' ? await readStdin() : Buffer.from(text)
   try {
-    return JSON.parse(source)
+    const value = readStrictJson(source)
+    if (value === undefined) throw new SyntaxError('it is empty')
+    return value
   } catch (cause) {
-    throw cliErrors.create('CLI_INPUT_NOT_JSON', `the input is not JSON: ${(cause as Error).message}`, {
+    throw cliErrors.create('CLI_INPUT_NOT_JSON', `the input is not JSON: ${errorMessage(cause)}`, {
       cause,
       hint: `quote it for the shell: '{"name": "value"}'`
     })
   }
 }
 
-async function readStdin(): Promise<string> {
+async function readStdin(): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

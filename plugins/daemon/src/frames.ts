@@ -1,4 +1,4 @@
-import { isSvcError, type SvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError, parseStrictJson, type SvcError } from '@svc/plugin-sdk'
 import { daemonErrors } from './errors.ts'
 
 /** How a peer writes its frames: JSON-RPC 2.0, or the original `{id, method, params}` -> `{id, payload}`. */
@@ -32,6 +32,9 @@ export function isMalformed(element: Element): element is Malformed {
   return 'error' in element
 }
 
+/** Keeps a byte order mark, which is refused as JSON. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /** What an error without a readable id is answered under in the original dialect. */
 const NATIVE_NO_ID = '0'
 
@@ -42,16 +45,16 @@ const NATIVE_NO_ID = '0'
 export function parseFrame(line: Buffer, spoken: Dialect | null): Frame | null {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(line)
+    text = UTF8.decode(line)
   } catch {
     return unreadable(line.toString('latin1'), spoken, 'DMN_NOT_UTF8', 'the line is not valid UTF-8')
   }
   if (text.trim() === '') return null
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseStrictJson(text)
   } catch (error) {
-    return unreadable(text, spoken, 'DMN_NOT_JSON', `the line is not JSON: ${(error as Error).message}`)
+    return unreadable(text, spoken, 'DMN_NOT_JSON', `the line is not JSON that is accepted: ${errorMessage(error)}`)
   }
   if (!Array.isArray(value)) return { batch: false, element: parseElement(value, spoken) }
   if (value.length === 0) {
@@ -125,7 +128,7 @@ export function resultFrame({ dialect, id = null }: Answered, value: unknown): o
 
 /** The object to write for an error. `data` carries the code that is stable, and everything a program can act on. */
 export function errorFrame({ dialect, id = null }: Answered, error: unknown): object {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorMessage(error)
   const data = isSvcError(error) ? errorData(error) : { code: 'OPR_FAILED', status: 500 }
   return dialect === 'rpc2'
     ? { jsonrpc: '2.0', id, error: { code: RPC_CODES[data.code] ?? -32_000, message, data } }

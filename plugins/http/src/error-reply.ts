@@ -1,4 +1,4 @@
-import type { HttpErrorForm } from '@svc/contracts'
+import { type HttpErrorForm, httpBodyErrors } from '@svc/contracts'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
 import { httpErrors } from './errors.ts'
 
@@ -43,11 +43,11 @@ function stringify(body: (data: unknown) => object, data: unknown): string {
 /** Codes of Fastify that a request can cause. */
 const FASTIFY: Readonly<Record<string, () => SvcError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
-    httpErrors.create('HTTP_MEDIA_TYPE', 'the content type of the body is not one that this route reads', {
+    httpBodyErrors.create('HTTP_MEDIA_TYPE', 'the content type of the body is not one that this route reads', {
       hint: 'send JSON with content-type: application/json'
     }),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    httpErrors.create('HTTP_BODY_TOO_LARGE', 'the body is larger than this route accepts', {
+    httpBodyErrors.create('HTTP_BODY_TOO_LARGE', 'the body is larger than this route accepts', {
       hint: 'send less, or raise body_limit_bytes in [plugins.http]'
     }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>

@@ -1,5 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
+/** Those about bodies are in the contracts. */
 export const httpErrors = errorTable({
   HTTP_PORT_IN_USE: { message: 'Another process, or another listener of this one, holds the port.' },
   HTTP_BIND_FAILED: { message: 'The operating system refused the address or the port.' },
@@ -9,8 +10,6 @@ export const httpErrors = errorTable({
   HTTP_MALFORMED: { message: 'The request is not valid HTTP.', status: 400 },
   HTTP_PATH_INVALID: { message: 'The path holds a percent sign that starts no UTF-8 character.', status: 400 },
   HTTP_QUERY_INVALID: { message: 'A query parameter cannot be read, or is given where none is taken.', status: 400 },
-  HTTP_BODY_INVALID: { message: 'The body is not the JSON that it says it is.', status: 400 },
-  HTTP_BODY_NOT_UTF8: { message: 'The body holds bytes that are not UTF-8.', status: 400 },
   HTTP_BODY_UNEXPECTED: {
     message: 'The route takes no body, or a field is given in the path and in the body.',
     status: 400
@@ -22,9 +21,7 @@ export const httpErrors = errorTable({
   HTTP_NOT_FOUND: { message: 'No plugin serves the path.', status: 404 },
   HTTP_METHOD_NOT_ALLOWED: { message: 'The path exists, the method does not.', status: 405 },
   HTTP_REQUEST_TIMEOUT: { message: 'The request did not arrive in time.', status: 408 },
-  HTTP_BODY_TOO_LARGE: { message: 'The body is larger than the limit.', status: 413 },
   HTTP_PATH_TOO_LONG: { message: 'The path and query are longer than the limit.', status: 414 },
-  HTTP_MEDIA_TYPE: { message: 'The body has a content type that the route does not read.', status: 415 },
   HTTP_HEADERS_TOO_LARGE: { message: 'The headers are larger than 16 KiB.', status: 431 },
   HTTP_REFUSED: { message: 'A raw route refused the request without a code of its own.', status: 400 },
   HTTP_INTERNAL: { message: 'A raw route failed; the log has the cause under the request id.', status: 500 },

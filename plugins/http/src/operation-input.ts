@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
+import { type JsonSchema, type OperationDescriptor, parseStrictJson } from '@svc/plugin-sdk'
 import { parse } from 'fast-querystring'
 import { httpErrors } from './errors.ts'
-import { parseJson } from './json-body.ts'
 import { hasBody } from './read-body.ts'
 import type { Match } from './route-table.ts'
 
@@ -102,7 +101,7 @@ function readObjects(name: string, value: unknown, types: ReadonlySet<string>): 
   const text = value as string
   if (types.has('string') && !text.startsWith('{')) return text
   try {
-    return parseJson(text)
+    return parseStrictJson(text)
   } catch {
     throw httpErrors.create('HTTP_QUERY_INVALID', `the query parameter "${name}" must be JSON`, {
       hint: `write the object as URL-encoded JSON: ${name}=${encodeURIComponent('{"key":"value"}')}`

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { httpErrors } from './errors.ts'
-import { readJson } from './json-body.ts'
+import { httpBodyErrors, isJsonMediaType, parseJsonBody } from '@svc/contracts'
 
 /**
  * Reads the JSON body of a request that has one; undefined when it turns out to be empty.
@@ -17,9 +16,9 @@ export function readJsonBody(
   done: (error: unknown, body?: unknown) => void
 ): void {
   const type = request.headers['content-type']
-  if (type !== 'application/json' && !(type !== undefined && JSON_MEDIA_TYPE.test(type))) {
+  if (!isJsonMediaType(type)) {
     const given = type === undefined ? 'no content type' : `the content type "${type}"`
-    throw httpErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
+    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
       hint: 'send it with content-type: application/json'
     })
   }
@@ -27,7 +26,7 @@ export function readJsonBody(
     let body: unknown
     try {
       if (outcome instanceof Error) throw outcome
-      body = readJson(outcome)
+      body = parseJsonBody(outcome)
     } catch (invalid) {
       done(invalid)
       return
@@ -41,7 +40,7 @@ export function readBody(request: IncomingMessage, limit: number, done: (outcome
   const { headers } = request
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    throw httpErrors.create('HTTP_MEDIA_TYPE', `the body is encoded with ${encoding}; this route reads it plain`)
+    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body is encoded with ${encoding}; this route reads it plain`)
   }
   const announced = headers['content-length']
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit, request)
@@ -74,11 +73,9 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined
 }
 
-const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-
 function tooLarge(limit: number, request: IncomingMessage): Error {
   request.resume()
-  return httpErrors.create('HTTP_BODY_TOO_LARGE', `the body is larger than the limit of ${limit} bytes`, {
+  return httpBodyErrors.create('HTTP_BODY_TOO_LARGE', `the body is larger than the limit of ${limit} bytes`, {
     data: { limit },
     hint: 'send less, or raise body_limit_bytes in [plugins.http]'
   })

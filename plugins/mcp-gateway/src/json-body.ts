@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer'
-import type { HttpExchange } from '@svc/contracts'
+import { type HttpExchange, isJsonMediaType, parseJsonBody } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { refusal } from './gate/refusal.ts'
 import type { ToolArguments } from './tools/tool-desk.ts'
 
@@ -11,8 +11,6 @@ export interface ToolCallBody {
   readonly args: ToolArguments
 }
 
-const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
-
 /** Reads the body of a call and hands it over, or answers what is wrong with it: 400, 413 or 415. */
 export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) => void): void {
   const { headers } = exchange.request
@@ -20,7 +18,7 @@ export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) 
     const { body } = refusal(status, error)
     exchange.send(status, 'application/json; charset=utf-8', body)
   }
-  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
+  if (!isJsonMediaType(headers['content-type'])) {
     exchange.request.resume()
     refuse(415, 'the body has to be JSON, with content-type: application/json')
     return
@@ -31,20 +29,21 @@ export function readToolCall(exchange: HttpExchange, take: (call: ToolCallBody) 
     return
   }
   exchange.body(bytes => {
-    const call = isUtf8(bytes) ? parseToolCall(bytes.toString()) : 'the body is not UTF-8'
+    const call = parseToolCall(bytes)
     if (typeof call === 'string') refuse(400, call)
     else take(call)
   }, MAX_BODY_BYTES)
 }
 
-/** The call, or what is wrong with the text. */
-function parseToolCall(text: string): ToolCallBody | string {
+/** Returns the call, or what is wrong with the body. */
+function parseToolCall(bytes: Uint8Array): ToolCallBody | string {
   let body: unknown
   try {
-    body = JSON.parse(text)
+    body = parseJsonBody(bytes)
   } catch (error) {
-    return `the body is not JSON: ${(error as Error).message}`
+    return errorMessage(error)
   }
+  if (body === undefined) return 'the body is empty, not JSON'
   if (!isObject(body)) return 'the body has to be an object: {"name": TOOL, "args": {…}}'
   return toolCallOf(body)
 }

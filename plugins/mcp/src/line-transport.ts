@@ -5,12 +5,10 @@ import {
   serializeMessage,
   type Transport
 } from '@modelcontextprotocol/server'
+import { errorMessage, readStrictJson } from '@svc/plugin-sdk'
 
 /** Longest message in bytes; a longer one is answered with an error and skipped. */
 const MAX_LINE_BYTES = 10 * 1024 * 1024
-
-/** It keeps nothing from one line to the next. */
-const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Milliseconds that answers under way may take after the client closed its end. */
 const LAST_ANSWERS_MS = 5_000
@@ -117,11 +115,10 @@ export class LineTransport implements Transport {
   #receive(line: Buffer): void {
     let value: unknown
     try {
-      const text = UTF8.decode(line)
-      if (text.trim() === '') return
-      value = JSON.parse(text)
+      if (isBlank(line)) return
+      value = readStrictJson(line)
     } catch (error) {
-      this.#refuse(-32_700, `Parse error: the line is not JSON in UTF-8 (${(error as Error).message})`)
+      this.#refuse(-32_700, `Parse error: the line is not JSON that is accepted: ${errorMessage(error)}`)
       return
     }
     let message: JSONRPCMessage
@@ -168,6 +165,11 @@ export class LineTransport implements Transport {
       this.#output.write(text, error => (error ? reject(error) : resolve()))
     })
   }
+}
+
+/** Whether it holds only the white space of JSON. */
+function isBlank(line: Buffer): boolean {
+  return line.every(byte => byte === 0x20 || byte === 0x09 || byte === 0x0d)
 }
 
 function idOf(value: unknown): string | number | null {

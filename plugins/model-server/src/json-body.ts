@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { readJsonRequest } from '@svc/contracts'
+import { isSvcError } from '@svc/plugin-sdk'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errors } from './errors.ts'
 
@@ -12,7 +14,11 @@ export function acceptJsonBodies(scope: FastifyInstance, maxBytes: number): void
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     refuseSimpleBrowserRequest(request)
-    return parseJson(await readBytes(request, payload, maxBytes))
+    try {
+      return await readJsonRequest(payload, { maxBytes, mediaType: 'any', discard: DISCARD_LIMIT })
+    } catch (error) {
+      throw translate(error, maxBytes)
+    }
   })
 }
 
@@ -25,39 +31,13 @@ function refuseSimpleBrowserRequest(request: FastifyRequest): void {
   throw errors.create('MSV_MEDIA_TYPE', `the content type must be application/json, got '${type}'`)
 }
 
-async function readBytes(request: FastifyRequest, payload: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > maxBytes * DISCARD_LIMIT) throw tooLarge(announced, maxBytes)
-  const chunks: Buffer[] = []
-  let length = 0
-  // Leaving the loop must not destroy the request, or the socket dies before the answer is written.
-  for await (const chunk of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > maxBytes * DISCARD_LIMIT) throw tooLarge(length, maxBytes)
-    if (length > maxBytes) chunks.length = 0
-    else chunks.push(chunk)
+function translate(error: unknown, maxBytes: number): unknown {
+  if (isSvcError(error, 'HTTP_BODY_TOO_LARGE')) {
+    const { length } = error.data as { readonly length: number }
+    const message = `the request body has ${length} bytes or more, the limit is ${maxBytes}`
+    return errors.create('MSV_BODY_TOO_LARGE', message, {
+      hint: 'Send less, or raise the setting plugins.model-server.max_body_bytes.'
+    })
   }
-  if (length > maxBytes) throw tooLarge(length, maxBytes)
-  return Buffer.concat(chunks, length)
-}
-
-function tooLarge(bytes: number, maxBytes: number): Error {
-  return errors.create('MSV_BODY_TOO_LARGE', `the request body has ${bytes} bytes or more, the limit is ${maxBytes}`, {
-    hint: 'Send less, or raise the setting plugins.model-server.max_body_bytes.'
-  })
-}
-
-function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw errors.create('MSV_REQUEST_INVALID', 'the request body is not UTF-8')
-  }
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw errors.create('MSV_REQUEST_INVALID', `the request body is not JSON: ${(cause as Error).message}`, { cause })
-  }
+  return isSvcError(error) ? errors.create('MSV_REQUEST_INVALID', error.message, { cause: error }) : error
 }

@@ -1,3 +1,4 @@
+import { errorMessage, parseStrictJson } from '@svc/plugin-sdk'
 import { isObject, type ToolCallBody, toolCallOf } from '../json-body.ts'
 
 /** What a client may give a message to know its answer by. */
@@ -20,9 +21,9 @@ export interface BadMessage {
 export function readMessage(text: string): ClientMessage | BadMessage {
   let read: unknown
   try {
-    read = JSON.parse(text)
+    read = parseStrictJson(text)
   } catch (error) {
-    return { type: 'error', error: `invalid websocket payload: ${(error as Error).message}` }
+    return { type: 'error', error: `invalid websocket payload: ${errorMessage(error)}` }
   }
   if (!isObject(read)) return { type: 'error', error: 'invalid websocket payload: an object is expected' }
   const id = typeof read.id === 'string' || typeof read.id === 'number' ? { id: read.id } : {}

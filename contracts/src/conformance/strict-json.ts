@@ -1,0 +1,56 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { type ConformanceSuite, holds } from './suite.ts'
+
+/** Takes any value, on every surface: what {@link strictJsonSuite} calls. */
+export const strictJsonProbe = defineOperation({
+  id: 'test.strict-json',
+  summary: 'Take a value',
+  input: t.object({ value: t.unknown() }),
+  output: t.object({ taken: t.boolean() }),
+  effect: 'read',
+  expose: { http: { method: 'POST', path: '/v1/strict-json' }, mcp: { name: 'strict_json' }, rpc: true }
+})
+
+/** Sends these bytes as the input of {@link strictJsonProbe}. Resolves to whether the surface took them. */
+export type StrictJsonSend = (input: Buffer) => Promise<boolean>
+
+const nested = (depth: number): string => `{"value":${'['.repeat(depth)}${']'.repeat(depth)}}`
+
+const TAKEN: readonly (readonly [name: string, input: string])[] = [
+  ['one key in several objects', '{"value":{"a":1,"b":[{"a":1},{"a":2}]}}'],
+  ['strings that look like keys', '{"value":"\\"a\\":1,\\"a\\":2,\\"__proto__\\":{}"}'],
+  ['100 levels of nesting', nested(100)],
+  ['text beyond ASCII', '{"value":"grüße, 你好 😀"}']
+]
+
+const REFUSED: readonly (readonly [name: string, input: string | Buffer])[] = [
+  ['a key twice', '{"value":"a","value":"b"}'],
+  ['a key twice, once with an escape', '{"value":1,"\\u0076alue":2}'],
+  ['a key twice in an inner object', '{"value":[1,{"a":1,"b":{},"a":2}]}'],
+  ['the key __proto__', '{"value":{"__proto__":{"admin":true}}}'],
+  ['the key constructor.prototype', '{"value":{"constructor":{"prototype":{"admin":true}}}}'],
+  ['1,000 levels of nesting', nested(1_000)],
+  [
+    'bytes that are not UTF-8',
+    Buffer.concat([Buffer.from('{"value":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
+  ],
+  ['a byte order mark', '\uFEFF{"value":1}']
+]
+
+/** Twelve texts that every surface which reads JSON takes or refuses alike. */
+export function strictJsonSuite(send: StrictJsonSend): ConformanceSuite {
+  return [
+    ...TAKEN.map(([name, input]) => ({
+      name: `takes ${name}`,
+      async run() {
+        holds(await send(Buffer.from(input)), `it takes ${name}`)
+      }
+    })),
+    ...REFUSED.map(([name, input]) => ({
+      name: `refuses ${name}`,
+      async run() {
+        holds(!(await send(Buffer.from(input as string))), `it refuses ${name}`)
+      }
+    }))
+  ]
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http'
+import { errorTable, readStrictJson, StrictJsonError } from '@svc/plugin-sdk'
+
+/** What can be wrong with the body of a request. */
+export const httpBodyErrors = errorTable({
+  HTTP_BODY_INVALID: { message: 'The body is not the JSON that it says it is.', status: 400 },
+  HTTP_BODY_NOT_UTF8: { message: 'The body holds bytes that are not UTF-8.', status: 400 },
+  HTTP_BODY_TOO_LARGE: { message: 'The body is larger than the limit.', status: 413 },
+  HTTP_MEDIA_TYPE: { message: 'The body has a content type that the route does not read.', status: 415 }
+})
+
+export interface JsonRequestOptions {
+  readonly maxBytes: number
+  /** `json` refuses every other content type; `any` reads the body as JSON whatever its type. */
+  readonly mediaType: 'json' | 'any'
+  /**
+   * Up to how many times the limit a body is read and dropped before it is refused. A client that is still writing sees a
+   * connection reset instead of the answer. Default 1.
+   */
+  readonly discard?: number
+}
+
+/**
+ * Reads the body of a request as strict JSON; undefined for an empty one.
+ * Throws `HTTP_MEDIA_TYPE`, `HTTP_BODY_TOO_LARGE`, `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`.
+ */
+export async function readJsonRequest(request: IncomingMessage, options: JsonRequestOptions): Promise<unknown> {
+  const type = request.headers['content-type']
+  if (options.mediaType === 'json' && !isJsonMediaType(type)) {
+    const given = type === undefined ? 'no content type' : `the content type "${type}"`
+    throw httpBodyErrors.create('HTTP_MEDIA_TYPE', `the body has ${given}; this route reads JSON`, {
+      hint: 'send it with content-type: application/json'
+    })
+  }
+  return parseJsonBody(await readBytes(request, options))
+}
+
+/** Parses a body as strict JSON; undefined for an empty one. Throws `HTTP_BODY_NOT_UTF8` or `HTTP_BODY_INVALID`. */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  try {
+    return readStrictJson(bytes)
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error
+    if (error.reason === 'utf8') throw httpBodyErrors.create('HTTP_BODY_NOT_UTF8', 'the body is not UTF-8')
+    throw httpBodyErrors.create('HTTP_BODY_INVALID', `the body is not JSON that is accepted: ${error.message}`)
+  }
+}
+
+export function isJsonMediaType(type: string | undefined): boolean {
+  return type === 'application/json' || (type !== undefined && JSON_MEDIA_TYPE.test(type))
+}
+
+const JSON_MEDIA_TYPE = /^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+
+async function readBytes(request: IncomingMessage, { maxBytes, discard = 1 }: JsonRequestOptions): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? 0)
+  if (announced > maxBytes * discard) throw tooLarge(request, maxBytes, announced)
+  const chunks: Buffer[] = []
+  let length = 0
+  // The default iterator destroys the socket when the loop is left, before the answer is written.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > maxBytes * discard) throw tooLarge(request, maxBytes, length)
+    if (length > maxBytes) chunks.length = 0
+    else chunks.push(chunk)
+  }
+  if (length > maxBytes) throw tooLarge(request, maxBytes, length)
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length)
+}
+
+function tooLarge(request: IncomingMessage, maxBytes: number, length: number): Error {
+  request.resume()
+  return httpBodyErrors.create('HTTP_BODY_TOO_LARGE', `the body is larger than the limit of ${maxBytes} bytes`, {
+    data: { limit: maxBytes, length }
+  })
+}
