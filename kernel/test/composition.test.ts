@@ -24,7 +24,7 @@ type Step =
   | { readonly kind: 'put'; readonly name: Name; readonly shape: Shape }
   | { readonly kind: 'again' | 'remove'; readonly name: Name }
   | { readonly kind: 'enable'; readonly name: Name; readonly enabled: boolean }
-  | { readonly kind: 'secrets'; readonly name: Name; readonly needsSecrets: boolean }
+  | { readonly kind: 'secrets'; readonly name: Name; readonly secretBackends: readonly string[] }
 
 const token = (name: Name) => service<number>(`${name}@1`)
 
@@ -80,7 +80,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('again' as const), name }),
   fc.record({ kind: fc.constant('remove' as const), name }),
   fc.record({ kind: fc.constant('enable' as const), name, enabled: fc.boolean() }),
-  fc.record({ kind: fc.constant('secrets' as const), name, needsSecrets: fc.boolean() })
+  fc.record({ kind: fc.constant('secrets' as const), name, secretBackends: fc.subarray(['env', 'vault']) })
 )
 
 t.test('a generation and a graph after any changes are those of a kernel that begins with what there is', async t => {
@@ -88,7 +88,7 @@ t.test('a generation and a graph after any changes are those of a kernel that be
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async steps => {
       const changed = new World(t)
       const there = new Map<Name, Shape>()
-      const said = new Map<Name, { enabled?: boolean; needsSecrets?: boolean }>()
+      const said = new Map<Name, { enabled?: boolean; secretBackends?: readonly string[] }>()
       await changed.apply()
       for (const each of steps) {
         if (each.kind === 'put') {

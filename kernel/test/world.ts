@@ -34,7 +34,7 @@ export interface Said {
   readonly error?: string
   readonly settings?: object
   readonly policy?: Partial<UnitPolicy>
-  readonly needsSecrets?: boolean
+  readonly secretBackends?: readonly string[]
   readonly fingerprint?: string
 }
 
@@ -126,13 +126,13 @@ export class World {
 }
 
 function configurationOf(name: string, said: Said): PluginConfiguration {
-  const { enabled, error = null, settings = {}, policy, needsSecrets = false, fingerprint = name } = said
+  const { enabled, error = null, settings = {}, policy, secretBackends = [], fingerprint = name } = said
   return {
     enabled,
     error,
     policy: { ...POLICY, ...policy },
     settings: async () => settings,
-    needsSecrets,
+    secretBackends,
     fingerprint
   }
 }

@@ -1,7 +1,7 @@
 export * from './database-store.ts'
 export * from './inference-engine.ts'
 export * from './loaded-model.ts'
-export * from './secrets-resolver.ts'
+export * from './secrets.ts'
 export * from './speech-recogniser.ts'
 export * from './strict-json.ts'
 export type { ConformanceCase, ConformanceSuite } from './suite.ts'

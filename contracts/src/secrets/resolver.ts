@@ -3,9 +3,9 @@ import { type SecretReference, service } from '@svc/plugin-sdk'
 export { parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 
 /**
- * Turns `secret://backend/name` references in configuration into values.
+ * Resolves `secret://backend/name` references of every backend that has no plugin of its own.
  *
- * Its own settings may not hold such references: secrets have to start somewhere.
+ * @deprecated Provide {@link secretBackend} instead. This service goes in the next minor version.
  */
 export const secretsResolver = service<SecretsResolver>('secrets.resolver@1')
 

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { type ConfigProblem, type SettingExplanation, type SettingReport, secretsResolver } from '@svc/contracts'
+import {
+  type ConfigProblem,
+  type SettingExplanation,
+  type SettingReport,
+  secretBackend,
+  secretsResolver
+} from '@svc/contracts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { type KernelSettings, type PolicySettings, RESERVED_KEYS, toPolicy } from '../host/kernel-settings.ts'
 import { explainSetting, listSettings } from './explain.ts'
@@ -91,7 +97,7 @@ function pluginConfig(
     ...policy.problems,
     // Nobody has to configure what does not run.
     ...own.problems.filter(({ code }) => wanted || code !== 'CFG_VALUE_MISSING'),
-    ...(plugin.provides.includes(secretsResolver.id) ? forbiddenReferences(own) : [])
+    ...forbiddenReferences(own, backend => providesSecrets(plugin.provides, backend))
   ]
   const errors = all.filter(({ severity }) => severity === 'error')
   return {
@@ -103,9 +109,14 @@ function pluginConfig(
     settings: resolve => resolveSecrets(own, resolve),
     problems: all,
     secretReferences: own.references,
-    needsSecrets: own.references.length > 0,
+    secretBackends: [...new Set(own.references.map(({ reference }) => reference.backend))],
     fingerprint: fingerprint([policy, own])
   }
+}
+
+/** Whether a plugin resolves the references to a backend, so that its own settings cannot hold them. */
+function providesSecrets(provides: readonly string[], backend: string): boolean {
+  return provides.includes(secretsResolver.id) || provides.includes(secretBackend(backend).id)
 }
 
 /** Differs when a value differs whose change needs a new instance of the plugin. */

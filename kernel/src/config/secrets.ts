@@ -5,11 +5,12 @@ import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 import { check } from './validate.ts'
 
-/** Complains of references where they cannot be resolved: in what the resolver itself needs. */
-export function forbiddenReferences(owner: Settled): ConfigProblem[] {
-  return owner.references.map(({ path }) => {
+/** Reports references that cannot be resolved yet: in the kernel's settings, and those of a backend to itself. */
+export function forbiddenReferences(owner: Settled, isOwn: (backend: string) => boolean = () => true): ConfigProblem[] {
+  const forbidden = owner.references.filter(({ reference }) => isOwn(reference.backend))
+  return forbidden.map(({ path }) => {
     const key = keyText([...owner.prefix, ...path])
-    const message = `${key} is a secret reference, and ${owner.name} is needed before secrets can be resolved`
+    const message = `${key} is a secret reference, and ${owner.name} is needed before it can be resolved`
     return problem('error', 'CFG_SECRET_FORBIDDEN', message, undefined, key, 'use an environment variable')
   })
 }

@@ -1,4 +1,10 @@
-import { type SecretReference, type SecretsResolver, secretsResolver } from '@svc/contracts'
+import {
+  type SecretBackend,
+  type SecretReference,
+  type SecretsResolver,
+  secretBackend,
+  secretsResolver
+} from '@svc/contracts'
 import {
   type Dependencies,
   type Dependency,
@@ -147,7 +153,11 @@ export function activationError(
   )
 }
 
-/** Looks a reference up in the resolver of a container; the graph made sure that there is one. */
+/** Resolves a reference with the services of a container; the graph made sure that one of them is there. */
 export function secretLookup(services: ServiceContainer): (reference: SecretReference) => Promise<string> {
-  return reference => (services.resolve(secretsResolver.id) as SecretsResolver).resolve(reference)
+  return async reference => {
+    const backend = services.resolve(secretBackend(reference.backend).id) as SecretBackend | undefined
+    if (backend !== undefined) return backend.resolve(reference.name)
+    return (services.resolve(secretsResolver.id) as SecretsResolver).resolve(reference)
+  }
 }

@@ -1,4 +1,4 @@
-import type { SecretReference } from '@svc/contracts'
+import { type SecretReference, secretServices } from '@svc/contracts'
 import type { PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import type { UnitPolicy } from './activate.ts'
 import { kernelErrors } from './errors.ts'
@@ -17,8 +17,8 @@ export interface PluginConfiguration {
   readonly policy: UnitPolicy
   /** Settings with secret references replaced by what `resolve` says. */
   settings(resolve: (reference: SecretReference) => Promise<string>): Promise<unknown>
-  /** Whether settings hold `secret://` references, which makes the resolver a dependency. */
-  readonly needsSecrets: boolean
+  /** Backends of the `secret://` references in its settings. Their services are requirements. */
+  readonly secretBackends: readonly string[]
   /** Changes when a change of settings or policy needs a new unit. */
   readonly fingerprint: string
 }
@@ -62,14 +62,12 @@ interface Resolved extends Sorted {
   readonly graph: Graph
 }
 
-const SECRETS: ServiceId = 'secrets.resolver@1'
-
 /** What is known of plugins, and what is wanted of them. */
 export class Inventory {
   readonly records = new Map<string, PluginRecord>()
   readonly #builtin: ReadonlySet<string>
   #resolved: Resolved | undefined
-  /** Manifests of plugins whose settings hold secrets, with the resolver required. */
+  /** Manifests of plugins whose settings hold secrets, with the services that resolve them required. */
   readonly #needing = new WeakMap<PluginManifest, PluginManifest>()
   #isChosen: (name: string) => boolean = () => true
   #configure: Configure = () => {
@@ -258,10 +256,21 @@ export class Inventory {
   }
 
   #withSecrets(manifest: PluginManifest): PluginManifest {
-    if (!this.#configure(manifest.name).needsSecrets || manifest.requires.includes(SECRETS)) return manifest
-    const known = this.#needing.get(manifest) ?? { ...manifest, requires: [...manifest.requires, SECRETS] }
-    this.#needing.set(manifest, known)
-    return known
+    const { secretBackends } = this.#configure(manifest.name)
+    if (secretBackends.length === 0) return manifest
+    const tokens = secretServices(secretBackends, token => this.#isProvided(token))
+    const requires = [...new Set([...manifest.requires, ...tokens])]
+    if (requires.length === manifest.requires.length) return manifest
+    // The same manifest for the same requirements, so that the graph is not resolved again.
+    const known = this.#needing.get(manifest)
+    if (known?.requires.join() === requires.join()) return known
+    const needing = { ...manifest, requires }
+    this.#needing.set(manifest, needing)
+    return needing
+  }
+
+  #isProvided(token: ServiceId): boolean {
+    return this.#builtin.has(token) || [...this.records.values()].some(each => each.manifest?.provides.includes(token))
   }
 }
 

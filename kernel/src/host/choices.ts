@@ -1,4 +1,4 @@
-import { secretsResolver } from '@svc/contracts'
+import { secretServices } from '@svc/contracts'
 import type { ResolvedConfig } from '../config/resolve.ts'
 import { check } from '../config/validate.ts'
 import type { Configure, PluginConfiguration } from '../core/inventory.ts'
@@ -97,7 +97,8 @@ function closure(
     const manifest = manifests.find(each => each.name === name)
     const requires = [...(manifest?.requires ?? [])]
     if (also === 'optional') requires.push(...(manifest?.optional ?? []).filter(id => !manifest?.refs.includes(id)))
-    if (config.plugins.get(name)?.needsSecrets) requires.push(secretsResolver.id)
+    const backends = config.plugins.get(name)?.secretBackends ?? []
+    requires.push(...secretServices(backends, token => manifests.some(each => each.provides.includes(token))))
     for (const token of requires) {
       for (const provider of manifests) if (provider.provides.includes(token)) wanted.add(provider.name)
     }
@@ -114,7 +115,7 @@ function unconfigured(name: string, { kernel }: ResolvedConfig): PluginConfigura
     error: null,
     policy: toPolicy(DEFAULT_POLICY, kernel),
     settings: async () => ({}),
-    needsSecrets: false,
+    secretBackends: [],
     fingerprint: name
   }
 }

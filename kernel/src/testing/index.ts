@@ -105,7 +105,7 @@ function configure(options: TestKernelOptions): (name: string) => PluginConfigur
           { plugin: name }
         )
       },
-      needsSecrets: false,
+      secretBackends: [],
       fingerprint: ''
     }
   }

@@ -1,4 +1,4 @@
-import { secretsResolver } from '@svc/contracts'
+import { secretBackend, secretsResolver } from '@svc/contracts'
 import { t as schema } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
@@ -146,7 +146,7 @@ t.test('references are collected, and wait for their value with formats, pattern
   const config = project(t, { 'svc.toml': toml }).resolve([vault])
   t.strictSame(config.problems, [])
   const own = config.plugins.get('vault')!
-  t.equal(own.needsSecrets, true)
+  t.same(own.secretBackends, ['env'])
   t.strictSame(
     own.secretReferences.map(({ path, reference }) => `${path.join('.')}=${reference.backend}:${reference.name}`),
     ['token=env:TOKEN', 'url=env:URL', 'mode=env:MODE', 'pin=env:PIN', 'keys.a=env:A', 'accounts.0.password=env:P']
@@ -196,4 +196,15 @@ t.test('the kernel and the resolver itself cannot hold references', async t => {
   const config = project(t, { 'svc.toml': toml }).resolve([resolver])
   t.match(config.generalProblems, [{ code: 'CFG_SECRET_FORBIDDEN', key: 'kernel.repository_id' }])
   t.match(config.plugins.get('secrets')?.problems, [{ code: 'CFG_SECRET_FORBIDDEN', key: 'plugins.secrets.key' }])
+})
+
+t.test('a backend may hold references to other backends, and none to itself', async t => {
+  const backend = plugin('vault-server', schema.object({ key: schema.secret(), pin: schema.secret() }), {
+    provides: [secretBackend('vault').id]
+  })
+  const toml = '[plugins.vault-server]\nkey = "secret://env/KEY"\npin = "secret://vault/pin"\n'
+  const own = project(t, { 'svc.toml': toml }).resolve([backend]).plugins.get('vault-server')
+  t.match(own?.problems, [{ code: 'CFG_SECRET_FORBIDDEN', key: 'plugins.vault-server.pin' }])
+  t.equal(own?.problems.length, 1)
+  t.same(own?.secretBackends, ['env', 'vault'])
 })

@@ -159,7 +159,7 @@ export class World {
         ...(isolated ? this.#options.policy : {})
       },
       settings: async () => (isolated ? { ...this.settings } : {}),
-      needsSecrets: false,
+      secretBackends: [],
       fingerprint: isolated ? `${this.settings.activate} ${this.settings.dispose}` : ''
     }
   }

@@ -1,12 +1,14 @@
-import { secretsResolver } from '@svc/contracts'
+import { secretBackend } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
-import { envResolver } from './env-resolver.ts'
+import { envBackend } from './env-backend.ts'
+
+const env = secretBackend('env')
 
 export default definePlugin({
   name: 'secrets-env',
   summary: 'Resolves secret://env/NAME references in the configuration from environment variables',
-  provides: [secretsResolver],
+  provides: [env],
   activate(ctx) {
-    ctx.provide(secretsResolver, envResolver(process.env))
+    ctx.provide(env, envBackend(process.env))
   }
 })

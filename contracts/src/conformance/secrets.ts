@@ -1,7 +1,42 @@
 import assert from 'node:assert/strict'
 import { isSvcError } from '@svc/plugin-sdk'
+import type { SecretBackend } from '../secrets/backend.ts'
 import type { SecretReference, SecretsResolver } from '../secrets/resolver.ts'
 import { type ConformanceSuite, holds } from './suite.ts'
+
+export interface SecretBackendSubject {
+  readonly backend: SecretBackend
+  /** A secret that the backend has. */
+  readonly known: { readonly name: string; readonly value: string }
+  /** Name of a secret that it does not have. */
+  readonly unknown: string
+}
+
+/** What holds for every `secrets.backend.NAME@1`. */
+export function secretBackendSuite({ backend, known, unknown }: SecretBackendSubject): ConformanceSuite {
+  return [
+    {
+      name: 'resolves a secret, also twice at once',
+      async run() {
+        const values = await Promise.all([backend.resolve(known.name), backend.resolve(known.name)])
+        assert.deepEqual(values, [known.value, known.value])
+      }
+    },
+    {
+      name: 'refuses a name that it does not have',
+      async run() {
+        const error = await backend.resolve(unknown).then(
+          () => assert.fail(`${unknown} was resolved`),
+          (caught: unknown) => caught
+        )
+        holds(isSvcError(error, 'SEC_NOT_FOUND'), `it is refused with SEC_NOT_FOUND, not with ${String(error)}`)
+        holds(error.message.includes(unknown), 'the message names the secret')
+        const shown = JSON.stringify([error.message, error.hint, error.data, String(error.cause)])
+        holds(!shown.includes(known.value), 'no error holds a value')
+      }
+    }
+  ]
+}
 
 export interface SecretsResolverSubject {
   readonly resolver: SecretsResolver

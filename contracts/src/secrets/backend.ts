@@ -1,0 +1,35 @@
+import { errorTable, type Service, type ServiceId, service } from '@svc/plugin-sdk'
+import { secretsResolver } from './resolver.ts'
+
+/** Resolves the references `secret://NAME/…` of one backend. A plugin provides it as {@link secretBackend}. */
+export interface SecretBackend {
+  /** Throws `SEC_NOT_FOUND`. No error holds a value. */
+  resolve(name: string, signal?: AbortSignal): Promise<string>
+}
+
+/**
+ * Returns the token of a backend: lower case letters, digits, `_` and `-`.
+ *
+ * A setting with a reference to the backend makes the token a requirement of the setting's plugin. The backend's own
+ * settings may refer to other backends.
+ */
+export function secretBackend(name: string): Service<SecretBackend> {
+  return service<SecretBackend>(`secrets.backend.${name}@1`)
+}
+
+export const secretErrors = errorTable({
+  SEC_BACKEND_UNKNOWN: { message: 'A secret:// reference names a backend that no plugin offers.' },
+  SEC_NOT_FOUND: { message: 'The backend has no secret of that name.' }
+})
+
+/**
+ * Returns the services that resolve the references to some backends. `isProvided`: whether a known plugin provides a service.
+ * A backend without a plugin of its own goes to `secrets.resolver@1`, if that is provided.
+ */
+export function secretServices(backends: readonly string[], isProvided: (token: ServiceId) => boolean): ServiceId[] {
+  const tokens = backends.map(name => {
+    const { id } = secretBackend(name)
+    return !isProvided(id) && isProvided(secretsResolver.id) ? secretsResolver.id : id
+  })
+  return [...new Set(tokens)]
+}

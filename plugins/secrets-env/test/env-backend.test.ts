@@ -1,0 +1,20 @@
+import { secretBackendSuite } from '@svc/contracts/conformance'
+import t from 'tap'
+import { envBackend } from '../src/env-backend.ts'
+
+const suite = secretBackendSuite({
+  backend: envBackend({ TOKEN: 'opensesame', EMPTY: '', OTHER: 'hidden' }),
+  known: { name: 'TOKEN', value: 'opensesame' },
+  unknown: 'EMPTY'
+})
+
+for (const { name, run } of suite) t.test(name, run)
+
+t.test('a variable that is absent or empty is named, without any value', async t => {
+  const backend = envBackend({ EMPTY: '', OTHER: 'hidden' })
+  for (const name of ['EMPTY', 'MISSING']) {
+    const error = await backend.resolve(name).catch((caught: unknown) => caught as Error)
+    t.match(error, { code: 'SEC_NOT_FOUND', message: new RegExp(name) })
+    t.notMatch(JSON.stringify(error), 'hidden')
+  }
+})

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { errorOf, runSvc } from '../e2e/run-svc.ts'
+import { makeProject, pluginPackage } from '../e2e/served-project.ts'
+
+const fixture = (file: string): string =>
+  readFileSync(new URL(`../fixtures/plugins/secrets-file/${file}`, import.meta.url), 'utf8')
+
+const VAULT = {
+  'plugins/secrets-file/package.json': fixture('package.json'),
+  'plugins/secrets-file/src/plugin.ts': fixture('src/plugin.ts'),
+  'secrets.json': JSON.stringify({ passphrase: 'swordfish', token: Buffer.from('opensesame').toString('base64') })
+}
+
+/** A plugin with a secret setting, and an operation that shows how the secret begins. */
+const DOOR = {
+  'plugins/door/package.json': pluginPackage('door'),
+  'plugins/door/src/plugin.ts': `
+    import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+    const knock = defineOperation({
+      id: 'door.knock', summary: 'Knock', input: t.object({}), output: t.object({ begins: t.string() }), effect: 'read'
+    })
+    export default definePlugin({
+      name: 'door',
+      config: t.object({ token: t.secret() }),
+      operations: [knock],
+      activate: ctx => ctx.implement(knock, () => ({ begins: ctx.config.token.slice(0, 4) }))
+    })`
+}
+
+const TOML = '[plugins.door]\ntoken = "secret://file/token"\n'
+const SEALED = `${TOML}[plugins.secrets-file]\npassphrase = "secret://env/PASSPHRASE"\n`
+
+t.test('a plugin adds a backend, whose own settings refer to another one', async t => {
+  const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED })
+  const env = { PASSPHRASE: 'swordfish' }
+  const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env })
+  t.match(ran, { code: 0 })
+  t.same(JSON.parse(ran.stdout), { begins: 'open' })
+
+  const graph = await runSvc(folder, ['plugins', 'graph', '--json'], { env })
+  for (const [from, token, to] of [
+    ['door', 'secrets.backend.file@1', 'secrets-file'],
+    ['secrets-file', 'secrets.backend.env@1', 'secrets-env']
+  ])
+    t.match(JSON.parse(graph.stdout).edges, new Set([{ from, token, to, kind: 'requires' }]), `${from} uses ${to}`)
+})
+
+t.test('without its backend a plugin waits, and the reason names the service', async t => {
+  const folder = makeProject(t, { ...DOOR, 'svc.toml': TOML })
+  const why = await runSvc(folder, ['plugins', 'why', 'door'])
+  t.match(why.stdout, /door is waiting: .*secrets\.backend\.file@1/)
+  const call = await runSvc(folder, ['call', 'door.knock', '--json'])
+  t.match(errorOf(call), { message: /waiting.*secrets\.backend\.file@1/ })
+})
+
+t.test('a name that a backend does not have ends the activation with its error', async t => {
+  const folder = makeProject(t, { ...VAULT, ...DOOR, 'svc.toml': SEALED.replace('file/token', 'file/other') })
+  const ran = await runSvc(folder, ['call', 'door.knock', '--json'], { env: { PASSPHRASE: 'swordfish' } })
+  t.match(ran.stderr, /secret:\/\/file\/other: secrets\.json has no secret of that name/)
+  t.notMatch(ran.stderr, /swordfish/)
+})
+
+t.test('two plugins with one backend are a conflict before either runs', async t => {
+  const rival = {
+    'plugins/rival/package.json': pluginPackage('rival'),
+    'plugins/rival/src/plugin.ts': fixture('src/plugin.ts').replace("name: 'secrets-file'", "name: 'rival'")
+  }
+  const toml = `${SEALED}[plugins.rival]\npassphrase = "swordfish"\n`
+  const folder = makeProject(t, { ...VAULT, ...DOOR, ...rival, 'svc.toml': toml })
+  const list = await runSvc(folder, ['plugins', 'list', '--json'], { env: { PASSPHRASE: 'swordfish' } })
+  const plugins: { name: string; state: string; why: string | null }[] = JSON.parse(list.stdout).plugins
+  t.match(JSON.stringify(plugins.filter(each => each.state === 'invalid')), /secrets\.backend\.file@1/)
+})
