@@ -8,7 +8,7 @@ export interface Candidate {
   readonly setting: string
 }
 
-/** Where a model server is when nobody says so: this project's own, by its usual port, then the one that most people have. */
+/** Candidate addresses without a configured one: this project's server on its usual port, then Ollama's default port. */
 const OWN_URL = 'http://127.0.0.1:11435'
 const USUAL: Candidate = { url: 'http://127.0.0.1:11434', setting: 'default' }
 /** Port of a host that is named without one, as the clients of that format have it. */
@@ -41,7 +41,7 @@ function fromUrl(setting: string, text: string, named?: string): Candidate {
   return { url: `${url.protocol}//${url.host}${path}`, setting }
 }
 
-/** A URL, `HOST:PORT`, or a host alone; an address that a server binds everywhere means this machine to a client. */
+/** A URL, `HOST:PORT`, or only a host; a wildcard bind address means this machine to a client. */
 function fromHost(setting: string, text: string): Candidate {
   if (text.includes('://')) return fromUrl(setting, text)
   const address = `http://${text}`
@@ -60,7 +60,7 @@ function invalid(path: string, text: string): Error {
   })
 }
 
-/** Whoever writes a password into an address should not find it in a log. */
+/** A password in an address must not reach a log. */
 function withoutUserInfo(text: string): string {
   return text.replace(/\/\/[^/@]*@/, '//…@')
 }

@@ -115,7 +115,7 @@ export class ModelServerClient implements InferenceClient {
         throw await this.#explain(error, connection, filled.model, began)
       }
     } finally {
-      // Whoever stops reading wants the server to stop writing.
+      // When the consumer stops reading, the server must stop writing.
       controller.abort()
       request.signal?.removeEventListener('abort', abort)
     }
@@ -176,7 +176,7 @@ export class ModelServerClient implements InferenceClient {
   }
 }
 
-/** A key is for the server that it was given for, and for nobody else. */
+/** A key is sent only to the server that it was configured for. */
 function settingsAt(url: string, settings: Settings, known: readonly Candidate[]): Settings {
   const { api_key, alternate_url: _, alternate_host: __, ...rest } = settings
   const own = known.some(candidate => URL.canParse(url) && sameOrigin(candidate.url, url))
@@ -187,7 +187,7 @@ function sameOrigin(one: string, other: string): boolean {
   return new URL(one).origin === new URL(other).origin
 }
 
-/** What servers answer that speak a part of the format. */
+/** Answers of servers that speak a part of the format. */
 const WITHOUT_ROUTE = new Set([404, 405, 501])
 
 function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error {
@@ -198,7 +198,7 @@ function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error
   })
 }
 
-/** Where nobody has chosen a model and the server has only one, that one. */
+/** Without a chosen model, the server's only model. */
 function unlessChosen(model: string, offered: readonly string[]): string {
   return model === NO_MODEL && offered.length === 1 ? (offered[0] as string) : model
 }

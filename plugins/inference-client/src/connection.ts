@@ -102,7 +102,7 @@ export class Connector {
           throw unauthorized(url, error, settings.api_key !== undefined)
         }
         failure ??= error
-        // Whoever does not answer at all will not in another format either.
+        // A server that does not answer at all will not answer in another format either.
         if (!(error instanceof WireFailure) && !(error instanceof SyntaxError)) break
       }
     }

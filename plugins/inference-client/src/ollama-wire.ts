@@ -113,7 +113,7 @@ export class OllamaWire implements Wire {
   }
 }
 
-/** What the server reports in the middle of an answer is its words too. */
+/** An error that the server reports in the middle of an answer. */
 async function failing<A>(work: Promise<A>): Promise<A> {
   try {
     return await work
@@ -129,7 +129,7 @@ function listed(models: readonly ModelResponse[] | undefined, path: string): rea
   throw new WireFailure(502, `the answer of GET ${path} holds no list of models`)
 }
 
-/** Servers write a date like this for a model that they never unload: nobody waits for it. */
+/** Date that servers report for a model that they never unload. */
 const NEVER_MS = 100 * 365 * 24 * 3_600_000
 
 function runningModel(model: ModelResponse): RunningModel {

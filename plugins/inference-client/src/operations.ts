@@ -54,7 +54,7 @@ const runningModel = t.object({
   gpu_bytes: t.nullable(t.integer({ description: 'Memory of a GPU among that.' })),
   processor: t.nullable(t.enum(['cpu', 'gpu', 'cpu+gpu'], { description: 'Where it is computed.' })),
   context: t.nullable(t.integer({ description: 'Tokens that prompt and answer may have together.' })),
-  until: t.nullable(t.string({ description: 'When it is unloaded unless it is asked for; null for never.' }))
+  until: t.nullable(t.string({ description: 'When an idle model is unloaded; null for never.' }))
 })
 
 export const listRunning = defineOperation({
@@ -77,7 +77,7 @@ export const listRunning = defineOperation({
 
 export const showModel = defineOperation({
   id: 'inference.model',
-  summary: 'Tells what the model server says of one model',
+  summary: 'Shows what the model server reports about one model',
   input: t.object({
     model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
   }),
@@ -93,7 +93,7 @@ export const showModel = defineOperation({
 
 export const checkModel = defineOperation({
   id: 'inference.check',
-  summary: 'Tells whether the model server answers and has the model that is asked of it',
+  summary: 'Checks whether the model server answers and has the requested model',
   input: t.object({
     model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
   }),
@@ -118,7 +118,7 @@ export const askModel = defineOperation({
   summary: 'Has the model server that this project uses answer a question',
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
-    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
+    system: t.optional(t.string({ description: 'System prompt for the model.' })),
     model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' })),
     temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
     max_tokens: t.optional(t.integer({ minimum: 1 }))

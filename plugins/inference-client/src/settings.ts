@@ -3,7 +3,7 @@ import { type Infer, t } from '@svc/plugin-sdk'
 const address = (description: string, variable: string) =>
   t.optional(t.string({ minLength: 1, description, 'x-env': variable }))
 
-/** Nobody's model: who has this one has chosen none. */
+/** Placeholder for "no model chosen". */
 export const NO_MODEL = 'default-model'
 
 export const settings = t.object({

@@ -144,7 +144,7 @@ t.test('obeys its commands and says which there are', async t => {
   await exit
 })
 
-t.test('a failed question is told, and is no part of the conversation', async t => {
+t.test('a failed question is reported, and is no part of the conversation', async t => {
   const { type, shows, server, exit } = await open(t)
   await shows(/>>> /)
   await server.close()
@@ -154,7 +154,7 @@ t.test('a failed question is told, and is no part of the conversation', async t 
   t.equal(await exit, 0)
 })
 
-t.test('whoever has chosen no model gets the one that is there', async t => {
+t.test('without a chosen model the available one is used', async t => {
   const { shows, type, exit } = await open(t, { model: 'default-model', models: ['only'] })
   await shows(/only at http/)
   type(CTRL_D)

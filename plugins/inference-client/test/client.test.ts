@@ -55,7 +55,7 @@ for (const api of ['ollama', 'openai'] as const) {
     await t.rejects(wrong.models(), { code: 'ICL_UNAUTHORIZED', message: /^(?!.*k2).*who are you/ })
   })
 
-  t.test(`tells the server to stop when nobody reads on, in the format of ${api}`, async t => {
+  t.test(`the server is stopped when the consumer stops reading, in the format of ${api}`, async t => {
     const { client, server } = await connect(t, { api, chat: endless(api) })
     for await (const event of client.chat({ messages: say('go') })) if (event.type === 'text') break
     while (server.left === 0) await new Promise(resolve => setImmediate(resolve))
@@ -72,7 +72,7 @@ t.test('aborting ends an answer with the reason of the signal', async t => {
   await t.rejects(reading, { message: 'enough' })
 })
 
-t.test('what the model thinks is told apart, and the times of the server are passed on', async t => {
+t.test('thinking is separate, and the times of the server are passed on', async t => {
   const { client } = await connect(t)
   const events = await collect(client.chat({ messages: say('x') }))
   t.match(events[0], { type: 'thinking', text: 'hm' })
@@ -126,7 +126,7 @@ t.test('a server that takes the connection and says nothing is given up after pr
   await t.rejects(client.models(), { code: 'ICL_UNREACHABLE', message: /no answer within 20 ms/ })
 })
 
-t.test('busy servers, refusals and broken answers have codes of their own', async t => {
+t.test('busy servers, refusals and broken answers have distinct codes', async t => {
   const busy = await connect(t, { chat: (_, to) => refuse(to, 503, 'full', { 'retry-after': '7' }) })
   await t.rejects(collect(busy.client.chat({ messages: say('x') })), { code: 'ICL_BUSY', data: { retryAfterMs: 7000 } })
   const refused = await connect(t, { chat: (_, to) => refuse(to, 400, 'temperature is odd') })
@@ -156,12 +156,12 @@ function endless(api: 'ollama' | 'openai'): NonNullable<FakeOptions['chat']> {
   }
 }
 
-t.test('where nobody has chosen a model, the only one of the server is asked, and of several none', async t => {
+t.test('without a chosen model the only one of the server is asked, and none of several', async t => {
   const nobody = { model: NO_MODEL }
   const { client } = await connect(t, { models: ['only'] }, nobody)
   t.match(await client.check(), { ok: true, model: 'only', problem: null })
   t.match((await collect(client.chat({ messages: say('hello') }))).at(-1), { type: 'done', model: 'only' })
-  t.equal(client.target().model, null, 'it is still chosen by nobody')
+  t.equal(client.target().model, null, 'it is still not chosen')
   const { client: spoilt } = await connect(t, { models: ['one', 'two'] }, nobody)
   t.match(await spoilt.check(), { ok: false, problem: /INFER_MODEL is not set.*"one", "two"/ })
   await t.rejects(collect(spoilt.chat({ messages: say('hello') })), { code: 'ICL_MODEL_UNKNOWN' })

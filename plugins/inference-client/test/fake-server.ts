@@ -17,7 +17,7 @@ export interface FakeOptions {
   readonly key?: string
   /** Rows of `/api/ps`; without it there is no such route. */
   readonly running?: readonly object[]
-  /** What `/api/tags` answers on a server of OpenAI's format; without it there is no such route. */
+  /** Answer of `/api/tags` on a server of OpenAI's format; without it there is no such route. */
   readonly tags?: object
   /** Takes the place of the usual answer to a chat. */
   readonly chat?: Answer

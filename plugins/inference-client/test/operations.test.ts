@@ -19,7 +19,7 @@ async function connect(t: Test, options: FakeOptions = {}, settings: object = {}
 
 const GIB = 2 ** 30
 
-t.test('what the server has loaded is told with its memory, where it runs, its context and its time', async t => {
+t.test('loaded models are listed with memory, device, context and expiry', async t => {
   const soon = '2026-03-04T05:06:07.123456789+02:00'
   const row = (name: string, size_vram: number, expires_at = soon) => ({ name, size: 4 * GIB, size_vram, expires_at })
   const running = [
@@ -48,7 +48,7 @@ t.test('what the server has loaded is told with its memory, where it runs, its c
   })
 })
 
-t.test('a server that has loaded nothing is no error, one that does not tell is one of its own', async t => {
+t.test('no loaded model is not an error, a server without the list has a distinct one', async t => {
   const idle = await connect(t, { running: [] })
   t.match(await idle.call('running'), { models: [] })
   const code = 'ICL_RUNNING_UNKNOWN'
@@ -61,7 +61,7 @@ t.test('a server that has loaded nothing is no error, one that does not tell is 
   await t.rejects(part.call('running'), { code, message: /answers 404 to GET \/api\/ps/ })
 })
 
-t.test('our own server tells the same', async t => {
+t.test('our own server reports the same', async t => {
   const engine = toyPlugin(new ToyEngine({ device: 'cuda:0' }))
   const { url } = await openServer(t, [engine], { model: t.testdir({ 'config.json': '{}' }), model_name: 'ours' })
   const call = await open(t, url)
@@ -92,7 +92,7 @@ t.test('models are listed, shown by name, and named when one is missing', async 
   })
 })
 
-t.test('a question is answered in one piece, and its pieces are told', async t => {
+t.test('a question is answered in one piece, and its pieces are reported', async t => {
   const { call } = await connect(t)
   t.same(await call('chat', { prompt: 'one two', system: 'be brief', max_tokens: 9 }), {
     text: 'one two',

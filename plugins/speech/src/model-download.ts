@@ -109,7 +109,7 @@ export class ModelDownload {
       await pipeline(Readable.fromWeb(response.body as never), createWriteStream(part), { signal })
       const { size } = await stat(part)
       const announced = response.headers.get('content-length')
-      // What is compressed on its way has another length than it announces.
+      // Compressed content has another length than announced.
       if (announced !== null && !response.headers.has('content-encoding') && Number(announced) !== size)
         throw new Error(`${size} of ${announced} bytes came`)
       await rename(part, target)

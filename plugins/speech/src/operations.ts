@@ -36,7 +36,7 @@ export const speechTranscribe = defineOperation({
   }),
   errors: { ...speechErrors.specs },
   effect: 'read',
-  // The settings have deadlines of their own.
+  // The settings have separate deadlines.
   timeoutMs: 0,
   expose: {
     mcp: { name: 'svc_oratio_transcribe' },

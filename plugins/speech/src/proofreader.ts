@@ -1,8 +1,8 @@
 import type { InferenceClient } from '@svc/contracts'
 
 const TASK =
-  'Correct misheard words in a transcript of speech. Keep its language, its meaning and its length. Answer with the corrected transcript alone.'
-/** What differs more than this from the transcript, in length, is an answer to it and no correction of it. */
+  'Correct misheard words in a transcript of speech. Keep its language, its meaning and its length. Answer with only the corrected transcript.'
+/** Maximum relative difference in length; a longer or shorter text is an answer, not a correction. */
 const LENGTH_RATIO = 1.5
 
 /** Has a language model correct what a recogniser misheard. */

@@ -85,14 +85,14 @@ export const settings = t.object({
   vad: t.enum(['energy', 'off'], {
     default: 'energy',
     'x-env': 'SVC_ORATIO_VAD',
-    description: 'Whether stretches in which nobody speaks are left out, by their energy.'
+    description: 'Whether to leave out segments without speech, by their energy.'
   }),
   vad_energy_threshold: t.number({
     default: 0.003,
     minimum: 0,
     maximum: 1,
     'x-env': 'SVC_ORATIO_VAD_ENERGY_THRESHOLD',
-    description: 'Root mean square of 30 milliseconds from which on somebody speaks; the loudest there can be is 1.'
+    description: 'Minimum root mean square of 30 milliseconds of speech; the maximum is 1.'
   }),
   vad_merge_gap_ms: t.integer({
     default: 300,

@@ -11,7 +11,7 @@ export interface StatusParts {
   readonly thread: WhisperThread
 }
 
-/** What `/api/audio/status` tells. Loads nothing. */
+/** Response of `/api/audio/status`. Loads nothing. */
 export async function statusOf({ settings, tunables, transcriber, thread }: StatusParts) {
   const state = await transcriber.state()
   const { stream: _stream, ...runtime } = groupsOf(tunables)

@@ -92,7 +92,7 @@ export class Transcriber implements SpeechRecogniser {
     return this.#recognise({ kind: 'samples', samples }, language, signal, model)
   }
 
-  /** What is text already is its own transcript. */
+  /** Text input is its own transcript. */
   async #text(path: string, name: string): Promise<Transcript> {
     const { size } = await stat(path)
     if (size > MAX_TEXT_BYTES)

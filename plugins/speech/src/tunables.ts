@@ -93,7 +93,7 @@ const TUNABLES = {
     ['hf', 'retry_attempts', 'HF_RETRY_ATTEMPTS'],
     3,
     1,
-    'How often a file of a model is asked for, at most.',
+    'Maximum attempts to download a file of a model.',
     20
   ),
   hf_retry_delay_ms: whole(
@@ -175,7 +175,7 @@ function schemaOf(tunable: Tunable<number> | Tunable<boolean>): JsonSchema {
   return integer ? t.integer({ ...annotations, ...range }) : t.number({ ...annotations, ...range })
 }
 
-/** What counts: the settings, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
+/** Effective value: the setting, else the file, else the default. Throws `SPP_CONFIG_INVALID`. */
 export async function tunablesOf(settings: TunableSettings, file: string | null): Promise<Tunables> {
   const filed = file === null ? {} : await readTunables(file)
   return Object.fromEntries(

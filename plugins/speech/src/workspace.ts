@@ -25,7 +25,7 @@ export class Workspace {
     if (path.includes('\0')) throw missing()
     const asked = resolve(this.root, path)
     const root = await realpath(this.root).catch(() => this.root)
-    // The root may be named by a link of its own.
+    // The root may be a link.
     if (!within(this.root, asked) && !within(root, asked)) throw outside()
     const found = await realpath(asked).catch(() => null)
     if (found === null) throw missing()

@@ -59,7 +59,7 @@ interface Ask {
   /** As the document has it. */
   readonly path: string
   readonly status: number
-  /** As it is asked for; default: `path`. */
+  /** Path of the request; default: `path`. */
   readonly url?: string
   readonly json?: unknown
   readonly upload?: readonly [name: string, content: string | Uint8Array, filename: string]

@@ -60,7 +60,7 @@ t.test('a language model corrects what is doubtful, where the settings want it',
   const world = await openWorld(settings, [model])
   t.teardown(() => world.close())
   const transcribe = () => world.kernel.call(speechTranscribe, { path: 'tones.wav' })
-  answer = new Error('nobody is at home')
+  answer = new Error('no one is at home')
   const plain = await transcribe()
   t.equal(plain.text, plain.raw_text)
   t.match(asked[0], { temperature: 0, maxTokens: 99 })

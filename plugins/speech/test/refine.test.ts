@@ -63,14 +63,14 @@ t.test('confidence is the base of the profile, less what was corrected, within b
   t.equal(confidenceOf('balanced', 0, { ...tunables, refine_balanced_base: 1 }), 0.99)
 })
 
-t.test('a lexicon is read anew when it changes, and a broken one is told of once', async t => {
+t.test('a lexicon is read again when it changes, and a broken one is reported once', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'words.json')
   const warnings: string[] = []
   const warn = (message: string) => void warnings.push(message)
   t.equal(await new LexiconFile(path, false, warn).current(), EMPTY_LEXICON)
-  t.same(warnings, [], 'nobody named it')
+  t.same(warnings, [], 'it was not named')
   const file = new LexiconFile(path, true, warn)
   t.same((await file.current()).phrases, [])
   t.match(warnings, [/words\.json/])

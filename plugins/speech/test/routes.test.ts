@@ -50,7 +50,7 @@ t.test('a path of the workspace', async t => {
       t.same(await ask({ path }), { status: 400, body: { error: 'path_outside_workspace', path } })
   })
 
-  t.test('of what nobody can read is refused with a reason', async t => {
+  t.test('an unreadable format is refused with a reason', async t => {
     world.write('a.exe', 'x')
     world.write('b.wav', 'x')
     world.write('c.txt', Buffer.from([0xff, 0xfe, 0xff]))
@@ -211,7 +211,7 @@ t.test('a recogniser that is not here is refused', async t => {
   t.match(await world.recogniser.state(), { status: 'unavailable' })
 })
 
-t.test('the status tells of model and settings', async t => {
+t.test('the status reports model and settings', async t => {
   const world = await openWorld({ max_duration_ms: 5_000, cuda: true })
   t.teardown(() => world.close())
   const read = async () => (await fetch(world.url('/api/audio/status'))).json()

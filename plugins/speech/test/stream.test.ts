@@ -48,7 +48,7 @@ t.test('what is spoken comes back as text, in the language that was set', async 
   const ready = await client.next()
   t.match(ready, { type: 'ready', correlation_id: String, sample_rate_hz: 16_000, input_format: 'pcm_s16le_mono' })
   client.say('set_language', { language_hint: 'EN' })
-  // Frames end where they like, also in the midst of a sample.
+  // Frames end at any place, also inside of a sample.
   for (let at = 0; at < pcm.length; at += 9_999) client.socket.send(pcm.subarray(at, at + 9_999))
   client.say('commit')
   const final = await client.next()
@@ -57,7 +57,7 @@ t.test('what is spoken comes back as text, in the language that was set', async 
   t.equal(final.text, final.refined_text)
 
   client.say('commit')
-  t.match(await client.next(), { type: 'final', text: '' }, 'a commit begins anew')
+  t.match(await client.next(), { type: 'final', text: '' }, 'a commit begins again')
 
   client.socket.send(pcm)
   client.say('cancel')
@@ -72,7 +72,7 @@ t.test('what is spoken comes back as text, in the language that was set', async 
   client.socket.close()
 })
 
-t.test('partial texts come while somebody speaks, once there is a second of sound', async t => {
+t.test('partial texts arrive during speech, once there is a second of sound', async t => {
   const world = await openWorld({ language: 'en', stream_partial_quiet_ms: 50, heartbeat_ms: 100 })
   t.teardown(() => world.close())
   const client = new Client(world)
@@ -101,7 +101,7 @@ t.test('sound without a commit has its limit', async t => {
   t.equal((await closed)[0], 1009)
 })
 
-t.test('what fails is told, and the stream goes on', async t => {
+t.test('a failure is reported, and the stream goes on', async t => {
   const world = await openWorld({ model: 'openai/whisper-nowhere' })
   t.teardown(() => world.close())
   const client = new Client(world)
@@ -114,7 +114,7 @@ t.test('what fails is told, and the stream goes on', async t => {
   client.socket.close()
 })
 
-t.test('clients are sent to the successor, and those that are gone without a word are let go', async t => {
+t.test('clients are sent to the successor, and silent ones are disconnected', async t => {
   const world = await openWorld({ heartbeat_ms: 50, capture_timeout_ms: 200 })
   t.teardown(() => world.close())
   const mute = new WebSocket(world.url('/api/audio/transcribe/stream').replace('http:', 'ws:'), { autoPong: false })

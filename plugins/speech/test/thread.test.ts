@@ -27,7 +27,7 @@ const samples = (seconds: number) => {
   return Float32Array.from({ length: seconds * 16_000 }, (_, at) => once[at % once.length]!)
 }
 
-t.test('recordings take their turns, and nothing else waits for them', async t => {
+t.test('recordings are processed one after the other, and nothing else waits for them', async t => {
   const thread = new WhisperThread()
   t.equal(thread.device, null)
   let turns = 0
@@ -57,7 +57,7 @@ t.test('long recordings are read in windows, silence not at all', async t => {
   t.ok((await read(2, 28, null)).text.length > 0)
 })
 
-t.test('a recording that nobody waits for ends early', async t => {
+t.test('a cancelled recording ends early', async t => {
   const thread = new WhisperThread()
   const controller = new AbortController()
   const long = { kind: 'samples', samples: samples(600) } as const

@@ -39,7 +39,7 @@ async function filesIn(folder: string): Promise<ModelFiles> {
   return found.files
 }
 
-/** The model with its decoder in two graphs, as older exports have it, and its graphs beside the other files. */
+/** The model with its decoder in two graphs, as older exports have it, and its graphs next to the other files. */
 function separateModel(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-speech-'))
   cpSync(MODEL, folder, { recursive: true })
@@ -106,7 +106,7 @@ t.test('a doubtful reading is tried at other temperatures, the same way each tim
   t.notOk(first.alternatives.includes(first.text))
   t.same(await whisper.read(tones(), strict), first)
   const silent = { ...strict, thresholds: { ...strict.thresholds, noSpeech: -1 } }
-  t.equal((await whisper.read(tones(), silent)).text, '', 'unless nobody speaks')
+  t.equal((await whisper.read(tones(), silent)).text, '', 'unless there is no speech')
 })
 
 t.test('words of a lexicon become likelier', async t => {
@@ -118,7 +118,7 @@ t.test('words of a lexicon become likelier', async t => {
   t.equal(await read(0, 256), await read(1000, 1), 'what does not fit is left out')
 })
 
-t.test('reading ends when it is told to', async t => {
+t.test('reading ends on request', async t => {
   const whisper = await Whisper.load(ort, await filesIn(MODEL), { threads: 1, cuda: false })
   t.teardown(() => whisper.close())
   let calls = 0

@@ -11,7 +11,7 @@ import { FIXTURES } from './fixtures.ts'
 
 export const MODEL = join(FIXTURES, 'model')
 
-/** The plugin behind a real server on a free port, with a workspace of its own. */
+/** The plugin behind a real server on a free port, with a separate workspace. */
 export interface World {
   readonly kernel: TestKernel
   readonly workspace: string

@@ -11,7 +11,7 @@ export const chatCommand: CommandDescriptor = {
   input: t.object({
     prompt: t.optional(t.string({ minLength: 1, description: 'One question; without it a conversation.' })),
     model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: that of INFER_MODEL.' })),
-    system: t.optional(t.string({ description: 'How the model is told to behave.' })),
+    system: t.optional(t.string({ description: 'System prompt for the model.' })),
     temperature: t.optional(
       t.number({ minimum: 0, maximum: 2, description: '0 always takes the most probable token.' })
     ),
@@ -29,7 +29,7 @@ interface ChatInput {
   readonly max_tokens?: number
 }
 
-const HELP = `/system TEXT   tells the model how to behave
+const HELP = `/system TEXT   sets the system prompt
 /model NAME    goes on with another model
 /models        lists the models of the server
 /reset         forgets what was said
@@ -78,7 +78,7 @@ function finishOne(turn: Turn, model: string, io: CommandIo): void {
   )
 }
 
-/** Who has chosen no model wants the one that is there. */
+/** Without a chosen model, the server's only model is used. */
 async function modelFor(client: InferenceClient, asked: string | undefined, io: CommandIo): Promise<string> {
   const chosen = asked ?? client.target().model
   if (chosen !== null) return chosen

@@ -21,7 +21,7 @@ export interface Turn {
 
 type Part = Extract<InferenceChatEvent, { text: string }>
 
-/** What was said so far, and how it goes on. */
+/** Messages of a conversation, and its next steps. */
 export class Conversation {
   readonly #client: Pick<InferenceClient, 'chat'>
   readonly #messages: ChatMessage[] = []
@@ -73,7 +73,7 @@ export class Conversation {
   }
 }
 
-/** `32 tokens in 0.41 s, 78 tokens/s, first after 0.05 s`. The server's own time counts where it tells it. */
+/** `32 tokens in 0.41 s, 78 tokens/s, first after 0.05 s`. Uses the server's own timing where reported. */
 export function describeSpeed({ usage, firstMs, restMs }: Turn): string {
   if (usage === null || firstMs === null || restMs === null) return ''
   const { completionTokens, completionMs } = usage

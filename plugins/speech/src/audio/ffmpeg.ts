@@ -15,7 +15,7 @@ export interface ConvertOptions {
 /** Longest recording that is taken in, in seconds. */
 export const MAX_SECONDS = 7_200
 
-/** What the accepted endings stand for. A playlist, which could name other files and servers, is none of them. */
+/** Formats by accepted file endings. A playlist, which could name other files and servers, is not accepted. */
 const DEMUXERS = 'aac,avi,flac,matroska,webm,mov,mp3,ogg,wav'
 
 /**

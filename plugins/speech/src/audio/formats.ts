@@ -15,7 +15,7 @@ const FORMATS: Readonly<Record<string, Format>> = {
   )
 }
 
-/** Null for what nobody here reads. */
+/** Null for an unreadable format. */
 export function formatOf(path: string): Format | null {
   return FORMATS[extname(path).toLowerCase()] ?? null
 }

@@ -2,7 +2,7 @@ export type Preprocessing = 'none' | 'peak_normalize' | 'rms_normalize'
 
 /** Root mean square that speech is brought to: 20 dB below the loudest there can be. */
 const TARGET_RMS = 0.1
-/** What is softer than this is noise, which nobody wants louder. */
+/** Quieter sound is noise and not amplified. */
 const SILENCE = 1e-4
 
 /** Brings samples to an even loudness; the loudest stays within -1 to 1. */

@@ -18,7 +18,7 @@ const FRAME_MS = 30
 /** Words begin and end more softly than they are. */
 const PADDING_MS = 120
 
-/** Stretches in which somebody speaks, by the energy of frames; in order, apart from each other. */
+/** Speech segments by the energy of frames; in order and disjoint. */
 export function voiced(samples: Float32Array, { threshold, mergeGapMs, rate }: VoiceOptions): readonly Stretch[] {
   const frame = Math.round((FRAME_MS / 1000) * rate)
   const padding = Math.round((PADDING_MS / 1000) * rate)

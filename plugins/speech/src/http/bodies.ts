@@ -1,7 +1,7 @@
 import type { HttpExchange, Transcript } from '@svc/contracts'
 import { isSvcError, type SvcError } from '@svc/plugin-sdk'
 
-/** What a recording became, as both routes and the stream tell it. */
+/** Result of a recording, in the form that both routes and the stream send. */
 export interface TranscriptBody {
   readonly correlation_id: string
   readonly path: string
@@ -32,7 +32,7 @@ export interface Failure {
   readonly body: { readonly error: string; readonly [field: string]: unknown }
 }
 
-/** How a recording's failure is told; null for what is nobody's but this program's. `path` is the caller's own word for it. */
+/** Response for a recording's failure; null for an internal one. `path` is the caller's own word for it. */
 export function failureOf(error: unknown, path: string): Failure | null {
   if (!isSvcError(error)) return null
   const { message } = error

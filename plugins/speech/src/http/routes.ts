@@ -58,7 +58,7 @@ async function byPath(exchange: HttpExchange, bytes: Buffer, transcriber: Transc
   }
 }
 
-/** What is asked for, or what is wrong with the question. */
+/** The request, or what is wrong with it. */
 function requestOf(bytes: Buffer): string | { readonly path: string; readonly language: string | null } {
   let body: unknown
   try {
@@ -80,13 +80,13 @@ async function byUpload(exchange: HttpExchange, parts: RouteParts): Promise<void
     const upload = await receiveUpload(request, { folder: ingress.folder, idleMs: captureTimeoutMs, signal })
     const path = `${ingress.name}/${upload.name}`
     const options = { signal, ...(upload.language === null ? {} : { language: upload.language }) }
-    // The file is gone before anybody has the answer.
+    // The file is removed before the answer is sent.
     const transcript = await transcriber
       .transcribe({ kind: 'file', path }, options, started)
       .finally(() => upload.remove())
     sendJson(exchange, 200, transcriptBody(requestId, path, transcript))
   } catch (error) {
-    // Whoever is still sending would see a reset in place of the answer.
+    // A client that is still sending would see a reset instead of the answer.
     request.resume()
     if (!(error instanceof UploadError)) return sendFailure(exchange, error, 'upload')
     const fields = error.code === 'body_too_large' ? { limit_bytes: UPLOAD_LIMIT } : {}

@@ -22,7 +22,7 @@ export interface StreamParts {
 }
 
 /**
- * One recording after the other over a websocket: PCM comes in, partial texts go out while somebody speaks, and the final one
+ * Recordings over a websocket, one after the other: PCM comes in, partial texts go out during speech, and the final one
  * when the client commits.
  */
 export class StreamSession {
@@ -131,7 +131,7 @@ export class StreamSession {
       if (!controller.signal.aborted)
         this.#send('partial', { text: transcript.refined, from_ms: Math.round(start / BYTES_PER_MS) })
     } catch (error) {
-      // The final text will tell; only what it would not is told here.
+      // The final text reports the rest.
       if (!controller.signal.aborted) this.#fail(error)
     } finally {
       if (this.#partial === controller) this.#partial = null

@@ -47,7 +47,7 @@ export class UploadError extends Error {
 export interface Upload {
   /** Name of the file in the folder. */
   readonly name: string
-  /** What the part `language_hint` says, wherever it stands. */
+  /** Value of the part `language_hint`, at any place in the body. */
   readonly language: string | null
   remove(): Promise<void>
 }
@@ -133,7 +133,7 @@ async function parserOf(request: IncomingMessage, parts: Parts): Promise<Instanc
     throw unreadable(error as Error)
   }
   parser.on('file', (name: string, stream: Readable, filename?: string) => {
-    // The parser tells of a body that ends too early itself.
+    // The parser itself reports a body that ends too early.
     stream.on('error', () => {})
     if (isRecording(name)) parts.add(stream, filename)
     else stream.resume()

@@ -5,7 +5,7 @@ import { Replacements } from './replacements.ts'
 /** Words of a project. */
 export interface Lexicon {
   readonly replacements: Replacements
-  /** What the recogniser is made to expect. */
+  /** Phrases that the recogniser expects. */
   readonly phrases: readonly string[]
 }
 
@@ -13,7 +13,7 @@ export const EMPTY_LEXICON: Lexicon = { replacements: new Replacements([]), phra
 
 const MAX_PHRASES = 256
 
-/** The lexicon in a file; read anew when the file has changed. */
+/** The lexicon in a file; read again when the file has changed. */
 export class LexiconFile {
   readonly path: string
   /** Whether the settings name it: then it must be there. */

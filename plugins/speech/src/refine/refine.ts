@@ -11,7 +11,7 @@ export interface Refined {
 }
 
 /**
- * What is made of a recogniser's words: single spaces, the confusions that are known of this product, the words of the
+ * Post-processes a recogniser's words: single spaces, known confusions of this product, the words of the
  * lexicon, names in their usual spelling, and with `aggressive` a capital letter at the beginning. Words that are code, paths,
  * flags or numbers stay as they are.
  */

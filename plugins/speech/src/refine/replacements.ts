@@ -5,7 +5,7 @@ export interface Correction {
   readonly to: string
 }
 
-/** What is said instead of what, by the words that are replaced. */
+/** Replacements by the replaced words. */
 export class Replacements {
   readonly #byFirst = new Map<string, { readonly words: readonly string[]; readonly to: string }[]>()
 

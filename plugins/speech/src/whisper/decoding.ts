@@ -17,11 +17,11 @@ export interface DecodingOptions {
 }
 
 export interface Decoded {
-  /** What was said, without prompt and end. */
+  /** Spoken tokens, without prompt and end. */
   readonly tokens: readonly number[]
   /** Mean logarithm of the probability of a token, the end included. */
   readonly averageLogProbability: number
-  /** Probability that nobody speaks; 0 where the model has no token for it. */
+  /** Probability of no speech; 0 where the model has no token for it. */
   readonly noSpeechProbability: number
 }
 
@@ -73,7 +73,7 @@ export async function detectLanguage(sessions: Sessions, config: ModelConfig, en
   return best
 }
 
-/** Above the end there are tokens of tasks, languages and times alone, none of which is text. */
+/** Above the end there are only tokens of tasks, languages and times, none of which is text. */
 function mask(logits: Float32Array, config: ModelConfig, first: boolean): void {
   logits.fill(-Infinity, config.end + 1)
   for (const token of config.suppressed) logits[token] = -Infinity

@@ -20,7 +20,7 @@ export interface Reading extends Decoded {
   readonly temperature: number
 }
 
-/** Whether nobody speaks: the model says so, and is sure of nothing that it heard. */
+/** Whether there is no speech: the model says so, and has no confident text. */
 export function isSilence(reading: Decoded, thresholds: Thresholds): boolean {
   return (
     reading.noSpeechProbability > thresholds.noSpeech &&

@@ -3,7 +3,7 @@ import { speechErrors } from '@svc/contracts'
 import type { LogMelOptions } from './log-mel.ts'
 import type { ModelFiles } from './model-files.ts'
 
-/** What the three small files of a model say about it. */
+/** Contents of the three small files of a model. */
 export interface ModelConfig {
   readonly layers: number
   readonly heads: number
@@ -15,7 +15,7 @@ export interface ModelConfig {
   readonly start: number
   readonly end: number
   readonly noTimestamps: number | null
-  /** Tokens of languages by their codes; empty in a model of English alone. */
+  /** Tokens of languages by their codes; empty in an English-only model. */
   readonly languages: ReadonlyMap<string, number>
   readonly tasks: ReadonlyMap<string, number>
   /** Tokens that are never said, and those that nothing begins with. */

@@ -2,7 +2,7 @@ import type { WhisperTokens } from './whisper-tokens.ts'
 
 export interface BiasOptions {
   readonly phrases: readonly string[]
-  /** What is added to a logit. */
+  /** Bonus added to a logit. */
   readonly strength: number
   /** Tokens of phrases that are heeded, at most. */
   readonly maxTokens: number

@@ -26,7 +26,7 @@ export class Recognition {
     this.#ort = ort
   }
 
-  /** `check` throws where nobody wants the answer any more. */
+  /** `check` throws when the answer is no longer needed. */
   async hear(recording: Recording, plan: Plan, check: () => void): Promise<Heard> {
     check()
     const samples = normalised(await samplesOf(recording), plan.preprocessing)
@@ -41,7 +41,7 @@ export class Recognition {
       const options = { language, task: plan.task, bias: plan.bias, thresholds: DEFAULT_THRESHOLDS, check }
       const text = await whisper.read(samples.subarray(start, end), options)
       texts.push(text)
-      // What was heard first is spoken to the end.
+      // The phrase that matched first is completed.
       language = text.language
     }
     return {

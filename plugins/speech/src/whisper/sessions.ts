@@ -119,7 +119,7 @@ export class Sessions {
     const next = new Map<string, Tensor>(cache)
     for (const [name, tensor] of Object.entries(made)) {
       if (!name.startsWith('present.')) continue
-      // What the encoder gave stays; a merged graph hands out something empty in its place from the second step on.
+      // The encoder's output stays; a merged graph returns an empty one from the second step on.
       if (cache !== null && name.includes('.encoder.')) continue
       next.set(name.replace('present.', 'past_key_values.'), tensor as Tensor)
     }

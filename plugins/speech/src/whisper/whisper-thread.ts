@@ -4,13 +4,13 @@ import { Worker } from 'node:worker_threads'
 import { speechErrors } from '@svc/contracts'
 import type { Heard, JobRequest, Plan, Recording, WorkerReply, WorkerRequest } from './worker-protocol.ts'
 
-/** The worker lies beside the compiled plugin; threads take no sources. */
+/** The worker is next to the compiled plugin; threads take no sources. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/whisper-worker.cjs' : './whisper-worker.cjs',
   import.meta.url
 )
 
-/** Tells programs of the thread apart: one that goes on running must be the one that this code speaks with. */
+/** Version of the thread's program: a running one must match this code. */
 export async function programDigest(): Promise<string> {
   const program = await readFile(SCRIPT).catch(() => '')
   return createHash('sha256').update(program).digest('hex').slice(0, 16)
@@ -23,7 +23,7 @@ interface Pending {
 }
 
 /**
- * Recognises recordings in a thread of its own, one after the other. The thread starts with the first and keeps its model;
+ * Recognises recordings in a separate thread, one after the other. The thread starts with the first and keeps its model;
  * one that dies takes its recordings with it, and the next recording gets a new one.
  */
 export class WhisperThread {
@@ -43,7 +43,7 @@ export class WhisperThread {
     return this.#pending.size
   }
 
-  /** What the last recording was recognised on; null before the first. */
+  /** Device of the last recording; null before the first. */
   get device(): string | null {
     return this.#device
   }
@@ -79,7 +79,7 @@ export class WhisperThread {
     })
   }
 
-  /** Ends the thread behind the step that it is at: one that is ended in the midst of it takes the process down. */
+  /** Ends the thread after its current step: ending it during one takes the process down. */
   async close(): Promise<void> {
     this.#closed = true
     const worker = this.#worker

@@ -4,7 +4,7 @@ import { speechErrors } from '@svc/contracts'
 
 /** The words of a model. */
 export class WhisperTokens {
-  /** Token for "nobody speaks", where the model has one. */
+  /** Token for "no speech", where the model has one. */
   readonly noSpeech: number | null
   readonly #tokenizer: Tokenizer
 

@@ -20,7 +20,7 @@ export interface ReadOptions {
 export interface WindowText {
   readonly text: string
   readonly language: string | null
-  /** What other temperatures made of it. */
+  /** Results at other temperatures. */
   readonly alternatives: readonly string[]
 }
 
@@ -90,7 +90,7 @@ export class Whisper {
     const { languages } = this.config
     if (languages.size === 0) return 'en'
     if (wanted !== null && languages.has(wanted)) return wanted
-    // A region, as in pt-br, is more than the model tells apart.
+    // The model does not distinguish regions, as in pt-br.
     const [main = ''] = wanted?.split('-') ?? []
     return languages.has(main) ? main : detectLanguage(this.#sessions, this.config, encoded)
   }

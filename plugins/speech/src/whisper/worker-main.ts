@@ -22,7 +22,7 @@ port.on('message', (request: WorkerRequest) => {
 
 async function reply({ id, plan, recording, cancelled }: JobRequest): Promise<WorkerReply> {
   const check = () => {
-    if (Atomics.load(cancelled, 0) === 1) throw new Error('nobody waits for it any more')
+    if (Atomics.load(cancelled, 0) === 1) throw new Error('the caller has cancelled it')
   }
   try {
     return { id, heard: await recognition.hear(recording, plan, check) }

@@ -27,7 +27,7 @@ export interface JobRequest {
   readonly id: number
   readonly plan: Plan
   readonly recording: Recording
-  /** Its first element becomes 1 when nobody waits for the answer any more. */
+  /** Its first element becomes 1 when the answer is no longer needed. */
   readonly cancelled: Int32Array
 }
 
