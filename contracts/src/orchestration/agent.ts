@@ -1,4 +1,4 @@
-import type { CapabilityHints, TaskPhase } from './task.ts'
+import type { CapabilityHints, TaskPhase, TaskView } from './task.ts'
 
 export type AgentActivity = 'writing' | 'reading' | 'executing' | 'thinking' | 'waiting_for_input' | 'idle'
 
@@ -39,6 +39,15 @@ export interface SpawnRequest {
   readonly source_task_id?: number
   readonly reason?: string
   readonly capabilities?: CapabilityHints
+}
+
+export type SpawnedAgent = Pick<AgentView, 'id' | 'name' | 'dynamic' | 'parent_agent_id'>
+
+export interface RetiredAgent {
+  /** Tasks that the agent had. They are in no queue: the caller submits them again. */
+  readonly remaining_tasks: number
+  /** Empty if another process retired the agent. */
+  readonly tasks: readonly TaskView[]
 }
 
 /** What one agent gives to another when it hands over its work. */

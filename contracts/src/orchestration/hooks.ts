@@ -1,9 +1,7 @@
 import { hook, type Principal } from '@svc/plugin-sdk'
-import type { SubmitRequest, Submitted } from './submit.ts'
+import type { GoalOptions, SubmitRequest, Submitted } from './submit.ts'
 
-/**
- * Asked before a task is submitted from outside. A tap that wants to refuse throws its error. `surface` is the tool or method.
- */
+/** Triggered by the orchestrator before a request from outside becomes a task. A tap refuses it by throwing its error. */
 export const taskSubmitting = hook<[TaskSubmission]>('orchestrator.submitting', 'series')
 
 export interface TaskSubmission {
@@ -12,19 +10,12 @@ export interface TaskSubmission {
   readonly principal: Principal
 }
 
-/**
- * Asked for a goal that could be planned in place of being one task; the first that returns an outcome has taken it, and nothing
- * is submitted by the caller then.
- */
+/** Triggered for a goal that could become a plan. The first tap that returns an outcome has taken the goal. */
 export const goalSubmitting = hook<[GoalRequest], GoalOutcome>('orchestrator.goal', 'bail')
 
-export interface GoalRequest {
+export interface GoalRequest extends GoalOptions {
   readonly surface: string
   readonly request: SubmitRequest
-  readonly mode: 'auto' | 'direct' | 'force_plan' | 'workflow_only'
-  readonly goal_type?: string
-  readonly goal_scope?: string
-  readonly max_plan_depth?: number
 }
 
 export interface GoalOutcome {
@@ -34,7 +25,7 @@ export interface GoalOutcome {
   readonly shadow_plan_adequacy?: Readonly<Record<string, unknown>>
 }
 
-/** Told after a task ended and that is durable. */
+/** Triggered when the end of a task is durable. */
 export const taskEnded = hook<[TaskEnd]>('orchestrator.task-ended', 'series', { onError: 'skip' })
 
 export interface TaskEnd {

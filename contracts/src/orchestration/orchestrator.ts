@@ -1,10 +1,19 @@
 import { service } from '@svc/plugin-sdk'
-import type { AgentActivity, AgentView, Handoff, HandoffOutcome, LockView, SpawnRequest } from './agent.ts'
+import type {
+  AgentActivity,
+  AgentView,
+  Handoff,
+  HandoffOutcome,
+  LockView,
+  RetiredAgent,
+  SpawnedAgent,
+  SpawnRequest
+} from './agent.ts'
 import type { Attention } from './attention.ts'
 import type { AgentEvent, AgentEventKind } from './events.ts'
 import type { Budgets, ExecutionTimes, Trust } from './ledgers.ts'
 import type { OrchestratorPolicy } from './policy.ts'
-import type { Admission, Completion, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
+import type { Admission, Completion, SubmitOrigin, SubmitRequest, Submitted, TaskExplanation } from './submit.ts'
 import type { Attestation, Priority, TaskPhase, TaskStatusKind, TaskView } from './task.ts'
 
 /** The orchestrator of this process. */
@@ -28,12 +37,12 @@ export interface Orchestrator {
   readonly executionTimes: ExecutionTimes
 
   /**
-   * What is asked of a request that comes from outside, before it is submitted: whether attention is left for it, what the policy of
-   * interruptions says, and whether its text is safe. The description comes back canonical. Throws `ORC_ATTENTION_EXHAUSTED`,
-   * `ORC_HUMAN_REQUIRED` and `ORC_INJECTION`.
+   * Checks a request from outside: attention budget, interruption policy, safety of the text, then the taps of `taskSubmitting`.
+   * `submit` does this itself for a request with an origin. Throws `ORC_ATTENTION_EXHAUSTED`, `ORC_HUMAN_REQUIRED`, `ORC_INJECTION`.
    */
-  admit(request: SubmitRequest, surface: string): Admission
-  submit(request: SubmitRequest): Promise<Submitted>
+  admit(request: SubmitRequest, origin: SubmitOrigin): Promise<Admission>
+  /** Without an origin, as for the tasks of a plan, only the safety of the text is checked. */
+  submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted>
   /**
    * Ends the work on a task, if its gates let it; otherwise it is queued again, with what is missing in its description. A queued
    * task that could run is started by this, so that whoever works without a fleet need not start it.
@@ -56,9 +65,8 @@ export interface Orchestrator {
   tasks(filter?: TaskFilter): readonly TaskView[]
   explain(task: number): TaskExplanation | null
 
-  spawnAgent(request: SpawnRequest): Promise<AgentView>
-  /** Its tasks, which nobody has now: the caller submits them again. */
-  retireAgent(agent: number): Promise<readonly TaskView[]>
+  spawnAgent(request: SpawnRequest): Promise<SpawnedAgent>
+  retireAgent(agent: number): Promise<RetiredAgent>
   pauseAgent(agent: number): Promise<void>
   resumeAgent(agent: number): Promise<void>
   /** Takes away what is queued, and tells how many tasks that were. */

@@ -1,3 +1,4 @@
+import type { Principal } from '@svc/plugin-sdk'
 import type {
   BenchmarkTier,
   CapabilityHints,
@@ -54,14 +55,44 @@ export interface SubmitRequest {
   readonly approvals?: readonly string[]
 }
 
+/** Where a request comes from. A request with an origin is admitted before it becomes a task. */
+export interface SubmitOrigin {
+  /** Name of the tool or method. */
+  readonly surface: string
+  readonly principal: Principal
+  /** Lets the plugin `planning` turn the request into a plan. Absent: it becomes one task. */
+  readonly goal?: GoalOptions
+  /** Result of {@link Orchestrator.admit} for this request, if the caller has it; the request is not admitted again. */
+  readonly admission?: Admission
+}
+
+export interface GoalOptions {
+  readonly mode: 'auto' | 'direct' | 'force_plan' | 'workflow_only'
+  readonly goal_type?: string
+  readonly goal_scope?: string
+  readonly max_plan_depth?: number
+}
+
 export interface Submitted {
   readonly task_id: number
   readonly agent_id: number
-  /** `BlockedOnApproval` where it waits for a person, `Blocked` where it waits for another task. */
+  /** `BlockedOnApproval`: it waits for a person. `Blocked`: it waits for another task. */
   readonly status: 'Queued' | 'BlockedOnApproval' | 'Blocked'
+  /** Each warning once. */
   readonly warnings: readonly string[]
+  /** Only for a request with an origin. */
+  readonly admission?: Admission
+  /** Whether the daemon of the repository has the task, and not this process. */
+  readonly remote?: boolean
+  /** Only for a goal that became a plan. */
+  readonly plan?: {
+    readonly strategy: string
+    readonly session_id?: string
+    readonly shadow_adequacy?: Readonly<Record<string, unknown>>
+  }
 }
 
+/** Result of the checks on a request from outside. */
 export interface Admission {
   /** With the canonical description. */
   readonly request: SubmitRequest

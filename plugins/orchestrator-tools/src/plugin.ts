@@ -2,6 +2,7 @@ import {
   a2aBus,
   agentFleet,
   contextStore,
+  DelegatingOrchestrator,
   databaseStore,
   generationFlipped,
   kernelAdmin,
@@ -9,7 +10,7 @@ import {
   orchestrator as orchestratorService,
   sessionContext
 } from '@svc/contracts'
-import { definePlugin, forwarding, ref } from '@svc/plugin-sdk'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { continuations } from './agents/continue-agent.ts'
 import { events } from './agents/events.ts'
 import { handoffs } from './agents/handoff.ts'
@@ -23,6 +24,7 @@ import { trustOperations } from './ledgers/trust.ts'
 import { broadcasts } from './messages/broadcast.ts'
 import { questions } from './messages/questions.ts'
 import { DaemonPilot } from './pilot/daemon-pilot.ts'
+import { PilotedOrchestrator } from './pilot/piloted-orchestrator.ts'
 import { agentMethods } from './rpc/agents.ts'
 import { statusMethods } from './rpc/status.ts'
 import { taskMethods } from './rpc/tasks.ts'
@@ -62,11 +64,12 @@ export default definePlugin({
   operations: all.map(({ operation }) => operation),
   commands: [topDescriptor],
   activate(ctx, { orchestrator: reference, ...others }) {
-    const orchestrator = forwarding(() => reference.current, ['attention', 'budgets', 'trust', 'executionTimes'])
+    const local = new DelegatingOrchestrator(() => reference.current)
     const socket = others.admin?.settings(SOCKET).find(({ key }) => key === SOCKET)?.value
-    const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, orchestrator, ctx.log)
-    for (const each of all) each.implement(ctx, { ...others, orchestrator, pilot, ctx })
-    ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator }))
+    const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, local, ctx.log)
+    const orchestrator = new PilotedOrchestrator(() => reference.current, pilot)
+    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot })
+    ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator: local }))
     // A process that serves may be the daemon itself, which it knows once it listens: it asks at the first call.
     if (others.admin?.serves !== false) return
     ctx.on(generationFlipped, async () => {

@@ -22,6 +22,12 @@ for (const database of [false, true]) {
           original_prompt_hash: /^[0-9a-f]{64}$/
         }
       })
+      const suspicious = 'Add tests. Do not add tests.'
+      const { data } = await tool('submit_task', { description: suspicious, files: [] })
+      const { task_id, conflict_warnings } = data as { task_id: number; conflict_warnings: string[] }
+      t.ok(conflict_warnings.length > 0)
+      t.equal(new Set(conflict_warnings).size, conflict_warnings.length, 'each warning once')
+      await tool('cancel_task', { task_id })
       t.same(await tool('task_status', { task_id: 1 }), { success: true, data: 'Queued' })
       for (const task_id of ['T-0001', '1', 1])
         t.same(await tool('svc_task_status', { task_id }), { success: true, data: 'Queued' })

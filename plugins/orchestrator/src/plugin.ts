@@ -1,16 +1,16 @@
 import { resolve } from 'node:path'
 import {
+  DelegatingOrchestrator,
   databaseStore,
   goalSubmitting,
   kernelAdmin,
   kernelPort,
-  type Orchestrator,
   orchestrator,
   sessionContext,
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
-import { definePlugin, forwarding, type PluginContext, ref } from '@svc/plugin-sdk'
+import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
 import { EventLog } from './events/log.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
@@ -49,6 +49,8 @@ export default definePlugin({
       store: store ?? null,
       log,
       ended: async end => void (await ctx.trigger(taskEnded, end)),
+      submitting: async submission => void (await ctx.trigger(taskSubmitting, submission)),
+      goal: request => ctx.trigger(goalSubmitting, request),
       envelope: async session => sessions?.current.envelope(session) ?? null,
       setMode: async (session, mode) => {
         const envelope = await sessions?.current.envelope(session)
@@ -97,10 +99,7 @@ export default definePlugin({
       replaceSettings(current, next)
       if (serves()) hub.core.reconfigured()
     })
-    const service = forwarding<Orchestrator>(
-      () => hub.core.service,
-      ['attention', 'budgets', 'trust', 'executionTimes']
-    )
+    const service = new DelegatingOrchestrator(() => hub.core.service)
     ctx.health('state', () => {
       const { outbox, durability, stopped } = service.status()
       if (outbox.failing !== null)

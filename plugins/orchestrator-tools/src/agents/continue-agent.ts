@@ -1,7 +1,7 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 import { agentOf } from './lifecycle.ts'
 
@@ -31,7 +31,7 @@ const continueAgent = defineOperation({
   }
 })
 
-function continueAgentHandler({ orchestrator }: Parts): Handler<typeof continueAgent> {
+function continueAgentHandler({ orchestrator }: Dependencies): Handler<typeof continueAgent> {
   return async ({ agent_id, prompt }) => {
     const { id, name, paused, queued, current_task } = agentOf(orchestrator, agent_id)
     const refused = paused

@@ -1,7 +1,7 @@
 import { type AgentEvent, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const event = t.object(
@@ -30,7 +30,7 @@ const pollEvents = defineOperation({
   }
 })
 
-function pollEventsHandler({ orchestrator }: Parts): Handler<typeof pollEvents> {
+function pollEventsHandler({ orchestrator }: Dependencies): Handler<typeof pollEvents> {
   return ({ since, limit }) => {
     const kept = orchestrator.recentEvents()
     const news = kept.filter(({ id }) => id > since).slice(0, limit)
@@ -52,7 +52,7 @@ const agentEvents = defineOperation({
   expose: { mcp: tool('agent_events') }
 })
 
-function agentEventsHandler({ orchestrator }: Parts): Handler<typeof agentEvents> {
+function agentEventsHandler({ orchestrator }: Dependencies): Handler<typeof agentEvents> {
   return ({ agent_id, limit }) => {
     const agent = agent_id === undefined ? null : numberOf(agent_id)
     const events = orchestrator.recentEvents().filter(each => agent === null || isOf(each, agent))
@@ -89,7 +89,7 @@ const followEvents = defineOperation({
   }
 })
 
-function followEventsHandler({ orchestrator }: Parts): Handler<typeof followEvents> {
+function followEventsHandler({ orchestrator }: Dependencies): Handler<typeof followEvents> {
   return async ({ follow, limit, type }, call) => {
     let told = 0
     const tell = (event: AgentEvent): void => {
@@ -126,7 +126,7 @@ const publishMessage = defineOperation({
   expose: { mcp: tool('publish_message') }
 })
 
-function publishMessageHandler({ orchestrator }: Parts): Handler<typeof publishMessage> {
+function publishMessageHandler({ orchestrator }: Dependencies): Handler<typeof publishMessage> {
   return ({ agent_id, topic, message }) => {
     orchestrator.emit({ type: 'note_published', agent_id: numberOf(agent_id), topic, text: message })
     return { ok: true }

@@ -1,7 +1,7 @@
 import { type Orchestrator, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf, taskId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { checkHarness } from '../tasks/harness.ts'
 import { tool } from '../tool.ts'
 import { agentOf } from './lifecycle.ts'
@@ -41,7 +41,7 @@ const agentHandoff = defineOperation({
 
 type Input = InputOf<typeof agentHandoff>
 
-function agentHandoffHandler({ orchestrator, sessions }: Parts): Handler<typeof agentHandoff> {
+function agentHandoffHandler({ orchestrator, sessions }: Dependencies): Handler<typeof agentHandoff> {
   return async input => {
     const from = agentOf(orchestrator, input.from_agent_id)
     const { harness_spec_json: harness, context_envelope_json: envelope, session_id } = input

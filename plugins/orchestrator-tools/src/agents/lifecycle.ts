@@ -1,7 +1,7 @@
 import { type AgentView, agentLabel, type Orchestrator, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { activity, agentId, capabilities, numberOf, taskId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -32,17 +32,11 @@ export const spawnAgent = defineOperation({
   }
 })
 
-function spawnAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof spawnAgent> {
-  return async (input, { signal }) => {
+function spawnAgentHandler({ orchestrator }: Dependencies): Handler<typeof spawnAgent> {
+  return async input => {
     const { name, dynamic, parent_agent_id, delegation_reason, source_task_id, capabilities } = input
     const parent = parent_agent_id === undefined ? {} : { parent_agent_id: numberOf(parent_agent_id) }
     const source = source_task_id === undefined ? {} : { source_task_id: numberOf(source_task_id) }
-    const params = { name, dynamic, delegation_reason, ...parent, ...source }
-    const answer = await pilot.ask('agent_writes', 'orch.spawn_agent_ext', params, signal)
-    if (answer !== undefined) {
-      const { agent_id } = answer as { readonly agent_id: number }
-      return { agent_id, name, dynamic: dynamic ?? false, ...parent }
-    }
     const agent = await orchestrator.spawnAgent({
       name,
       ...(dynamic === undefined ? {} : { dynamic }),
@@ -79,18 +73,13 @@ export const retireAgent = defineOperation({
   }
 })
 
-function retireAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof retireAgent> {
-  return async ({ agent_id }, { signal }) => {
+function retireAgentHandler({ orchestrator }: Dependencies): Handler<typeof retireAgent> {
+  return async ({ agent_id }) => {
     const agent = numberOf(agent_id)
-    const answer = await pilot.ask('agent_writes', 'orch.retire_agent', { agent_id: agent }, signal)
-    if (answer !== undefined) {
-      const { remaining_tasks } = answer as { readonly remaining_tasks: number }
-      return { message: `agent ${agentLabel(agent)} of the daemon retired`, remaining_tasks, tasks: [] }
-    }
-    const tasks = await orchestrator.retireAgent(agent)
+    const { remaining_tasks, tasks } = await orchestrator.retireAgent(agent)
     return {
-      message: `agent ${agentLabel(agent)} retired; it had ${tasks.length} tasks`,
-      remaining_tasks: tasks.length,
+      message: `agent ${agentLabel(agent)} retired; it had ${remaining_tasks} tasks`,
+      remaining_tasks,
       tasks: tasks.map(({ id, description }) => ({ task_id: id, description }))
     }
   }
@@ -111,11 +100,9 @@ export const pauseAgent = defineOperation({
   }
 })
 
-function pauseAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof pauseAgent> {
-  return async ({ agent_id }, { signal }) => {
-    const agent = numberOf(agent_id)
-    const answer = await pilot.ask('agent_writes', 'orch.pause_agent', { agent_id: agent }, signal)
-    if (answer === undefined) await orchestrator.pauseAgent(agent)
+function pauseAgentHandler({ orchestrator }: Dependencies): Handler<typeof pauseAgent> {
+  return async ({ agent_id }) => {
+    await orchestrator.pauseAgent(numberOf(agent_id))
     return 'agent paused'
   }
 }
@@ -135,11 +122,9 @@ export const resumeAgent = defineOperation({
   }
 })
 
-function resumeAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof resumeAgent> {
-  return async ({ agent_id }, { signal }) => {
-    const agent = numberOf(agent_id)
-    const answer = await pilot.ask('agent_writes', 'orch.resume_agent', { agent_id: agent }, signal)
-    if (answer === undefined) await orchestrator.resumeAgent(agent)
+function resumeAgentHandler({ orchestrator }: Dependencies): Handler<typeof resumeAgent> {
+  return async ({ agent_id }) => {
+    await orchestrator.resumeAgent(numberOf(agent_id))
     return 'agent resumed'
   }
 }
@@ -159,12 +144,9 @@ export const drainAgent = defineOperation({
   }
 })
 
-function drainAgentHandler({ orchestrator, pilot }: Parts): Handler<typeof drainAgent> {
-  return async ({ agent_id }, { signal }) => {
-    const agent = numberOf(agent_id)
-    const answer = await pilot.ask('task_writes', 'orch.drain_agent', { agent_id: agent }, signal)
-    if (answer !== undefined) return answer as { drained_count: number }
-    return { drained_count: await orchestrator.drainAgent(agent) }
+function drainAgentHandler({ orchestrator }: Dependencies): Handler<typeof drainAgent> {
+  return async ({ agent_id }) => {
+    return { drained_count: await orchestrator.drainAgent(numberOf(agent_id)) }
   }
 }
 
@@ -182,10 +164,8 @@ export const rebalance = defineOperation({
   }
 })
 
-function rebalanceHandler({ orchestrator, pilot }: Parts): Handler<typeof rebalance> {
-  return async (_, { signal }) => {
-    const answer = await pilot.ask('task_writes', 'orch.rebalance', {}, signal)
-    if (answer !== undefined) return answer as { rebalanced: number }
+function rebalanceHandler({ orchestrator }: Dependencies): Handler<typeof rebalance> {
+  return async () => {
     return { rebalanced: await orchestrator.rebalance() }
   }
 }
@@ -205,7 +185,7 @@ const mapAgentSession = defineOperation({
   }
 })
 
-function mapAgentSessionHandler({ orchestrator }: Parts): Handler<typeof mapAgentSession> {
+function mapAgentSessionHandler({ orchestrator }: Dependencies): Handler<typeof mapAgentSession> {
   return async ({ agent_id, session_id }) => {
     const agent = numberOf(agent_id)
     await orchestrator.bindSession(agent, session_id)
@@ -223,7 +203,7 @@ export const heartbeat = defineOperation({
   expose: { mcp: tool('heartbeat'), http: { method: 'POST', path: '/api/orchestrator/agents/:agent_id/heartbeat' } }
 })
 
-function heartbeatHandler({ orchestrator }: Parts): Handler<typeof heartbeat> {
+function heartbeatHandler({ orchestrator }: Dependencies): Handler<typeof heartbeat> {
   return ({ agent_id, activity }) => {
     orchestrator.heartbeat(agentOf(orchestrator, agent_id).id, activity ?? 'idle')
     return { ok: true }

@@ -1,7 +1,7 @@
 import { type DatabaseStore, orchestrationErrors, rowsByName, type SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import { bound, current, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf, taskId } from '../fields.ts'
-import { bound, current, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const { ORC_NO_DATABASE } = orchestrationErrors.specs
@@ -49,7 +49,7 @@ const handoffLineage = defineOperation({
   }
 })
 
-function handoffLineageHandler({ orchestrator, database }: Parts): Handler<typeof handoffLineage> {
+function handoffLineageHandler({ orchestrator, database }: Dependencies): Handler<typeof handoffLineage> {
   return async input => {
     const store = current(database)
     if (store === undefined)

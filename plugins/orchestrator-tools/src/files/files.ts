@@ -1,8 +1,8 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, filePath, normalPath, numberOf } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -18,7 +18,7 @@ export const claimFile = defineOperation({
   expose: { mcp: tool('claim_file'), rpc: true, cli: { command: 'orch claim', args: ['agent_id', 'path'] } }
 })
 
-function claimFileHandler({ orchestrator }: Parts): Handler<typeof claimFile> {
+function claimFileHandler({ orchestrator }: Dependencies): Handler<typeof claimFile> {
   return async ({ agent_id, path }) => {
     const agent = numberOf(agent_id)
     await orchestrator.claimFile(agent, normalPath(path))
@@ -35,7 +35,7 @@ const transferFile = defineOperation({
   expose: { mcp: tool('transfer_file') }
 })
 
-function transferFileHandler({ orchestrator }: Parts): Handler<typeof transferFile> {
+function transferFileHandler({ orchestrator }: Dependencies): Handler<typeof transferFile> {
   return async ({ from_agent, to_agent, path }) => {
     const [from, to, at] = [numberOf(from_agent), numberOf(to_agent), normalPath(path)]
     await orchestrator.transferFile(from, to, at)
@@ -52,7 +52,7 @@ const checkFileOwner = defineOperation({
   expose: { mcp: tool('check_file_owner'), rpc: true, cli: { command: 'orch owner', args: ['path'] } }
 })
 
-function checkFileOwnerHandler({ orchestrator }: Parts): Handler<typeof checkFileOwner> {
+function checkFileOwnerHandler({ orchestrator }: Dependencies): Handler<typeof checkFileOwner> {
   return ({ path }) => {
     const owner = orchestrator.fileOwner(normalPath(path))
     const agent_name = owner === null ? null : (orchestrator.agent(owner)?.name ?? null)
@@ -70,7 +70,7 @@ const myFiles = defineOperation({
   expose: { mcp: tool('my_files') }
 })
 
-function myFilesHandler({ orchestrator }: Parts): Handler<typeof myFiles> {
+function myFilesHandler({ orchestrator }: Dependencies): Handler<typeof myFiles> {
   return ({ agent_id }) => {
     const { id } = agentOf(orchestrator, agent_id)
     return { agent_id: id, files: [...orchestrator.filesOf(id)] }
@@ -102,7 +102,7 @@ const lockStatus = defineOperation({
   }
 })
 
-function lockStatusHandler({ orchestrator }: Parts): Handler<typeof lockStatus> {
+function lockStatusHandler({ orchestrator }: Dependencies): Handler<typeof lockStatus> {
   return ({ path }) => {
     const at = path === undefined ? null : normalPath(path)
     const locks = orchestrator.locks().filter(lock => at === null || lock.path === at)
@@ -137,7 +137,7 @@ const fileGraph = defineOperation({
 
 const OVER = new Set(['Completed', 'Cancelled', 'Failed'])
 
-function fileGraphHandler({ orchestrator }: Parts): Handler<typeof fileGraph> {
+function fileGraphHandler({ orchestrator }: Dependencies): Handler<typeof fileGraph> {
   return ({ limit }) => {
     const nodes = new Map<string, { readers: number[]; writers: number[] }>()
     const node = (path: string): { readers: number[]; writers: number[] } => {

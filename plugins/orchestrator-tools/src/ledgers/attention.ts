@@ -1,5 +1,5 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { tool } from '../tool.ts'
 
 const state = t.object({
@@ -32,8 +32,8 @@ const attentionSummary = defineOperation({
   }
 })
 
-function attentionSummaryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionSummary> {
-  return () => ({ enabled: attention.enabled, ...attention.state() })
+function attentionSummaryHandler({ orchestrator }: Dependencies): Handler<typeof attentionSummary> {
+  return () => ({ enabled: orchestrator.attention.enabled, ...orchestrator.attention.state() })
 }
 
 const attentionHistory = defineOperation({
@@ -45,8 +45,8 @@ const attentionHistory = defineOperation({
   expose: { mcp: tool('attention_history') }
 })
 
-function attentionHistoryHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionHistory> {
-  return ({ limit }) => ({ events: attention.events(limit).map(each => ({ ...each })) })
+function attentionHistoryHandler({ orchestrator }: Dependencies): Handler<typeof attentionHistory> {
+  return ({ limit }) => ({ events: orchestrator.attention.events(limit).map(each => ({ ...each })) })
 }
 
 const attentionReset = defineOperation({
@@ -60,10 +60,10 @@ const attentionReset = defineOperation({
   expose: { mcp: tool('attention_reset'), rpc: true, cli: { command: 'orch reset-attention' } }
 })
 
-function attentionResetHandler({ orchestrator: { attention } }: Parts): Handler<typeof attentionReset> {
+function attentionResetHandler({ orchestrator }: Dependencies): Handler<typeof attentionReset> {
   return async ({ max_ms, reason }) => {
-    await attention.reset(max_ms ?? null, reason)
-    return { enabled: attention.enabled, ...attention.state() }
+    await orchestrator.attention.reset(max_ms ?? null, reason)
+    return { enabled: orchestrator.attention.enabled, ...orchestrator.attention.state() }
   }
 }
 

@@ -1,8 +1,8 @@
 import { type AgentBudget, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -38,7 +38,7 @@ const budgetStatus = defineOperation({
   }
 })
 
-function budgetStatusHandler({ orchestrator }: Parts): Handler<typeof budgetStatus> {
+function budgetStatusHandler({ orchestrator }: Dependencies): Handler<typeof budgetStatus> {
   return ({ agent_id }) => {
     const budgets: readonly AgentBudget[] =
       agent_id === undefined
@@ -71,7 +71,7 @@ const setAgentBudget = defineOperation({
   }
 })
 
-function setAgentBudgetHandler({ orchestrator }: Parts): Handler<typeof setAgentBudget> {
+function setAgentBudgetHandler({ orchestrator }: Dependencies): Handler<typeof setAgentBudget> {
   return async ({ agent_id, max_tokens, max_cost_usd }) => ({
     ...(await orchestrator.budgets.set(agentOf(orchestrator, agent_id).id, {
       ...(max_tokens === undefined ? {} : { max_tokens }),
@@ -99,7 +99,7 @@ const recordCost = defineOperation({
   expose: { mcp: tool('record_cost'), http: { method: 'POST', path: '/api/orchestrator/costs' } }
 })
 
-function recordCostHandler({ orchestrator }: Parts): Handler<typeof recordCost> {
+function recordCostHandler({ orchestrator }: Dependencies): Handler<typeof recordCost> {
   return async ({ agent_id, ...rest }) => ({
     signal: await orchestrator.budgets.record({ ...rest, agent_id: agentOf(orchestrator, agent_id).id })
   })
@@ -132,7 +132,7 @@ const costHistory = defineOperation({
   }
 })
 
-function costHistoryHandler({ orchestrator }: Parts): Handler<typeof costHistory> {
+function costHistoryHandler({ orchestrator }: Dependencies): Handler<typeof costHistory> {
   return async ({ agent_id, limit }) => {
     const filter = agent_id === undefined ? { limit } : { limit, agent_id: numberOf(agent_id) }
     return { records: (await orchestrator.budgets.history(filter)).map(each => ({ ...each })) }

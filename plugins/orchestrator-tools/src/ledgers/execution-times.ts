@@ -1,5 +1,5 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { tool } from '../tool.ts'
 
 const toolKey = t.string({
@@ -23,9 +23,9 @@ const recordExecutionTime = defineOperation({
   expose: { mcp: tool('exec_time_record') }
 })
 
-function recordExecutionTimeHandler({ orchestrator: { executionTimes } }: Parts): Handler<typeof recordExecutionTime> {
+function recordExecutionTimeHandler({ orchestrator }: Dependencies): Handler<typeof recordExecutionTime> {
   return async ({ tool_key, duration_ms, outcome, timeout_budget_ms, repository_id }) => {
-    await executionTimes.record({
+    await orchestrator.executionTimes.record({
       tool_key,
       duration_ms,
       outcome,
@@ -66,9 +66,9 @@ const queryExecutionTime = defineOperation({
   }
 })
 
-function queryExecutionTimeHandler({ orchestrator: { executionTimes } }: Parts): Handler<typeof queryExecutionTime> {
+function queryExecutionTimeHandler({ orchestrator }: Dependencies): Handler<typeof queryExecutionTime> {
   return async ({ tool_key, repository_id, window_days }) => {
-    const profile = await executionTimes.query(tool_key, {
+    const profile = await orchestrator.executionTimes.query(tool_key, {
       ...(repository_id === undefined ? {} : { repository_id }),
       ...(window_days === undefined ? {} : { window_days })
     })

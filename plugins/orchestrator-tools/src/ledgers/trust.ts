@@ -1,8 +1,8 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, trustTier } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const trust = t.object({
@@ -32,7 +32,7 @@ const trustOverride = defineOperation({
   }
 })
 
-function trustOverrideHandler({ orchestrator }: Parts): Handler<typeof trustOverride> {
+function trustOverrideHandler({ orchestrator }: Dependencies): Handler<typeof trustOverride> {
   return async ({ agent_id, tier, score, reason }) => {
     const { id } = agentOf(orchestrator, agent_id)
     return { ...(await orchestrator.trust.override(id, tier ?? null, score ?? null, reason)) }
@@ -49,7 +49,7 @@ const agentAssess = defineOperation({
   expose: { mcp: tool('agent_assess'), rpc: true, cli: { command: 'orch assess', args: ['agent_id'] } }
 })
 
-function agentAssessHandler({ orchestrator }: Parts): Handler<typeof agentAssess> {
+function agentAssessHandler({ orchestrator }: Dependencies): Handler<typeof agentAssess> {
   return ({ agent_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     return {

@@ -1,9 +1,9 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { toolErrors } from '../errors.ts'
 import { agentId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 import { assertSpeaksFor, busOf } from './questions.ts'
 
@@ -25,7 +25,7 @@ export const broadcast = defineOperation({
   expose: { mcp: tool('broadcast'), rpc: true, cli: { command: 'orch broadcast', args: ['agent_id', 'message'] } }
 })
 
-function broadcastHandler({ orchestrator, bus }: Parts): Handler<typeof broadcast> {
+function broadcastHandler({ orchestrator, bus }: Dependencies): Handler<typeof broadcast> {
   return async ({ agent_id, message, msg_type, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { type A2aBus, type A2aMessage, type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
+import { bound, current, type Dependencies } from '../dependencies.ts'
 import { toolErrors } from '../errors.ts'
 import { agentId } from '../fields.ts'
-import { bound, current, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const { ORC_AGENT_NOT_FOUND, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
@@ -38,7 +38,7 @@ const askAgent = defineOperation({
   }
 })
 
-function askAgentHandler({ orchestrator, bus }: Parts): Handler<typeof askAgent> {
+function askAgentHandler({ orchestrator, bus }: Dependencies): Handler<typeof askAgent> {
   return async ({ from_agent_id, to_agent_id, question, question_kind, options, urgency, session_id }) => {
     const from = agentOf(orchestrator, from_agent_id)
     const to = agentOf(orchestrator, to_agent_id)
@@ -88,7 +88,7 @@ const pendingQuestions = defineOperation({
   expose: { mcp: tool('pending_questions'), rpc: true, cli: { command: 'orch questions', args: ['agent_id'] } }
 })
 
-function pendingQuestionsHandler({ orchestrator, bus }: Parts): Handler<typeof pendingQuestions> {
+function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<typeof pendingQuestions> {
   return async ({ agent_id, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)
@@ -140,7 +140,7 @@ const answerQuestion = defineOperation({
   }
 })
 
-function answerQuestionHandler({ orchestrator, bus }: Parts): Handler<typeof answerQuestion> {
+function answerQuestionHandler({ orchestrator, bus }: Dependencies): Handler<typeof answerQuestion> {
   return async ({ agent_id, question_id, answer, session_id }) => {
     const agent = agentOf(orchestrator, agent_id)
     assertSpeaksFor(agent, session_id)
@@ -194,7 +194,7 @@ function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
 }
 
 /** Throws `OTL_NO_MESSAGES`. */
-export function busOf(bus: Parts['bus']): A2aBus {
+export function busOf(bus: Dependencies['bus']): A2aBus {
   const messages = current(bus)
   if (messages !== undefined) return messages
   throw toolErrors.create('OTL_NO_MESSAGES', 'agents send no messages here: the plugin a2a does not run', {

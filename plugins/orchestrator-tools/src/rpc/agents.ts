@@ -1,6 +1,6 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 
 /** The daemon's methods about agents. */
 
@@ -20,8 +20,8 @@ const rpcAgentIds = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcAgentIdsHandler({ orchestrator }: Parts): Handler<typeof rpcAgentIds> {
-  return () => ({ agent_ids: orchestrator.agents().map(({ id }) => id) })
+function rpcAgentIdsHandler({ local }: Dependencies): Handler<typeof rpcAgentIds> {
+  return () => ({ agent_ids: local.agents().map(({ id }) => id) })
 }
 
 const rpcSpawnAgent = defineOperation({
@@ -33,8 +33,8 @@ const rpcSpawnAgent = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcSpawnAgentHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgent> {
-  return async ({ name }) => ({ agent_id: (await orchestrator.spawnAgent({ name })).id })
+function rpcSpawnAgentHandler({ local }: Dependencies): Handler<typeof rpcSpawnAgent> {
+  return async ({ name }) => ({ agent_id: (await local.spawnAgent({ name })).id })
 }
 
 const rpcSpawnAgentExt = defineOperation({
@@ -55,9 +55,9 @@ const rpcSpawnAgentExt = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcSpawnAgentExtHandler({ orchestrator }: Parts): Handler<typeof rpcSpawnAgentExt> {
+function rpcSpawnAgentExtHandler({ local }: Dependencies): Handler<typeof rpcSpawnAgentExt> {
   return async ({ name, dynamic, parent_agent_id, source_task_id, delegation_reason }) => {
-    const { id } = await orchestrator.spawnAgent({
+    const { id } = await local.spawnAgent({
       name,
       ...(typeof dynamic === 'boolean' ? { dynamic } : {}),
       ...(typeof parent_agent_id === 'number' ? { parent_agent_id } : {}),
@@ -78,8 +78,8 @@ const rpcRetireAgent = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcRetireAgentHandler({ orchestrator }: Parts): Handler<typeof rpcRetireAgent> {
-  return async ({ agent_id }) => ({ remaining_tasks: (await orchestrator.retireAgent(agent_id)).length })
+function rpcRetireAgentHandler({ local }: Dependencies): Handler<typeof rpcRetireAgent> {
+  return async ({ agent_id }) => ({ remaining_tasks: (await local.retireAgent(agent_id)).remaining_tasks })
 }
 
 const rpcPauseAgent = defineOperation({
@@ -92,9 +92,9 @@ const rpcPauseAgent = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcPauseAgentHandler({ orchestrator }: Parts): Handler<typeof rpcPauseAgent> {
+function rpcPauseAgentHandler({ local }: Dependencies): Handler<typeof rpcPauseAgent> {
   return async ({ agent_id }) => {
-    await orchestrator.pauseAgent(agent_id)
+    await local.pauseAgent(agent_id)
     return { ok: true }
   }
 }
@@ -109,9 +109,9 @@ const rpcResumeAgent = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcResumeAgentHandler({ orchestrator }: Parts): Handler<typeof rpcResumeAgent> {
+function rpcResumeAgentHandler({ local }: Dependencies): Handler<typeof rpcResumeAgent> {
   return async ({ agent_id }) => {
-    await orchestrator.resumeAgent(agent_id)
+    await local.resumeAgent(agent_id)
     return { ok: true }
   }
 }
@@ -126,8 +126,8 @@ const rpcDrainAgent = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcDrainAgentHandler({ orchestrator }: Parts): Handler<typeof rpcDrainAgent> {
-  return async ({ agent_id }) => ({ drained_count: await orchestrator.drainAgent(agent_id) })
+function rpcDrainAgentHandler({ local }: Dependencies): Handler<typeof rpcDrainAgent> {
+  return async ({ agent_id }) => ({ drained_count: await local.drainAgent(agent_id) })
 }
 
 const rpcRebalance = defineOperation({
@@ -139,8 +139,8 @@ const rpcRebalance = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcRebalanceHandler({ orchestrator }: Parts): Handler<typeof rpcRebalance> {
-  return async () => ({ rebalanced: await orchestrator.rebalance() })
+function rpcRebalanceHandler({ local }: Dependencies): Handler<typeof rpcRebalance> {
+  return async () => ({ rebalanced: await local.rebalance() })
 }
 
 export const agentMethods = [

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { OrchestratorStatus } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 
 const open = { additionalProperties: true }
 
@@ -14,8 +14,8 @@ const rpcStatus = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcStatusHandler({ orchestrator, context }: Parts): Handler<typeof rpcStatus> {
-  return () => ({ ...reportOf(orchestrator.status()), context_entries: context?.size ?? 0 })
+function rpcStatusHandler({ local, context }: Dependencies): Handler<typeof rpcStatus> {
+  return () => ({ ...reportOf(local.status()), context_entries: context?.size ?? 0 })
 }
 
 /** With the field names of the protocol. */
@@ -66,14 +66,14 @@ const rpcWorkspaceJourney = defineOperation({
 const STORE_MODE = 'plugins.database.journey_store'
 const FALLBACK = 'plugins.database.journey_fallback_canonical'
 
-function rpcWorkspaceJourneyHandler({ port, orchestrator, admin }: Parts): Handler<typeof rpcWorkspaceJourney> {
+function rpcWorkspaceJourneyHandler({ port, local, admin }: Dependencies): Handler<typeof rpcWorkspaceJourney> {
   const setting = (key: string): unknown => admin?.settings(key).find(each => each.key === key)?.value
   return () => ({
     workspace_journey_store_mode: setting(STORE_MODE) === 'canonical' ? 'canonical' : 'project',
     project_store_path: join(port.stateRoot, 'store.db'),
     repository_id: port.repositoryId,
     fallback_canonical: setting(FALLBACK) !== false,
-    daemon_repository_id: orchestrator.repositoryId,
+    daemon_repository_id: local.repositoryId,
     discovered_repository_id: port.repositoryId
   })
 }

@@ -4,10 +4,10 @@ import {
   orchestrationErrors,
   type Priority,
   type SubmitRequest,
-  taskStatusToWire,
-  taskSubmitting
+  taskStatusToWire
 } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import {
   attestationFields,
   benchmarkTier,
@@ -18,12 +18,11 @@ import {
   filesOf,
   priorityOf
 } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { found } from '../tasks/view-task.ts'
 
 /**
  * The daemon's methods about tasks. They take and give what the protocol says, which is not quite what the tools do; behind both
- * stands the same orchestrator. Fields that are not known are ignored, as peers of other versions send them.
+ * stands the same local. Fields that are not known are ignored, as peers of other versions send them.
  */
 
 const errors = orchestrationErrors.specs
@@ -88,12 +87,10 @@ const rpcSubmitTask = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcSubmitTaskHandler({ orchestrator, ctx }: Parts): Handler<typeof rpcSubmitTask> {
+function rpcSubmitTaskHandler({ local }: Dependencies): Handler<typeof rpcSubmitTask> {
   return async (input, { principal }) => {
-    const surface = rpcSubmitTask.id
-    const { request } = orchestrator.admit(requestOf(input), surface)
-    await ctx.trigger(taskSubmitting, { surface, request, principal })
-    const { task_id, agent_id, status } = await orchestrator.submit(request)
+    const origin = { surface: rpcSubmitTask.id, principal }
+    const { task_id, agent_id, status } = await local.submit(requestOf(input), origin)
     return { task_id, agent_id, status }
   }
 }
@@ -137,9 +134,9 @@ const rpcTaskStatus = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcTaskStatusHandler({ orchestrator }: Parts): Handler<typeof rpcTaskStatus> {
+function rpcTaskStatusHandler({ local }: Dependencies): Handler<typeof rpcTaskStatus> {
   return ({ task_id }) => {
-    const { status } = found(orchestrator, task_id)
+    const { status } = found(local, task_id)
     return { status: status.kind, detail: taskStatusToWire(status) }
   }
 }
@@ -159,9 +156,9 @@ const rpcCompleteTask = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcCompleteTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCompleteTask> {
+function rpcCompleteTaskHandler({ local }: Dependencies): Handler<typeof rpcCompleteTask> {
   return async ({ task_id, attestation }) => {
-    await orchestrator.complete(task_id, (attestation ?? undefined) as Attestation | undefined)
+    await local.complete(task_id, (attestation ?? undefined) as Attestation | undefined)
     return { ok: true }
   }
 }
@@ -175,9 +172,9 @@ const rpcFailTask = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcFailTaskHandler({ orchestrator }: Parts): Handler<typeof rpcFailTask> {
+function rpcFailTaskHandler({ local }: Dependencies): Handler<typeof rpcFailTask> {
   return async ({ task_id, reason }) => {
-    await orchestrator.fail(task_id, reason)
+    await local.fail(task_id, reason)
     return { ok: true }
   }
 }
@@ -192,9 +189,9 @@ const rpcCancelTask = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcCancelTaskHandler({ orchestrator }: Parts): Handler<typeof rpcCancelTask> {
+function rpcCancelTaskHandler({ local }: Dependencies): Handler<typeof rpcCancelTask> {
   return async ({ task_id }) => {
-    await orchestrator.cancel(task_id)
+    await local.cancel(task_id)
     return { ok: true }
   }
 }
@@ -208,9 +205,9 @@ const rpcReorderTask = defineOperation({
   expose: { rpc: true }
 })
 
-function rpcReorderTaskHandler({ orchestrator }: Parts): Handler<typeof rpcReorderTask> {
+function rpcReorderTaskHandler({ local }: Dependencies): Handler<typeof rpcReorderTask> {
   return async ({ task_id, priority }) => {
-    await orchestrator.reorder(task_id, rpcPriority(priority))
+    await local.reorder(task_id, rpcPriority(priority))
     return { ok: true }
   }
 }

@@ -1,6 +1,6 @@
 import { orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { tool } from '../tool.ts'
 import { executionMode, fleetState } from './orchestrator-status.ts'
 
@@ -30,7 +30,7 @@ const orchestratorStart = defineOperation({
   }
 })
 
-function orchestratorStartHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStart> {
+function orchestratorStartHandler({ orchestrator, pilot, fleet }: Dependencies): Handler<typeof orchestratorStart> {
   return async (_, { signal }) => {
     await orchestrator.start()
     const { running, workers, processors } = fleetState(fleet)
@@ -49,7 +49,7 @@ function orchestratorStartHandler({ orchestrator, pilot, fleet }: Parts): Handle
   }
 }
 
-async function reported(pilot: Parts['pilot'], signal: AbortSignal) {
+async function reported(pilot: Dependencies['pilot'], signal: AbortSignal) {
   if (!(await pilot.steers('start'))) return {}
   const [status, ids] = await Promise.allSettled([
     pilot.call('orch.status', {}, signal) as Promise<{ readonly agent_count: number }>,

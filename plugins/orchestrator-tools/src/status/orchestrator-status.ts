@@ -1,6 +1,6 @@
 import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, current, type Parts } from '../parts.ts'
+import { bound, current, type Dependencies } from '../dependencies.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
 import { tool } from '../tool.ts'
 
@@ -40,7 +40,7 @@ const orchestratorStatus = defineOperation({
   }
 })
 
-function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts): Handler<typeof orchestratorStatus> {
+function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Dependencies): Handler<typeof orchestratorStatus> {
   return async (_, { signal }) => {
     const status = orchestrator.status()
     const { running, workers } = fleetState(fleet)
@@ -73,7 +73,7 @@ function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Parts): Handl
 }
 
 /** Whether agents of this process take up tasks, for how many it is done, and by whom. */
-export function fleetState(fleet: Parts['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
+export function fleetState(fleet: Dependencies['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
   return current(fleet) ?? { running: false, workers: 0, processors: [] }
 }
 
@@ -138,7 +138,7 @@ const emergencyStop = defineOperation({
   }
 })
 
-function emergencyStopHandler({ orchestrator }: Parts): Handler<typeof emergencyStop> {
+function emergencyStopHandler({ orchestrator }: Dependencies): Handler<typeof emergencyStop> {
   return async ({ reason }) => {
     await orchestrator.emergencyStop(reason ?? null)
     return { stopped: true }
@@ -162,7 +162,7 @@ const agentStatus = defineOperation({
   }
 })
 
-function agentStatusHandler({ orchestrator }: Parts): Handler<typeof agentStatus> {
+function agentStatusHandler({ orchestrator }: Dependencies): Handler<typeof agentStatus> {
   return () => ({ agents: orchestrator.agents().map(agent => ({ ...agent })) })
 }
 

@@ -1,5 +1,5 @@
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, type Parts } from '../parts.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { tool } from '../tool.ts'
 
 const outbox = t.object({
@@ -30,11 +30,11 @@ const outboxLifecycle = defineOperation({
   expose: { mcp: tool('orchestrator_persistence_outbox_lifecycle', { readRole: true, lane: 'platform' }) }
 })
 
-function outboxQueueHandler({ orchestrator }: Parts): Handler<typeof outboxQueue> {
+function outboxQueueHandler({ orchestrator }: Dependencies): Handler<typeof outboxQueue> {
   return () => ({ ...orchestrator.status().outbox })
 }
 
-function outboxLifecycleHandler({ orchestrator }: Parts): Handler<typeof outboxLifecycle> {
+function outboxLifecycleHandler({ orchestrator }: Dependencies): Handler<typeof outboxLifecycle> {
   return () => {
     const { outbox, durability } = orchestrator.status()
     const state =

@@ -1,7 +1,7 @@
 import { type Attestation, orchestrationErrors, taskLabel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { attestationFields, numberOf, taskId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -23,10 +23,8 @@ export const completeTask = defineOperation({
   }
 })
 
-function completeTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof completeTask> {
-  return async ({ task_id, ...attestation }, { signal }) => {
-    const params = { task_id: numberOf(task_id), attestation }
-    if ((await pilot.ask('task_writes', 'orch.complete_task', params, signal)) !== undefined) return 'task completed'
+function completeTaskHandler({ orchestrator }: Dependencies): Handler<typeof completeTask> {
+  return async ({ task_id, ...attestation }) => {
     const { completed, requeued } = await orchestrator.complete(numberOf(task_id), attestation as Attestation)
     if (completed || requeued === undefined) return 'task completed'
     const { gate, reason, iteration } = requeued
@@ -48,11 +46,9 @@ export const failTask = defineOperation({
   }
 })
 
-function failTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof failTask> {
-  return async ({ task_id, reason }, { signal }) => {
-    const task = numberOf(task_id)
-    const answer = await pilot.ask('task_writes', 'orch.fail_task', { task_id: task, reason }, signal)
-    if (answer === undefined) await orchestrator.fail(task, reason)
+function failTaskHandler({ orchestrator }: Dependencies): Handler<typeof failTask> {
+  return async ({ task_id, reason }) => {
+    await orchestrator.fail(numberOf(task_id), reason)
     return 'task failed'
   }
 }
@@ -72,11 +68,9 @@ export const cancelTask = defineOperation({
   }
 })
 
-function cancelTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof cancelTask> {
-  return async ({ task_id }, { signal }) => {
-    const task = numberOf(task_id)
-    const answer = await pilot.ask('task_writes', 'orch.cancel_task', { task_id: task }, signal)
-    if (answer === undefined) await orchestrator.cancel(task)
+function cancelTaskHandler({ orchestrator }: Dependencies): Handler<typeof cancelTask> {
+  return async ({ task_id }) => {
+    await orchestrator.cancel(numberOf(task_id))
     return 'task cancelled'
   }
 }
@@ -95,7 +89,7 @@ const retryTask = defineOperation({
   }
 })
 
-function retryTaskHandler({ orchestrator }: Parts): Handler<typeof retryTask> {
+function retryTaskHandler({ orchestrator }: Dependencies): Handler<typeof retryTask> {
   return async ({ task_id }) => {
     await orchestrator.retry(numberOf(task_id))
     return 'task queued again'
@@ -116,7 +110,7 @@ const approveTask = defineOperation({
   }
 })
 
-function approveTaskHandler({ orchestrator }: Parts): Handler<typeof approveTask> {
+function approveTaskHandler({ orchestrator }: Dependencies): Handler<typeof approveTask> {
   return async ({ task_id }, { principal }) => {
     const task = numberOf(task_id)
     await orchestrator.approve(task, principal.id)
@@ -138,7 +132,7 @@ export const doubtTask = defineOperation({
   }
 })
 
-function doubtTaskHandler({ orchestrator }: Parts): Handler<typeof doubtTask> {
+function doubtTaskHandler({ orchestrator }: Dependencies): Handler<typeof doubtTask> {
   return async ({ task_id, reason }) => {
     await orchestrator.doubt(numberOf(task_id), reason ?? null)
     return 'task flagged as suspect; resolution agent escalated'
@@ -166,7 +160,7 @@ export const resolveDoubt = defineOperation({
   }
 })
 
-function resolveDoubtHandler({ orchestrator }: Parts): Handler<typeof resolveDoubt> {
+function resolveDoubtHandler({ orchestrator }: Dependencies): Handler<typeof resolveDoubt> {
   return async ({ task_id, outcome, report }) => {
     const task = numberOf(task_id)
     await orchestrator.resolveDoubt(task, outcome, report)

@@ -1,7 +1,7 @@
 import { type Orchestrator, orchestrationErrors, type TaskExplanation, type TaskView, taskLabel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { taskId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 import { found } from './view-task.ts'
 
@@ -27,7 +27,7 @@ export const explainTask = defineOperation({
   }
 })
 
-function explainTaskHandler({ orchestrator }: Parts): Handler<typeof explainTask> {
+function explainTaskHandler({ orchestrator }: Dependencies): Handler<typeof explainTask> {
   return ({ task_id }) => {
     const task = found(orchestrator, task_id)
     const explanation = orchestrator.explain(task.id)

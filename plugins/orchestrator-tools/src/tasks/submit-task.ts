@@ -1,15 +1,13 @@
 import {
   type EnqueueHints,
-  type GoalOutcome,
-  goalSubmitting,
+  type GoalOptions,
   type Orchestrator,
   orchestrationErrors,
   type SessionContext,
-  type SubmitRequest,
-  type Submitted,
-  taskSubmitting
+  type SubmitRequest
 } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import {
   benchmarkTier,
   budget,
@@ -23,7 +21,6 @@ import {
   priorityOf,
   taskId
 } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 import { checkHarness } from './harness.ts'
 
@@ -98,73 +95,36 @@ export const submitTask = defineOperation({
 
 type Input = InputOf<typeof submitTask>
 
-function submitTaskHandler({ orchestrator, sessions, ctx, pilot, admin }: Parts): Handler<typeof submitTask> {
+function submitTaskHandler({ orchestrator, sessions, admin }: Dependencies): Handler<typeof submitTask> {
   return async (input, call) => {
-    const surface = 'svc_submit_task'
-    const admitted = orchestrator.admit(await requestOf(input, orchestrator, sessions), surface)
-    const { request } = admitted
-    await ctx.trigger(taskSubmitting, { surface, request, principal: call.principal })
-    const told = {
-      prompt_canonicalized: admitted.prompt_canonicalized,
-      conflict_warnings: [...admitted.warnings],
-      original_prompt_hash: admitted.original_prompt_hash
-    }
-    const answer = await pilot.ask('task_writes', 'orch.submit_task', daemonRequest(request), call.signal)
-    if (answer !== undefined) return { ...(answer as { task_id: number }), ...told }
-    const outcome = await submitGoal({ orchestrator, ctx }, input, request)
-    const { submitted } = outcome
-    const { durability } = orchestrator
-    if (admin?.serves === false && call.surface === 'cli' && durability.kind === 'memory')
-      call.log.warn(`the task is gone when this command ends: no daemon runs, and ${durability.because}`)
+    const origin = { surface: 'svc_submit_task', principal: call.principal, goal: goalOf(input) }
+    const submitted = await orchestrator.submit(await requestOf(input, orchestrator, sessions), origin)
+    const { task_id, agent_id, status, admission, plan, remote } = submitted
+    const { durability, policy } = orchestrator
+    if (remote !== true && admin?.serves === false && call.surface === 'cli' && durability.kind === 'memory')
+      call.log.warn(`the task ends with this command: no daemon runs, and ${durability.because}`)
     return {
-      ...told,
-      task_id: submitted.task_id,
-      agent_id: submitted.agent_id,
-      status: submitted.status,
-      conflict_warnings: [...admitted.warnings, ...submitted.warnings],
-      ...(orchestrator.policy.migration.v2_enabled ? { orchestration_contract: 'v2' } : {}),
-      ...(outcome.plan_session_id === undefined ? {} : { plan_session_id: outcome.plan_session_id }),
-      ...(outcome.strategy === undefined ? {} : { strategy: outcome.strategy }),
-      ...(outcome.shadow_plan_adequacy === undefined
-        ? {}
-        : { shadow_plan_adequacy: { ...outcome.shadow_plan_adequacy } })
+      task_id,
+      agent_id,
+      status,
+      prompt_canonicalized: admission?.prompt_canonicalized ?? false,
+      conflict_warnings: [...submitted.warnings],
+      original_prompt_hash: admission?.original_prompt_hash ?? '',
+      ...(remote !== true && policy.migration.v2_enabled ? { orchestration_contract: 'v2' } : {}),
+      ...(plan?.session_id === undefined ? {} : { plan_session_id: plan.session_id }),
+      ...(plan === undefined ? {} : { strategy: plan.strategy }),
+      ...(plan?.shadow_adequacy === undefined ? {} : { shadow_plan_adequacy: { ...plan.shadow_adequacy } })
     }
   }
 }
 
-/** The same for the daemon's method. */
-function daemonRequest({ description, files, priority, agent_name, capabilities, session_id, hints }: SubmitRequest) {
+function goalOf({ planning_mode: mode = 'auto', goal_type, goal_scope, max_plan_depth }: Input): GoalOptions {
   return {
-    description,
-    file_manifest: files,
-    priority,
-    target_agent: agent_name,
-    capability_requirements: capabilities,
-    session_id,
-    enqueue_hints: hints
-  }
-}
-
-async function submitGoal(
-  { orchestrator, ctx }: Pick<Parts, 'orchestrator' | 'ctx'>,
-  input: Input,
-  request: SubmitRequest
-): Promise<Partial<GoalOutcome> & { readonly submitted: Submitted }> {
-  const { planning_mode: mode = 'auto', goal_type, goal_scope, max_plan_depth } = input
-  const outcome = await ctx.trigger(goalSubmitting, {
-    surface: 'svc_submit_task',
-    request,
     mode,
     ...(goal_type === undefined ? {} : { goal_type }),
     ...(goal_scope === undefined ? {} : { goal_scope }),
     ...(max_plan_depth === undefined ? {} : { max_plan_depth })
-  })
-  if (outcome !== undefined) return outcome
-  if (mode === 'force_plan' || mode === 'workflow_only')
-    throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${mode}: nothing here makes plans`, {
-      hint: 'switch the plugin planning on, and planning_enabled under [orchestrator], or leave planning_mode out'
-    })
-  return { submitted: await orchestrator.submit(request) }
+  }
 }
 
 async function requestOf(

@@ -7,8 +7,8 @@ import {
   taskStatusToWire
 } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf, priority, priorityOf, taskId } from '../fields.ts'
-import { bound, type Parts } from '../parts.ts'
 import { tool } from '../tool.ts'
 
 const errors = orchestrationErrors.specs
@@ -38,13 +38,17 @@ export const taskStatus = defineOperation({
   }
 })
 
-function taskStatusHandler({ orchestrator, pilot }: Parts): Handler<typeof taskStatus> {
+function taskStatusHandler({ orchestrator, pilot }: Dependencies): Handler<typeof taskStatus> {
   return async ({ task_id }, { signal }) =>
     (await reported(pilot, numberOf(task_id), signal)) ?? found(orchestrator, task_id).status.kind
 }
 
 /** What the daemon says of a task, where it is asked and says something that is a status; it is no worse than not asked. */
-async function reported(pilot: Parts['pilot'], task: number, signal: AbortSignal): Promise<TaskStatusKind | undefined> {
+async function reported(
+  pilot: Dependencies['pilot'],
+  task: number,
+  signal: AbortSignal
+): Promise<TaskStatusKind | undefined> {
   try {
     const answer = await pilot.ask('task_status', 'orch.task_status', { task_id: task }, signal)
     const { status } = (answer ?? {}) as { readonly status?: unknown }
@@ -89,7 +93,7 @@ export const showTask = defineOperation({
   }
 })
 
-function showTaskHandler({ orchestrator }: Parts): Handler<typeof showTask> {
+function showTaskHandler({ orchestrator }: Dependencies): Handler<typeof showTask> {
   return ({ task_id }) => {
     const task = found(orchestrator, task_id)
     return { ...task, status: taskStatusToWire(task.status) }
@@ -135,7 +139,7 @@ const listTasks = defineOperation({
   }
 })
 
-function listTasksHandler({ orchestrator }: Parts): Handler<typeof listTasks> {
+function listTasksHandler({ orchestrator }: Dependencies): Handler<typeof listTasks> {
   return ({ agent_id, status, session_id, limit }) => {
     const { total_queued, total_in_progress, total_completed, total_doubted } = orchestrator.status()
     const tasks = orchestrator.tasks({
@@ -177,11 +181,9 @@ const reorderTask = defineOperation({
   }
 })
 
-function reorderTaskHandler({ orchestrator, pilot }: Parts): Handler<typeof reorderTask> {
-  return async ({ task_id, priority }, { signal }) => {
-    const task = numberOf(task_id)
-    const answer = await pilot.ask('task_writes', 'orch.reorder_task', { task_id: task, priority }, signal)
-    if (answer === undefined) await orchestrator.reorder(task, priorityOf(priority))
+function reorderTaskHandler({ orchestrator }: Dependencies): Handler<typeof reorderTask> {
+  return async ({ task_id, priority }) => {
+    await orchestrator.reorder(numberOf(task_id), priorityOf(priority))
     return 'task reordered'
   }
 }
@@ -204,7 +206,7 @@ const testDecision = defineOperation({
   }
 })
 
-function testDecisionHandler({ orchestrator }: Parts): Handler<typeof testDecision> {
+function testDecisionHandler({ orchestrator }: Dependencies): Handler<typeof testDecision> {
   return ({ task_id }) => {
     const { id } = found(orchestrator, task_id)
     return orchestrator.explain(id)?.test_decision ?? { decision: 'Unknown', rationale: 'nothing is known of it' }

@@ -140,6 +140,8 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     executionTimes,
     policy: () => policy,
     confine: confineTo(root),
+    submitting: async submission => hub.surroundings.submitting?.(submission),
+    goal: async request => hub.surroundings.goal?.(request),
     admit: (request, surface) => {
       try {
         return admit(request, surface, {

@@ -1,4 +1,4 @@
-import type { ContextEnvelope, DatabaseStore, TaskEnd } from '@svc/contracts'
+import type { ContextEnvelope, DatabaseStore, GoalOutcome, GoalRequest, TaskEnd, TaskSubmission } from '@svc/contracts'
 import { forwarding, type Logger } from '@svc/plugin-sdk'
 import { openDatabasePersistence } from '../durable/database-persistence.ts'
 import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
@@ -26,8 +26,12 @@ export interface Surroundings {
   /** Null: the state ends with the process. */
   readonly store: DatabaseStore | null
   readonly log: Logger
-  /** Told of tasks that ended, one after the other. */
+  /** Triggers the hook `taskEnded`; called for one task after the other. */
   readonly ended: (end: TaskEnd) => Promise<void>
+  /** Triggers the hook `taskSubmitting`. Default: no tap. */
+  readonly submitting?: ((submission: TaskSubmission) => Promise<void>) | undefined
+  /** Triggers the hook `goalSubmitting`. Default: no tap. */
+  readonly goal?: ((request: GoalRequest) => Promise<GoalOutcome | undefined>) | undefined
   /** The merged envelope of a session; null where nobody keeps them. */
   readonly envelope: (session: string) => Promise<ContextEnvelope | null>
   /** Sets what a session's envelope says of the mode of work; null takes it away. Nothing where it has none. */

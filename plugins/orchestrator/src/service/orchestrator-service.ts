@@ -1,31 +1,37 @@
-import type {
-  Admission,
-  AgentActivity,
-  AgentEvent,
-  AgentEventKind,
-  AgentView,
-  Attention,
-  Attestation,
-  Budgets,
-  Completion,
-  Durability,
-  ExecutionTimes,
-  Handoff,
-  HandoffOutcome,
-  LineageRow,
-  LockView,
-  Orchestrator,
-  OrchestratorPolicy,
-  OrchestratorStatus,
-  Priority,
-  SpawnRequest,
-  SubmitRequest,
-  Submitted,
-  TaskExplanation,
-  TaskFilter,
-  TaskPhase,
-  TaskView,
-  Trust
+import {
+  type Admission,
+  type AgentActivity,
+  type AgentEvent,
+  type AgentEventKind,
+  type AgentView,
+  type Attention,
+  type Attestation,
+  type Budgets,
+  type Completion,
+  type Durability,
+  type ExecutionTimes,
+  type GoalOutcome,
+  type GoalRequest,
+  type Handoff,
+  type HandoffOutcome,
+  type LineageRow,
+  type LockView,
+  type Orchestrator,
+  type OrchestratorPolicy,
+  type OrchestratorStatus,
+  orchestrationErrors,
+  type Priority,
+  type RetiredAgent,
+  type SpawnRequest,
+  type SubmitOrigin,
+  type SubmitRequest,
+  type Submitted,
+  type TaskExplanation,
+  type TaskFilter,
+  type TaskPhase,
+  type TaskSubmission,
+  type TaskView,
+  type Trust
 } from '@svc/contracts'
 import type { EventBus } from '../events/bus.ts'
 import { bindSession, drain, heartbeat, retire, setPaused, spawn } from '../state/agents.ts'
@@ -64,7 +70,12 @@ export interface ServiceParts {
   readonly policy: () => OrchestratorPolicy
   /** Throws `ORC_SCOPE_DENIED` for a path that leaves the repository through a symbolic link. */
   readonly confine: (path: string) => void
+  /** Attention, interruption policy and safety of the text; see `policy/admission.ts`. */
   readonly admit: (request: SubmitRequest, surface: string) => Admission
+  /** Triggers the hook `taskSubmitting`. */
+  readonly submitting: (submission: TaskSubmission) => Promise<void>
+  /** Triggers the hook `goalSubmitting`. */
+  readonly goal: (request: GoalRequest) => Promise<GoalOutcome | undefined>
   /** The mode of work in a session's envelope. */
   readonly setMode: (session: string, mode: object | null) => Promise<void>
   /** A person looked at a task of that weight. */
@@ -104,14 +115,33 @@ export class OrchestratorService implements Orchestrator {
     return this.#parts.policy()
   }
 
-  admit(request: SubmitRequest, surface: string): Admission {
-    return this.#parts.admit(request, surface)
+  async admit(request: SubmitRequest, { surface, principal }: SubmitOrigin): Promise<Admission> {
+    const admission = this.#parts.admit(request, surface)
+    await this.#parts.submitting({ surface, principal, request: admission.request })
+    return admission
   }
 
-  async submit(request: SubmitRequest): Promise<Submitted> {
+  async submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted> {
+    if (origin === undefined) return this.#submit(request, null)
+    const admission = origin.admission ?? (await this.admit(request, origin))
+    return (await this.#planned(origin, admission)) ?? this.#submit(admission.request, admission)
+  }
+
+  /** Undefined if no plugin takes the goal. Throws `ORC_CONFIG_INVALID` if the mode demands a plan and no plugin makes one. */
+  async #planned({ surface, goal }: SubmitOrigin, admission: Admission): Promise<Submitted | undefined> {
+    if (goal === undefined) return undefined
+    const outcome = await this.#parts.goal({ surface, request: admission.request, ...goal })
+    if (outcome !== undefined) return plannedGoal(outcome, admission)
+    if (goal.mode !== 'force_plan' && goal.mode !== 'workflow_only') return undefined
+    throw orchestrationErrors.create('ORC_CONFIG_INVALID', `planning_mode ${goal.mode}: no plugin makes plans`, {
+      hint: 'enable the plugin planning, and planning_enabled under [orchestrator], or leave planning_mode out'
+    })
+  }
+
+  #submit(request: SubmitRequest, admission: Admission | null): Promise<Submitted> {
     for (const { path } of request.files) this.#parts.confine(path)
     return this.#runner.runWithIds((changes, world) => {
-      const submitted = submit(world, changes, request)
+      const submitted = submit(world, changes, request, admission)
       this.#parts.placed(world.task(submitted.task_id))
       return submitted
     })
@@ -178,10 +208,10 @@ export class OrchestratorService implements Orchestrator {
     return this.#runner.runWithIds((changes, world) => agentView(world, spawn(world, changes, request)))
   }
 
-  async retireAgent(agent: number): Promise<readonly TaskView[]> {
-    const left = await this.#runner.run((changes, world) => retire(world, changes, agent))
+  async retireAgent(agent: number): Promise<RetiredAgent> {
+    const tasks = await this.#runner.run((changes, world) => retire(world, changes, agent))
     this.#parts.wakes.forget(agent)
-    return left
+    return { remaining_tasks: tasks.length, tasks }
   }
 
   pauseAgent(agent: number): Promise<void> {
@@ -328,6 +358,19 @@ export class OrchestratorService implements Orchestrator {
       await this.#parts.setMode(session, mode)
     } catch (error) {
       this.#parts.report(`the envelope of session ${session}`, error)
+    }
+  }
+}
+
+function plannedGoal({ submitted, ...plan }: GoalOutcome, admission: Admission): Submitted {
+  return {
+    ...submitted,
+    warnings: [...new Set([...admission.warnings, ...submitted.warnings])],
+    admission,
+    plan: {
+      strategy: plan.strategy,
+      ...(plan.plan_session_id === undefined ? null : { session_id: plan.plan_session_id }),
+      ...(plan.shadow_plan_adequacy === undefined ? null : { shadow_adequacy: plan.shadow_plan_adequacy })
     }
   }
 }

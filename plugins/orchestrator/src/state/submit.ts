@@ -1,4 +1,11 @@
-import { agentLabel, type FileAffinity, orchestrationErrors, type SubmitRequest, type Submitted } from '@svc/contracts'
+import {
+  type Admission,
+  agentLabel,
+  type FileAffinity,
+  orchestrationErrors,
+  type SubmitRequest,
+  type Submitted
+} from '@svc/contracts'
 import type { Agent } from './agent.ts'
 import { assertAgentsLeft, type NewAgent, spawnAs } from './agents.ts'
 import type { Changes } from './changes.ts'
@@ -31,21 +38,29 @@ export function assertOpen(world: World): void {
 }
 
 /**
- * Takes a task: says which agent has it, judges it, holds its files for it and queues it. Where this throws nothing has changed.
+ * Creates a task: routes it to an agent, judges it, locks its files and queues it. If this throws, nothing has changed.
  *
- * 1. Whether work is taken at all, and whether the request makes sense.
- * 2. Safety of the text, and what its markers say.
- * 3. Which agent has it. One that is to be made is made last of all.
- * 4. Tier of approval, budget, evidence, locks and scope.
+ * 1. Is the orchestrator open, and is the request well-formed?
+ * 2. Is the text safe, and what do its markers say? An admitted request was screened already.
+ * 3. Which agent has it? A new agent is created last.
+ * 4. Approval tier, budget, evidence, locks and scope.
  */
-export function submit(world: World, changes: Changes, request: SubmitRequest): Submitted {
+export function submit(
+  world: World,
+  changes: Changes,
+  request: SubmitRequest,
+  admission: Admission | null = null
+): Submitted {
   assertOpen(world)
   assertRoom(world)
   assertDescription(request.description)
   const { parts } = world
   const settings = parts.settings()
   const { hints } = request
-  const { description, warnings } = parts.judge.screen(request.description)
+  const { description, warnings } =
+    admission === null
+      ? parts.judge.screen(request.description)
+      : { description: request.description, warnings: admission.warnings }
   const files = manifest(request.files)
   const open = openDependencies(world, request.depends_on)
   const inline = inlineHints(description)
@@ -101,7 +116,8 @@ export function submit(world: World, changes: Changes, request: SubmitRequest): 
   world.add(task, changes)
   agent.continuations = 0
   announce(world, changes, task, judgement)
-  return { task_id: task.id, agent_id, status: task.status.kind as Submitted['status'], warnings }
+  const admitted = admission === null ? undefined : { admission }
+  return { task_id: task.id, agent_id, status: task.status.kind as Submitted['status'], warnings, ...admitted }
 }
 
 function assertRoom(world: World): void {

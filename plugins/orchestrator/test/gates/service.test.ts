@@ -64,7 +64,8 @@ t.test('a person who approves a task pays for it with attention', async t => {
     events.filter(({ kind }) => kind.type.startsWith('attention_')).map(({ kind }) => kind.type),
     ['attention_budget_reset', 'attention_budget_alert', 'attention_budget_alert']
   )
-  t.throws(() => service.admit({ description: 'Look', files: [] }, 'test'), { code: 'ORC_ATTENTION_EXHAUSTED' })
+  const origin = { surface: 'test', principal: { id: 'test', role: 'admin', scopes: [] } }
+  await t.rejects(service.submit({ description: 'Look', files: [] }, origin), { code: 'ORC_ATTENTION_EXHAUSTED' })
 })
 
 t.test('an agent that repeats its output is told of', async t => {

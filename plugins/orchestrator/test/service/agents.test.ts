@@ -43,7 +43,7 @@ t.test('an agent that is retired gives back what it had, the task in progress fi
   await service.submit({ ...task('The last'), agent_name: 'two', depends_on: [2] })
   await service.next(1)
   const signal = service.taskSignal(1)
-  const left = await service.retireAgent(1)
+  const { tasks: left } = await service.retireAgent(1)
   t.match(left, [
     { id: 1, status: { kind: 'Queued' } },
     { id: 2, status: { kind: 'Queued' } }
@@ -60,7 +60,7 @@ t.test('tasks of a retired agent that wait for each other are given back as they
   const { service, told } = await opened(t)
   await service.submit(task('The first'))
   await service.submit({ ...task('The second'), depends_on: [1] })
-  const left = await service.retireAgent(1)
+  const { tasks: left } = await service.retireAgent(1)
   t.match(left, [
     { id: 1, status: { kind: 'Queued' } },
     { id: 2, status: { kind: 'Blocked' } }

@@ -11,12 +11,14 @@ import type {
 import type { Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
 import type { DaemonPilot } from './pilot/daemon-pilot.ts'
 
-/** What the operations stand on. */
-export interface Parts {
+/** Services that the operations use. */
+export interface Dependencies {
+  /** Sends writes to the daemon of the repository if the settings say so. */
   readonly orchestrator: Orchestrator
+  /** The orchestrator of this process, for the daemon's own methods. */
+  readonly local: Orchestrator
   readonly port: KernelPort
   readonly pilot: DaemonPilot
-  readonly ctx: Pick<PluginContext, 'trigger'>
   readonly sessions: SessionContext | undefined
   readonly context: ContextStore | undefined
   readonly admin: KernelAdmin | undefined
@@ -25,17 +27,20 @@ export interface Parts {
   readonly database: Ref<DatabaseStore> | undefined
 }
 
-/** An operation with what makes its handler. */
+/** An operation and the factory of its handler. */
 export interface Bound {
   readonly operation: Operation
-  implement(ctx: PluginContext, parts: Parts): void
+  implement(ctx: PluginContext, dependencies: Dependencies): void
 }
 
-export function bound<Op extends Operation>(operation: Op, handler: (parts: Parts) => Handler<Op>): Bound {
-  return { operation, implement: (ctx, parts) => ctx.implement(operation, handler(parts)) }
+export function bound<Op extends Operation>(
+  operation: Op,
+  handler: (dependencies: Dependencies) => Handler<Op>
+): Bound {
+  return { operation, implement: (ctx, dependencies) => ctx.implement(operation, handler(dependencies)) }
 }
 
-/** What serves now; undefined where nothing does, also while a plugin that is there serves nothing. */
+/** The service that serves now; undefined if no plugin provides it. */
 export function current<A>(reference: Ref<A> | undefined): A | undefined {
   try {
     return reference?.current
