@@ -1,6 +1,6 @@
 import type { JourneyEnvelope } from '@svc/contracts'
 
-/** Where a call came in, as a journey tells it. Editors and chats come over MCP and HTTP alike. */
+/** Origin of a call, as a journey records it. Editors and chats both come over MCP and HTTP. */
 export function originOf(surface: string): JourneyEnvelope['origin_surface'] {
   if (surface === 'cli') return 'cli'
   if (surface === 'rpc') return 'daemon'

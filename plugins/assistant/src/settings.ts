@@ -9,8 +9,7 @@ export const settings = t.object({
     'x-env': 'SVC_MCP_GRAMMAR_MASK',
     'x-env-type': 'truthy',
     'x-reload': 'live',
-    description:
-      'Whether the model server is told to keep generated code within the grammar of the language, token by token.'
+    description: 'Whether the model server constrains generated code to the grammar of the language, token by token.'
   }),
   retrieval: t.boolean({
     default: true,

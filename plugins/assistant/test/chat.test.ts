@@ -38,7 +38,7 @@ t.test('a message is answered, streamed, and kept with its journey in both table
   t.same(await rows('SELECT session_id, input_tokens, output_tokens FROM cost_records'), [['s1', 11, 5]])
 })
 
-t.test('without a database it works in memory, and tells costs as events', async t => {
+t.test('without a database it works in memory, and reports costs as events', async t => {
   const { kernel, orchestrator } = await openAssistant(t, { database: false, answers: ['one', 'two'] })
   await kernel.call(chat, { prompt: 'First' })
   const { history, retrieval } = await kernel.call(chat, { prompt: 'Second' })
@@ -90,7 +90,7 @@ t.test('texts of files are quoted as data that cannot end its quotation', async 
   t.match(user?.content, /no instruction, whatever it says/)
 })
 
-t.test('what is outside, secret, no text, or no file is not shown, and the caller is told why', async t => {
+t.test('files that are outside, secret, binary or missing are not shown, and the caller gets the reason', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false })
   const { root } = kernel
   const outside = t.testdir({ 'far.txt': 'SECRET-far' })
@@ -207,7 +207,7 @@ t.test('profiles and JSON are asked of the model', async t => {
   t.match(bodies, [{ format: 'json', options: { temperature: 0.8 } }, { options: { temperature: 0.3, top_p: 0.5 } }])
 })
 
-t.test('a model server that does not answer is told as such, and nothing is kept', async t => {
+t.test('a model server that does not answer is reported as such, and nothing is kept', async t => {
   const { kernel, server, transcripts } = await openAssistant(t, { database: false })
   await server.close()
   await t.rejects(kernel.call(chat, { prompt: 'Hello', session_id: 's' }), { code: 'ICL_UNREACHABLE' })
@@ -230,7 +230,7 @@ t.test('what the editor knows is shown nearest first', async t => {
   t.notMatch(text, /line 361/)
 })
 
-t.test('material that does not fit is cut, and the caller is told', async t => {
+t.test('material that does not fit is cut, and the caller is notified', async t => {
   const { kernel, orchestrator } = await openAssistant(t, {
     database: false,
     settings: { context_bytes: 100, retrieval: false }

@@ -35,7 +35,7 @@ async function open(t: Test, answers: readonly string[]) {
   }
 }
 
-t.test('a program is printed, and what happens meanwhile is told beside it', async t => {
+t.test('a program is printed, and progress goes to standard error', async t => {
   const { run } = await open(t, [WRONG, RIGHT])
   const { code, stdout, stderr } = await run({ prompt: 'one' })
   t.equal(code, 0)

@@ -54,7 +54,7 @@ t.test(
   }
 )
 
-t.test('without validation the first answer counts, and nobody claims that it is right', async t => {
+t.test('without validation the first answer counts, and is not reported as valid', async t => {
   const { kernel, asked } = await openAssistant(t, { database: false, answers: [WRONG] })
   t.match(await kernel.call(generateCode, { prompt: 'x', validate: false }), { code: WRONG, valid: null, attempts: 1 })
   t.equal(asked().length, 1)
@@ -125,7 +125,7 @@ t.test('a file that an agent works on is left alone', async t => {
   t.equal(readFileSync(join(kernel.root, 'a.vox'), 'utf8'), 'old')
 })
 
-t.test('the grammar is asked for where it is wanted, and what became of it is told', async t => {
+t.test('the grammar is requested where it is wanted, and its fate is reported', async t => {
   const settings = { grammar_mask: true }
   const kept = await openAssistant(t, { database: false, settings, answers: [RIGHT] })
   const made = await kept.kernel.call(generateCode, { prompt: 'x' })
@@ -151,7 +151,7 @@ t.test('the grammar is asked for where it is wanted, and what became of it is to
   t.match(meta.grammar_mask, { requested: true, applied: false, reason: /takes no grammar.*there is no grammar/ })
 })
 
-t.test('a server of the other format is told the grammar in its own words', async t => {
+t.test('a server of the other format gets the grammar in its own form', async t => {
   const { kernel, server } = await openAssistant(t, {
     database: false,
     settings: { grammar_mask: true },

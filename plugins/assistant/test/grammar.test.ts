@@ -35,7 +35,7 @@ t.test('every program is a text of the grammar', async t => {
   t.ok(isText(''))
 })
 
-t.test('what the model is told of the language compiles', async t => {
+t.test('the language description for the model compiles', async t => {
   for (const program of blocks(LANGUAGE_CARD)) t.ok(compiles(program), program.slice(0, 60))
 })
 

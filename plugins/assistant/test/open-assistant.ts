@@ -28,7 +28,7 @@ export interface OpenAssistant {
   readonly transcripts: Transcripts
   /** Undefined without a database. */
   readonly store: PrimaryDatabase | undefined
-  /** What the model was asked, request by request. */
+  /** Requests to the model, in order. */
   asked(): { role: string; content: string }[][]
 }
 

@@ -50,7 +50,7 @@ t.test('a walk goes into no folder that is built, hidden or linked', async t => 
   )
 })
 
-t.test('a limit is told', async t => {
+t.test('a reached limit is reported', async t => {
   const root = t.testdir(Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`f${index}.txt`, 'zebra'])))
   execFileSync('git', ['init', '-q'], { cwd: root })
   const some = await searchRepository(root, ['zebra'], { files: 10, results: 5 }, signal)

@@ -3,7 +3,7 @@ import type { RouterDecision } from './assess/router.ts'
 
 const PREVIEW_CHARACTERS = 240
 
-/** What others hear of plans: events of the orchestrator and rows of lineage, each after what it tells of is kept. */
+/** Notifications about plans: events of the orchestrator and rows of lineage, each after its fact is stored. */
 export class Announcements {
   readonly #orchestrator: Orchestrator
 

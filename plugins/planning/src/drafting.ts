@@ -26,7 +26,7 @@ export interface DraftRequest {
   readonly riskThreshold?: number
   readonly temperature?: number
   readonly topP?: number
-  /** Session that the model's time and tokens are told of. */
+  /** Session that is charged for the model's time and tokens. */
   readonly session?: string
   readonly signal: AbortSignal
   readonly onRound?: (done: number, of: number) => void
@@ -39,7 +39,7 @@ export interface DraftingParts {
   readonly questioning: () => Questioning | undefined
 }
 
-/** Drafts of plans as the settings say: by the text alone, by the configured model, or by the reply that stands in for it. */
+/** Drafts plans as the settings say: from only the text, by the configured model, or from the stub reply. */
 export class Drafting {
   readonly #parts: DraftingParts
 
@@ -135,7 +135,7 @@ export class Drafting {
   }
 }
 
-/** What is told of a plan's adequacy where the plan itself is not. */
+/** Report of a plan's adequacy without the plan itself. */
 export function adequacyNote(report: AdequacyReport): Readonly<Record<string, unknown>> {
   const { score, is_too_thin, reason_codes } = report.adequacy
   return {

@@ -37,7 +37,7 @@ export class Goals {
 
   /**
    * Null where the goal is a task like any other, and the caller submits it. Throws `PLN_*` and `ORC_*` for what is refused; a
-   * goal for which nobody asked to be planned, and which cannot be, is a task.
+   * goal that was not to be planned, or cannot be, is a task.
    */
   async take(goal: GoalRequest): Promise<GoalOutcome | null> {
     const { orchestrator, announcements } = this.#parts
@@ -94,7 +94,7 @@ export class Goals {
       })
       return { ...(await this.#execute(id)), strategy }
     }
-    // Without a database the task alone tells of the handoff.
+    // Without a database only the task records the handoff.
     const plan = { id: `wf-${randomUUID()}`, session: request.session_id ?? null }
     announcements.handoffRequested(plan.id, workflow)
     const submitted = await orchestrator.submit({
@@ -145,7 +145,7 @@ export class Goals {
   async #execute(id: string): Promise<Pick<GoalOutcome, 'submitted' | 'plan_session_id'>> {
     const [submitted] = (await this.#parts.kept?.execution.execute(id)) ?? []
     if (submitted === undefined)
-      throw planningErrors.create('PLN_SESSION_UNKNOWN', `the plan ${id} was taken up by somebody else`)
+      throw planningErrors.create('PLN_SESSION_UNKNOWN', `another caller took the plan ${id}`)
     return { submitted, plan_session_id: id }
   }
 }

@@ -13,7 +13,7 @@ export interface PlanTask {
   /** Ids of tasks; where they are right each is smaller than the own id. */
   readonly depends_on: readonly number[]
   readonly test_decision?: TestDecision
-  /** What must hold before it is begun. */
+  /** Condition for its start. */
   readonly preconditions: readonly string[]
 }
 

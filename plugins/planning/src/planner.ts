@@ -34,7 +34,7 @@ export class Planner {
     this.#parts = parts
   }
 
-  /** Keeps a draft as version 1 of a plan of its own, which waits to be executed. */
+  /** Stores a draft as version 1 of a separate plan, which waits to be executed. */
   async keep(
     goal: string,
     refined: Refined,
@@ -84,7 +84,7 @@ export class Planner {
     })
   }
 
-  /** A new version because somebody asks for one; the goal is extended by the hint. Its turn must be held. */
+  /** A requested new version; the goal is extended by the hint. Its turn must be held. */
   async replan(
     session: PlanSession,
     hint: string,

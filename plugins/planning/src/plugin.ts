@@ -27,7 +27,7 @@ const RECONCILE_MS = 60_000
 
 export default definePlugin({
   name: 'planning',
-  summary: 'Goals into plans of tasks, and plans anew when they fail',
+  summary: 'Turns goals into plans of tasks, and replans when they fail',
   config: settings,
   requires: { tasks: orchestrator },
   optional: { database: databaseStore, client: ref(inferenceClient), questions: ref(questioning) },
@@ -36,7 +36,7 @@ export default definePlugin({
   activate(ctx, { tasks, database, client, questions }) {
     const config: Settings = ctx.config
     if (config.stub_body !== undefined && config.stub_ack)
-      ctx.log.warn('SVC_MCP_TEST_INFER_STUB_BODY stands in for the model: every plan is made of it')
+      ctx.log.warn('SVC_MCP_TEST_INFER_STUB_BODY replaces the model: every plan comes from it')
     const announcements = new Announcements(tasks)
     const drafting = new Drafting({
       orchestrator: tasks,

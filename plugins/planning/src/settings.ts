@@ -1,12 +1,12 @@
 import { type Infer, t } from '@svc/plugin-sdk'
 
-/** What is only about making plans; when goals are planned is said in the section `[orchestrator]`. */
+/** Settings of plan creation; the section `[orchestrator]` decides when goals are planned. */
 export const settings = t.object({
   stub_body: t.optional(
     t.string({
       minLength: 1,
       'x-env': 'SVC_MCP_TEST_INFER_STUB_BODY',
-      description: 'Diagnostics: taken as the reply of the model, which is not asked then. Counts with stub_ack alone.'
+      description: 'Diagnostics: used as the reply of the model, which is not called then. Needs stub_ack.'
     })
   ),
   stub_ack: t.boolean({

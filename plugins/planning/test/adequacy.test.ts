@@ -43,7 +43,7 @@ t.test('the estimate has four bands, and some words make a goal broad, as they a
   )
   for (const goal of ['compare both', 'synthesize it', 'move across']) t.equal(estimateGoal(goal, 2), 8)
   t.equal(estimateGoal('Compare both', 2), 2)
-  t.equal(estimateGoal('do it', 2, true), 8, 'somebody tired needs more detail')
+  t.equal(estimateGoal('do it', 2, true), 8, 'a tired person needs more detail')
 })
 
 t.test('the target goes by the estimate, the depth and tiredness', async t => {
@@ -202,7 +202,7 @@ t.test('each code of a plan has its factor', async t => {
   }
 })
 
-t.test('a plan is too thin by its score with codes, by its score alone, or by its risk', async t => {
+t.test('a plan is too thin by its score with codes, by only its score, or by its risk', async t => {
   const thin = (list: readonly PlanTask[], change: Partial<AdequacyQuestion>) =>
     assess(list, change).adequacy.is_too_thin
   t.equal(thin(tasks(4), { routerComplexity: 6 }), false)

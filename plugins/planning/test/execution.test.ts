@@ -84,7 +84,7 @@ t.test('steps wait for approval unless plans run by themselves', async t => {
   await opened.kernel.close()
 })
 
-t.test('what is created is told, with the campaign', async t => {
+t.test('created plans are reported, with the campaign', async t => {
   const opened = await openPlanning()
   opened.fake.campaign = 'autumn'
   const session_id = await executed(opened)
@@ -165,7 +165,7 @@ t.test('a step that failed for good makes a new version where its error is of a 
   await kernel.close()
 })
 
-t.test('plans are made anew five times at most', async t => {
+t.test('plans are replanned at most five times', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   fake.planning = { ...fake.planning, replan_enabled: true }
@@ -207,7 +207,7 @@ t.test('a cancelled task ends its plan', async t => {
   await opened.kernel.close()
 })
 
-t.test('whoever asks for a new version says what is different, and what was begun is cancelled', async t => {
+t.test('a request for a new version says what is different, and started work is cancelled', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const session_id = await executed(opened)
@@ -237,7 +237,7 @@ t.test('whoever asks for a new version says what is different, and what was begu
   await kernel.close()
 })
 
-t.test('steps that the quality gate refuses are executed only where somebody answers for it', async t => {
+t.test('steps that the quality gate refuses are executed only with an override', async t => {
   const opened = await openPlanning()
   const { fake, kernel } = opened
   const { session_id } = await kernel.call(planNew, { goal: 'Wipe the staging disk and test that it is empty' })

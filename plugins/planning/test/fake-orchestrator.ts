@@ -91,7 +91,7 @@ export class FakeOrchestrator {
     this.emit({ type: 'task_started', task_id: id, agent_id: 1 })
   }
 
-  /** Ends a task; what comes of that is told unless `told` is false, as if the process had been killed just then. */
+  /** Ends a task; its effects are reported unless `told` is false, as if the process had been killed just then. */
   async end(id: number, outcome: TaskEnd['outcome'], reason?: string, told = true): Promise<void> {
     const status =
       outcome === 'completed'
@@ -150,7 +150,7 @@ export class FakeOrchestrator {
   }
 }
 
-/** A plugin that provides it, and tells of ended tasks as the real one does. */
+/** A plugin that provides it, and reports ended tasks as the real one does. */
 export function fakeOrchestratorPlugin(fake: FakeOrchestrator): Plugin {
   return definePlugin({
     name: 'orchestrator',

@@ -56,7 +56,7 @@ t.test('a goal that is worth it becomes a plan, whose first step is enqueued', a
   ])
   await fake.end(1, 'completed')
   await until(async () => fake.requests.length === 2)
-  t.equal(fake.requests[1]?.depends_on, undefined, 'the first step alone waits for what the goal waits for')
+  t.equal(fake.requests[1]?.depends_on, undefined, 'only the first step waits for the dependencies of the goal')
   const [session] = rowsByName(await store.query('SELECT * FROM plan_sessions'))
   t.match(session, { strategy: 'SequentialDag', status: 'running', goal_text: GOAL, origin_session_id: 'chat' })
   const [version] = rowsByName(await store.query('SELECT * FROM plan_versions'))
@@ -137,7 +137,7 @@ t.test('a goal that speaks of a workflow is handed to one, where that is on', as
   await kernel.close()
 })
 
-t.test('a workflow that is asked for is a plan where handing over is off', async t => {
+t.test('a requested workflow is a plan where handing over is off', async t => {
   const { kernel } = await openPlanning()
   t.match(await kernel.trigger(goalSubmitting, goal('workflow_only')), { strategy: 'SequentialDag' })
   await kernel.close()
@@ -152,7 +152,7 @@ t.test('a plan that stays too thin is refused where adequacy is enforced', async
   await kernel.close()
 })
 
-t.test('a goal whose steps the quality gate refuses is one task, unless a plan is asked for', async t => {
+t.test('a goal whose steps the quality gate refuses is one task, unless a plan is requested', async t => {
   const { kernel, fake } = await openPlanning()
   const vague = 'The login page and the logout page are both rather slow; the test of them as well'
   t.match(await kernel.trigger(goalSubmitting, goal('auto', vague)), { submitted: { task_id: 1 } })
@@ -161,7 +161,7 @@ t.test('a goal whose steps the quality gate refuses is one task, unless a plan i
   await kernel.close()
 })
 
-t.test('without a database a goal is one task, unless a plan is asked for; a handoff needs none', async t => {
+t.test('without a database a goal is one task, unless a plan is requested; a handoff needs none', async t => {
   const { kernel, fake } = await openWithoutDatabase({ fake: orchestratorWith({ workflow_handoff_enabled: true }) })
   t.match(await kernel.trigger(goalSubmitting, goal()), { submitted: { task_id: 1 } })
   await t.rejects(kernel.trigger(goalSubmitting, goal('force_plan')), { code: 'ORC_NO_DATABASE' })

@@ -75,7 +75,7 @@ const task = (id: number, ...depends_on: number[]): PlanTask => ({
   preconditions: []
 })
 
-t.test('tasks are put after what they depend on, and numbered anew', async t => {
+t.test('tasks are put after their dependencies, and renumbered', async t => {
   const ordered = inOrder([task(10, 30), task(20), task(30, 20)])
   t.same(
     ordered.map(({ id, description, depends_on }) => [id, description, depends_on]),

@@ -81,7 +81,7 @@ t.test('without a database it plans and says so; what is kept is refused', async
   await kernel.close()
 })
 
-t.test('the reply that stands in for the model counts with its acknowledgement alone', async t => {
+t.test('the stub reply of the model counts only with its acknowledgement', async t => {
   const { kernel } = await openWithoutDatabase({ settings: { stub_body: REPLY, stub_ack: true } })
   t.match(await kernel.call(plan, { goal: GOAL }), {
     plan_source: 'stub',
@@ -94,7 +94,7 @@ t.test('the reply that stands in for the model counts with its acknowledgement a
   await unacknowledged.kernel.close()
 })
 
-t.test('the model drafts where synthesis is on, and its time is told and charged', async t => {
+t.test('the model drafts where synthesis is on, and its time is reported and charged', async t => {
   const charged: unknown[] = []
   const requests: unknown[] = []
   const client: Partial<InferenceClient> = {
@@ -153,7 +153,7 @@ t.test('a plan too thin is refused where adequacy is enforced, and told of where
   await kernel.close()
 })
 
-t.test('somebody tired is given more detailed plans', async t => {
+t.test('a tired person gets more detailed plans', async t => {
   const { kernel, fake } = await openWithoutDatabase()
   fake.fatigued = true
   t.match(await kernel.call(plan, { goal: 'Add the login page' }), {
@@ -211,7 +211,7 @@ t.test('PLAN.md that cannot be written is refused, and nothing is left behind', 
   await kernel.close()
 })
 
-t.test('a plan is made, shown and made anew', async t => {
+t.test('a plan is made, shown and replanned', async t => {
   const { kernel } = await openPlanning()
   const made = await kernel.call(planNew, { goal: GOAL, write_to_disk: true })
   t.match(made, { session_id: /^plan-/, goal: GOAL, versions: [{ version: 1 }], written_to_disk: true })

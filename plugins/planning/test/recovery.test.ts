@@ -16,7 +16,7 @@ async function running(): Promise<OpenPlanning & { session_id: string; execution
   return { ...opened, session_id, execution: restarted(opened) }
 }
 
-/** What a process that starts now would do. */
+/** Recovery as in a process that starts now. */
 function restarted({ fake, store }: OpenPlanning): PlanExecution {
   const orchestrator = fake as never
   return new PlanExecution({
@@ -33,7 +33,7 @@ async function statuses({ kernel }: OpenPlanning, session_id: string): Promise<s
   return [status, ...nodes.map(node => node.status)]
 }
 
-t.test('a task that ended while nobody looked is seen at the next start', async t => {
+t.test('a task that ended unobserved is seen at the next start', async t => {
   const opened = await running()
   await opened.fake.end(1, 'completed', undefined, false)
   await opened.execution.reconcile()
@@ -113,7 +113,7 @@ t.test('a step whose change could not be made durable in time is found by its pl
   await kernel.close()
 })
 
-t.test('an end that is told twice counts once', async t => {
+t.test('an end that is reported twice counts once', async t => {
   const opened = await running()
   const { fake, execution, session_id, store } = opened
   await fake.end(1, 'failed', 'no idea', false)

@@ -70,7 +70,7 @@ t.test('a plan that is too thin is refined although there is no loop, unless tha
   t.match(await refine(model, { maxRounds: 0 }), { rounds: 0, stopReason: 'refinement_off' })
 })
 
-t.test('without a model, or with one that fails, the text gives the plan, and the reason is told', async t => {
+t.test('without a model, or with one that fails, the text gives the plan, and the reason is reported', async t => {
   t.match(await refine(null), { source: 'splitter', stopReason: 'model_resolve_failed', modelProblem: null })
   t.match(await refine(modelOf(new Error('no server answers'))), {
     source: 'splitter',
@@ -80,7 +80,7 @@ t.test('without a model, or with one that fails, the text gives the plan, and th
   t.match(await refine(modelOf(new Error('down')), { synthesise: true }), { source: 'splitter', modelProblem: 'down' })
 })
 
-t.test('a reply that is no plan is asked for once more', async t => {
+t.test('a reply that is no plan is requested once more', async t => {
   const model = modelOf('Certainly!', GOOD)
   t.match(await refine(model, { synthesise: true }), { source: 'model', stopReason: 'ready', rounds: 0 })
   t.match(model.asked[1], /not the JSON object/)
@@ -127,7 +127,7 @@ t.test('it ends when it is aborted', async t => {
   await t.rejects(refine(model, { signal: abort.signal }), { message: 'enough' })
 })
 
-t.test('calls of the model are told of, with their tokens', async t => {
+t.test('calls of the model are reported, with their tokens', async t => {
   const calls: number[] = []
   await refine(modelOf(GOOD), { onModelCall: ({ tokens }) => calls.push(tokens) })
   t.same(calls, [150])

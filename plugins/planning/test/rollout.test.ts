@@ -14,7 +14,7 @@ t.test('a goal falls into the hundredth that its hash says, and keeps it', async
   t.equal(await rolloutBucket('größer'), await rolloutBucket('größer'))
 })
 
-t.test('nothing takes part at 0 percent, everything at 100, and whoever did still does at more', async t => {
+t.test('nothing takes part at 0 percent, everything at 100, and a participant stays one at more', async t => {
   for (const goal of ['abc', 'fix the parser', 'größer', '']) {
     t.equal(await takesPart(goal, 0), false)
     t.equal(await takesPart(goal, 100), true)

@@ -36,7 +36,7 @@ t.test('lines, numbered items and clauses become steps, one after the other', as
   )
 })
 
-t.test('what could not stand alone stays together, and headings are no steps', async t => {
+t.test('incomplete clauses stay together, and headings are no steps', async t => {
   t.same(piecesOf('Merge the read and write paths'), ['Merge the read and write paths'])
   t.same(piecesOf('# Goal\nAdd the login page\n\n## Notes\nKeep the old one'), [
     'Add the login page',

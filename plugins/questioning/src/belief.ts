@@ -1,4 +1,4 @@
-/** What is believed of a session's questions, as `question_sessions.belief_state_json` holds it. Further fields are kept. */
+/** Beliefs about a session's questions, as `question_sessions.belief_state_json` holds them. Further fields are kept. */
 export interface BeliefState {
   readonly answers: readonly BeliefAnswer[]
   readonly hypothesis_mass: {
@@ -24,7 +24,7 @@ export interface OptionMass {
 
 const MAX_GAIN_BITS = 8
 
-/** What is kept of an unreadable state is nothing: it is derived from the rows of the questions. */
+/** An unreadable state is dropped: it is derived from the rows of the questions. */
 export function readBelief(json: string | null): BeliefState {
   const empty: BeliefState = { answers: [], hypothesis_mass: { by_question: {} }, last_updated_ms: 0 }
   if (json === null) return empty

@@ -60,7 +60,7 @@ export const questioningAnswer = defineOperation({
       default: 0.08,
       minimum: 0,
       maximum: 64,
-      description: 'How much the answer tells, in bits.'
+      description: 'Information in the answer, in bits.'
     })
   }),
   output: t.object({

@@ -11,9 +11,9 @@ import type { SessionAttention } from './session-attention.ts'
 import type { QuestionStore } from './store.ts'
 
 export interface QuestioningParts {
-  /** Null without a database: then nothing can be asked, for nobody could answer later. */
+  /** Null without a database: then nothing can be asked, since an answer could not arrive later. */
   readonly store: QuestionStore | null
-  /** Null without an orchestrator: then the policy of questioning alone decides. */
+  /** Null without an orchestrator: then only the questioning policy decides. */
   readonly attention: Attention | null
   readonly tally: SessionAttention
   readonly settings: { readonly max_attention_ms: number; readonly mirror_global_attention: boolean }
@@ -57,14 +57,14 @@ export class QuestioningService implements Questioning {
     }
     const question_id = await store.ask(question)
     if (question_id === null) return refuse('max_clarification_turns')
-    // Deciding costs nothing, and whoever interrupts pays; a policy that is off keeps no account.
+    // Deciding is free, and each interruption is charged; a policy that is off keeps no account.
     const cost = attention?.enabled === true ? (decision?.scaled_cost_ms ?? 0) : 0
     attention?.debit(cost, 'ClarificationAsked')
     return { asked: true, question_id, utility_bits_per_cost, stop_reason: null }
   }
 
   async debit(session: string, milliseconds: number): Promise<void> {
-    // A clock that was set back is nobody's gain.
+    // A clock that was set back must not add time.
     if (!(milliseconds > 0) || !Number.isFinite(milliseconds)) return
     this.#parts.tally.debit(session, milliseconds)
     if (this.#parts.settings.mirror_global_attention)

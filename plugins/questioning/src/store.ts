@@ -43,7 +43,7 @@ export interface Answered {
 
 /**
  * Questions of the repository's sessions, over the tables `question_*`. A session has at most one open session of questions,
- * and the turns of that count up from 0 without a gap, whoever else asks at the same time: both are decided inside of one
+ * and its turns count up from 0 without a gap, with concurrent callers: both are decided inside of one
  * immediate transaction.
  */
 export class QuestionStore {
@@ -95,7 +95,7 @@ export class QuestionStore {
   }
 
   /**
-   * Keeps a question and tells its id. One that waits already in the same words is not asked twice. Null where the session has
+   * Stores a question and returns its id. A waiting one with the same words is not asked twice. Null where the session has
    * had its turns meanwhile.
    */
   ask(question: QuestionCandidate): Promise<string | null> {

@@ -150,7 +150,7 @@ t.test('of two answers to one question the second is refused', async t => {
   t.same(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
 })
 
-t.test('the policy of interruptions has the last word, and is told how things stand', async t => {
+t.test('the policy of interruptions has the last word, and receives the state', async t => {
   const { service, fake } = await openWorld(t)
   for (const outcome of ['ProceedAutonomously', 'DeferUntilCheckpoint', 'BatchWithExisting'] as const) {
     fake.outcome = outcome
@@ -179,7 +179,7 @@ t.test('time is charged to its session and to all, until the session has none le
   )
 })
 
-t.test('time is charged to the session alone where the mirror is off', async t => {
+t.test('time is charged only to the session where the mirror is off', async t => {
   const { service, fake } = await openWorld(t, { mirror_global_attention: false, max_attention_ms: 1 })
   await service.debit('s', 5)
   t.same(fake.debits, [])

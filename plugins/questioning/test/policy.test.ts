@@ -5,7 +5,7 @@ import { candidate, choice } from './candidate.ts'
 
 const fresh = { turn: 0, spentMs: 0, maxMs: POLICY.maxAttentionMs }
 
-t.test('the first reason that holds is the one that is told', async t => {
+t.test('the first reason that holds is the one reported', async t => {
   let question = candidate({
     confidence: 0.72,
     contradiction_ratio: 0.41,
@@ -42,7 +42,7 @@ t.test('evidence that contradicts itself is for a person to settle where the ris
   t.equal(stopReason({ ...question, high_risk: true }, fresh), null)
 })
 
-t.test('a question that may be asked stays one when it tells more, costs less, or less was spent', async () => {
+t.test('a question that may be asked stays one with more information, less cost, or less spent', async () => {
   const unit = fc.double({ min: 0.001, max: 1, noNaN: true })
   fc.assert(
     fc.property(unit, unit, unit, fc.nat(4), unit, (gain, cost, confidence, turn, share) => {

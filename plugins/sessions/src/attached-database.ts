@@ -33,9 +33,7 @@ export class AttachedDatabase {
     } catch (error) {
       if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
       this.#withoutBinding = true
-      this.#log.warn(
-        'sessions and their context are kept in memory and files alone: the database has no native binding'
-      )
+      this.#log.warn('sessions and their context are kept only in memory and files: the database has no native binding')
       return null
     }
   }
@@ -51,7 +49,7 @@ export class AttachedDatabase {
   }
 }
 
-/** What a reference leads to at the moment, or undefined while nothing provides it. */
+/** Current provider of a reference, or undefined without one. */
 export function heldBy<A>(reference: Ref<A> | undefined): A | undefined {
   try {
     return reference?.current

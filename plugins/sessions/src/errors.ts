@@ -9,7 +9,7 @@ export const sessionErrors = errorTable({
   SES_CONTEXT_UNKNOWN: { message: 'The shared context has nothing under a key.', status: 404 },
   SES_JOURNEY_INVALID: { message: 'A journey envelope is none.', status: 422 },
   SES_NO_ORCHESTRATOR: {
-    message: 'What was asked for is known to the orchestrator alone, and it does not run.',
+    message: 'Only the orchestrator knows the requested data, and it does not run.',
     status: 503
   },
   SES_SESSION_INVALID: { message: 'A session cannot have the name that it was given.', status: 422 },

@@ -4,7 +4,7 @@ import type { Sessions } from './sessions/sessions.ts'
 
 const PERIOD_MS = 60_000
 
-/** Looks after sessions that nobody uses, for as long as the process serves. A sweep that fails is tried again at the next one. */
+/** Expires unused sessions while the process serves. A failed sweep is retried at the next one. */
 export async function sweepSessions(sessions: Sessions, log: Logger, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

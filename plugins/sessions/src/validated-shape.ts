@@ -2,7 +2,7 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
 /**
- * Tells what is wrong with a value by a schema: the field, and what it must be; null where nothing is. The schema is compiled at the
+ * Describes the first problem of a value by a schema: the field, and what it must be; null for none. The schema is compiled at the
  * first use, since most processes never see an envelope.
  */
 export function shapeCheck(schema: () => JsonSchema): (value: unknown) => string | null {

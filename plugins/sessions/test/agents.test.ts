@@ -52,7 +52,7 @@ async function opened(lifecycle = { shadow: false, enforce: false }) {
 
 const from = { source: 'SessionAttach', session_id: 's', repository_id: 'test' } as const
 
-t.test('an agent is told of its budget, with the session that it is bound to or used last', async t => {
+t.test('an agent receives its budget, with the session that it is bound to or used last', async t => {
   const { kernel, emitted } = await opened()
   const { session_id } = await kernel.call(sessionCreate, { agent_id: 2 })
   t.match(await kernel.call(contextBudget, { agent_id: 2 }), {
@@ -100,7 +100,7 @@ t.test('without an orchestrator agents are not known', async t => {
   await kernel.close()
 })
 
-t.test('in shadow mode envelopes are logged and nobody is stopped', async t => {
+t.test('in shadow mode envelopes are logged and no request is refused', async t => {
   const { kernel, context, emitted } = await opened({ shadow: true, enforce: false })
   const { provenance } = envelope()
   const traced = envelope({ provenance: { ...provenance, trace_id: 'trace', correlation_id: 'c' } })

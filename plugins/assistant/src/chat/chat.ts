@@ -206,7 +206,7 @@ export class Chat {
     })
     const questioning = this.#parts.questioning()
     const quality = await chatQuality(evidence, retrieved, policy.qgate, session, questioning)
-    // What the model took is time of the session where it led to a question in place of an answer.
+    // Model time counts for the session when the chat ends with a question instead of an answer.
     if (quality.questioning.question_needed) await questioning?.debit(session, Math.round(answer.milliseconds))
     return quality
   }

@@ -14,11 +14,11 @@ type Input = Pick<
 
 export interface EditorContext {
   readonly materials: readonly Material[]
-  /** Files that were asked for, each once, with what kept some from being read. */
+  /** Requested files, each once, with the reason for those that were not read. */
   readonly files: readonly FileRead[]
 }
 
-/** What the caller wants the model to see, nearest first: the selection, findings, the file looked at, the files named. */
+/** Context for the model from the editor, nearest first: the selection, findings, the open file, the named files. */
 export async function editorContext(projectRoot: string, input: Input, maxBytes: number): Promise<EditorContext> {
   const { active_file, active_line, selected_text = '', diagnostics } = input
   const names = [...new Set([...(active_file === undefined ? [] : [active_file]), ...input.context_files])]

@@ -22,7 +22,7 @@ export function citationsOf(answer: string, shown: ReadonlySet<string>, known: R
   return {
     cited,
     shown: cited.filter(path => shown.has(path)),
-    // Who does not know what there is accuses nobody.
+    // Without known facts, no claim is flagged.
     fabricated: known.size === 0 ? [] : cited.filter(path => !shown.has(path) && !known.has(path))
   }
 }
@@ -42,7 +42,7 @@ export interface EvidenceOf {
 }
 
 /**
- * What the quality gate weighs of a chat. A request for facts requires one piece of evidence. The coverage of citations is the share of the
+ * Evidence for the quality gate of a chat. A request for facts requires one piece of evidence. The coverage of citations is the share of the
  * answer's citations that it was shown, and without any that of the question's words that something found holds; the quality is that of
  * the best piece found, its score over 8, and 1 for what the caller gave.
  */

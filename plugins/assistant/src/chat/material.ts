@@ -16,7 +16,7 @@ export interface Quoted {
 }
 
 /**
- * Texts as data, at most `maxBytes` of them in their order. Each stands between two marks with a number that nobody who wrote a text
+ * Texts as data, at most `maxBytes` of them in their order. Each is enclosed in two marks with a number that its author
  * can know, so that no text can end its own quotation.
  */
 export function quote(materials: readonly Material[], maxBytes: number): Quoted {

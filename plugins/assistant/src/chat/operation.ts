@@ -71,7 +71,7 @@ export const chat = defineOperation({
       prompt: text('The message. Required, unless message is given.'),
       message: text('Another name of prompt.'),
       context_files: files('Files of the project that the model is shown.'),
-      open_files: files('Files that are open in the editor; their names are told.'),
+      open_files: files('Files that are open in the editor; only their names are sent.'),
       active_file: name('File that is looked at; it is shown around active_line.', 4_096),
       active_line: t.optional(t.integer({ minimum: 1, description: 'Line of active_file that is looked at.' })),
       selected_text: text('What is selected in the editor.'),

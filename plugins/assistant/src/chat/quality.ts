@@ -25,7 +25,7 @@ export interface ChatQuality {
   readonly search_refinement: { readonly missing_terms: string[]; readonly suggestion: string } | null
 }
 
-/** What a person pays for answering, on the scale of the questioning policy. */
+/** Cost of a question to a person, on the scale of the questioning policy. */
 const QUESTION_COST = 0.35
 const NAMED_TERMS = 5
 

@@ -11,7 +11,7 @@ export function codeOf(answer: string): string {
   return `${code.trim()}\n`
 }
 
-/** An answer that was cut off has a block that nobody closed. */
+/** A truncated answer has an unclosed block. */
 function withoutOpenFence(text: string): string {
   const open = OPEN_FENCE.exec(text)
   return open === null ? text : text.slice(open.index + open[0].length)

@@ -58,7 +58,7 @@ export class Generator {
 
   /**
    * Writes a program, shows the model what the compiler says of it, and asks again, `max_retries` times at most. A file is written only
-   * with a program that passed, or that nobody wanted checked. Throws `ASI_CODE_INVALID` with the last program and its diagnostics,
+   * with a program that passed, or that was not to be checked. Throws `ASI_CODE_INVALID` with the last program and its diagnostics,
    * `ASI_PATH_REFUSED` before any model is asked, and what the model's client throws.
    */
   async generate(
@@ -186,8 +186,8 @@ export class Generator {
   }
 
   /**
-   * Writes the file, unless an agent works on it under a lock of its own; it then belongs to the agent that had it written, where it
-   * belongs to nobody yet.
+   * Writes the file, unless an agent holds a lock on it; it then belongs to the requesting agent, where it
+   * has no owner yet.
    */
   async #write({ vcs_agent_id: agent }: Input, output: string, code: string): Promise<FileOutcomes> {
     const { projectRoot } = this.#parts

@@ -29,8 +29,7 @@ const generateInput = t.object(
     journey_id: name('What it is a part of; made up where it is absent.'),
     output_surface_mode: t.enum(['raw_code_only', 'fenced_transport'], {
       default: 'raw_code_only',
-      description:
-        'Whether `code` is the program alone, or in a block of Markdown. Files always have the program alone.'
+      description: 'Whether `code` is only the program, or a Markdown block. Files always have only the program.'
     }),
     output_path: name('Source file of the project that it is written to, *.vox.', 4_096),
     vcs_agent_id: t.optional(t.integer({ minimum: 0, description: 'Agent that the file is attributed to.' }))

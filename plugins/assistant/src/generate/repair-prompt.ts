@@ -8,17 +8,17 @@ ${LANGUAGE_CARD}
 Answer with the source of one whole file and nothing else: no explanation, no Markdown.`
 
 const REPORT_CHARACTERS = 6_000
-/** Tokens below which a context has no room for what is told of the language. */
+/** Tokens below which a context has no room for the description of the language. */
 const ROOMY = 4_096
 
-/** What a model is asked for a program, and for its repair. */
+/** Prompts that request a program, and its repair. */
 export class RepairPrompt {
   readonly #prompt: string
   readonly #reportCharacters: number
   #isBrief: boolean
 
   /**
-   * `context`: tokens, null where they are not known. In brief the request stands alone, as models want it that were made for this
+   * `context`: tokens, null when unknown. The brief form is the bare request, for models fine-tuned for this
    * language; the one that ships with this project is.
    */
   constructor(prompt: string, context: number | null) {

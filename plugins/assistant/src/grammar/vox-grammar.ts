@@ -26,7 +26,7 @@ export function voxGrammar(): TextGrammar {
 }
 
 /**
- * What the last bytes are:
+ * Meaning of the last bytes:
  * - `gap`: nothing that goes on;
  * - `word`: a name or a keyword, kept in `detail` while it must be one that begins a declaration;
  * - `digits`, `decimal`: a number, and the letters `dec` at its end as far as they came;
@@ -45,7 +45,7 @@ interface Facts {
   readonly wantsOperand?: boolean
   /** Whether a declaration must come, unless the text ends. */
   readonly atDeclaration?: boolean
-  /** What was begun: `name` where what it declares must come, `call` where that and its parameters, `parameters` where those must. */
+  /** Open construct: `name` where its name must follow, `call` where name and parameters must, `parameters` where those must. */
   readonly begun?: 'name' | 'call' | 'parameters'
   /** Whether the last token closed the last brace: a line end makes that the end of a declaration. */
   readonly afterBrace?: boolean
@@ -77,7 +77,7 @@ const STARTS = [
 ]
 /** Those of them whose name has parameters behind it. */
 const CALLED = new Set(['fn', 'workflow', 'activity'])
-/** What goes on with the declaration before, on a line of its own. */
+/** Continues the declaration before it, on a separate line. */
 const JOINS = ['with', 'else', 'and', 'or', 'is', 'isnt', 'to', 'in', 'on']
 const FIRST_WORDS = [...STARTS, ...JOINS]
 

@@ -12,7 +12,7 @@ export interface AccountsParts {
   readonly log: Logger
 }
 
-/** What calls of models cost, told where it is asked for: events, the budgets, and rows of `agent_events`. */
+/** Model costs, reported to their consumers: events, the budgets, and rows of `agent_events`. */
 export class Accounts {
   readonly #parts: AccountsParts
 

@@ -9,7 +9,7 @@ export async function contextLength(client: InferenceClient, signal: AbortSignal
     return running.find(({ name }) => name === model || name === `${model}:latest`)?.contextLength ?? null
   } catch (error) {
     signal.throwIfAborted()
-    // What keeps the server from answering is told by whoever asks the model itself.
+    // The model call itself reports why the server does not answer.
     if (isSvcError(error)) return null
     throw error
   }

@@ -16,7 +16,7 @@ export interface Listing {
   /** Relative to the project, with forward slashes. */
   readonly paths: readonly string[]
   readonly by: 'git' | 'walk'
-  /** Whether there are more than were asked for. */
+  /** Whether there are more entries than requested. */
   readonly truncated: boolean
 }
 

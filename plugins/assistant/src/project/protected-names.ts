@@ -9,7 +9,7 @@ const SECRETS = [
   /^(?:credentials|secrets?)(?:\.|$)/,
   /\.local\.toml$/
 ]
-/** What people write down for others to fill in. */
+/** Names of example files that are meant to be filled in. */
 const TEMPLATES = /\.(?:example|sample|template|dist)$/
 
 /** Why a path of the project, relative with forward slashes, is neither shown to a model nor written by one; null where it may be. */

@@ -3,7 +3,7 @@ export interface Found {
   readonly source: 'repository' | 'documents' | 'knowledge'
   /** Path in the project, address of a document, or id of a node. */
   readonly ref: string
-  /** First line, from 1; null where the text has no lines of its own. */
+  /** First line, from 1; null for a text without lines. */
   readonly line: number | null
   readonly text: string
   /** Higher is better; comparable within one source. */

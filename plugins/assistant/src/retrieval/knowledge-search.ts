@@ -28,7 +28,7 @@ SELECT kind, ref, body, score FROM (
   SELECT 'knowledge', id, label || char(10) || coalesce(content, ''), CONDITION_NODE FROM knowledge_nodes
 ) WHERE score > 0 ORDER BY score DESC LIMIT :limit`
 
-/** What the project knows of some terms: ingested documents and nodes of knowledge. Throws what the database throws. */
+/** Ingested documents and knowledge nodes for some terms. Throws the database's errors. */
 export async function searchKnowledge(
   store: DatabaseStore,
   terms: readonly string[],

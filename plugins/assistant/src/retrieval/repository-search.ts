@@ -35,7 +35,7 @@ interface Chunk {
 
 /**
  * The best pieces of the project's files for some terms, by Okapi BM25 with k1 = 1.2 and b = 0.75 over pieces of about 1,600
- * characters. Files are read anew each time: an index would be out of date while people edit.
+ * characters. Files are read again each time: an index would be out of date during edits.
  */
 export async function searchRepository(
   projectRoot: string,

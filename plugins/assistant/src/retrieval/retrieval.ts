@@ -15,7 +15,7 @@ export interface Retrieved {
   readonly termCoverage: number
   /** Terms that nothing found holds. */
   readonly missing: readonly string[]
-  /** What was used, as the quality gate calls it. */
+  /** Evidence used, in the quality gate's terms. */
   readonly tier: 'bm25' | 'lexical_fallback' | 'none'
   readonly listedBy: 'git' | 'walk' | null
   readonly filesRead: number
@@ -33,7 +33,7 @@ export interface RetrievalParts {
   readonly log: Logger
 }
 
-/** What the project's files and its stored knowledge have to do with a question. A search that fails is left out, and told. */
+/** Project files and stored knowledge that match a question. A failed search is left out and reported. */
 export async function retrieve(
   { projectRoot, database, log }: RetrievalParts,
   question: string,

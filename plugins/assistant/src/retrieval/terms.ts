@@ -1,7 +1,7 @@
 const WORD = /[\p{L}\p{N}_]+/gu
 const PARTS = /\p{Lu}?[\p{Ll}]+|\p{Lu}+(?!\p{Ll})|\p{N}+|[\p{Lo}]+/gu
-const MOST_TERMS = 24
-const LEAST_LETTERS = 2
+const MAX_TERMS = 24
+const MIN_TERM_LENGTH = 2
 
 const COMMON = new Set(
   `a about add all an and any are as at be but by can could did do does explain file find for from give had has have help how i if in
@@ -11,13 +11,13 @@ const COMMON = new Set(
   )
 )
 
-/** What a text is about: its words and the parts of their names in lower case, without the commonest ones, at most 24. */
+/** Terms of a text: its words and the parts of its names in lower case, without stop words, at most 24. */
 export function queryTerms(text: string): readonly string[] {
   const terms = new Set<string>()
   for (const word of text.match(WORD) ?? []) {
     for (const term of termsOf(word)) {
-      if (term.length >= LEAST_LETTERS && !COMMON.has(term)) terms.add(term)
-      if (terms.size === MOST_TERMS) return [...terms]
+      if (term.length >= MIN_TERM_LENGTH && !COMMON.has(term)) terms.add(term)
+      if (terms.size === MAX_TERMS) return [...terms]
     }
   }
   return [...terms]

@@ -8,7 +8,7 @@ const FATIGUED_TASKS = 4
 const SCORE_FLOOR = 0.58
 const SCORE_FLOOR_WITH_CODES = 0.82
 const RISK_CEILING = 0.32
-const MOST_QUESTIONS = 8
+const MAX_QUESTIONS = 8
 /** They add up to 1. */
 const RUBRIC_WEIGHTS = {
   coverage: 0.25,
@@ -119,7 +119,7 @@ function clarifyingQuestions(assessments: readonly TaskAssessment[], tasks: read
         return `Which files, interfaces and acceptance criteria belong to ${name}?`
       return []
     })
-    .slice(0, MOST_QUESTIONS)
+    .slice(0, MAX_QUESTIONS)
 }
 
 /** Each aspect as the share of tasks that are in order, times 10. */

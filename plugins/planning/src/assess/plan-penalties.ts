@@ -49,7 +49,7 @@ export function planPenalties({
   return found
 }
 
-/** What a rewrite lost against the round before. */
+/** Losses of a rewrite against the round before. */
 export function comparisonPenalties(
   tasks: readonly PlanTask[],
   previous: readonly PlanTask[],

@@ -30,7 +30,7 @@ export function questionGain(risk: number): number {
   return Math.min(0.6, 0.08 + risk)
 }
 
-/** What a person pays for answering it, on the scale of the questioning policy. */
+/** Cost of a question to a person, on the scale of the questioning policy. */
 export const QUESTION_COST = 0.35
 
 export function planConfidence({ adequacy, aggregate_unresolved_risk }: AdequacyReport): number {

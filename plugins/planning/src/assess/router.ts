@@ -2,7 +2,7 @@ import { bareWord, wordsOf } from './words.ts'
 
 export type PlanningMode = 'auto' | 'direct' | 'force_plan' | 'workflow_only'
 
-/** One task at once, a plan of steps one after the other, or a workflow of its own. */
+/** One task at once, a plan of sequential steps, or a separate workflow. */
 export type Strategy = 'ImmediateAct' | 'SequentialDag' | 'WorkflowHandoff'
 
 export type Intent = 'CodeNavigation' | 'RepoStructure' | 'BroadResearch' | 'FactualLookup'
@@ -26,7 +26,7 @@ const BROAD_COMPLEXITY = 6
 const WORKFLOW_COMPLEXITY = 6
 const IMMEDIATE_COMPLEXITY = 3
 
-/** What a goal asks about, by its words. */
+/** Requests in a goal, by its words. */
 export function intentOf(goal: string): Intent {
   const words = wordsOf(goal)
   const bare = words.map(bareWord)
@@ -58,7 +58,7 @@ export function routeGoal(
   const intent = intentOf(goal)
   const complexity = complexityOf(goal, intent)
   if (mode !== 'auto')
-    return { strategy: FORCED[mode], complexity, confidence: 0.99, rationale: `the caller asked for ${mode}` }
+    return { strategy: FORCED[mode], complexity, confidence: 0.99, rationale: `the caller requested ${mode}` }
   if (!planningEnabled)
     return { strategy: 'ImmediateAct', complexity, confidence: 0.95, rationale: 'planning is switched off' }
   if (complexity >= WORKFLOW_COMPLEXITY && /workflow|pipeline/i.test(goal))

@@ -1,7 +1,7 @@
 import type { PlanTask } from '../plan-task.ts'
 import { isDestructive, isPlaceholder, isVagueShort, lacksAction, SHORT_CHARACTERS } from './quality-gate.ts'
 
-/** What makes a task doubtful, and by how much: the factors are multiplied. */
+/** Reasons to doubt a task, each with its factor; the factors are multiplied. */
 const FACTORS = {
   vague_short: 0.65,
   vague_phrase: 0.75,

@@ -4,11 +4,11 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Longer words are no words; taking the punctuation off their ends would take its time. */
-const LONGEST_WORD = 1_024
+const MAX_WORD_LENGTH = 1_024
 
 /** A word without the punctuation around it, in lower case. */
 export function bareWord(word: string): string {
-  if (word.length > LONGEST_WORD) return ''
+  if (word.length > MAX_WORD_LENGTH) return ''
   return word.replace(/^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu, '').toLowerCase()
 }
 
@@ -18,7 +18,7 @@ const SOURCE_FILE =
 /** Words of a text that name a source file below a folder, or something in `crates/`, `src/` or `docs/`; as they are written. */
 export function pathsIn(text: string): string[] {
   return wordsOf(text)
-    .filter(word => word.length <= LONGEST_WORD && word.includes('/'))
+    .filter(word => word.length <= MAX_WORD_LENGTH && word.includes('/'))
     .map(word => word.replace(/^[('"`<[{]+|[)'"`>\]},;:!?.]+$/g, ''))
     .filter(word => word.includes('/') && (SOURCE_FILE.test(word) || /^(?:\.\/)?(?:crates|src|docs)\//.test(word)))
 }

@@ -16,7 +16,7 @@ const CATEGORIES: readonly TaskCategory[] = [
   'Planning'
 ]
 const TEST_DECISIONS: readonly TestDecision[] = ['Required', 'Deferred', 'Skip', 'Optional', 'Unknown']
-const LONGEST_DESCRIPTION = 8_192
+const MAX_DESCRIPTION_LENGTH = 8_192
 
 /** JSON Schema of a plan as a model writes it. */
 export function modelPlanSchema(maxTasks: number): Readonly<Record<string, unknown>> {
@@ -56,7 +56,7 @@ export interface ModelPlan {
 }
 
 /**
- * A plan out of a model's reply: a JSON object with `tasks`, or their array alone, bare or in a fence or among words. Null where
+ * A plan out of a model's reply: a JSON object with `tasks`, or only their array, bare or in a fence or among words. Null where
  * there is none. Fields that are missing or of no use are filled in; paths out of the project are left out.
  */
 export function parseModelPlan(reply: string, maxTasks: number): ModelPlan | null {
@@ -87,7 +87,8 @@ function jsonIn(reply: string): unknown {
 
 function taskOf(value: unknown, position: number): PlanTask | null {
   const item = recordOf(value)
-  const description = typeof item?.description === 'string' ? item.description.trim().slice(0, LONGEST_DESCRIPTION) : ''
+  const description =
+    typeof item?.description === 'string' ? item.description.trim().slice(0, MAX_DESCRIPTION_LENGTH) : ''
   if (item === null || description === '') return null
   const category = CATEGORIES.find(each => plain(each) === plain(item.category))
   const decision = TEST_DECISIONS.find(each => plain(each) === plain(item.test_decision))

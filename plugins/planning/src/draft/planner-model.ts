@@ -1,7 +1,7 @@
 import type { ChatMessage, InferenceClient } from '@svc/contracts'
 import { type ModelPlan, modelPlanSchema, parseModelPlan } from './model-plan.ts'
 
-/** A language model, or what stands in for its replies. */
+/** A language model, or a stub for its replies. */
 export interface PlannerModel {
   readonly source: 'model' | 'stub'
   reply(request: ModelRequest): Promise<ModelReply>
@@ -86,7 +86,7 @@ export async function askForPlan(
     const messages: ChatMessage[] = [
       ...request.messages,
       { role: 'assistant', content: first.text },
-      { role: 'user', content: 'That was not the JSON object that was asked for. Reply with that object alone.' }
+      { role: 'user', content: 'That was not the requested JSON object. Reply with only that object.' }
     ]
     const second = await model.reply({ ...request, messages, format })
     promptTokens += second.promptTokens

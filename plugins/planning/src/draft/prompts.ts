@@ -7,7 +7,7 @@ export interface DraftBrief {
   readonly scopeFiles: readonly string[]
   readonly maxTasks: number
   readonly depth: PlanDepth
-  /** Who answers questions about the plan, for the level of its words. */
+  /** Audience of the plan's questions, for the level of its words. */
   readonly answererProfile?: string
 }
 

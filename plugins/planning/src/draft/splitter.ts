@@ -10,7 +10,7 @@ const SPEAKS_OF_VERIFICATION = /verif(?:y|ies|ied|ication)|validat|regression|te
 const LIST_MARK = /^\s*(?:[-*•+]|\d+[.)])\s+/
 
 /**
- * A goal as steps, by its text alone: its lines, numbered items and clauses, where each depends on the one before. A step that
+ * A goal as steps, from only its text: its lines, numbered items and clauses, where each depends on the one before. A step that
  * verifies is added where the goal speaks of none. What exceeds `maxTasks` is joined into the last step but that one.
  */
 export function splitGoal(goal: string, options: { readonly maxTasks?: number } = {}): PlanTask[] {
@@ -52,7 +52,7 @@ export function piecesOf(goal: string): string[] {
   return whole.flatMap(chunks)
 }
 
-/** Splits at a separator, save where one side could not stand alone: "read a and b" stays together. */
+/** Splits at a separator, unless one side would be incomplete: "read a and b" stays together. */
 function clauses(line: string, separator: RegExp): string[] {
   const parts = line.split(separator)
   const found: string[] = []
@@ -85,6 +85,6 @@ function chunks(piece: string): string[] {
   if (words.length <= LONG_WORDS) return [piece]
   const found: string[] = []
   for (let at = 0; at < words.length; at += CHUNK_WORDS) found.push(words.slice(at, at + CHUNK_WORDS).join(' '))
-  // What comes after the first chunk rarely says what to do.
+  // Text after the first chunk rarely says what to do.
   return found.map((chunk, at) => (at === 0 ? chunk : `Continue: ${chunk}`))
 }

@@ -1,7 +1,7 @@
 import type { PlanTask } from '../plan-task.ts'
 
 /**
- * Puts each task after those that it depends on, as far as it can keep the order given, and numbers them anew from 1. What
+ * Puts each task after its dependencies, as far as it can keep the order given, and renumbers them from 1. Tasks with
  * depends on itself in a circle, or on nothing that is there, stays where it is, for the scoring to find.
  */
 export function inOrder(tasks: readonly PlanTask[]): PlanTask[] {

@@ -9,8 +9,8 @@ import { recordEnd } from './record-end.ts'
 import { checkQuality, stepRequest } from './step-request.ts'
 import { Turns } from './turns.ts'
 
-/** Versions that a plan may come to have without a person asking for them. */
-const MOST_VERSIONS = 5
+/** Maximum versions of a plan without a person's request. */
+const MAX_VERSIONS = 5
 /** Errors after which the same step is worth another try, later. */
 const PASSING = new Set([
   'ORC_ATTENTION_EXHAUSTED',
@@ -45,10 +45,10 @@ export interface ExecutionParts {
  *
  * 1. A step whose dependencies are completed is claimed (`pending` to `queued`), submitted, and its attempt kept.
  * 2. When its task has ended the attempt and the step say so, in one transaction; then the next steps are taken.
- * 3. A failed step is tried again as often as its policy says; then the plan is made anew where planning does that and the
+ * 3. A failed step is retried as often as its policy says; then the plan is replanned where planning does that and the
  *    error matches a trigger, and otherwise it has failed.
  *
- * All of it can be taken up again by {@link PlanExecution.reconcile} wherever a process was killed in between.
+ * {@link PlanExecution.reconcile} resumes all of it after a process was killed at any point.
  */
 export class PlanExecution {
   readonly #parts: ExecutionParts
@@ -273,14 +273,14 @@ export class PlanExecution {
   async #failed(session: PlanSession, node: PlanNode, reason: string): Promise<void> {
     const { store, orchestrator, replan, log } = this.#parts
     const trigger = matchingTrigger(node.policy.replan_triggers, reason)
-    if (orchestrator.policy.planning.replan_enabled && trigger !== null && session.version < MOST_VERSIONS) {
+    if (orchestrator.policy.planning.replan_enabled && trigger !== null && session.version < MAX_VERSIONS) {
       try {
         await replan(session, { node, reason, trigger })
         await this.advance(await store.session(session.id))
         return
       } catch (error) {
         if (!isSvcError(error) || !Object.hasOwn(planningErrors.specs, error.code)) throw error
-        log.warn('a plan could not be made anew', { plan_session_id: session.id, reason: error.message })
+        log.warn('a plan could not be replanned', { plan_session_id: session.id, reason: error.message })
       }
     }
     await store.setStatus(session.id, ['running'], 'failed')

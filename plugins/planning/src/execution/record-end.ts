@@ -3,7 +3,7 @@ import type { ExecutionPolicy, NodeStatus } from '../store/plan-rows.ts'
 
 /**
  * Keeps how the task of a step ended, and returns the status that the step has by that: null where it changes nothing, since it
- * was told before, or since the step is completed or superseded.
+ * was reported before, or since the step is completed or superseded.
  */
 export async function recordEnd(
   tx: DatabaseTransaction,

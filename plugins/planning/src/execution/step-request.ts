@@ -12,7 +12,7 @@ export function stepRequest(session: PlanSession, node: PlanNode, autoMode: bool
   const latency = policy.timeout_ms === undefined ? {} : { budget: { max_latency_ms: policy.timeout_ms } }
   return {
     ...inherited,
-    // What the goal waits for, its first steps wait for.
+    // The first steps inherit the goal's dependencies.
     ...(depends_on === undefined || node.dependsOn.length > 0 ? {} : { depends_on }),
     description: node.description,
     files: mayWrite
@@ -25,7 +25,7 @@ export function stepRequest(session: PlanSession, node: PlanNode, autoMode: bool
   }
 }
 
-/** Throws `PLN_QUALITY_GATE` where steps have codes and nobody answers for it. Steps that are workflows are not held to it. */
+/** Throws `PLN_QUALITY_GATE` where steps have codes without an override. Steps that are workflows are exempt. */
 export function checkQuality(
   session: string,
   nodes: readonly Pick<PlanNode, 'id' | 'description' | 'policy' | 'workflow'>[]

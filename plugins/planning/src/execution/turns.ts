@@ -1,4 +1,4 @@
-/** Work of one key in the order in which it came, one at a time; other keys go on beside it. */
+/** Serial queue for each key; other keys run concurrently. */
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
 

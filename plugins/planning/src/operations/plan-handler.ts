@@ -98,7 +98,7 @@ export function summaryOf(goal: string, steps: number): string {
   return `${steps} ${steps === 1 ? 'step' : 'steps'} for: ${first.length > 160 ? `${first.slice(0, 159)}…` : first}`
 }
 
-/** Puts the first question to the person where somebody can, and the policy finds it worth its price. */
+/** Asks the person the first question where that is possible, and the policy finds it worth its cost. */
 async function ask({ questioning }: PlanParts, input: Input, { report }: Refined): Promise<QuestionOutcome | null> {
   const service = questioning()
   const [prompt] = report.suggested_clarifying_questions

@@ -83,7 +83,7 @@ export const plan = defineOperation({
     plan_page_offset: t.integer({ default: 0, minimum: 0 }),
     plan_page_limit: t.optional(t.integer({ minimum: 1, maximum: 2000 })),
     plan_telemetry_session_id: session(
-      'Session that the time and tokens of the model are told of; default session_id.'
+      'Session that is charged for the time and tokens of the model; default session_id.'
     ),
     question_link_session_id: session('Session that is asked where a question is worth it; default session_id.'),
     questioning_hints_enabled: t.boolean({

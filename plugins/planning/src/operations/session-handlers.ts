@@ -25,7 +25,7 @@ export interface SessionParts {
   readonly projectRoot: string
 }
 
-/** What the handlers work with, asked for on each call; throws `ORC_NO_DATABASE`. */
+/** Dependencies of the handlers, resolved on each call; throws `ORC_NO_DATABASE`. */
 export type Attached = () => SessionParts
 
 export function attachedOr(parts: SessionParts | null): Attached {

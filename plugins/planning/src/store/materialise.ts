@@ -2,10 +2,10 @@ import type { FileAffinity } from '@svc/contracts'
 import type { PlanTask } from '../plan-task.ts'
 import type { ExecutionPolicy, NewNode } from './plan-rows.ts'
 
-/** Failures after which a plan is made anew where nothing else is said. */
+/** Default failures after which a plan is replanned. */
 export const DEFAULT_TRIGGERS = ['compile', 'test', 'scope', 'lock', 'capability', 'dependency'] as const
 
-/** Words by which an error is told to be of a kind. */
+/** Words that classify an error. */
 const TRIGGER_PATTERNS: Readonly<Record<(typeof DEFAULT_TRIGGERS)[number], RegExp>> = {
   compile: /compil|syntax error|type ?check|typecheck|type error/i,
   test: /\btests?\b|assertion|expected .+ (?:but|to)/i,

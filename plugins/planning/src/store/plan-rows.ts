@@ -5,7 +5,7 @@ export type SessionStatus = 'pending' | 'running' | 'completed' | 'failed' | 'ca
 
 export type NodeStatus = 'pending' | 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled' | 'superseded'
 
-/** What a step may do and how often it is tried; kept as JSON, and given to its task. */
+/** Permissions of a step and its retry limit; stored as JSON, and passed to its task. */
 export interface ExecutionPolicy {
   readonly allowed_skills: readonly string[]
   readonly allowed_action_labels: readonly ('read' | 'write' | 'execute')[]
@@ -13,7 +13,7 @@ export interface ExecutionPolicy {
   readonly enqueue_hints?: EnqueueHints
   readonly force_risky: boolean
   readonly force_risky_reason?: string
-  /** Kinds of failures, or `custom:TEXT`, for which the plan is made anew. */
+  /** Kinds of failures, or `custom:TEXT`, for which the plan is replanned. */
   readonly replan_triggers: readonly string[]
   /** Further attempts after the first. */
   readonly max_retries: number
@@ -37,7 +37,7 @@ export interface PlanSession {
   readonly updatedAt: string
 }
 
-/** Facts of a session that have no column of their own. */
+/** Facts of a session without a column. */
 export interface SessionMetadata {
   readonly summary?: string
   readonly scope_files?: readonly string[]
@@ -48,7 +48,7 @@ export interface SessionMetadata {
   readonly answerer_profile?: string
   readonly goal_type?: string
   readonly goal_scope?: string
-  /** What the tasks of the steps take over from the task that the goal would have been. */
+  /** Fields that the step tasks inherit from the task that the goal would have been. */
   readonly request?: Pick<
     SubmitRequest,
     'priority' | 'agent_name' | 'capabilities' | 'depends_on' | 'approvals' | 'hints'

@@ -38,7 +38,7 @@ type Row = Record<string, SqlValue>
 
 /**
  * Plans in the primary database. Changes of a node's status say from which status they start, so that of two processes that see
- * the same plan one alone takes a step.
+ * the same plan only one takes a step.
  */
 export class PlanStore {
   readonly #database: DatabaseStore
@@ -231,7 +231,7 @@ export class PlanStore {
   }
 }
 
-/** What the plugin says where plans cannot be kept. */
+/** Error message where plans cannot be stored. */
 export function noDatabase(): Error {
   return orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached: plans are kept in it', {
     hint: 'switch the plugin database on in svc.toml'

@@ -51,7 +51,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
           }),
           source_system: identifier('Who made it.'),
           capture_mode: t.enum(['inline', 'derived', 'retrieved', 'compacted', 'handed_off', 'imported'], {
-            description: 'How it was come by.'
+            description: 'Method of its retrieval.'
           }),
           trace_id: note('Trace that it belongs to.'),
           correlation_id: note('Mark by which its maker knows it.'),
@@ -104,7 +104,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
                 },
                 open
               ),
-              { description: 'Statements that can be told apart.' }
+              { description: 'Distinct statements.' }
             )
           ),
           repo_paths: texts('Files of the repository.'),
@@ -133,9 +133,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
             description: 'How much of it goes into prompts.'
           }),
           max_tokens: t.optional(t.integer({ description: 'Tokens that it may take of a prompt.', minimum: 0 })),
-          cost_class: t.optional(
-            t.enum(['cheap', 'moderate', 'expensive'], { description: 'What it cost to come by.' })
-          )
+          cost_class: t.optional(t.enum(['cheap', 'moderate', 'expensive'], { description: 'Cost of its retrieval.' }))
         },
         open
       ),
@@ -145,7 +143,7 @@ export function contextEnvelopeSchema(form: 'published' | 'parsed'): JsonSchema 
         t.string({ description: 'Proof of the session: HMAC-SHA256 over task, thread and time, base64url.' })
       ),
       operating_mode: t.optional(t.unknown({ description: 'Mode of work that it was made in.' })),
-      agentos: t.optional(t.unknown({ description: 'Kept for whoever wrote it.' }))
+      agentos: t.optional(t.unknown({ description: 'Kept for its writer.' }))
     },
     open
   )

@@ -1,7 +1,7 @@
 import type { ContextEnvelope, IngestOutcome } from '@svc/contracts'
 
 export interface Merged {
-  /** What the session has from now on. */
+  /** New state of the session. */
   readonly envelope: ContextEnvelope
   /** `not_stored`: a person has to look at it first, and what was there stays. */
   readonly outcome: IngestOutcome['outcome']

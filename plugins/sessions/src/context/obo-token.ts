@@ -4,7 +4,7 @@ import type { ContextEnvelope } from '@svc/contracts'
 type Signed = Pick<ContextEnvelope, 'created_at_unix_ms' | 'subject'>
 
 /**
- * Proof that whoever made an envelope knew the session: HMAC-SHA256 with the session's id as the key, `anonymous_session` without
+ * Proof that the author of an envelope knew the session: HMAC-SHA256 with the session's id as the key, `anonymous_session` without
  * one, over `task_id:thread_id:created_at`, as base64url without padding.
  */
 export function oboToken({ created_at_unix_ms, subject }: Signed): string {

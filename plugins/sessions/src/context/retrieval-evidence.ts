@@ -5,8 +5,8 @@ const SEARCHES = ['memory_hit_count', 'knowledge_hit_count', 'chunk_hit_count', 
 type Payload = Readonly<Record<string, unknown>>
 
 /**
- * What the quality gate weighs of what a search found. Hits of all searches count together; those that ranks were fused of are the
- * same hits again, and count only where nothing else is told. One citation is required where nothing was found, since nothing can
+ * Evidence for the quality gate from a search. Hits of all searches count together; those that ranks were fused of are the
+ * same hits again, and count only where nothing else is reported. One citation is required where nothing was found, since nothing can
  * vouch then. Numbers that make no sense count as 0.
  */
 export function qgateOf(payload: Payload): QgateContext {

@@ -55,7 +55,7 @@ export class SessionEnvelopes implements SessionContext {
           violations
         })
       }
-      // Whoever sent it goes on, but it does not become what the session knows.
+      // The sender continues, but the session does not learn it.
       return { envelope, violations, outcome: 'not_stored' }
     }
     if (shadow || enforce) {

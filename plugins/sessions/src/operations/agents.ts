@@ -89,7 +89,7 @@ export function budgetHandler({ orchestrator, sessions }: AgentContext): Handler
   }
 }
 
-/** Characters of a description that are told. */
+/** Maximum characters of a description in an answer. */
 const PREVIEW = 400
 
 /** Tasks that could be handed over. */
@@ -144,8 +144,8 @@ async function sessionOf({ id, session_id }: AgentView, sessions: Sessions) {
 
 function needed(running: Orchestrator | undefined): Orchestrator {
   if (running !== undefined) return running
-  throw sessionErrors.create('SES_NO_ORCHESTRATOR', 'agents are known to the orchestrator alone, and it does not run', {
-    hint: 'svc plugins why orchestrator tells why'
+  throw sessionErrors.create('SES_NO_ORCHESTRATOR', 'only the orchestrator knows agents, and it does not run', {
+    hint: 'svc plugins why orchestrator gives the reason'
   })
 }
 

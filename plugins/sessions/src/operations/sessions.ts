@@ -84,7 +84,7 @@ export const chatHistory = defineOperation({
   }
 })
 
-/** Where no orchestrator runs, nobody knows which agents there are, and any number will do. */
+/** Without an orchestrator the agents are unknown, and any number is accepted. */
 export function createHandler(
   sessions: Sessions,
   orchestrator: () => Orchestrator | undefined

@@ -7,14 +7,14 @@ const NEWLINE = 0x0a
 
 /**
  * The file of a session: one event a line. Lines are appended with one write each, so that several processes may do it; a line that a
- * crash has torn is passed over by readers and ended by whoever writes next.
+ * crash has torn is skipped by readers and completed by the next writer.
  */
 export class SessionFile {
   readonly path: string
   #size = 0
-  /** Tells whether the file is still the one that was read. */
+  /** Whether the file is still the one that was read. */
   #inode: bigint | number = 0
-  /** What stands behind the last end of a line. */
+  /** Text after the last line break. */
   #torn = 0
 
   constructor(path: string) {

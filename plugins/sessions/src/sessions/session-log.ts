@@ -46,7 +46,7 @@ export class SessionLog {
   #last = 0
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  /** Whether an event is in this process alone. */
+  /** Whether an event is only in this process. */
   #isUnsaved = false
 
   constructor(session: string, options: SessionLogOptions) {
@@ -56,7 +56,7 @@ export class SessionLog {
     this.#fold = new SessionFold(session, options.repositoryId)
   }
 
-  /** Whether somebody waits for it: another log of the session beside it would not take turns with this one. */
+  /** Whether a caller waits for it: a second log of the session would not share its queue. */
   get isBusy(): boolean {
     return this.#waiting > 0
   }
@@ -119,7 +119,7 @@ export class SessionLog {
     })
   }
 
-  /** Leaves out of the file what no longer tells anything: earlier states, and turns that a reset has forgotten. */
+  /** Compacts the file: drops earlier states, and turns that a reset has forgotten. */
   async compact(): Promise<void> {
     const { turns = 0 } = (await this.view()) ?? {}
     await this.record(view => (view?.state === 'archived' ? [{ event: 'compacted', turns }] : []))

@@ -21,7 +21,7 @@ export class SessionRows {
     return { events, last: Number(rows.at(-1)?.[0] ?? after) }
   }
 
-  /** What was said in a session, by the ids of its turns. */
+  /** Messages of a session, by the ids of its turns. */
   async contents(session: string): Promise<Map<string, string>> {
     const { rows } = await this.#store.query(
       `SELECT m.external_turn_id, m.content_text FROM conversation_messages AS m

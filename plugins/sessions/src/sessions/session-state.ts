@@ -10,7 +10,7 @@ export const TRANSITIONS: Readonly<Record<SessionStateName, readonly SessionStat
   compacted: ['active']
 }
 
-/** What happens to a session. `id` tells apart two events of one session, wherever they are written; `at` is milliseconds. */
+/** An event of a session. `id` identifies it within the session, across files; `at` is milliseconds. */
 export type SessionEvent = { readonly id: string; readonly at: number } & (
   | {
       readonly event: 'created'

@@ -23,7 +23,7 @@ export class Sessions {
   readonly #newId: () => string
   /** The one that was used last at the end. */
   readonly #held = new Map<string, SessionLog>()
-  /** What files told when they were as their stamp says. */
+  /** Contents of files at the state that their stamp says. */
   readonly #views = new Map<string, { readonly stamp: string; readonly view: SessionView }>()
   /** Sessions by the names of their files, where those do not tell. */
   readonly #hashed = new Map<string, string>()
@@ -39,7 +39,7 @@ export class Sessions {
     return this.record(this.#newId(), () => events, agent)
   }
 
-  /** Adds to a session, which is begun where there is none, and archives another one where that makes too many. */
+  /** Appends to a session, which is created if missing, and archives another one where that makes too many. */
   async record(
     session: string,
     decide: (view: SessionView | null) => readonly NewEvent[],
@@ -70,7 +70,7 @@ export class Sessions {
     const view = await this.view(session)
     if (view !== null) return view
     throw sessionErrors.create('SES_SESSION_UNKNOWN', `there is no session ${JSON.stringify(session.slice(0, 200))}`, {
-      hint: 'svc sessions list tells which there are'
+      hint: 'svc sessions list shows the existing ones'
     })
   }
 
@@ -147,7 +147,7 @@ export class Sessions {
     return log
   }
 
-  /** What a file tells is read once for as long as the file stays as it is: there may be thousands, of which few are in use. */
+  /** Contents of a file are read once while it does not change: there may be thousands, of which few are in use. */
   async #viewOfFile(session: string): Promise<SessionView | null> {
     const name = sessionFileName(session)
     const stamps = await Promise.all(this.#folders.map(folder => stampOf(`${folder}/${name}`)))
@@ -201,7 +201,7 @@ async function stampOf(path: string): Promise<string> {
   return found === null ? '-' : `${found.ino}:${found.size}:${found.mtimeMs}`
 }
 
-/** The name that the first whole line of a file tells. */
+/** The name in the first whole line of a file. */
 async function nameIn(path: string): Promise<string | null> {
   const text = await readFile(path, 'utf8').catch(() => '')
   const session = /"session_id":("(?:[^"\\]|\\.)*")/.exec(text)?.[1]

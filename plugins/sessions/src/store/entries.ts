@@ -1,6 +1,6 @@
 import type { ContextEntry } from '@svc/contracts'
 
-/** What becomes of an entry: another one, or nothing at all. */
+/** New value of an entry: another one, or none. */
 export interface Change {
   readonly value: string
   readonly agent_id: number | null

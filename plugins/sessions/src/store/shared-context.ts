@@ -31,7 +31,7 @@ export class SharedContext implements ContextStore {
   }
 
   async get(key: string): Promise<ContextEntry | null> {
-    // What cannot be stored is not there.
+    // An entry that cannot be stored does not exist.
     if (!isStorable(key)) return null
     const entry = await (await this.#entries()).get(key, this.#now())
     this.#note(key, entry)

@@ -42,7 +42,7 @@ t.test('what is no envelope is refused in words that say why', t => {
   t.end()
 })
 
-t.test('what breaks a rule of the lifecycle alone is read, and so is what this version does not know', t => {
+t.test('an envelope that breaks only a lifecycle rule is read, and so are unknown fields', t => {
   for (const change of [{ schema_version: 9 }, { envelope_id: '' }, { created_at_unix_ms: -1 }, { vendor: { a: 1 } }])
     t.match(parseEnvelope(json(change)), change)
   t.ok(parseEnvelope(payload(JSON.parse(nested(29)))))
@@ -115,7 +115,7 @@ t.test('a text for a prompt keeps to its budget and never ends within a characte
   t.end()
 })
 
-t.test('how much of an envelope is told is for its budget to say, and nothing of one that is over', t => {
+t.test('the budget of an envelope limits its report, and an exceeded one reports nothing', t => {
   const content = { summary_text: 'S', facts: [{ id: 'f', text: 'F' }], citations: ['C'] }
   const text = (budget: object, now = 0, change: object = {}): string =>
     injectedText(envelope({ content, budget: { ...envelope().budget, ...budget }, ...change }), 1000, now).text

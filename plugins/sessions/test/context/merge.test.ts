@@ -45,7 +45,7 @@ const anyEnvelope = fc
 
 const merge = (a: ContextEnvelope, b: ContextEnvelope): ContextEnvelope => mergeEnvelopes(a, b, 5).envelope
 
-/** What the order of two envelopes has no say in; facts by their ids alone, summaries as sets. */
+/** Parts of a merge that do not depend on the order: facts only by their ids, summaries as sets. */
 function unordered({ trust, content, created_at_unix_ms, expires_at_unix_ms }: ContextEnvelope): unknown {
   const { facts = [], tags, repo_paths, summary_text } = content
   const parts = [...new Set(summary_text.split('\n---\n'))].sort()
@@ -64,7 +64,7 @@ t.test('merging the same again changes nothing', t => {
   t.end()
 })
 
-t.test('in which order two are merged decides texts of facts that both have, and the order of summaries alone', t => {
+t.test('the order of a merge decides only the texts of shared facts, and the order of summaries', t => {
   fc.assert(
     fc.property(anyEnvelope, anyEnvelope, (a, b) => {
       t.same(unordered(merge(a, b)), unordered(merge(b, a)))

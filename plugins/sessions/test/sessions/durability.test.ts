@@ -14,7 +14,7 @@ const SCRIPT = join(import.meta.dirname, 'writer-child.ts')
 
 interface Writer {
   readonly child: ChildProcess
-  /** What it was told to be there, in its order. */
+  /** Acknowledged messages, in order. */
   readonly told: string[]
 }
 
@@ -48,7 +48,7 @@ async function checkHistory(t: Test, folder: string, store: DatabaseStore | null
   for (const { told } of writers) {
     const prefix = told[0]?.[0] ?? '?'
     const own = said.filter(name => name.startsWith(prefix))
-    t.same(own.slice(0, told.length), told, `everything that ${prefix} was told is there, in its order`)
+    t.same(own.slice(0, told.length), told, `everything acknowledged to ${prefix} is there, in its order`)
   }
   t.equal(new Set(said).size, said.length, 'nothing is there twice')
   t.ok(
@@ -70,7 +70,7 @@ t.test('what was acknowledged is in the file after processes that shared it were
   await sessions.record('shared', () => [{ event: 'turn_added', turn }])
   t.equal((await openSessions({ folder }).turns('shared')).length, before + 1, 'the line after a torn one is whole')
   truncateSync(path, readFileSync(path).length - 5)
-  t.equal((await openSessions({ folder }).turns('shared')).length, before, 'the last line alone is lost')
+  t.equal((await openSessions({ folder }).turns('shared')).length, before, 'only the last line is lost')
 })
 
 t.test('what was acknowledged is in the database after processes were killed, in both tables', async t => {

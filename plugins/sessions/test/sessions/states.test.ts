@@ -140,7 +140,7 @@ t.test('time makes sessions idle and archives them, and a turn brings them back'
   t.same(
     (await sessions.turns(session_id)).map(({ id }) => id),
     ['c', 'd'],
-    'whoever had read the old file sees the new one'
+    'a reader of the old file sees the new one'
   )
   t.equal((await sessions.known(session_id)).state, 'active')
 })

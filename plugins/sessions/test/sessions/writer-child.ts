@@ -1,4 +1,4 @@
-// A process that says things in a session and tells which were acknowledged: FOLDER, the database's file or nothing, PREFIX.
+// A process that says things in a session and prints which were acknowledged: FOLDER, the database's file or nothing, PREFIX.
 import { writeSync } from 'node:fs'
 import { openFile } from '../../../database/src/store/local-store.ts'
 import { SessionTranscripts } from '../../src/transcripts/session-transcripts.ts'
