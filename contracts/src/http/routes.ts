@@ -50,7 +50,7 @@ export interface HttpListener {
 
 /**
  * `envelope` is `{ error: { code, message, hint?, data?, request_id } }`, and `plain` is `{ error: MESSAGE, code, details?,
- * hint? }`, with the request id in its header alone.
+ * hint?, request_id }`.
  */
 export type HttpErrorForm = 'envelope' | 'plain'
 

@@ -25,7 +25,7 @@ export function errorReply(error: unknown, requestId: string, form: HttpErrorFor
     status: status >= 400 && status <= 599 ? status : 500,
     body:
       form === 'plain'
-        ? stringify(details => ({ error: message, code, details, hint }), data)
+        ? stringify(details => ({ error: message, code, details, hint, request_id: requestId }), data)
         : stringify(data => ({ error: { code, message, hint, data, request_id: requestId } }), data),
     headers
   }

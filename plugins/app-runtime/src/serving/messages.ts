@@ -72,14 +72,16 @@ export type Answers = (number | string)[]
 
 export type ToThread = Load | Rehearsal | Calls
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
 export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
   | { readonly kind: 'refused'; readonly error: SentFailure }
   /** A run or a message waits for somebody who looks after it. */
   | { readonly kind: 'due' }
-  | { readonly kind: 'log'; readonly level: 'debug' | 'info' | 'warn' | 'error'; readonly text: string }
-  | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
+  | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
 
 /** For the log: with places of the source, which callers do not see. */
 export interface SentFailure {

@@ -83,14 +83,14 @@ export class ProgramPool {
     return this.#threads.length
   }
 
-  /** Calls an endpoint by its place in the list. Answers once, also when the thread is lost. */
-  call(endpoint: number, input: string, answer: Answered): void {
+  /** Calls an endpoint by its index. Answers once, also when the thread is lost. `requestId` goes to the log. */
+  call(endpoint: number, input: string, answer: Answered, requestId?: string): void {
     if (this.#isClosed || this.#waiting.length >= MOST_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
       answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }))
       return
     }
-    this.#waiting.push({ endpoint, input, answer, since: performance.now() })
+    this.#waiting.push({ endpoint, input, answer, requestId, since: performance.now() })
     if (this.#isFlushing) return
     this.#isFlushing = true
     // Requests that arrive together are handed over together.
@@ -141,8 +141,8 @@ export class ProgramPool {
     const thread = new ProgramThread(parts, {
       ended: end => this.#replace(thread, end),
       answered: () => this.#onAnswered(),
-      failed: (endpoint, failure) => this.#tell(endpoint, failure),
-      log: (level, text) => this.#options.log[level](text),
+      failed: (endpoint, failure, requestId) => this.#logFailure(endpoint, failure, requestId),
+      log: (level, text, requestId) => this.#options.log[level](text, requestFields(requestId)),
       due: () => this.#options.onDue?.()
     })
     this.#loading.add(thread)
@@ -240,7 +240,12 @@ export class ProgramPool {
         continue
       }
       if (lost.state === STATE.RUNNING)
-        log.error('a function was stopped', { program: path, function: `${kind} ${name}`, error: cause })
+        log.error('a function was stopped', {
+          program: path,
+          function: `${kind} ${name}`,
+          error: cause,
+          ...requestFields(lost.call.requestId)
+        })
       answerLost(lost, cause)
     }
     this.#onAnswered()
@@ -248,9 +253,13 @@ export class ProgramPool {
     this.grow().catch((error: unknown) => log.error('a thread did not start', { error }))
   }
 
-  #tell(endpoint: string, { code, message, calls }: SentFailure): void {
-    this.#options.log.warn(`${endpoint}: ${message}`, { code, calls })
+  #logFailure(endpoint: string, { code, message, calls }: SentFailure, requestId: string | undefined): void {
+    this.#options.log.warn(`${endpoint}: ${message}`, { code, calls, ...requestFields(requestId) })
   }
+}
+
+function requestFields(requestId: string | undefined): Record<string, string> {
+  return requestId === undefined ? {} : { request_id: requestId }
 }
 
 /** Whether a call leaves no trace, so that it can run once more. A call that was running may be what ended the thread. */

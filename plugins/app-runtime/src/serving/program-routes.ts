@@ -20,7 +20,7 @@ export function programRoutes(
     const call = (exchange: HttpExchange, input: string): void => {
       const found = kind === 'query' && lookups !== null ? lookups.answer(index, input) : null
       if (found !== null) answer(exchange, found.status, found.body)
-      else pool.call(index, input, (status, body) => answer(exchange, status, body))
+      else pool.call(index, input, (status, body) => answer(exchange, status, body), exchange.caller.requestId)
     }
     const summary = kind === 'route' ? name : `${kind} ${name}`
     return [{ method: route.method, path: route.path, summary, handle: handlerOf(endpoint as HttpEndpoint, call) }]
@@ -30,7 +30,13 @@ export function programRoutes(
 const LATER = { 'retry-after': '1' }
 
 function answer(exchange: HttpExchange, status: number, body: string): void {
-  exchange.send(status, JSON_TYPE, body, status === 503 && mayRepeat(body) ? LATER : undefined)
+  const text = status < 400 ? body : withRequestId(body, exchange.caller.requestId)
+  exchange.send(status, JSON_TYPE, text, status === 503 && mayRepeat(body) ? LATER : undefined)
+}
+
+/** `body`: a JSON object with a field at least. */
+function withRequestId(body: string, requestId: string): string {
+  return `${body.slice(0, -1)},"request_id":${JSON.stringify(requestId)}}`
 }
 
 /** What was too busy may be asked again; a workflow that takes longer than its caller waits goes on, and would run twice. */

@@ -16,6 +16,8 @@ export interface PendingCall {
   readonly endpoint: number
   readonly input: string
   readonly answer: Answered
+  /** Of the HTTP request; undefined for a schedule, a tool or a stream. */
+  readonly requestId: string | undefined
   readonly since: number
 }
 
@@ -45,8 +47,8 @@ export interface ThreadListener {
   /** Once, unless it was ended on purpose. */
   ended(end: ThreadEnd): void
   answered(): void
-  failed(endpoint: string, failure: SentFailure): void
-  log(level: 'debug' | 'info' | 'warn' | 'error', text: string): void
+  failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
+  log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
   /** A run or a message waits for somebody who looks after it. */
   due(): void
 }
@@ -91,7 +93,7 @@ export class ProgramThread {
     })
     worker.once('left', () => {
       const message = `${load.program.path}: a call of the database does not end, so that its thread was left behind`
-      listener.log('error', message)
+      listener.log('error', message, undefined)
       this.#over(this.#cause ?? runErrors.create('RUN_CRASHED', message))
     })
     this.loaded = loading.loaded.catch((error: unknown) => {
@@ -216,12 +218,12 @@ export class ProgramThread {
 
   #report(message: Exclude<FromThread, Answers | { readonly kind: 'loaded' | 'refused' }>): void {
     if (message.kind === 'failed') {
-      this.#listener.failed(message.endpoint, message.failure)
+      this.#listener.failed(message.endpoint, message.failure, this.#calls[message.slot]?.requestId)
       return
     }
     if (message.kind === 'due') this.#listener.due()
     if (message.kind !== 'log') return
-    this.#listener.log(message.level, message.text)
+    this.#listener.log(message.level, message.text, this.#calls[message.slot]?.requestId)
     if (Atomics.sub(this.#progress, PROGRESS.UNWRITTEN, 1) === RESUME_AT) {
       Atomics.notify(this.#progress, PROGRESS.UNWRITTEN)
     }

@@ -69,7 +69,7 @@ class LoadedProgram {
       else port.postMessage(message)
     }
     const onEffect = (): void => void Atomics.store(this.#progress, PROGRESS.EFFECTS + this.#slot, 1)
-    const surroundings = openSurroundings(load, report, onEffect)
+    const surroundings = openSurroundings(load, { report, onEffect, slot: () => this.#slot })
     const interpreter = new Interpreter(program, surroundings.host satisfies Host)
     const evaluate = (expression: HirExpression): Value => (this.#running as RunningProgram).evaluate(expression)
     const types = new WireTypes(program.module, { defaults: program.defaults, evaluate })
@@ -173,7 +173,7 @@ class LoadedProgram {
     Atomics.add(this.#progress, PROGRESS.TURNS, 1)
     if (failure !== null) {
       const name = this.#names[endpoint] as string
-      this.#port.postMessage({ kind: 'failed', endpoint: name, failure } satisfies FromThread)
+      this.#port.postMessage({ kind: 'failed', endpoint: name, failure, slot } satisfies FromThread)
     }
     this.#answers.push(slot, status, body)
   }

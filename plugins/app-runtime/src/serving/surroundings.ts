@@ -15,16 +15,20 @@ export interface Surroundings {
   readonly inTransaction: InTransaction
 }
 
+export interface ThreadCallbacks {
+  report(message: FromThread): void
+  /** Called before an act outside of the database. */
+  onEffect(): void
+  /** Slot of the call that runs. */
+  slot(): number
+}
+
 /** What a served program has of the world. */
-export function openSurroundings(
-  load: Load,
-  report: (message: FromThread) => void,
-  onEffect: () => void
-): Surroundings {
+export function openSurroundings(load: Load, { report, onEffect, slot }: ThreadCallbacks): Surroundings {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
-    report({ kind: 'log', level, text })
+    report({ kind: 'log', level, text, slot: slot() })
     const sent = Atomics.add(progress, PROGRESS.UNWRITTEN, 1) + 1
     if (sent >= MOST_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
   }

@@ -104,8 +104,9 @@ interface Expected {
 function isOneForm(t: Test, name: string, answer: Raw, { status, code, allow, hint }: Expected): void {
   t.equal(answer.status, status, name)
   t.match(answer.headers.get('content-type'), /^application\/json/, name)
-  t.ok(answer.headers.get('x-request-id'), `${name} has a request id`)
-  const body = JSON.parse(answer.body) as { code: string; hint?: string }
+  const body = JSON.parse(answer.body) as { code: string; hint?: string; request_id: string }
+  t.ok(body.request_id, `${name} has a request id`)
+  t.equal(answer.headers.get('x-request-id'), body.request_id, name)
   t.ok(isFailure(body), `${name}: ${answer.body}`)
   t.equal(body.code, code, name)
   t.equal(answer.headers.get('allow'), allow, name)
@@ -200,6 +201,14 @@ t.test('whatever fails is told in one form, with a status that says what it was'
     const name = bytes.split('\r\n', 1)[0]?.slice(0, 60) ?? ''
     isOneForm(t, `${name} (${expected.code})`, await sendRaw(port, bytes), expected)
   }
+})
+
+t.test('the request id of a client is in the error and in the lines of the log', async t => {
+  const failed = JSON.parse(
+    (await sendRaw(port, request('POST', '/api/divide', { 'x-request-id': 'from-the-client' }, '{"a":1,"b":0}'))).body
+  )
+  t.match(failed, { code: 'RUN_DIVISION_BY_ZERO', request_id: 'from-the-client' })
+  t.match(await app.line(/"request_id":"from-the-client"/), /RUN_DIVISION_BY_ZERO/)
 })
 
 t.test('so is what takes longer than it may', async t => {

@@ -22,7 +22,8 @@ const ERROR = {
     error: { type: 'string', description: 'What went wrong, for people.' },
     code: { type: 'string', description: 'Stays the same from version to version.' },
     details: { description: 'Facts about it: of an argument its path, what was expected and what was found.' },
-    hint: { type: 'string', description: 'What to do about it.' }
+    hint: { type: 'string', description: 'What to do about it.' },
+    request_id: { type: 'string', description: 'Of the header x-request-id; it finds the lines of the log.' }
   },
   required: ['error', 'code'],
   additionalProperties: false
