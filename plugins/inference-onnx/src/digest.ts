@@ -84,7 +84,7 @@ export async function hashFile(
 }
 
 /** One small file per digest, so that processes need no agreement. An unusable cache costs only time. */
-async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
+export async function remembered(folder: string, identity: string, compute: () => Promise<string>): Promise<string> {
   const file = join(folder, 'digests', createHash('sha256').update(identity).digest('hex').slice(0, 32))
   const known = await readFile(file, 'utf8').catch(() => '')
   if (/^[0-9a-f]{64}$/.test(known)) return known

@@ -20,6 +20,7 @@ export const inferenceErrors = errorTable({
   INF_DEVICE_UNAVAILABLE: { message: 'The requested device is not available.', status: 400 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the loading of a model.', status: 499 },
   INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
+  INF_NOT_FINITE: { message: 'The model computed a value that is not a finite number.' },
   INF_OPTION_INVALID: { message: 'An option of a load or a generation is out of its range.', status: 400 },
   INF_OUT_OF_MEMORY: { message: 'The memory for a model or its context could not be allocated.' },
   INF_PROVIDER_DOWNLOAD_FAILED: { message: "ONNX Runtime's CUDA provider could not be downloaded.", status: 502 },
@@ -29,7 +30,9 @@ export const inferenceErrors = errorTable({
   INF_RUN_DIR_MALFORMED: { message: 'A file of the run directory breaks its format.' },
   INF_RUN_DIR_NOT_FOUND: { message: 'The run directory does not exist or is not a directory.', status: 404 },
   INF_RUN_DIR_PATH_UNSAFE: { message: 'A file of the run directory names a path outside of it.' },
-  INF_RUN_DIR_TENSOR_INVALID: { message: 'A tensor that the model needs has a wrong shape or element type.' },
+  INF_RUN_DIR_TENSOR_INVALID: {
+    message: 'A tensor that the model needs has a wrong shape or element type, or holds NaN or infinity.'
+  },
   INF_RUN_DIR_TENSOR_MISSING: { message: 'A tensor that the model needs is in none of the weight files.' },
   INF_RUN_DIR_TRUNCATED: { message: 'A file of the run directory ends before the data that it announces.' },
   INF_RUN_DIR_UNREADABLE: { message: 'A file of the run directory could not be read.' },

@@ -8,6 +8,7 @@ import { seededRandom } from './random.ts'
 import { Sampler } from './sampling.ts'
 import { type Piece, TextStream } from './text-stream.ts'
 import type { Tokenizer } from './tokenizer.ts'
+import { checkLogits } from './weights/finite.ts'
 
 export interface GenerationOptions {
   readonly request: GenerateRequest
@@ -107,6 +108,8 @@ class Sequence implements Job {
   }
 
   take(logits: Float32Array): number | null {
+    // Broken weights show in the first logits. Later ones are checked at one token: NaN spreads to all of them.
+    checkLogits(this.#completionTokens === 0 ? logits : logits.subarray(0, 1))
     // The sampler changes the logits, so what is reported of them is taken from a copy.
     const unmodified = this.#options.request.logprobs === undefined ? null : logits.slice()
     const choose = () => this.#sampler.sample(logits, this.tokens, this.#options.matcher?.allowed())

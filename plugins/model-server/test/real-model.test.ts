@@ -12,18 +12,19 @@ const BUNDLED = fileURLToPath(new URL('../models/vox-tiny', import.meta.url))
 const TEMPLATES = new URL('../../inference-onnx/test/fixtures/templates/', import.meta.url)
 
 /** The bundled model behind the engine, with the template of a public model in the place of its own. */
-async function open(t: Test, template: string) {
+async function open(t: Test, template: string, change: (directory: string) => void = () => undefined) {
   const directory = t.testdir()
   cpSync(BUNDLED, directory, { recursive: true })
   const file = `${directory}/tokenizer_config.json`
   const configuration = JSON.parse(readFileSync(file, 'utf8')) as object
   const source = readFileSync(new URL(template, TEMPLATES), 'utf8')
   writeFileSync(file, JSON.stringify({ ...configuration, chat_template: source }))
+  change(directory)
   const settings = { model: directory, model_name: 'vox', slots: 4 }
   const { url, ready } = await openServer(t, [engine, grammarPlugin()], settings)
   await ready()
   const { openai: client, ollama } = clientsOf(url)
-  return { client, ollama }
+  return { client, ollama, url }
 }
 
 const messages = [{ role: 'user' as const, content: 'a table of customers' }]
@@ -197,3 +198,47 @@ t.test('a template of a request that takes too many steps is refused, and the se
   const fine = '{% for message in messages %}{{ message.content }}{% endfor %}'
   t.ok((await ollama.generate({ model, prompt: 'hi', template: fine, options: { num_predict: 1 } })).done)
 })
+
+t.test('a model whose logits overflow answers 500 in the shape of each API', async t => {
+  const { ollama, client, url } = await open(t, 'qwen2.5.jinja', hugeWeights)
+  const failed = { status: 500, type: 'server_error', message: /the model computed NaN/ }
+  const params = { model, messages, max_tokens: 4 }
+  t.match(await refusal(client.chat.completions.create(params)), failed)
+  t.match(await refusal(client.completions.create({ model, prompt: 'x', max_tokens: 4 })), failed)
+  const constrained = { ...params, response_format: { type: 'json_object' as const } }
+  t.match(await refusal(client.chat.completions.create(constrained)), failed)
+  const error = /the model computed (NaN|Infinity) as the logit of token \d+/
+  t.match(await refusal(ollama.chat({ model, messages })), { status_code: 500, error })
+  t.match(await refusal(ollama.generate({ model, prompt: 'x', format: 'json' })), { status_code: 500, error })
+  for (const [path, body] of [
+    ['/v1/chat/completions', { ...params, stream: true }],
+    ['/api/chat', { model, messages }]
+  ] as const) {
+    const response = await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+    t.equal(response.status, 500, path)
+    t.match((await response.json()) as object, { error: path === '/api/chat' ? error : { message: error } })
+  }
+})
+
+/** Makes the weights of the last norm so large that logits overflow, although each weight is finite. */
+function hugeWeights(directory: string): void {
+  const file = `${directory}/model.safetensors`
+  const bytes = readFileSync(file)
+  const start = 8 + Number(bytes.readBigUInt64LE(0))
+  const header = JSON.parse(bytes.toString('utf8', 8, start))
+  const norm = header['model.norm.weight']
+  const data = [Buffer.from(new Float32Array(norm.shape[0]).fill(3e38).buffer)]
+  let end = data[0]?.byteLength ?? 0
+  const rewritten = { 'model.norm.weight': { ...norm, dtype: 'F32', data_offsets: [0, end] } }
+  for (const [name, tensor] of Object.entries<any>(header)) {
+    if (name === 'model.norm.weight' || name === '__metadata__') continue
+    const [from, to] = tensor.data_offsets
+    data.push(bytes.subarray(start + from, start + to))
+    Object.assign(rewritten, { [name]: { ...tensor, data_offsets: [end, end + to - from] } })
+    end += to - from
+  }
+  const text = Buffer.from(JSON.stringify(rewritten))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(text.byteLength))
+  writeFileSync(file, Buffer.concat([length, text, ...data]))
+}

@@ -75,8 +75,8 @@ async function readSite(
     const own = rankOf(update)
     const down = new Float32Array(own * inputs)
     const up = new Float32Array(part.rows * own)
-    await reader.read(update.a, 0, down)
-    await reader.read(update.b, 0, up)
+    await reader.read(update.a, 0, down, 'adapter')
+    await reader.read(update.b, 0, up, 'adapter')
     for (let r = 0; r < own; r++) {
       for (let i = 0; i < inputs; i++) a[i * rank + first + r] = down[r * inputs + i] as number
       const row = (first + r) * outputs + part.start

@@ -26,8 +26,8 @@ export class LowRankMerger {
       Float32Array,
       Float32Array
     ]
-    await reader.read(factors.a, 0, down)
-    await reader.read(factors.b, 0, up)
+    await reader.read(factors.a, 0, down, 'adapter')
+    await reader.read(factors.b, 0, up, 'adapter')
     const a = this.#runtime.host('float32', factors.a.shape)
     a.data.set(down)
     return new LowRankUpdate(

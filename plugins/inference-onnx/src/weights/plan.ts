@@ -40,6 +40,8 @@ export interface WeightPlan {
   readonly weights: DecoderWeights
   readonly packed: readonly PackedTensor[]
   readonly packedByteLength: number
+  /** Tensors that the runtime reads where they lie. */
+  readonly inPlace: readonly TensorEntry[]
   /** Number of weights of the base model; tied ones count once. */
   readonly parameters: number
   /** Element type in which the embedding, and so in practice the model, is stored. */
@@ -74,6 +76,7 @@ class Planner {
   readonly #updates: ReadonlyMap<string, LowRankFactors>
   readonly #layout: PackedLayout
   readonly #used = new Map<string, TensorEntry>()
+  readonly #inPlaceEntries = new Set<TensorEntry>()
   /** Element types that are used where they lie. */
   readonly #kept: readonly Dtype[]
 
@@ -100,6 +103,7 @@ class Planner {
       weights,
       packed: this.#layout.tensors,
       packedByteLength: this.#layout.byteLength,
+      inPlace: [...this.#inPlaceEntries],
       parameters: [...this.#used.values()].reduce((sum, { shape }) => sum + elementCount(shape), 0),
       precision: source.entry.dtype
     }
@@ -136,6 +140,7 @@ class Planner {
     const { quantization, onDevice } = this.#options
     const location = quantization === 'none' || onDevice === true ? null : this.#inPlace(source, ALL)
     if (location === null) return this.#place(embedding, [source])
+    this.#inPlaceEntries.add(entry)
     const { shape, offset, byteLength } = entry
     return { name: embedding, shape, location, offset, byteLength, type: readable[entry.dtype] ?? 'float32' }
   }
@@ -219,6 +224,7 @@ class Planner {
     const [{ entry }] = sources as [WeightSource]
     const location = sources.length === 1 ? this.#inPlace(sources[0] as WeightSource) : null
     if (location === null) return this.#layout.floats(name, sources)
+    this.#inPlaceEntries.add(entry)
     const type = readable[entry.dtype] ?? 'float32'
     return { name, shape: entry.shape, location, offset: entry.offset, byteLength: entry.byteLength, type }
   }

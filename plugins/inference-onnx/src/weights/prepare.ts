@@ -9,6 +9,7 @@ import type { ExternalWeights, Runtime } from '../ort/runtime.ts'
 import type { RunDirectory } from '../run-directory.ts'
 import type { Dtype } from '../safetensors.ts'
 import { isCached, isUnwritable, memorySink, writeCached } from './cache.ts'
+import { checkFinite } from './check-tensors.ts'
 import { locateFiles } from './locations.ts'
 import { LowRankMerger } from './low-rank.ts'
 import { type PackSink, packWeights } from './pack.ts'
@@ -16,7 +17,7 @@ import { planWeights, type WeightPlan } from './plan.ts'
 import { lockForWriting } from './writer-lock.ts'
 
 /** Part of the name of a packed file: raise it when the layout or the arithmetic changes. */
-const PACK_VERSION = 4
+const PACK_VERSION = 5
 
 const extensions: Readonly<Record<Quantization, string>> = { none: 'f32', q8: 'q8', q4: 'q4' }
 
@@ -63,6 +64,7 @@ export async function prepareWeights(options: PrepareOptions): Promise<PreparedW
     locate: file => locations.of(file),
     packedLocation
   })
+  await checkFinite(plan.inPlace, options)
   const inMemory = new Map<string, Uint8Array>()
   const isThere = () => isCached(packedFile, plan.packedByteLength, options.signal)
   if (plan.packed.length > 0 && !(await isThere())) {
