@@ -1,5 +1,5 @@
-// Libraries that the packages carry, and the configuration that ships with svc.
-import { cpSync, readdirSync, rmSync } from 'node:fs'
+// Libraries that the packages carry.
+import { readdirSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -36,8 +36,6 @@ const measuring = {
     onLoad({ filter: /./, namespace: 'measuring' }, ({ path }) => ({ contents: measures[path], resolveDir: kernel }))
   }
 }
-
-cpSync(fileURLToPath(new URL('../config', import.meta.url)), `${kernel}/dist/shipped-config`, { recursive: true })
 
 // Libraries of many files, in one each and what they share: a start pays for every file that it opens.
 const vendored = {

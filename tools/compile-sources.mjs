@@ -14,6 +14,8 @@ function* sources(folder) {
   }
 }
 
-const files = ['contracts', 'kernel', 'plugin-sdk', 'plugins', 'test'].flatMap(name => [...sources(join(root, name))])
+const files = ['config', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test'].flatMap(name => [
+  ...sources(join(root, name))
+])
 for (let at = 0; at < files.length; at += 64)
   await Promise.all(files.slice(at, at + 64).map(file => compiled(file, readFileSync(file, 'utf8')).catch(() => {})))

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sdk'
-import { register } from '../kernel/src/config/registry.ts'
+import { declarePlugins } from '../kernel/src/host/sections.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
 import { renderRpcMethods } from './rpc-methods.ts'
 import { renderToolRegistry } from './tool-registry.ts'
@@ -37,7 +37,7 @@ async function ownManifests(): Promise<PluginManifest[]> {
 
 function configReference(manifests: readonly PluginManifest[]): string {
   const [title, ...tables] = renderConfigReference(manifests).split('\n')
-  const variables = [...register(manifests).variables].sort(([a], [b]) => (a < b ? -1 : 1))
+  const variables = [...declarePlugins(manifests).variables].sort(([a], [b]) => (a < b ? -1 : 1))
   const rows = variables.map(([variable, key]) => `| \`${variable}\` | \`${key}\` |`)
   return [
     title,

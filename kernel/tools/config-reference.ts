@@ -1,17 +1,21 @@
-import { type ConfigurablePlugin, register } from '../src/config/registry.ts'
-import { type Declared, declaredSettings, describe } from '../src/config/schema.ts'
-import { keyText } from '../src/config/toml.ts'
+import { type Declared, type DeclaredSection, declaredSettings, describe, keyText } from '@svc/config'
 import { policySchema } from '../src/host/kernel-settings.ts'
+import { type ConfigurablePlugin, declarePlugins } from '../src/host/sections.ts'
 
 /** Markdown with one table per plugin: every setting with its type, default, variables and reload class. */
 export function renderConfigReference(plugins: readonly ConfigurablePlugin[]): string {
-  const { kernel, plugins: registered } = register(plugins)
+  const [kernel, ...registered] = sectionsOf(plugins)
   const parts = [
-    part('Kernel', 'kernel', kernel.declared),
+    part('Kernel', 'kernel', kernel?.declared ?? []),
     part('Every plugin', 'plugins.NAME', declaredSettings(policySchema)),
-    ...registered.map(({ plugin, owner }) => part(plugin.name, keyText(owner.prefix), owner.declared))
+    ...registered.map(({ owner, prefix, declared }) => part(owner, keyText(prefix), declared))
   ]
   return `${['# Configuration', ...parts.filter(text => text !== '')].join('\n\n')}\n`
+}
+
+/** The kernel's section, and the settings of each plugin. */
+function sectionsOf(plugins: readonly ConfigurablePlugin[]): readonly DeclaredSection[] {
+  return declarePlugins(plugins).sections.filter(({ listed }) => listed !== 'when-mentioned')
 }
 
 function part(title: string, table: string, settings: readonly Declared[]): string {
@@ -41,8 +45,7 @@ function descriptionOf({ schema }: Declared): string {
 
 /** A file of environment variables, all commented out, with what each of them means. */
 export function renderEnvExample(plugins: readonly ConfigurablePlugin[]): string {
-  const { kernel, plugins: registered } = register(plugins)
-  const parts = [kernel, ...registered.map(({ owner }) => owner)].flatMap(({ name, prefix, declared }) => {
+  const parts = sectionsOf(plugins).flatMap(({ owner, prefix, declared }) => {
     const settings = declared.filter(setting => setting.env.length > 0)
     if (settings.length === 0) return []
     const lines = settings.flatMap(setting => {
@@ -54,7 +57,7 @@ export function renderEnvExample(plugins: readonly ConfigurablePlugin[]): string
       const description = descriptionOf(setting)
       return [...(description === '' ? [] : [`# ${description}`]), `# ${about}`, `#${first}=${value}`, '']
     })
-    return [`## ${name}`, '', ...lines]
+    return [`## ${owner}`, '', ...lines]
   })
   return parts.join('\n')
 }

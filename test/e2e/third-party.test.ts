@@ -21,6 +21,7 @@ const typeErrors = (folder: string): string => {
 const installation = installSvc(t, {
   '@svc/plugin-sdk': 'plugin-sdk',
   '@svc/contracts': 'contracts',
+  '@svc/config': 'config',
   '@svc/kernel': 'kernel',
   '@svc/plugin-cli': 'plugins/cli',
   '@svc/plugin-http': 'plugins/http',

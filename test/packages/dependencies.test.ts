@@ -29,7 +29,9 @@ function declared(folder: string): string[] {
 
 t.test('what a file imports is declared by its package or, for tests and tools, by the repository', async t => {
   const { metafile } = await build({
-    entryPoints: ['bench', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test', 'tools'].flatMap(sourcesIn),
+    entryPoints: ['bench', 'config', 'contracts', 'kernel', 'plugin-sdk', 'plugins', 'test', 'tools'].flatMap(
+      sourcesIn
+    ),
     absWorkingDir: ROOT,
     outdir: 'out',
     bundle: true,
@@ -41,7 +43,7 @@ t.test('what a file imports is declared by its package or, for tests and tools, 
     write: false,
     metafile: true
   })
-  const shared = [...declared('.'), '@svc/plugin-sdk', '@svc/contracts', '@svc/kernel']
+  const shared = [...declared('.'), '@svc/plugin-sdk', '@svc/contracts', '@svc/config', '@svc/kernel']
   const undeclared = Object.entries(metafile.inputs).flatMap(([file, { imports }]) => {
     const folder = packageOf(file)
     const own = declared(folder)

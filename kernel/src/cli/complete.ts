@@ -1,7 +1,7 @@
+import { keyText } from '@svc/config/sources'
 import type { JsonSchema } from '@svc/plugin-sdk'
-import { register } from '../config/registry.ts'
-import { keyText } from '../config/toml.ts'
 import type { Catalog } from '../host/catalog.ts'
+import { declarePlugins } from '../host/sections.ts'
 import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
 import { type CommandNode, walk } from './commands.ts'
 import { EXIT } from './exit-codes.ts'
@@ -80,12 +80,14 @@ const KNOWN: Readonly<Record<string, (catalog: Catalog) => Candidate[]>> = {
     { value: 'rpc.discover', about: 'Describe every method' }
   ],
   settings: ({ manifests }) => {
-    const { kernel, plugins } = register(manifests)
-    return [kernel, ...plugins.map(each => each.owner)].flatMap(({ prefix, declared }) =>
-      declared.map(({ path, schema }) => ({
-        value: keyText([...prefix, ...path]),
-        about: String(schema.description ?? '')
-      }))
-    )
+    const { sections } = declarePlugins(manifests)
+    return sections
+      .filter(({ listed }) => listed !== 'when-mentioned')
+      .flatMap(({ prefix, declared }) =>
+        declared.map(({ path, schema }) => ({
+          value: keyText([...prefix, ...path]),
+          about: String(schema.description ?? '')
+        }))
+      )
   }
 }

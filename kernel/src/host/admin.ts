@@ -15,11 +15,11 @@ import {
 } from '@svc/contracts'
 import type { Health, PluginManifest } from '@svc/plugin-sdk'
 import { closest } from '@svc/plugin-sdk'
-import type { ResolvedConfig } from '../config/resolve.ts'
 import type { Kernel } from '../core/kernel.ts'
 import type { PluginRecord } from '../core/record.ts'
 import { settleBefore } from '../core/scope.ts'
 import type { HealthCheck } from '../core/unit.ts'
+import type { ResolvedConfig } from './plugin-config.ts'
 import { sampleCpu } from './profile.ts'
 
 /** What the admin service needs from whoever owns the files. */

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type ConfigSources, readSources } from '@svc/config/sources'
 import type { PluginManifest } from '@svc/plugin-sdk'
-import { type ConfigSources, readSources } from '../config/sources.ts'
 import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
 import { stateDirectory } from './state-directory.ts'

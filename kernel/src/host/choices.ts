@@ -1,9 +1,9 @@
+import { check } from '@svc/config'
 import { secretServices } from '@svc/contracts'
-import type { ResolvedConfig } from '../config/resolve.ts'
-import { check } from '../config/validate.ts'
 import type { Configure, PluginConfiguration } from '../core/inventory.ts'
 import type { Catalog } from './catalog.ts'
 import { type PolicySettings, policySchema, toPolicy } from './kernel-settings.ts'
+import type { ResolvedConfig } from './plugin-config.ts'
 
 export interface ChoiceOptions {
   /** Run only these plugins and what they require; the others count as switched off. */

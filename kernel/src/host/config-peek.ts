@@ -1,6 +1,6 @@
+import type { ConfigSources } from '@svc/config/sources'
+import { isTable, lookup, merge, withoutUnset } from '@svc/config/sources'
 import type { Permissions } from '@svc/plugin-sdk'
-import { isTable, lookup, merge, withoutUnset } from '../config/layers.ts'
-import type { ConfigSources } from '../config/sources.ts'
 
 /** What files and overrides say about where plugins are and which are on. */
 export interface ConfigPeek {

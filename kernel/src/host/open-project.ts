@@ -1,6 +1,6 @@
-import { problemsError } from '../config/problem.ts'
-import type { ResolvedConfig } from '../config/resolve.ts'
+import { problemsError } from '@svc/config'
 import type { KernelLogger } from './log.ts'
+import type { ResolvedConfig } from './plugin-config.ts'
 import { configOf, Project, type ProjectOptions } from './project.ts'
 
 /**

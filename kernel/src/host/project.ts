@@ -1,5 +1,6 @@
 import { basename, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
@@ -8,11 +9,6 @@ import {
   type KernelChange,
   kernelAdmin
 } from '@svc/contracts'
-import { type ConfigDiff, diffConfig } from '../config/diff.ts'
-import { rememberFile, writePluginEnabled } from '../config/edit.ts'
-import { configSchema } from '../config/editor-schema.ts'
-import { formatProblem, problemsError } from '../config/problem.ts'
-import { type ResolvedConfig, resolveConfig } from '../config/resolve.ts'
 import type { Configure } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
@@ -22,9 +18,12 @@ import type { Watcher } from '../loader/watch.ts'
 import { createAdmin } from './admin.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
+import { type ConfigDiff, diffConfig } from './config-diff.ts'
 import { isLeftOff } from './discovery.ts'
 import type { KernelLogger } from './log.ts'
+import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { repositoryIdOf } from './repository-id.ts'
+import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
 import { version } from './version.ts'
 
@@ -214,8 +213,8 @@ export class Project {
       try {
         if (persist === true && !dryRun) {
           undo.push(rememberFile(projectFile))
-          for (const name of enable) writePluginEnabled(projectFile, name, true)
-          for (const name of disable) writePluginEnabled(projectFile, name, false)
+          for (const name of enable) writeSwitch(projectFile, ['plugins', name, 'enabled'], true)
+          for (const name of disable) writeSwitch(projectFile, ['plugins', name, 'enabled'], false)
         }
         const report = await this.kernel.change({
           ...(wanted ? { sources: this.#catalog.found.sources } : {}),

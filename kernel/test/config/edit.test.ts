@@ -1,13 +1,12 @@
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import { parseToml, writeSwitch } from '@svc/config'
 import fc from 'fast-check'
 import t from 'tap'
-import { writePluginEnabled } from '../../src/config/edit.ts'
-import { parseToml } from '../../src/config/toml.ts'
 import { plugin, project, type TestLike } from './project.ts'
 
 function edit(test: TestLike, text: string, name = 'web', enabled = false): string {
   const file = project(test, { 'svc.toml': text }).path('svc.toml')
-  writePluginEnabled(file, name, enabled)
+  writeSwitch(file, ['plugins', name, 'enabled'], enabled)
   return readFileSync(file, 'utf8')
 }
 
@@ -48,7 +47,7 @@ t.test('line endings are kept', async t => {
 
 t.test('the file is made when absent, and no draft is left behind', async t => {
   const here = project(t)
-  writePluginEnabled(here.path('svc.toml'), 'web', true)
+  writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], true)
   t.equal(readFileSync(here.path('svc.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
   t.strictSame(readdirSync(here.root), ['svc.toml'])
 })
@@ -57,7 +56,7 @@ t.test('the mode of the file and a link to it survive', async t => {
   const here = project(t, { 'real.toml': '' })
   chmodSync(here.path('real.toml'), 0o600)
   symlinkSync('real.toml', here.path('svc.toml'))
-  writePluginEnabled(here.path('svc.toml'), 'web', true)
+  writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], true)
   t.ok(lstatSync(here.path('svc.toml')).isSymbolicLink())
   t.equal(statSync(here.path('real.toml')).mode & 0o777, 0o600)
   t.equal(readFileSync(here.path('real.toml'), 'utf8'), '[plugins.web]\nenabled = true\n')
@@ -70,7 +69,7 @@ t.test('a broken file and one that cannot hold the switch are left as they are',
     ['[[plugins.web]]\nport = 1\n', 'CFG_EDIT_FAILED']
   ] as const) {
     const file = project(t, { 'svc.toml': text }).path('svc.toml')
-    t.throws(() => writePluginEnabled(file, 'web', true), { code, at: { file } }, text)
+    t.throws(() => writeSwitch(file, ['plugins', 'web', 'enabled'], true), { code, at: { file } }, text)
     t.equal(readFileSync(file, 'utf8'), text)
   }
 })
@@ -92,11 +91,11 @@ t.test('whatever the layout, only the switch changes', async t => {
     fc.property(prefix, layouts, fc.boolean(), (head, body, enabled) => {
       const before = head + body
       writeFileSync(file, before)
-      writePluginEnabled(file, 'web', enabled)
+      writeSwitch(file, ['plugins', 'web', 'enabled'], enabled)
       const after = readFileSync(file, 'utf8')
       const web = (parseToml(after).plugins as { web: { enabled: boolean } }).web
       const again = after
-      writePluginEnabled(file, 'web', enabled)
+      writeSwitch(file, ['plugins', 'web', 'enabled'], enabled)
       return (
         web.enabled === enabled &&
         after.split('# keep').length === before.split('# keep').length &&
@@ -108,7 +107,7 @@ t.test('whatever the layout, only the switch changes', async t => {
 
 t.test('what was written is what configuration reads', async t => {
   const here = project(t, { 'svc.toml': '[plugins.web]\n' })
-  writePluginEnabled(here.path('svc.toml'), 'web', false)
+  writeSwitch(here.path('svc.toml'), ['plugins', 'web', 'enabled'], false)
   const config = here.resolve([plugin('web', { type: 'object' })])
   t.equal(config.plugins.get('web')?.enabled, false)
 })

@@ -1,6 +1,6 @@
+import { fromText } from '@svc/config'
 import { t as schema } from '@svc/plugin-sdk'
 import t from 'tap'
-import { fromText } from '../../src/config/env.ts'
 import { plugin, project, type TestLike, web } from './project.ts'
 
 /** Value of one setting and the problems, for an environment. */

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { type ConfigSources, readSources, type SourceOptions } from '@svc/config'
 import { type JsonSchema, t as schema } from '@svc/plugin-sdk'
-import type { ConfigurablePlugin } from '../../src/config/registry.ts'
-import { type ResolvedConfig, resolveConfig } from '../../src/config/resolve.ts'
-import { type ConfigSources, readSources, type SourceOptions } from '../../src/config/sources.ts'
+import { type ResolvedConfig, resolveConfig } from '../../src/host/plugin-config.ts'
+import type { ConfigurablePlugin } from '../../src/host/sections.ts'
 
 /** A project folder with files, and readers that see nothing of this machine. */
 export interface Project {

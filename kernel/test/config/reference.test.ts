@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { parseToml } from '@svc/config'
 import { t as schema } from '@svc/plugin-sdk'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
-import { configSchema } from '../../src/config/editor-schema.ts'
-import { parseToml } from '../../src/config/toml.ts'
+import { configSchema } from '../../src/host/sections.ts'
 import { renderConfigReference, renderEnvExample } from '../../tools/config-reference.ts'
 import { plugin, project, web } from './project.ts'
 
@@ -50,7 +50,8 @@ t.test('references inside a plugin’s schema stay inside it', async t => {
 t.test('the reference has a row for every setting', async t => {
   const text = renderConfigReference([web, section])
   const config = project(t).resolve([web, section])
-  for (const { path } of config.owners.flatMap(owner => owner.declared)) t.match(text, `| \`${path.join('.')}\` |`)
+  for (const { path } of config.resolved.sections.flatMap(section => section.declared))
+    t.match(text, `| \`${path.join('.')}\` |`)
   t.match(text, '## web\n\nTable `[plugins.web]`.')
   t.match(text, '## orchestra\n\nTable `[orchestration]`.')
   t.match(text, '| `host` | a string | `"127.0.0.1"` | `SVC_WEB_HOST` | plugin | Address to listen on. |')

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import { check, formatProblem, problemsError } from '@svc/config'
 import { t as schema } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { formatProblem, problemsError } from '../../src/config/problem.ts'
-import { check } from '../../src/config/validate.ts'
 import { plugin, project, web } from './project.ts'
 
 t.test('a mistyped key is an error with file, line, column and a suggestion', async t => {

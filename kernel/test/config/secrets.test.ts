@@ -1,9 +1,9 @@
+import { MASK } from '@svc/config'
 import { secretBackend, secretsResolver } from '@svc/contracts'
 import { t as schema } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t from 'tap'
-import { configSchema } from '../../src/config/editor-schema.ts'
-import { MASK } from '../../src/config/schema.ts'
+import { configSchema } from '../../src/host/sections.ts'
 import { plugin, project, web } from './project.ts'
 
 const vault = plugin(

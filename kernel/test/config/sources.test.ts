@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
+import { formatProblem } from '@svc/config'
 import t from 'tap'
-import { formatProblem } from '../../src/config/problem.ts'
 import { project, web } from './project.ts'
 
 const port = (value: number): string => `[plugins.web]\nport = ${value}\n`

@@ -1,6 +1,4 @@
-import type { ConfigProblem } from '@svc/contracts'
-import type { SvcError } from '@svc/plugin-sdk'
-import { closest } from '@svc/plugin-sdk'
+import { type ConfigProblem, closest, defined, type SvcError } from '@svc/plugin-sdk'
 import { type ConfigCode, configErrors } from './errors.ts'
 import type { Place } from './layers.ts'
 
@@ -12,16 +10,8 @@ export function problem(
   key?: string,
   hint?: string
 ): ConfigProblem {
-  return {
-    severity,
-    code,
-    message,
-    ...(place?.file === undefined ? {} : { file: place.file }),
-    ...(place?.line === undefined ? {} : { line: place.line }),
-    ...(place?.column === undefined ? {} : { column: place.column }),
-    ...(key === undefined ? {} : { key }),
-    ...(hint === undefined ? {} : { hint })
-  }
+  const { file, line, column } = place ?? {}
+  return defined({ severity, code, message, file, line, column, key, hint })
 }
 
 /** One error for a list of problems, under the code of the first. */

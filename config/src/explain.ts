@@ -1,4 +1,4 @@
-import { parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/contracts'
+import { parseSecretReference, type SettingExplanation, type SettingReport } from '@svc/plugin-sdk'
 import { configErrors } from './errors.ts'
 import { isTable, lookup, mentions, UNSET } from './layers.ts'
 import { didYouMean } from './problem.ts'
@@ -6,25 +6,25 @@ import { type Declared, MASK } from './schema.ts'
 import type { Settled } from './settle.ts'
 import { keyText } from './toml.ts'
 
-/** Every declared setting with its value and where it comes from; of policies those alone that somebody wrote. */
-export function listSettings(owners: readonly Settled[], prefix = ''): readonly SettingReport[] {
-  return owners.flatMap(owner =>
-    owner.declared
+/** Lists declared settings with value and origin, without those that are listed only when a layer mentions them. */
+export function listSettings(sections: readonly Settled[], prefix = ''): readonly SettingReport[] {
+  return sections.flatMap(section =>
+    section.declared
       .filter(setting =>
-        namesOf(owner, setting).some(name => prefix === '' || name === prefix || name.startsWith(`${prefix}.`))
+        namesOf(section, setting).some(name => prefix === '' || name === prefix || name.startsWith(`${prefix}.`))
       )
-      .filter(setting => owner.kind !== 'policy' || mentions(owner.views, setting.path).length > 0)
-      .map(setting => report(owner, setting))
+      .filter(setting => section.listed !== 'when-mentioned' || mentions(section.views, setting.path).length > 0)
+      .map(setting => report(section, setting))
   )
 }
 
-/** One setting, named as documented, as `plugins.NAME.key` or as `NAME.key`. */
-export function explainSetting(owners: readonly Settled[], key: string): SettingExplanation {
-  const all = owners.flatMap(owner =>
-    owner.declared.map(setting => ({ owner, setting, names: namesOf(owner, setting) }))
+/** Explains one setting, by its documented key, its key in another table of the section, or `OWNER.key`. */
+export function explainSetting(sections: readonly Settled[], key: string): SettingExplanation {
+  const all = sections.flatMap(section =>
+    section.declared.map(setting => ({ section, setting, names: namesOf(section, setting) }))
   )
   const found = all.find(({ names }) => names[0] === key) ?? all.find(({ names }) => names.includes(key))
-  if (found !== undefined) return explain(found.owner, found.setting)
+  if (found !== undefined) return explain(found.section, found.setting)
   const hint =
     didYouMean(
       key,
@@ -33,12 +33,19 @@ export function explainSetting(owners: readonly Settled[], key: string): Setting
   throw configErrors.create('CFG_SETTING_UNKNOWN', `there is no setting "${key}"`, { hint, at: { path: key } })
 }
 
-function namesOf({ name, prefix }: Settled, { path }: Declared): readonly string[] {
-  return [...new Set([prefix, ['plugins', name], [name]].map(base => keyText([...base, ...path])))]
+function namesOf({ tables, owner }: Settled, { path }: Declared): readonly string[] {
+  return [
+    ...new Set(
+      [...tables]
+        .reverse()
+        .concat([[owner]])
+        .map(base => keyText([...base, ...path]))
+    )
+  ]
 }
 
-function explain(owner: Settled, setting: Declared): SettingExplanation {
-  const said = mentions(owner.views, setting.path)
+function explain(section: Settled, setting: Declared): SettingExplanation {
+  const said = mentions(section.views, setting.path)
   const overrides: { layer: string; place: string | null; value: unknown }[] = []
   for (const { view, value } of said.slice(0, -1).reverse()) {
     overrides.push({ layer: view.layer, place: view.place(setting.path).text, value: masked(setting, value) })
@@ -47,16 +54,16 @@ function explain(owner: Settled, setting: Declared): SettingExplanation {
   if (said.length > 0 && fallback !== undefined) {
     overrides.push({ layer: 'default', place: null, value: masked(setting, fallback) })
   }
-  return { ...report(owner, setting), overrides, schema: { ...setting.schema } }
+  return { ...report(section, setting), overrides, schema: { ...setting.schema } }
 }
 
-function report(owner: Settled, setting: Declared): SettingReport {
-  const said = mentions(owner.views, setting.path).at(-1)
+function report(section: Settled, setting: Declared): SettingReport {
+  const said = mentions(section.views, setting.path).at(-1)
   const removed = said?.value === UNSET
   return {
-    key: keyText([...owner.prefix, ...setting.path]),
-    plugin: owner.name,
-    value: masked(setting, lookup(owner.settings, setting.path)),
+    key: keyText([...section.prefix, ...setting.path]),
+    plugin: section.owner,
+    value: masked(setting, lookup(section.settings, setting.path)),
     layer: said === undefined || removed ? 'default' : said.view.layer,
     place: said === undefined ? null : said.view.place(setting.path).text,
     env: setting.env,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isTable, type Layer, lookup, mentions, merge, nest, type Table, UNSET, withoutUnset } from '@svc/config'
 import fc from 'fast-check'
 import t from 'tap'
-import { isTable, lookup, mentions, merge, nest, type Table, UNSET, withoutUnset } from '../../src/config/layers.ts'
 
 const leaf = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.array(fc.integer(), { maxLength: 3 }))
 const key = fc.oneof(
@@ -64,19 +64,19 @@ t.test('"!unset" removes what is below, and only that', async t => {
 })
 
 t.test('a mention is whatever a layer says about a path, even when it takes away the table around it', async t => {
-  const view = (layer: string, table: Table) => ({ layer, table, place: () => ({ text: layer }) })
+  const view = (layer: Layer, table: Table) => ({ layer, table, place: () => ({ text: layer }) })
   const views = [
-    view('one', { a: { x: 1 } }),
-    view('two', { a: 5 }),
-    view('three', { b: 1 }),
-    view('four', { a: { x: 2 } })
+    view('user', { a: { x: 1 } }),
+    view('project', { a: 5 }),
+    view('profile', { b: 1 }),
+    view('local', { a: { x: 2 } })
   ]
   t.strictSame(
     mentions(views, ['a', 'x']).map(({ view, value }) => [view.layer, value]),
     [
-      ['one', 1],
-      ['two', UNSET],
-      ['four', 2]
+      ['user', 1],
+      ['project', UNSET],
+      ['local', 2]
     ]
   )
 })

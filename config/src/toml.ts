@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { ConfigProblem } from '@svc/contracts'
+import type { ConfigProblem } from '@svc/plugin-sdk'
 import type { AST } from 'toml-eslint-parser'
 import { isTable, type Path, type Table } from './layers.ts'
 

@@ -5,14 +5,13 @@ import { merge, nest, type Path, type Table } from './layers.ts'
 import { keyText, parseToml, type TomlEntry, tomlEntries, tryToml } from './toml.ts'
 
 /**
- * Writes `plugins.NAME.enabled` into a TOML file and leaves everything else, comments and layout included, as it is. The
- * file is made when absent and replaced in one step. Throws `CFG_TOML_SYNTAX` for a file that is broken already, and
- * `CFG_EDIT_FAILED` when it is written in a way that cannot be edited safely; then the file is untouched.
+ * Writes `TABLE.MEMBER.KEY = true` or `false` into a TOML file and keeps everything else, with comments and layout. The
+ * file is made if it does not exist, and replaced in one step. Throws `CFG_TOML_SYNTAX` for a file that is not valid, and
+ * `CFG_EDIT_FAILED` if its layout cannot be edited safely. Then the file is unchanged.
  */
-export function writePluginEnabled(file: string, name: string, enabled: boolean): void {
+export function writeSwitch(file: string, path: readonly [string, string, string], enabled: boolean): void {
   const target = existsSync(file) ? realpathSync(file) : file
   const text = existsSync(target) ? readFileSync(target, 'utf8') : ''
-  const path = ['plugins', name, 'enabled']
   let before: Table
   try {
     before = parseToml(text)
@@ -35,7 +34,7 @@ export function writePluginEnabled(file: string, name: string, enabled: boolean)
   renameSync(draft, target)
 }
 
-/** Takes note of what a file holds, or that there is none; the returned function brings that back. */
+/** Remembers the text of a file, or that it does not exist. The returned function restores that. */
 export function rememberFile(file: string): () => void {
   const target = existsSync(file) ? realpathSync(file) : file
   const text = existsSync(target) ? readFileSync(target, 'utf8') : undefined

@@ -2,7 +2,10 @@
 export type Table = Readonly<Record<string, unknown>>
 export type Path = readonly string[]
 
-/** In place of a value: removes what lower layers say, so that the default holds. */
+/** From lowest to highest. */
+export type Layer = 'defaults' | 'user' | 'project' | 'profile' | 'local' | 'environment' | 'set'
+
+/** A value that removes the values of lower layers, so that the default holds. */
 export const UNSET = '!unset'
 
 export function isTable(value: unknown): value is Table {
@@ -10,8 +13,8 @@ export function isTable(value: unknown): value is Table {
 }
 
 /**
- * Tables merge, everything else replaces. {@link UNSET} is kept as a value, so that it can remove something from a layer
- * below; {@link withoutUnset} takes it out at the end. Keys such as `__proto__` stay ordinary keys.
+ * Merges tables; every other value replaces. {@link UNSET} stays a value, so that it can remove a value of a layer below;
+ * {@link withoutUnset} drops it at the end. Keys such as `__proto__` stay ordinary keys.
  */
 export function merge(lower: Table, higher: Table): Table {
   const merged = new Map(Object.entries(lower))
@@ -30,7 +33,7 @@ export function withoutUnset(table: Table): Table {
   )
 }
 
-/** The value at a path; undefined when absent, {@link UNSET} when something on the way is not a table. */
+/** Returns the value at a path. Undefined if absent, {@link UNSET} if a value on the way is not a table. */
 export function lookup(table: Table, path: Path): unknown {
   let value: unknown = table
   for (const key of path) {
@@ -41,7 +44,7 @@ export function lookup(table: Table, path: Path): unknown {
   return value
 }
 
-/** As {@link lookup}, into lists too. */
+/** Like {@link lookup}, also into lists. */
 export function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, key) => (isTable(at) ? lookup(at, [key]) : Array.isArray(at) ? at[Number(key)] : undefined),
@@ -54,7 +57,7 @@ export function nest(path: Path, value: unknown): Table {
   return path.reduceRight<unknown>((inner, key) => Object.fromEntries([[key, inner]]), value) as Table
 }
 
-/** Where a value was written, ready to be shown. */
+/** Where a value is written, as text for messages. */
 export interface Place {
   /** `svc.toml:3:1`, the name of a variable, or `--set KEY`. */
   readonly text: string
@@ -63,9 +66,9 @@ export interface Place {
   readonly column?: number
 }
 
-/** What one layer says about one owner (the kernel, a plugin). */
+/** The values of one layer, for one section or for a whole file. */
 export interface View {
-  readonly layer: string
+  readonly layer: Layer
   readonly table: Table
   place(path: Path): Place
 }
@@ -75,7 +78,7 @@ export interface Mention {
   readonly value: unknown
 }
 
-/** Every layer that says something about a path, lowest first: the last one holds. */
+/** Returns every layer that has a value at a path, lowest first. The last one holds. */
 export function mentions(views: readonly View[], path: Path): readonly Mention[] {
   return views.flatMap(view => {
     const value = lookup(view.table, path)
@@ -83,7 +86,7 @@ export function mentions(views: readonly View[], path: Path): readonly Mention[]
   })
 }
 
-/** The layer that a value, or the nearest thing around it, comes from. */
+/** Returns the layer that gives a value, or the nearest table around it. */
 export function originOf(views: readonly View[], path: Path): Mention | undefined {
   for (let length = path.length; length > 0; length--) {
     const last = mentions(views, path.slice(0, length)).at(-1)

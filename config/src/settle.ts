@@ -1,6 +1,4 @@
-import { type ConfigProblem, parseSecretReference, type SecretReference } from '@svc/contracts'
-import type { JsonSchema } from '@svc/plugin-sdk'
-import { RESERVED_KEYS } from '../host/kernel-settings.ts'
+import { type ConfigProblem, errorMessage, parseSecretReference, type SecretReference } from '@svc/plugin-sdk'
 import { fromText } from './env.ts'
 import {
   isTable,
@@ -16,24 +14,16 @@ import {
 } from './layers.ts'
 import { didYouMean, problem } from './problem.ts'
 import { type Declared, describe, isSecretAt, MASK } from './schema.ts'
+import type { DeclaredSection } from './section.ts'
+import { type ConfigSources, viewOf } from './sources.ts'
 import { keyText } from './toml.ts'
 import { check, type Issue } from './validate.ts'
 
-/** One schema and where its values stand: the kernel, a plugin's settings or the policy for a plugin. */
-export interface Owner {
-  /** Name of the plugin, or `kernel`. */
-  readonly name: string
-  readonly kind: 'kernel' | 'policy' | 'settings'
-  /** Path of the table that holds it, as documented. */
-  readonly prefix: Path
-  readonly schema: JsonSchema
-  readonly declared: readonly Declared[]
-}
-
-/** An owner with its values. */
-export interface Settled extends Owner {
-  /** What each layer says, lowest first, without variables that were refused. */
+/** A section with its values. */
+export interface Settled extends DeclaredSection {
+  /** The values of each layer, lowest first, without refused variables. */
   readonly views: readonly View[]
+  /** Validated, with defaults. References to secrets are still references. */
   readonly settings: Table
   readonly problems: readonly ConfigProblem[]
   readonly references: readonly SecretUse[]
@@ -51,27 +41,26 @@ interface EnvEntry {
   readonly declared: Declared
 }
 
-/** Merges what the layers and the environment say, validates it and fills in defaults. */
-export function settle(
-  owner: Owner,
-  files: readonly View[],
-  env: Readonly<Record<string, string | undefined>>,
-  overrides: readonly View[]
-): Settled {
+/** Merges the layers and the environment, validates the result and fills in defaults. */
+export function settle(section: DeclaredSection, sources: ConfigSources): Settled {
   const problems: ConfigProblem[] = []
-  let entries = owner.declared.flatMap(declared => readVariable(owner, declared, env, problems))
+  const own = sources.layers.map(layer => viewOf(layer, section))
+  const files = own.filter(({ layer }) => layer !== 'set')
+  const overrides = own.filter(({ layer }) => layer === 'set')
+  const { env } = sources
+  let entries = section.declared.flatMap(declared => readVariable(section, declared, env, problems))
   for (;;) {
     const views = [...files, ...(entries.length > 0 ? [envView(entries)] : []), ...overrides]
     const given = withoutUnset(views.map(view => view.table).reduce(merge, {}))
     let checked: ReturnType<typeof check>
     try {
-      checked = check(owner.schema, given, true)
+      checked = check(section.schema, given, true)
     } catch (error) {
-      const message = `the settings schema of plugin ${owner.name} cannot be used: ${(error as Error).message}`
-      problems.push({ severity: 'error', code: 'CFG_SCHEMA_INVALID', message, key: keyText(owner.prefix) })
-      return { ...owner, views, settings: given, problems, references: [] }
+      const message = `the settings schema of ${section.label} cannot be used: ${errorMessage(error)}`
+      problems.push({ severity: 'error', code: 'CFG_SCHEMA_INVALID', message, key: keyText(section.prefix) })
+      return { ...section, views, settings: given, problems, references: [] }
     }
-    // A variable that breaks a rule is put aside and the rest judged again: the layers below it may be right.
+    // Without a variable that breaks a rule, the values of the layers below may be valid.
     const refused = new Map(
       checked.issues.flatMap(issue => {
         const origin = originOf(views, issue.path)?.view.layer
@@ -80,16 +69,20 @@ export function settle(
       })
     )
     if (refused.size === 0) {
-      problems.push(...checked.issues.map(issue => toProblem(owner, issue, views, checked.value)))
-      return { ...owner, views, settings: checked.value, problems, references: findReferences(checked.value) }
+      problems.push(
+        ...checked.issues.map(issue => toProblem(section, issue, views, checked.value, sources.dialect.file))
+      )
+      const references = findReferences(checked.value)
+      problems.push(...refusedReferences(section, references))
+      return { ...section, views, settings: checked.value, problems, references }
     }
-    for (const [entry, issue] of refused) problems.push(envProblem(owner, entry, issue.expected))
+    for (const [entry, issue] of refused) problems.push(envProblem(section, entry, issue.expected))
     entries = entries.filter(entry => !refused.has(entry))
   }
 }
 
 function readVariable(
-  owner: Owner,
+  section: DeclaredSection,
   declared: Declared,
   env: Readonly<Record<string, string | undefined>>,
   problems: ConfigProblem[]
@@ -100,13 +93,17 @@ function readVariable(
     const value = text === '' ? UNSET : fromText(text, declared.schema)
     const entry = { path: declared.path, variable, value, declared }
     if (value !== undefined) return [entry]
-    problems.push(envProblem(owner, { ...entry, value: text }, describe(declared.schema)))
+    problems.push(envProblem(section, { ...entry, value: text }, describe(declared.schema)))
   }
   return []
 }
 
-function envProblem(owner: Owner, { variable, declared, path, value }: EnvEntry, expected: string): ConfigProblem {
-  const key = keyText([...owner.prefix, ...path])
+function envProblem(
+  section: DeclaredSection,
+  { variable, declared, path, value }: EnvEntry,
+  expected: string
+): ConfigProblem {
+  const key = keyText([...section.prefix, ...path])
   const actual = show(value, declared.secret)
   const message = `environment variable ${variable} must be ${expected}, got ${actual}; ${key} keeps its previous value`
   return problem('warning', 'CFG_ENV_INVALID', message, { text: variable }, key)
@@ -123,11 +120,17 @@ function envView(entries: readonly EnvEntry[]): View {
   }
 }
 
-function toProblem(owner: Owner, issue: Issue, views: readonly View[], value: Table): ConfigProblem {
-  const key = keyText([...owner.prefix, ...issue.path])
+function toProblem(
+  section: DeclaredSection,
+  issue: Issue,
+  views: readonly View[],
+  value: Table,
+  file: string
+): ConfigProblem {
+  const key = keyText([...section.prefix, ...issue.path])
   if (issue.kind === 'missing') {
-    const env = owner.declared.find(declared => keyText(declared.path) === keyText(issue.path))?.env[0]
-    const hint = `set ${key} in svc.toml${env === undefined ? '' : `, or ${env} in the environment`}`
+    const env = section.declared.find(declared => keyText(declared.path) === keyText(issue.path))?.env[0]
+    const hint = `set ${key} in ${file}${env === undefined ? '' : `, or ${env} in the environment`}`
     return problem(
       'error',
       'CFG_VALUE_MISSING',
@@ -140,13 +143,22 @@ function toProblem(owner: Owner, issue: Issue, views: readonly View[], value: Ta
   const place = originOf(views, issue.path)?.view.place(issue.path)
   const from = place === undefined || place.file !== undefined ? '' : ` (${place.text})`
   if (issue.kind === 'unknown') {
-    const kernels = owner.kind === 'settings' && issue.path.length === 1 ? RESERVED_KEYS : []
-    const hint = didYouMean(issue.path.at(-1) ?? '', [...issue.known, ...kernels])
+    const neighbours = issue.path.length === 1 ? section.neighbours : []
+    const hint = didYouMean(issue.path.at(-1) ?? '', [...issue.known, ...neighbours])
     return problem('error', 'CFG_KEY_UNKNOWN', `${key} is not a setting${from}`, place, key, hint)
   }
-  const actual = show(valueAt(value, issue.path), isSecretAt(owner.schema, issue.path))
+  const actual = show(valueAt(value, issue.path), isSecretAt(section.schema, issue.path))
   const message = `${key} must be ${issue.expected}, got ${actual}${from}`
   return problem('error', 'CFG_VALUE_INVALID', message, place, key)
+}
+
+function refusedReferences(section: DeclaredSection, references: readonly SecretUse[]): ConfigProblem[] {
+  const refused = references.filter(({ reference }) => section.refusesSecretOf?.(reference.backend) === true)
+  return refused.map(({ path }) => {
+    const key = keyText([...section.prefix, ...path])
+    const message = `${key} is a secret reference, and ${section.owner} is needed before it can be resolved`
+    return problem('error', 'CFG_SECRET_FORBIDDEN', message, undefined, key, 'use an environment variable')
+  })
 }
 
 function show(value: unknown, secret: boolean): string {

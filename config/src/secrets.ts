@@ -1,0 +1,33 @@
+import type { SecretReference } from '@svc/plugin-sdk'
+import type { Table } from './layers.ts'
+import { problem, problemsError } from './problem.ts'
+import type { Settled } from './settle.ts'
+import { keyText } from './toml.ts'
+import { check } from './validate.ts'
+
+/**
+ * Returns the settings with secrets instead of references, validated again with formats and patterns. Throws the errors of
+ * `resolve`, and `CFG_VALUE_INVALID` if a secret does not fit its setting. The message never holds the secret.
+ */
+export async function resolveSecrets(
+  section: Settled,
+  resolve: (reference: SecretReference) => Promise<string>
+): Promise<Table> {
+  const settings = structuredClone(section.settings)
+  await Promise.all(
+    section.references.map(async ({ path, reference }) => {
+      const around = path
+        .slice(0, -1)
+        .reduce((at, key) => at[key] as Record<string, unknown>, settings as Record<string, unknown>)
+      around[path.at(-1) as string] = await resolve(reference)
+    })
+  )
+  const { value, issues } = check(section.schema, settings, false)
+  if (issues.length === 0) return value
+  throw problemsError(
+    issues.map(({ path, expected }) => {
+      const key = keyText([...section.prefix, ...path])
+      return problem('error', 'CFG_VALUE_INVALID', `the secret for ${key} must be ${expected}`, undefined, key)
+    })
+  )
+}

@@ -1,0 +1,35 @@
+import { type Changes, diff, NO_CHANGES } from '@svc/config'
+import type { ResolvedConfig } from './plugin-config.ts'
+import { KERNEL_SECTION, policySection, settingsSection } from './sections.ts'
+
+export interface PluginDiff {
+  /** Whether the switch itself changed. */
+  readonly enabled: boolean
+  /** Changed keys of the policy, without `enabled`. */
+  readonly policy: Changes
+  readonly settings: Changes
+}
+
+export interface ConfigDiff {
+  readonly kernel: Changes
+  /** Changed plugins that both snapshots have. */
+  readonly plugins: ReadonlyMap<string, PluginDiff>
+}
+
+/** Groups the changes between two snapshots by plugin. */
+export function diffConfig(before: ResolvedConfig, after: ResolvedConfig): ConfigDiff {
+  const changed = diff(before.resolved, after.resolved)
+  const plugins = new Map<string, PluginDiff>()
+  for (const name of after.plugins.keys()) {
+    const policy = changed.get(policySection(name))
+    const settings = changed.get(settingsSection(name))
+    if (policy === undefined && settings === undefined) continue
+    const live = policy?.live.filter(key => key !== 'enabled') ?? []
+    plugins.set(name, {
+      enabled: policy?.live.includes('enabled') === true,
+      policy: policy === undefined ? NO_CHANGES : { ...policy, live },
+      settings: settings ?? NO_CHANGES
+    })
+  }
+  return { kernel: changed.get(KERNEL_SECTION) ?? NO_CHANGES, plugins }
+}

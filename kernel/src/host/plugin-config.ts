@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto'
+import {
+  type ConfigSources,
+  formatProblem,
+  isTable,
+  lookup,
+  type Resolved,
+  resolve,
+  resolveSecrets,
+  type SecretUse,
+  type Settled,
+  type Table
+} from '@svc/config'
+import type { ConfigProblem, SettingExplanation, SettingReport } from '@svc/plugin-sdk'
+import type { PluginConfiguration } from '../core/inventory.ts'
+import { type KernelSettings, type PolicySettings, toPolicy } from './kernel-settings.ts'
+import {
+  type ConfigurablePlugin,
+  declarePlugins,
+  KERNEL_SECTION,
+  pluginTables,
+  policySection,
+  settingsSection
+} from './sections.ts'
+
+/** The configuration of one plugin. The kernel needs the {@link PluginConfiguration} of it. */
+export interface PluginConfig extends PluginConfiguration {
+  readonly name: string
+  /** Validated, with defaults. Secret references are still references. */
+  readonly values: Table
+  readonly problems: readonly ConfigProblem[]
+  readonly secretReferences: readonly SecretUse[]
+}
+
+/** An immutable snapshot of all settings, by plugin. */
+export interface ResolvedConfig {
+  readonly projectRoot: string
+  readonly kernel: KernelSettings
+  readonly plugins: ReadonlyMap<string, PluginConfig>
+  /** Problems that belong to no plugin. An error among them forbids the whole configuration. */
+  readonly generalProblems: readonly ConfigProblem[]
+  /** All problems, those of plugins included. */
+  readonly problems: readonly ConfigProblem[]
+  /** The same by section. */
+  readonly resolved: Resolved
+  /** Lists settings, all or those below a prefix. Secrets are masked. */
+  settings(prefix?: string): readonly SettingReport[]
+  /** Throws `CFG_SETTING_UNKNOWN`. */
+  explain(key: string): SettingExplanation
+}
+
+/** Assigns the sources to the kernel and the plugins. Never throws for bad input: it is listed as problems. */
+export function resolveConfig(sources: ConfigSources, plugins: readonly ConfigurablePlugin[]): ResolvedConfig {
+  const resolved = resolve(sources, declarePlugins(plugins), { groups: [pluginTables(plugins)] })
+  const section = (name: string): Settled => resolved.section(name) as Settled
+  const kernel = section(KERNEL_SECTION)
+  const settings = kernel.settings as KernelSettings
+  const configs = new Map(
+    plugins.map(plugin => {
+      const { name } = plugin
+      return [
+        name,
+        pluginConfig(plugin, section(policySection(name)), section(settingsSection(name)), settings)
+      ] as const
+    })
+  )
+  const general = [...resolved.problems, ...kernel.problems]
+  return {
+    projectRoot: sources.projectRoot,
+    kernel: settings,
+    plugins: configs,
+    generalProblems: general,
+    problems: [...general, ...[...configs.values()].flatMap(config => config.problems)],
+    resolved,
+    settings: resolved.settings,
+    explain: resolved.explain
+  }
+}
+
+function pluginConfig(plugin: ConfigurablePlugin, policy: Settled, own: Settled, kernel: KernelSettings): PluginConfig {
+  const choices = policy.settings as PolicySettings
+  const wanted = choices.enabled ?? plugin.enabledByDefault
+  const problems = [
+    ...own.conflicts,
+    ...policy.problems,
+    // A plugin that does not run needs no settings.
+    ...own.problems.filter(({ code }) => wanted || code !== 'CFG_VALUE_MISSING')
+  ]
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  return {
+    name: plugin.name,
+    enabled: choices.enabled,
+    error: errors.length > 0 ? errors.map(formatProblem).join('\n') : null,
+    policy: toPolicy(choices, kernel, plugin.onBootFailure),
+    values: own.settings,
+    settings: resolveSecret => resolveSecrets(own, resolveSecret),
+    problems,
+    secretReferences: own.references,
+    secretBackends: [...new Set(own.references.map(({ reference }) => reference.backend))],
+    fingerprint: fingerprint([policy, own])
+  }
+}
+
+/** Differs if a value differs whose change needs a new instance of the plugin. */
+function fingerprint(sections: readonly Settled[]): string {
+  const hash = createHash('sha256')
+  for (const { declared, settings } of sections) {
+    const known = new Set(declared.map(({ path }) => path[0]))
+    const others = Object.keys(settings).filter(key => !known.has(key))
+    const paths = [
+      ...declared.filter(({ reload }) => reload === 'plugin').map(({ path }) => path),
+      ...others.sort().map(key => [key])
+    ]
+    hash.update(
+      JSON.stringify(
+        paths.map(path => [path, lookup(settings, path)]),
+        sorted
+      )
+    )
+  }
+  return hash.digest('base64url')
+}
+
+function sorted(_key: string, value: unknown): unknown {
+  return isTable(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+}
