@@ -39,12 +39,3 @@ export function bound<Op extends Operation>(
 ): Bound {
   return { operation, implement: (ctx, dependencies) => ctx.implement(operation, handler(dependencies)) }
 }
-
-/** The service that serves now; undefined if no plugin provides it. */
-export function current<A>(reference: Ref<A> | undefined): A | undefined {
-  try {
-    return reference?.current
-  } catch {
-    return undefined
-  }
-}

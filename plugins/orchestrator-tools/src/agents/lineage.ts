@@ -1,6 +1,6 @@
 import { type DatabaseStore, orchestrationErrors, rowsByName, type SqlValue } from '@svc/contracts'
 import { defineOperation, type Handler, type InputOf, t } from '@svc/plugin-sdk'
-import { bound, current, type Dependencies } from '../dependencies.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { agentId, numberOf, taskId } from '../fields.ts'
 import { tool } from '../tool.ts'
 
@@ -51,7 +51,7 @@ const handoffLineage = defineOperation({
 
 function handoffLineageHandler({ orchestrator, database }: Dependencies): Handler<typeof handoffLineage> {
   return async input => {
-    const store = current(database)
+    const store = database?.available
     if (store === undefined)
       throw orchestrationErrors.create('ORC_NO_DATABASE', 'Database not attached.', {
         hint: 'lineage is kept in the database alone: switch the plugin database on'

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type A2aBus, type A2aMessage, type AgentView, agentLabel, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { agentOf } from '../agents/lifecycle.ts'
-import { bound, current, type Dependencies } from '../dependencies.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import { toolErrors } from '../errors.ts'
 import { agentId } from '../fields.ts'
 import { tool } from '../tool.ts'
@@ -195,7 +195,7 @@ function payloadOf({ payload }: A2aMessage): Readonly<Record<string, unknown>> {
 
 /** Throws `OTL_NO_MESSAGES`. */
 export function busOf(bus: Dependencies['bus']): A2aBus {
-  const messages = current(bus)
+  const messages = bus?.available
   if (messages !== undefined) return messages
   throw toolErrors.create('OTL_NO_MESSAGES', 'agents send no messages here: the plugin a2a does not run', {
     hint: 'svc plugins why a2a tells why'

@@ -1,6 +1,6 @@
 import { type AgentFleet, agentLabel, type OrchestratorStatus, orchestrationErrors } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { bound, current, type Dependencies } from '../dependencies.ts'
+import { bound, type Dependencies } from '../dependencies.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
 import { tool } from '../tool.ts'
 
@@ -74,7 +74,7 @@ function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Dependencies)
 
 /** Whether agents of this process take up tasks, for how many it is done, and by whom. */
 export function fleetState(fleet: Dependencies['fleet']): Pick<AgentFleet, 'running' | 'workers' | 'processors'> {
-  return current(fleet) ?? { running: false, workers: 0, processors: [] }
+  return fleet?.available ?? { running: false, workers: 0, processors: [] }
 }
 
 export function executionMode(running: boolean): 'queue_only' | 'workers_attached' {

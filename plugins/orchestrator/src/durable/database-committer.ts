@@ -1,6 +1,6 @@
 import { setImmediate as turnEnds } from 'node:timers/promises'
 import { type DatabaseStore, type OrchestratorStatus, orchestrationErrors, type SqlStatement } from '@svc/contracts'
-import type { Logger, SvcError } from '@svc/plugin-sdk'
+import { isSvcError, type Logger, type SvcError } from '@svc/plugin-sdk'
 import type { EventBus } from '../events/bus.ts'
 import { type LineageOptions, lineageRow } from '../events/lineage.ts'
 import type { Changes, RecordSource, TableRow } from '../state/changes.ts'
@@ -88,6 +88,8 @@ export class DatabaseCommitter implements Committer {
   #failing: string | null = null
   #failure: unknown = null
   #lost: SvcError | null = null
+  /** The database file was removed or overwritten: commands are refused until a transaction succeeds again. */
+  #fileLost: unknown = null
   #closed = false
   #running: Promise<void> | null = null
   #sweep: NodeJS.Timeout | undefined
@@ -127,6 +129,7 @@ export class DatabaseCommitter implements Committer {
   assertRoom(): void {
     const { maxPending } = this.#options
     if (this.#lost !== null) throw this.#lost
+    if (this.#fileLost !== null) throw this.#notDurable('the file of the database is lost')
     if (this.#waiting.length < maxPending) return
     throw orchestrationErrors.create(
       'ORC_QUEUE_FULL',
@@ -245,6 +248,7 @@ export class DatabaseCommitter implements Committer {
         failures = 0
         this.#failing = null
         this.#failure = null
+        this.#fileLost = null
       } catch (error) {
         if (await this.#settledAfterAll()) continue
         failures += 1
@@ -358,8 +362,11 @@ export class DatabaseCommitter implements Committer {
   }
 
   #fail(error: unknown, failures: number): void {
-    this.#failing = describeFailure(error)
-    this.#failure = error
+    if (isSvcError(error, 'DBS_FILE_LOST')) this.#fileLost = error
+    this.#failing = describeFailure(this.#fileLost ?? error)
+    this.#failure = this.#fileLost ?? error
+    // A later attempt may succeed, if the file is put back; the callers learn at once that it did not yet.
+    if (this.#fileLost !== null) this.#rejectLate(() => true)
     if (failures === 1)
       this.#options.log.warn('changes of the orchestrator wait for the database', {
         reason: this.#failing,
@@ -384,15 +391,22 @@ export class DatabaseCommitter implements Committer {
   #sweepLate(): void {
     this.#sweepAt = Number.POSITIVE_INFINITY
     const now = performance.now()
+    const next = this.#rejectLate(({ until }) => until <= now)
+    if (next < Number.POSITIVE_INFINITY) this.#armSweep(Math.ceil(next - now))
+  }
+
+  /** Rejects those callers; their changes stay. Returns when the next of the others is due. */
+  #rejectLate(isLate: (each: Waiting) => boolean): number {
+    const now = performance.now()
     let next = Number.POSITIVE_INFINITY
     for (const each of this.#waiting) {
-      if (each.until <= now) {
+      if (each.until < Number.POSITIVE_INFINITY && isLate(each)) {
         each.reject(this.#notDurable(`it has waited for ${Math.round(now - each.since)} ms`))
         each.until = Number.POSITIVE_INFINITY
         this.#late.set(each.changes, each)
       }
       next = Math.min(next, each.until)
     }
-    if (next < Number.POSITIVE_INFINITY) this.#armSweep(Math.ceil(next - now))
+    return next
   }
 }

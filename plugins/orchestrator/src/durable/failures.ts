@@ -27,12 +27,16 @@ export function notDurable(location: string, why: string, failure: unknown): Svc
     'ORC_NOT_DURABLE',
     `Database error: a change was not made durable in ${location}: ${why}${because(failure)}`,
     {
-      hint: isSvcError(failure, 'DBS_FULL')
-        ? 'free some room on the disk of the database; the change is kept and tried again'
-        : 'the change is kept and tried again; svc db status says what is wrong',
+      hint: hintOf(failure),
       cause: failure ?? undefined
     }
   )
+}
+
+function hintOf(failure: unknown): string {
+  if (isSvcError(failure, 'DBS_FULL')) return 'free room on the disk of the database; the change is kept and retried'
+  if (isSvcError(failure, 'DBS_FILE_LOST')) return 'put the file back, or restart to begin with the file that is there'
+  return 'the change is kept and retried; svc db status says what is wrong'
 }
 
 export function seatLost(seat: number, location: string, why: string): SvcError {
