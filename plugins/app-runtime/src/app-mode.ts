@@ -31,7 +31,7 @@ export function isApp({ module, components }: Program): boolean {
   return tables.length > 0 && !functions.some(({ name }) => name === 'main')
 }
 
-/** What a command returns to have a program served. */
+/** Result of a command that requests serving. */
 export async function servedProgram(
   file: string,
   { port, database }: AppInput,

@@ -5,7 +5,7 @@ import { CAPABILITIES, type Capability } from './interpreter/host.ts'
 const LINE = /^[ \t]*(?:\/\/|#)[ \t]*vox:caps\b(.*)$/gm
 
 /**
- * What a program is granted: what its lines `// vox:caps` name and `allowed` has. Without such a line all of `allowed` but
+ * Capabilities of a program: the intersection of its `// vox:caps` lines and `allowed`. Without such a line all of `allowed` but
  * secrets. Throws `RUN_CAPABILITY_DENIED` for a name that is no capability.
  */
 export function grantedTo(

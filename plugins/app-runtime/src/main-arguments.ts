@@ -4,7 +4,7 @@ import { Decimal } from './interpreter/decimal.ts'
 import { Float, type Value } from './interpreter/value.ts'
 
 /**
- * What `main` is called with: nothing where it takes nothing; all arguments where it takes one list; else each argument
+ * Arguments of `main`: none where it takes none; all where it takes one list; else each argument
  * read as the type of its parameter. Throws `RUN_ARGUMENTS`.
  */
 export function mainArguments(program: Program, args: readonly string[]): Value[] {

@@ -4,10 +4,10 @@ import type { Limits } from './interpreter/machine.ts'
 import { runInThread } from './worker/run-in-thread.ts'
 
 /** Characters of output that an answer holds. */
-const MOST_OUTPUT = 1_000_000
+const MAX_OUTPUT_CHARACTERS = 1_000_000
 
 /** Programs that come over the network get nothing of the machine, and end by themselves. */
-const MOST_MILLISECONDS = 10_000
+const MAX_MILLISECONDS = 10_000
 
 export const evaluateOperation = defineOperation({
   id: 'language.run',
@@ -24,7 +24,7 @@ export const evaluateOperation = defineOperation({
   output: t.object({
     ok: t.boolean({ description: 'Whether it ran to its end, and did not return an Error.' }),
     output: t.array(t.string(), { description: 'Lines.' }),
-    cut: t.boolean({ description: `Whether lines behind the first ${MOST_OUTPUT} characters are left out.` }),
+    cut: t.boolean({ description: `Whether lines behind the first ${MAX_OUTPUT_CHARACTERS} characters are left out.` }),
     error: t.nullable(t.object({ code: t.nullable(t.string()), message: t.string(), calls: t.array(t.string()) }))
   }),
   errors: {},
@@ -45,7 +45,7 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
     const ending = await runInThread(
       {
         program: result.program,
-        limits: { ...others, milliseconds: Math.min(milliseconds, MOST_MILLISECONDS) },
+        limits: { ...others, milliseconds: Math.min(milliseconds, MAX_MILLISECONDS) },
         capabilities: [],
         seed: null,
         args,
@@ -55,7 +55,7 @@ export function evaluateHandler(compiler: LanguageCompiler, limits: () => Limits
       {
         print(line) {
           length += line.length + 1
-          if (length > MOST_OUTPUT) cut = true
+          if (length > MAX_OUTPUT_CHARACTERS) cut = true
           else output.push(line)
         },
         // Lines of its log are of no use to who asked.

@@ -38,7 +38,7 @@ interface RunInput extends AppInput {
   readonly seed?: number
 }
 
-/** What the commands ask of the plugin. */
+/** Options of the commands. */
 export interface Runner {
   readonly compiler: LanguageCompiler
   run(
@@ -81,8 +81,8 @@ export function runProgram(runner: Runner, admin?: KernelAdmin): CommandHandler 
 }
 
 /**
- * Whoever asked for a program to be served learns at once that it is not: nothing but the program would make the process worth
- * its while. A choice in the settings stands, and `svc dev` waits for the save that makes things right.
+ * A failure to serve ends the process at once: only the program would make it worth running.
+ * An explicit setting wins, and `svc dev` waits for the save that makes things right.
  */
 function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, unknown>> {
   const key = 'plugins.app-runtime.on_boot_failure'
@@ -90,7 +90,7 @@ function endsUnserved(admin: KernelAdmin | undefined): Readonly<Record<string, u
   return chosen === undefined || chosen === null ? { [key]: 'abort' } : {}
 }
 
-/** null where several were asked for. */
+/** null for several programs. */
 function modeOf({ mode = 'auto', app = false, script = false, interp = false }: RunInput): Mode | null {
   const asked = new Set<Mode>()
   if (mode !== 'auto') asked.add(mode)

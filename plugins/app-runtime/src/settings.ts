@@ -25,14 +25,14 @@ export const settings = t.object({
   public_directory: t.string({
     default: 'public',
     minLength: 1,
-    description: 'Folder beside the program whose files are sent as they are; index.html for every page.'
+    description: 'Folder next to the program whose files are sent as they are; index.html for every page.'
   }),
   ssr_dev_url: t.optional(
     t.string({
       minLength: 1,
       pattern: '^https?://',
       'x-env': 'SVC_SSR_DEV_URL',
-      description: 'Server that is asked for pages before files are, such as that of Vite.'
+      description: 'Server that gets requests for pages before files do, such as that of Vite.'
     })
   ),
   orchestrate_vite: t.boolean({
@@ -44,7 +44,7 @@ export const settings = t.object({
   web_directory: t.string({
     default: 'dist',
     minLength: 1,
-    description: 'Folder beside the program into which svc build has written that project.'
+    description: 'Folder next to the program into which svc build has written that project.'
   }),
   open: t.boolean({
     default: false,
@@ -52,8 +52,7 @@ export const settings = t.object({
   }),
   watch: t.boolean({
     default: true,
-    description:
-      'Whether the program is served anew when its file is saved; one with errors leaves the old one in place.'
+    description: 'Whether the program is reloaded when its file is saved; one with errors leaves the old one in place.'
   }),
   threads: t.optional(
     t.integer({

@@ -51,7 +51,7 @@ export function runTestFiles(runner: Runner, iterations: () => number): CommandH
           program,
           { work: { kind: 'test', names, iterations: forall_iterations, seed }, args: [], seed },
           {
-            // What tests print would stand among the results.
+            // Output of tests would mix with the results.
             print: line => void io.stderr.write(`${line}\n`),
             report(message) {
               if (message.kind !== 'test') return listenerOf(io).report(message)

@@ -28,12 +28,12 @@ export interface HandlerDefinition {
   readonly run: (args: readonly (Value | undefined)[]) => Value
 }
 
-/** What a handler works on. */
+/** State of a handler call. */
 export interface ActorTurn {
   readonly key: string
   readonly args: readonly Value[]
   readonly fields: Map<string, Value>
-  /** What `state_save` was given. */
+  /** Value passed to `state_save`. */
   readonly saved: Map<string, Value>
   /** Fields of the version that is migrated. */
   readonly before: RecordValue
@@ -136,7 +136,7 @@ export class ActorRuntime {
     }
   }
 
-  /** Handles everything that was sent, where nobody else does. */
+  /** Handles all pending messages when no scheduler does. */
   finish(): void {
     const { actors, notify } = this.#durable
     if (notify !== null) return
@@ -177,7 +177,7 @@ export class ActorRuntime {
     return null
   }
 
-  /** An Error of a handler in a transaction of its own takes back what the handler did. */
+  /** An Error of a handler in its transaction rolls back the handler's changes. */
   #transaction(run: () => Value | Refusal): Value {
     const { actors } = this.#durable
     if (actors.inTransaction) {
@@ -247,7 +247,7 @@ export class ActorRuntime {
   #handleNext(address: ActorAddress): Value | Refusal {
     const { actors } = this.#durable
     const message = actors.next(address.actor, address.id, this.#durable.now())
-    // Somebody else was faster.
+    // Another writer was faster.
     if (message === null) return null
     const done = this.#perform(address, message.event, listOf(losslessValue(message.args, this.handle)))
     actors.remove(message.id)

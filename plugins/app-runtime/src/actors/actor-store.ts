@@ -6,14 +6,14 @@ export interface StoredAddress {
   readonly args: string
 }
 
-/** Attempts at a message that nobody waits for. */
-const MOST_ATTEMPTS = 5
+/** Attempts at a message without a waiting caller. */
+const MAX_ATTEMPTS = 5
 
 const FIRST_DELAY = 100
 
 /** When a message is tried again of which so many attempts have failed; null gives it up. */
 export function nextAttempt(attempts: number, now: number): number | null {
-  return attempts >= MOST_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
+  return attempts >= MAX_ATTEMPTS ? null : now + FIRST_DELAY * 2 ** (attempts - 1)
 }
 
 export interface Message {
@@ -26,8 +26,8 @@ export interface Message {
 }
 
 /**
- * Keeps the states of actors and the messages that nobody has handled yet. What is done inside of `transaction` is kept as a
- * whole or not at all, and nobody else writes at the same time, in this process or in others.
+ * Stores the states of actors and pending messages. Changes inside of `transaction` are stored as a
+ * whole or not at all, and no other writer is active then, in this process or in others.
  */
 export interface ActorStore {
   readonly inTransaction: boolean

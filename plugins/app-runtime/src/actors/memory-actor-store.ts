@@ -9,7 +9,7 @@ interface KeptMessage extends Message {
 export class MemoryActorStore implements ActorStore {
   readonly #states = new Map<string, string>()
   readonly #mailboxes = new Map<string, KeptMessage[]>()
-  /** What takes back the changes of the transaction that is open; null where none is. */
+  /** Undo log of the open transaction; null without one. */
   #undo: (() => void)[] | null = null
   #count = 0
 

@@ -30,7 +30,7 @@ export async function accessTo(store: DatabaseStore): Promise<DatabaseAccess> {
   return { thread: await store.threadAccess(), location: store.location, capabilities: { fts, vector } }
 }
 
-/** For the thread of tests: a database of its own, or one in the main thread where it cannot have that. */
+/** For the thread of tests: a separate database, or one in the main thread where it cannot have that. */
 export function freshAccess(store: PrimaryDatabase): DatabaseAccess {
   return { thread: store.memoryAccess(), location: 'memory', capabilities: { fts: true, vector: true } }
 }
@@ -49,11 +49,11 @@ export function openDatabase(
   const { thread, location } = access
   const own = thread === null ? null : connectionOf(thread, isFresh)
   const sql = ownSqlOf(program)
-  // What the main thread has in place of a connection of this thread can do less.
+  // The main thread's store can do less than a connection of this thread.
   const capabilities = own === null && thread !== null ? { fts: false, vector: false } : access.capabilities
   const setup = isFresh ? freshSchema(program, capabilities) : []
   const apart = own === null || !sql.isUsed ? null : new ApartConnection(bridge, location, setup)
-  // What is in memory is in one process alone.
+  // An in-memory database exists only in one process.
   const isElsewhere = isFresh && apart !== null
   if (isElsewhere) own?.close()
   const connection = isElsewhere ? apart : (own ?? new BridgeConnection(bridge, location))
@@ -70,7 +70,7 @@ export function openDatabase(
   })
 }
 
-/** null where an empty database can be had in the main thread alone. */
+/** null where an empty database is available only in the main thread. */
 function connectionOf(access: ThreadAccess, isFresh: boolean): ThreadConnection | null {
   try {
     return connectThread(access)

@@ -11,7 +11,7 @@ import { durationText } from '../interpreter/time-limit.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { RunningTime } from './program-database.ts'
 
-/** What a thread asks of its connection in another process. */
+/** Client of a thread's connection in another process. */
 export type ApartQuestion =
   | { readonly op: 'query' | 'rows' | 'row' | 'execute'; readonly sql: string; readonly parameters?: SqlParameters }
   | { readonly op: 'begin'; readonly kind: 'read' | 'write' }
@@ -24,11 +24,11 @@ export const APART_QUESTION = 'database apart'
 const END_MS = 30_000
 
 /**
- * A connection in a process of its own. A statement that is under way in a thread can be stopped by nothing; a process can be,
- * and what it has not committed is undone by that.
+ * A connection in a separate process. A running statement in a thread cannot be stopped; a process can be killed,
+ * which rolls back its uncommitted changes.
  */
 export class ApartConnection implements ThreadConnection {
-  /** What statements may take. */
+  /** Resource limits of statements. */
   time: RunningTime = { left: () => END_MS, limit: () => durationText(END_MS) }
   readonly #bridge: Bridge
   readonly #location: string
@@ -40,7 +40,7 @@ export class ApartConnection implements ThreadConnection {
   #isLost = false
   #isUsed = false
 
-  /** `setup`: what is run first in a database that is gone with its process, and so is empty in every one of them. */
+  /** `setup`: statements run first in an in-memory database, which is empty in every new process. */
   constructor(bridge: Bridge, location: string, setup: readonly string[] = []) {
     this.#bridge = bridge
     this.#location = location
@@ -130,7 +130,7 @@ export class ApartConnection implements ThreadConnection {
     }
   }
 
-  /** What comes after the end of a transaction would be committed for itself. */
+  /** Statements after the end of a transaction would be committed separately. */
   #assertThere(): void {
     if (!this.#isLost) return
     throw databaseErrors.create(

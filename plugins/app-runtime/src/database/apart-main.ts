@@ -6,7 +6,7 @@ import { runErrors } from '../errors.ts'
 import type { ApartQuestion } from './apart-connection.ts'
 import type { ApartReply, ApartStart } from './apart-process.ts'
 
-/** Whoever has started this process may be ended in the midst of a statement, and then only another thread sees it. */
+/** The parent process may be killed during a statement; only another thread notices that. */
 const WATCH = `
 const parent = require('node:worker_threads').workerData
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000)`
@@ -63,7 +63,7 @@ function bounded<A>(result: A, rows: readonly (readonly SqlValue[])[]): A {
   let bytes = 0
   for (const row of rows) for (const value of row) bytes += sizeOf(value)
   if (bytes <= mostBytes) return result
-  // The thread takes its transaction for undone, as it is where this process ends for want of memory.
+  // The thread treats its transaction as rolled back, as when this process runs out of memory.
   if (connection?.inTransaction) connection.rollback()
   throw runErrors.create('RUN_MEMORY_LIMIT', `the rows of a statement take ${bytes} bytes, and may take ${mostBytes}`)
 }

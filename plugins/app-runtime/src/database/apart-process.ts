@@ -21,7 +21,7 @@ export type ApartReply =
       readonly error: Pick<SvcError, 'code' | 'message' | 'status'> & { readonly hint?: string; readonly data: unknown }
     }
 
-/** The script lies beside the compiled plugin. */
+/** The script is next to the compiled plugin. */
 const SCRIPT = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/database-process.cjs' : './database-process.cjs',
@@ -86,7 +86,7 @@ class ApartProcess {
           : databaseErrors.create('DBS_LOST', 'the process of the statement ended')
       )
     })
-    // Nobody waits for it who does not wait for an answer.
+    // A request without an answer needs no waiting.
     this.#process.unref()
     this.#process.channel?.unref()
   }
@@ -107,7 +107,7 @@ class ApartProcess {
     throw new SvcError(code, message, details)
   }
 
-  /** What it has not committed is undone by that. */
+  /** Its uncommitted changes are rolled back. */
   kill(): void {
     this.#process.kill('SIGKILL')
     this.#end(databaseErrors.create('DBS_LOST', 'the process of the statement was ended'))

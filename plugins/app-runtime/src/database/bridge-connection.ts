@@ -8,7 +8,7 @@ import {
 } from '@svc/contracts'
 import type { Bridge } from '../threads/bridge.ts'
 
-/** What a thread asks of the store in the main thread, with the answers of the bridge of that name. */
+/** Client of the main thread's store, with the answers of the bridge of that name. */
 export type StoreQuestion =
   | { readonly op: 'query' | 'execute'; readonly statement: Exclude<SqlStatement, string> }
   | { readonly op: 'begin' | 'commit' | 'rollback' | 'sync' }

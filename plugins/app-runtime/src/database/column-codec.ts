@@ -23,10 +23,10 @@ export function columnCodec({ kind, nullable, declared, sql }: ColumnType, docum
 
 function stored(expected: string, value: SqlValue): never {
   const text = value instanceof Uint8Array ? `${value.length} bytes` : JSON.stringify(value, bigintText)
-  return mismatch(`${expected} in the database`, text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text)
+  return mismatch(`${expected} in the database`, text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)
 }
 
-const MOST_SHOWN = 60
+const MAX_SHOWN = 60
 const bigintText = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
 const INT: ColumnCodec = {

@@ -29,7 +29,7 @@ export function isDatabaseFailure(thrown: unknown): thrown is Failure {
   return thrown instanceof Failure && TAKEN.has(thrown.code)
 }
 
-/** What a program is told of an error of the store; anything else as it is. */
+/** Translates an error of the store for programs; other errors stay as they are. */
 export function databaseFailure(error: unknown, table: string, location: string): unknown {
   if (!isSvcError(error) || !(error.code in CODES || error.code.startsWith('DBS_'))) return error
   const { code, message, data } = error

@@ -6,7 +6,7 @@ import { accessTo, type DatabaseAccess, freshAccess } from './access.ts'
 export interface JobDatabase {
   /** null for a program that uses none. */
   readonly access: DatabaseAccess | null
-  /** Answers the thread where it has no connection of its own. */
+  /** Answers a thread without a connection. */
   store(): Promise<DatabaseStore>
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export async function openJobDatabase(
   const { tables, workflows } = program.module
   if (tables.length === 0 || kind !== 'test') {
     if (tables.length > 0) await migrateSchema(primary, program, { projectRoot })
-    // Runs of workflows stand in the database as well.
+    // Runs of workflows are in the database, too.
     const isUsed = tables.length > 0 || (workflows.length > 0 && kind !== 'test')
     const access = isUsed ? await accessTo(primary) : null
     return { access, store: async () => primary, close: async () => undefined }
@@ -43,7 +43,7 @@ export async function openJobDatabase(
   }
 }
 
-/** `memory`, or the path of a file. Whoever opens it closes it. */
+/** `memory`, or the path of a file. The caller closes it. */
 export function openPlace(primary: PrimaryDatabase, place: string): Promise<DatabaseStore> {
   return primary.open(place === 'memory' ? place : { file: place })
 }

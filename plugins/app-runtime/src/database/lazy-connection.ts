@@ -11,13 +11,13 @@ type Kind = 'read' | 'write'
 /** Another connection to the same database. */
 export interface Apart {
   readonly connection: ThreadConnection
-  /** Whether transactions are there that are begun without saying whose they are. */
+  /** Whether transactions without an owner are supported. */
   readonly isInActors: boolean
 }
 
 /**
- * A connection whose transactions begin with their first statement: what needs no database waits for none. Whoever else uses
- * the database for the running program, to keep the state of its actors for instance, does so through the same one.
+ * A connection whose transactions begin with their first statement: code without database access waits for none. Other users of
+ * the program's database, such as the store of its actors, share this connection.
  */
 export class LazyConnection implements ThreadConnection {
   readonly #near: ThreadConnection

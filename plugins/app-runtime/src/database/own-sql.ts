@@ -18,7 +18,7 @@ interface Declaration {
   readonly texts: ReadonlySet<string>
 }
 
-/** What a declaration mentions counts as called, so that some are said to reach SQL that do not, and never the other way. */
+/** Mentions in a declaration count as calls, so that the result may overestimate the functions that reach SQL. */
 export function ownSqlOf(program: Program): OwnSql {
   if (!/\.\s*query\s*\(/.test(program.text)) return NONE
   const { module, tests, constants, conditions, defaults } = program

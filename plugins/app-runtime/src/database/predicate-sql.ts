@@ -15,7 +15,7 @@ export interface Condition {
 }
 
 /**
- * What a comparison becomes that is not SQL's own, such as a search for words; null leaves it. `index` is the place of its
+ * SQL of a comparison that SQL does not have, such as a search for words; null keeps it. `index` is the place of its
  * value.
  */
 export type Replace = (kind: 'Eq' | 'Contains', column: TableColumn, index: number) => Condition | null
@@ -24,7 +24,7 @@ type Compared = 'Eq' | 'Neq' | 'Lt' | 'Lte' | 'Gt' | 'Gte'
 
 const OPERATORS: Readonly<Record<Compared, string>> = { Eq: '=', Neq: '<>', Lt: '<', Lte: '<=', Gt: '>', Gte: '>=' }
 
-/** Names of columns come from the declaration alone, and every value is a parameter. */
+/** Names of columns come only from the declaration, and every value is a parameter. */
 export function conditionOf(predicate: HirPredicate, shape: TableShape, replace: Replace = () => null): Condition {
   const binders: Binder[] = []
   let next = 0

@@ -6,7 +6,7 @@ import { LazyConnection } from './lazy-connection.ts'
 import type { OwnSql } from './own-sql.ts'
 import type { SearchNeed } from './search-sql.ts'
 
-/** What the running program may take, for what it waits for. */
+/** Limits of the running program's waits. */
 export interface RunningTime {
   /** Milliseconds that it has left. */
   left(): number
@@ -16,12 +16,12 @@ export interface RunningTime {
 
 export interface ProgramDatabaseOptions {
   readonly connection: ThreadConnection
-  /** Path or URL: it is left out of what programs are told. */
+  /** Path or URL, left out of messages to programs. */
   readonly location: string
   readonly capabilities: Pick<DatabaseCapabilities, 'fts' | 'vector'>
   /** For SQL of the program's own, which may have no end; default: the same connection. */
   readonly apart?: { readonly connection: ThreadConnection; readonly sql: OwnSql } | null
-  /** Is told how much time statements have. */
+  /** Called with the time left for statements. */
   readonly bound?: (time: RunningTime) => void
 }
 

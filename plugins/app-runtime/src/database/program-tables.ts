@@ -29,7 +29,7 @@ function shapesOf(program: Program, evaluate: NonNullable<WireOptions['evaluate'
   const shapes = new Map<string, TableShape>()
   if (module.tables.length === 0) return shapes
   const types = new WireTypes(module, { defaults, evaluate })
-  // What a database can do shows when something is asked of it.
+  // The database's features are found by asking it.
   const desired = desiredSchema(program, { fts: true, vector: true })
   for (const [place, table] of desired.tables.entries()) {
     const declared = module.tables[place]

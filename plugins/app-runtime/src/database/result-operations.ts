@@ -5,7 +5,7 @@ import { type Forms, type Name, usesOf } from './variable-uses.ts'
 export interface ResultOperations {
   /** Operations that give Ok or Error, in place of a value or a failure. */
   readonly results: ReadonlySet<object>
-  /** Names, as they stand in `Ident`, of variables that hold such an Ok or Error, where the value in it is wanted. */
+  /** Names, as in `Ident`, of variables that hold such an Ok or Error, where its value is needed. */
   readonly unwrapped: ReadonlySet<object>
   /** `?` where failures go on: the function around it returns no Result. */
   readonly transparent: ReadonlySet<object>
@@ -27,7 +27,7 @@ export function resultOperations(program: Program): ResultOperations {
   return search
 }
 
-/** What the function returns that a node is in. */
+/** Result type of the function around a node. */
 type Returned = 'result' | 'other' | 'unknown'
 
 class ResultSearch implements ResultOperations {
@@ -162,7 +162,7 @@ export function isRawCall([object, method]: readonly [HirExpression, string, ...
   return method === 'query' && 'Ident' in object && object.Ident[0] === 'db'
 }
 
-/** What an expression is known by, if it asks the database. */
+/** Key of an expression that queries the database. */
 function operationIn(node: HirExpression): object | null {
   if ('DbTableOp' in node) return node.DbTableOp
   return 'MethodCall' in node && isRawCall(node.MethodCall) ? node.MethodCall : null

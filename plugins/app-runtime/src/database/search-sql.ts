@@ -5,15 +5,15 @@ import { wrong } from '../wire/plain-codecs.ts'
 import { type Binder, type Condition, conditionOf } from './predicate-sql.ts'
 import type { TableShape, TextSearch, VectorSearch } from './table-shape.ts'
 
-/** What a store must be able to do. */
+/** Required features of a store. */
 export type SearchNeed = 'fts' | 'vector'
 
 /** The parts of a query that looks for what is like something. */
 export interface SearchPlan {
   readonly needs: readonly SearchNeed[]
-  /** What stands before SELECT. */
+  /** SQL before SELECT. */
   readonly before: Condition | null
-  /** What stands behind the table. */
+  /** SQL after the table. */
   readonly join: string
   readonly condition: Condition
   /** The best first. */

@@ -2,7 +2,7 @@ import { type DatabaseStore, type DatabaseTransaction, databaseErrors } from '@s
 import type { BridgeAnswers } from '../threads/bridge.ts'
 import { STORE_QUESTION, type StoreQuestion } from './bridge-connection.ts'
 
-/** What a program that waits for its turn is not asked for: it has a limit of time of its own. */
+/** Wait limit of a program in the queue: it has a separate time limit. */
 const TRANSACTION_MS = 24 * 60 * 60 * 1000
 
 /** Rolls back what was not committed, and is no failure. */
@@ -58,14 +58,14 @@ export function storeAnswers(store: () => Promise<DatabaseStore>, signal: AbortS
   }
 }
 
-/** A transaction whose end is told from outside. Resolves when it has begun. */
+/** A transaction that is ended from outside. Resolves when it has begun. */
 function begun(store: DatabaseStore): Promise<OpenTransaction> {
   return new Promise((resolve, reject) => {
     let settle: { commit(): void; rollback(): void }
     const decided = new Promise<void>((commit, abandon) => {
       settle = { commit, rollback: () => abandon(new Abandoned()) }
     })
-    // Whoever waits for the end is told of it.
+    // Waiters are notified of the end.
     decided.catch(() => undefined)
     const ended = store.transaction(
       tx => {

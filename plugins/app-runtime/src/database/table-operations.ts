@@ -74,7 +74,7 @@ export function readOperation(shape: TableShape, { op, args, plan, order_by, lim
   }
 }
 
-/** Rows that are alike stand in the order in which they came. */
+/** Equal rows are in insertion order. */
 function orderOf(
   shape: TableShape,
   order: HirDbTableOp['order_by']

@@ -14,11 +14,11 @@ export interface TableColumn extends ColumnType {
   readonly codec: ColumnCodec
   /** How JSON has its values. */
   readonly document: Codec
-  /** What it is where it is left out; null for one that must be given, unless it can be None. */
+  /** Default value; null for a required one, unless it can be None. */
   readonly fallback: HirColumn['default'] | null
 }
 
-/** Columns that are looked through for words, in a table of their own. */
+/** Columns in the full-text index, in a separate table. */
 export interface TextSearch {
   /** As SQL takes it. */
   readonly table: string
@@ -114,7 +114,7 @@ export class TableShape {
     }
   }
 
-  /** What JSON from elsewhere says of columns, by their types; members that are no columns are left to others. Throws a `Mismatch`. */
+  /** Checks JSON from elsewhere against columns, by their types; other members are ignored. Throws a `Mismatch`. */
   fromJson(json: Readonly<Record<string, unknown>>): RecordValue {
     const record = new Map<string, Value>()
     for (const [name, member] of Object.entries(json)) {

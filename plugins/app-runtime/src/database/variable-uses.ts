@@ -1,10 +1,10 @@
 import type { HirExpression, HirPattern, HirStatement } from '@svc/contracts'
 
-/** What stands under the name of a form of the language. */
+/** Names of language forms. */
 export type Forms = Form<HirExpression> & Form<HirStatement>
 type Form<N> = { readonly [K in N extends unknown ? keyof N : never]: Extract<N, { readonly [P in K]: unknown }>[K] }
 
-/** A variable where it is read, as it stands in `Ident`. */
+/** A variable that is read, as in `Ident`. */
 export type Name = readonly [name: string, span: unknown]
 
 /** Where a variable is read in the statements behind its `let`, until another one of its name takes its place. */

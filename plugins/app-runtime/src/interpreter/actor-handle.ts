@@ -5,11 +5,11 @@ export interface ActorAddress {
   readonly actor: string
   /** Unique among the instances of the actor. */
   readonly id: string
-  /** What `spawn` was given: an instance is made of it at its first message. */
+  /** Arguments of `spawn`: the instance is created at its first message. */
   readonly args: readonly Value[]
 }
 
-/** What `spawn` gives: its methods are the handlers of the actor, and `send`. */
+/** Result of `spawn`: its methods are the handlers of the actor, and `send`. */
 export class ActorHandle extends Opaque {
   readonly address: ActorAddress
   /** Names of what its handlers take, by theirs. */

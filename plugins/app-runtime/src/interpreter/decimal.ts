@@ -4,7 +4,7 @@ import { fail } from './failure.ts'
 const QUOTIENT_SCALE = 28
 
 /** Digits that a decimal has at most, so that a product in a loop cannot grow without end. */
-const MOST_DIGITS = 10_000
+const MAX_DIGITS = 10_000
 
 /** A number in base ten: `digits` / 10^`scale`. `1.50` and `1.5` are equal, and are printed as they were made. */
 export class Decimal {
@@ -36,7 +36,7 @@ export class Decimal {
 
   times(other: Decimal): Decimal {
     const scale = this.scale + other.scale
-    if (scale > MOST_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} digits behind the point`)
+    if (scale > MAX_DIGITS) fail('RUN_OVERFLOW', `a product would have ${scale} digits behind the point`)
     return new Decimal(this.digits * other.digits, scale)
   }
 

@@ -2,7 +2,7 @@ import { printJson } from '../wire/json-text.ts'
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** What `str` and `print` show. */
+/** Text of a value for `str` and `print`. */
 export function display(value: Value): string {
   if (typeof value === 'string') return value
   if (value === null) return 'null'
@@ -23,10 +23,10 @@ export function display(value: Value): string {
 /** For messages. */
 export function excerpt(value: Value): string {
   const text = display(value)
-  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}…`
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`
 }
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
 /** All digits, without an exponent: what can be read again as a literal. */
 function displayFloat(value: number): string {

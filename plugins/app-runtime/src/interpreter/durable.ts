@@ -12,7 +12,7 @@ export interface Durable {
   /** Whether sleeping only says that time has passed: in tests of programs. */
   readonly skipsTime: boolean
   /**
-   * Told that something is due: a message, or a run that was begun. null where nobody looks after what is due, so that the
+   * Called when work is due: a message, or a started run. null without a scheduler, so that the
    * program does it itself before it ends.
    */
   readonly notify: (() => void) | null

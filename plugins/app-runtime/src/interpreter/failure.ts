@@ -6,7 +6,7 @@ export interface Call {
   readonly at: number
 }
 
-/** What ends a program. The place is filled in by the innermost node that has one. */
+/** A failure that ends a program. The innermost node with a place fills it in. */
 export class Failure extends Error {
   readonly code: RunErrorCode
   /** Byte of the source; -1 while unknown. */
@@ -23,12 +23,12 @@ export class Failure extends Error {
   }
 
   addCall(name: string, at: number): void {
-    if (this.calls.length < MOST_CALLS) this.calls.push({ name, at })
+    if (this.calls.length < MAX_CALLS) this.calls.push({ name, at })
     else this.omittedCalls++
   }
 }
 
-const MOST_CALLS = 10
+const MAX_CALLS = 10
 
 export function fail(code: RunErrorCode, message: string, at = -1): never {
   // The stack of the interpreter says nothing about the program, and costs the most.

@@ -2,7 +2,7 @@ import type { ProgramDatabase } from '../database/program-database.ts'
 import type { Bridge } from '../threads/bridge.ts'
 import type { Durable } from './durable.ts'
 
-/** What a program may be granted beyond calculating. */
+/** Capabilities of a program beyond calculating. */
 export type Capability = 'fs' | 'process' | 'env' | 'net' | 'browser' | 'secrets'
 
 export const CAPABILITIES: readonly Capability[] = ['fs', 'process', 'env', 'net', 'browser', 'secrets']
@@ -29,11 +29,11 @@ export interface Host {
   readonly bridge: Bridge | null
   /** null where the program has none. */
   readonly database: ProgramDatabase | null
-  /** What is done when the program has ended; null for one that is served and does not end. */
+  /** Cleanup when the program has ended; null for one that is served and does not end. */
   readonly ending: (() => void)[] | null
 }
 
-/** Ends a program that is not served, from wherever it is thrown. */
+/** Ends a program that is not served, from any place. */
 export class Exit extends Error {
   readonly code: number
 

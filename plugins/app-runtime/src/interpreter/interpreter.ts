@@ -14,14 +14,14 @@ import { type Limits, Machine } from './machine.ts'
 import { SourcePlaces } from './source-places.ts'
 import { isList, type Value } from './value.ts'
 
-/** What can be asked of a program while it runs. Undefined stands for an argument that is left to its default. */
+/** Calls of a running program. Undefined is an argument that takes its default. */
 export interface RunningProgram {
   function(name: string, args: readonly (Value | undefined)[]): Value
   /** By method and path, `GET /tasks`; it takes what `routeParameters` says. */
   route(contract: string, args: readonly (Value | undefined)[]): Value
-  /** A run of a workflow, which is begun where there is none of that id, and waited for. */
+  /** A run of a workflow, which is started if missing, and awaited. */
   workflow(name: string, args: readonly (Value | undefined)[], runId: string): Value
-  /** What an expression outside of functions is. */
+  /** Value of an expression outside of functions. */
   evaluate(expression: HirExpression): Value
 }
 
@@ -91,7 +91,7 @@ export class Interpreter {
     })
   }
 
-  /** Calls a test of the program. Where nothing else keeps them, each has workflows and actors of its own. */
+  /** Calls a test of the program. Without a shared store, each has separate workflows and actors. */
   test(name: string, args: readonly Value[], limits: Limits): Value {
     if (this.#durable === null) {
       const durable = skippingDurable()

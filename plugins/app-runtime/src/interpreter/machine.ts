@@ -23,13 +23,13 @@ const STRETCH = 20_000
 /** A share of the limit that is allocated between two looks at the heap. */
 const SHARE = 8
 
-/** What leaves a statement in place of a value; which way is in `Machine.jump`. */
+/** Result of a statement that jumps instead of giving a value; the kind is in `Machine.jump`. */
 export const JUMP = Object.freeze({ jump: true }) as unknown as Value
 
 /** Locals of a call, by slot. */
 export type Frame = Value[]
 
-/** What a node became. Returns {@link JUMP} where a statement leaves its place, and only to who asked for it. */
+/** A compiled node. Returns {@link JUMP} where a statement jumps, only to callers that expect it. */
 export type Eval = (frame: Frame) => Value
 
 /** The state of a program that runs: how far it may go on, and which way it leaves a statement. */
@@ -37,7 +37,7 @@ export class Machine {
   /** Steps until the next look at the limits. */
   fuel = 0
   jump: 'return' | 'break' | 'continue' = 'return'
-  /** What the return that is under way returns. */
+  /** Value of the current return. */
   returned: Value = null
   depth = 0
   mostDepth = 0
@@ -45,7 +45,7 @@ export class Machine {
   workflow: WorkflowExecution | null = null
   actors: ActorRuntime | null = null
   workflows: WorkflowRuntime | null = null
-  /** What `with` says of the call that is made next. */
+  /** Options of the next call from `with`. */
   options: Value = null
   readonly host: Host
   #limits: Limits = { steps: 0, milliseconds: 0, bytes: 0, depth: 0 }
@@ -117,7 +117,7 @@ export class Machine {
     this.fuel += given
   }
 
-  /** What is left of the time that the program may run: at least 1. */
+  /** Remaining time of the program: at least 1. */
   millisecondsLeft(): number {
     return Math.max(1, this.#deadline - performance.now())
   }

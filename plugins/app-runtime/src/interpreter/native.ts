@@ -4,7 +4,7 @@ import type { Machine } from './machine.ts'
 import { typeName } from './type-name.ts'
 import { Callable, Float, isInt, isList, type Value } from './value.ts'
 
-/** A function that the host has. It may throw without a place: whoever calls it knows the place. */
+/** A function of the host. It may throw without a place: the caller knows it. */
 export interface Native {
   readonly least: number
   readonly most: number

@@ -163,7 +163,7 @@ function sorted(list: readonly Value[]): Value {
   if (list.every(isInt)) return list.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
   if (list.every(each => typeof each === 'string')) return list.toSorted()
   if (list.every(each => each instanceof Float)) return list.toSorted((a, b) => (a as Float).value - (b as Float).value)
-  return fail('RUN_TYPE', 'only ints, floats or texts alone can be sorted')
+  return fail('RUN_TYPE', 'only lists of ints, of floats or of texts can be sorted')
 }
 
 function toInt(value: Value): Value {

@@ -23,7 +23,7 @@ export function add(a: Value, b: Value, at: number): Value {
 
 type Operator = '+' | '-' | '*' | '/' | '%'
 
-/** What the quick paths of the interpreter leave over. */
+/** Slow paths of the interpreter's operators. */
 export function arithmetic(operator: Operator, a: Value, b: Value, at: number): Value {
   if (isInt(a) && isInt(b)) return ofInts(operator, a, b, at)
   if (a instanceof Decimal && b instanceof Decimal) return ofDecimals(operator, a, b, at)
@@ -85,7 +85,7 @@ function floatOf(value: Value): number | undefined {
   return isInt(value) ? Number(value) : undefined
 }
 
-/** Below zero, zero, above it; NaN beside a float that is no number. Throws `RUN_TYPE` for what has no order. */
+/** Below zero, zero, above it; NaN for an operand NaN. Throws `RUN_TYPE` for unordered values. */
 export function compare(a: Value, b: Value, at: number): number {
   if (isInt(a) && isInt(b)) return a < b ? -1 : a > b ? 1 : 0
   if (typeof a === 'string' && typeof b === 'string') return a < b ? -1 : a > b ? 1 : 0

@@ -6,7 +6,7 @@ import type { Value } from './value.ts'
 
 const UNTYPED = untypedCodec(() => undefined)
 
-/** What `printJson` writes: JSON in the form in which values go over the network. Throws `RUN_TYPE` for functions. */
+/** Output of `printJson`: JSON in the wire format of values. Throws `RUN_TYPE` for functions. */
 export function toJson(value: Value): unknown {
   try {
     return UNTYPED.encode(value)

@@ -1,7 +1,7 @@
 import { Decimal } from './decimal.ts'
 import { Callable, Float, isInt, isList, isRecord, Json, Tagged, Tuple, type Value } from './value.ts'
 
-/** What `type_of` says. Constructors of the program have their own name. */
+/** Result of `type_of`. Constructors of the program have their own name. */
 export function typeName(value: Value): string {
   if (value === null) return 'null'
   if (isInt(value)) return 'int'

@@ -66,10 +66,10 @@ export class Callable {
   }
 }
 
-/** What a JSON text meant. */
+/** Value of a JSON text. */
 export class Json {
   readonly data: unknown
-  /** Whether it is, or is a part of, the body of a request: what it lacks is the fault of whoever sent it. */
+  /** Whether it is, or is a part of, a request body: missing members are the client's fault. */
   readonly isBody: boolean
 
   constructor(data: unknown, isBody = false) {
@@ -78,7 +78,7 @@ export class Json {
   }
 }
 
-/** Something of the host, with methods of its own: a regular expression, a match of one. */
+/** A host object with methods: a regular expression, a match of one. */
 export class Opaque {
   readonly type: string
   readonly methods: Readonly<Record<string, (args: Value[]) => Value>>

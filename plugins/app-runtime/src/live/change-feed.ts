@@ -2,7 +2,7 @@ import type { DatabaseStore } from '@svc/contracts'
 import { runErrors } from '../errors.ts'
 import { type Change, ChangeLog } from './change-log.ts'
 
-/** Milliseconds between two looks while somebody listens; changes that are known of are looked for at once. */
+/** Poll interval in milliseconds while there are listeners; known changes are read at once. */
 const LOOK_MS = 50
 /** The same for a database that is elsewhere, where each look is a request. */
 const REMOTE_LOOK_MS = 1_000
@@ -12,7 +12,7 @@ const PAGE = 1_000
 /** Changes that are kept in memory for those who come back after a moment. */
 const REMEMBERED = 5_000
 
-/** Somebody who is told of changes, each once and in their order. */
+/** A listener that receives each change once, in order. */
 export interface Listener {
   readonly tables: ReadonlySet<string>
   /**
@@ -45,12 +45,12 @@ export class ChangeFeed {
     this.#onFailure = onFailure
   }
 
-  /** Number of the last change that has been announced; null while nobody listens. */
+  /** Number of the last announced change; null without listeners. */
   get position(): number | null {
     return this.#position
   }
 
-  /** Whether a listener has been told of all changes up to {@link position}. */
+  /** Whether a listener has received all changes up to {@link position}. */
   isCurrent(listener: Listener): boolean {
     return this.#listeners.has(listener)
   }
@@ -61,8 +61,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Tells a listener of every change after one, until it is forgotten. Resolves when it has been told of all that had been
-   * written down. Throws `RUN_LIVE_GONE` where some are no longer there.
+   * Sends a listener every change after one, until it is removed. Resolves when it has received all
+   * recorded changes. Throws `RUN_LIVE_GONE` where some are no longer there.
    */
   async listen(listener: Listener, after: number): Promise<void> {
     if (this.#isClosed) {
@@ -103,13 +103,13 @@ export class ChangeFeed {
     this.#catchingUp.delete(listener)
   }
 
-  /** Looks for changes at once: somebody knows that there are some. */
+  /** Looks for changes at once: a caller knows that there are some. */
   nudge(): void {
     this.#isNudged = true
     this.#wake?.()
   }
 
-  /** Ends everything; all listeners are told. */
+  /** Ends everything; all listeners are notified. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -120,7 +120,7 @@ export class ChangeFeed {
     this.#wake?.()
   }
 
-  /** Lets a listener in who has been told of all changes up to `cursor`, where those since then are remembered. */
+  /** Admits a listener that has received all changes up to `cursor`, where those since then are remembered. */
   #attach(listener: Listener, cursor: number): boolean {
     const position = this.#position
     if (position === null || cursor > position) return false
@@ -157,7 +157,7 @@ export class ChangeFeed {
     this.#running = null
     this.#position = null
     this.#recent = []
-    // Somebody may have come while this was ending.
+    // A listener may have arrived while this was ending.
     if (!this.#isClosed && this.#listeners.size + this.#catchingUp.size > 0) this.#running = this.#run()
   }
 
@@ -187,7 +187,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The database is another one, or has moved on too far: everybody has to begin anew. */
+  /** The database is another one, or has moved on too far: all clients have to begin again. */
   #lose(newest: number): void {
     const lost = goneAfter(this.#position ?? 0, newest)
     this.#position = newest

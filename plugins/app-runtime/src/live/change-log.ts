@@ -13,7 +13,7 @@ export interface Change {
   readonly at: number
 }
 
-/** The changes that triggers write down, whoever makes them: threads, and other processes too. */
+/** Log of changes, written by triggers for all writers: threads, and other processes too. */
 export class ChangeLog {
   readonly #store: Pick<DatabaseStore, 'query'>
 

@@ -35,7 +35,7 @@ export class EventStream {
     else response.write(`retry: ${RETRY_MS}\n\n`)
   }
 
-  /** False when the client does not read as fast as it is told; see {@link drained}. */
+  /** False when the client reads too slowly; see {@link drained}. */
   send(event: string, data: string, id: number): boolean {
     return this.#write(`id: ${id}\nevent: ${event}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`)
   }

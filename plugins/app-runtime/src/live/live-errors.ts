@@ -1,11 +1,11 @@
 import { isSvcError } from '@svc/plugin-sdk'
 
-/** What a client is told of an error, as JSON. What is not meant for clients stays here. */
+/** Error report for a client, as JSON. Internal details stay here. */
 export function errorText(error: unknown): string {
   return JSON.stringify(errorFacts(error))
 }
 
-/** As errors of the program's listener are told. */
+/** In the form of errors of the program's listener. */
 export function errorFacts(error: unknown): { error: string; code: string; details?: unknown; hint?: string } {
   if (!isSvcError(error)) return { error: 'the changes cannot be read at the moment', code: 'RUN_HOST_FAILED' }
   const { code, message, hint, data } = error

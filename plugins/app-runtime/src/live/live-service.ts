@@ -17,7 +17,7 @@ export interface LiveOptions {
   readonly log: Logger
 }
 
-/** What a served program announces of its tables. */
+/** Live announcements of a served program's tables. */
 export interface LiveService {
   readonly routes: readonly HttpHandlerRoute[]
   readonly upgrade: HttpUpgrade
@@ -36,7 +36,7 @@ export interface LiveService {
  * Streams of the changes of a program's tables, and of the results of its queries. Null where the program has no `.live`.
  *
  * 1. The tables have triggers that write changes down, see `migrateSchema`.
- * 2. While somebody listens, the database is asked for new changes; else nothing is done.
+ * 2. With listeners, the database is polled for new changes; else nothing is done.
  * 3. `close` ends everything.
  */
 export function openLive({ store, program, ask, log }: LiveOptions): LiveService | null {

@@ -12,20 +12,20 @@ import { slowClient } from './slow-client.ts'
 /** Bytes that may be on their way to a client before it is waited for. */
 const ENOUGH = 65_536
 /** Bytes of a message of a client. */
-const MOST_MESSAGE = 16_384
+const MAX_MESSAGE_BYTES = 16_384
 /** Topics that one client listens to. */
-const MOST_TOPICS = 100
+const MAX_TOPICS = 100
 /** Milliseconds that a client has to answer the end. */
 const FAREWELL_MS = 5_000
 /** Of https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1 and its registry: service restart, try again later. */
 const RESTARTS = 1012
 const TRY_LATER = 1013
 
-/** Clients that are told of changes over websockets, of several topics each. */
+/** Clients that receive changes of several topics over one websocket. */
 export class LiveSockets {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
-  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MOST_MESSAGE })
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES })
   readonly #clients = new Set<LiveClient>()
   #isClosed = false
 
@@ -72,7 +72,7 @@ class LiveClient {
     socket.on('pong', () => {
       this.#hasAnswered = true
     })
-    // What is wrong with a connection ends it, which is told of by 'close'.
+    // An error of a connection ends it, which 'close' reports.
     socket.on('error', () => undefined)
     socket.once('close', () => {
       for (const listener of this.#listeners.values()) feed.forget(listener)
@@ -123,8 +123,8 @@ class LiveClient {
     let listener: Listener | null = null
     try {
       const tables = this.#topics.tablesOf(topic)
-      if (this.#listeners.size >= MOST_TOPICS)
-        throw runErrors.create('RUN_ARGUMENTS', `a connection listens to ${MOST_TOPICS} topics at most`)
+      if (this.#listeners.size >= MAX_TOPICS)
+        throw runErrors.create('RUN_ARGUMENTS', `a connection listens to ${MAX_TOPICS} topics at most`)
       listener = this.#listener(topic, tables)
       this.#listeners.set(topic, listener)
       if (given !== null) await this.#feed.assertReachable(given)

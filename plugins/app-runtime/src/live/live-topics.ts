@@ -4,7 +4,7 @@ import { liveTables } from '../schema/live-tables.ts'
 import { tableName } from '../schema/names.ts'
 import type { Change } from './change-log.ts'
 
-/** A change as clients are told of it. */
+/** A change in the form that clients receive. */
 export interface Announcement {
   readonly id: number
   readonly topic: string
@@ -16,7 +16,7 @@ export interface Announcement {
   readonly at: number
 }
 
-/** What of a program can be listened to, by the names that clients use. */
+/** Topics of a program, by the names that clients use. */
 export class LiveTopics {
   readonly #tables: ReadonlyMap<string, ReadonlySet<string>>
   readonly #queries: ReadonlyMap<string, ReadonlySet<string>>

@@ -13,18 +13,18 @@ export interface QueryAnswer {
   readonly body: string
 }
 
-/** Runs a query of the program. `query` holds its arguments, as those of its own route. */
+/** Runs a query of the program. `query` holds its arguments, as on its route. */
 export type AskQuery = (name: string, query: string) => Promise<QueryAnswer>
 
 interface Client {
   readonly stream: EventStream
-  /** What it has not read yet is still on its way. */
+  /** Unread data is still on its way. */
   isBusy: boolean
   /** It has missed a result, and gets the last one when it has read the one before. */
   isBehind: boolean
 }
 
-/** Clients that are told of the result of a query whenever it becomes another one. */
+/** Clients that receive the result of a query whenever it changes. */
 export class QueryStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
@@ -75,7 +75,7 @@ class WatchedQuery {
   readonly #listener: Listener
   #last: QueryAnswer | null = null
   #starting: Promise<QueryAnswer> | null = null
-  /** Who has asked for the first result, and has no stream yet. */
+  /** Clients that have requested the first result, and have no stream yet. */
   #arriving = 0
   #isRunning = false
   #isOutdated = false

@@ -2,7 +2,7 @@ import { runErrors } from '../errors.ts'
 
 /** Why a client is dropped that does not read. */
 export function slowClient(): Error {
-  return runErrors.create('RUN_LIVE_SLOW', 'the client reads more slowly than it is told of changes', {
+  return runErrors.create('RUN_LIVE_SLOW', 'the client reads more slowly than changes arrive', {
     hint: 'come back with the number of the last change that was read'
   })
 }

@@ -6,7 +6,7 @@ import { errorText } from './live-errors.ts'
 import type { LiveTopics } from './live-topics.ts'
 import { slowClient } from './slow-client.ts'
 
-/** Clients that are told of the changes of a topic by server-sent events. */
+/** Clients that receive the changes of a topic by server-sent events. */
 export class TopicStreams {
   readonly #topics: LiveTopics
   readonly #feed: ChangeFeed
@@ -22,11 +22,11 @@ export class TopicStreams {
     this.#open(exchange).catch((error: unknown) => exchange.fail(error))
   }
 
-  /** To be called now and then, so that nobody takes a quiet stream for a dead one. */
+  /** Heartbeat, so that a quiet stream is not taken for a dead one. */
   beat(): void {
     const { position } = this.#feed
     if (position === null) return
-    // The number tells a client that it has seen everything up to there.
+    // The number is the position up to which a client has seen everything.
     for (const [stream, listener] of this.#streams) if (this.#feed.isCurrent(listener)) stream.beat(position)
   }
 
@@ -77,7 +77,7 @@ export class TopicStreams {
   }
 }
 
-/** What a client that comes back has seen; the header is newer than the address. Throws `RUN_ARGUMENTS`. */
+/** Last change that a returning client has seen; the header is newer than the address. Throws `RUN_ARGUMENTS`. */
 function givenPosition({ request, query }: HttpExchange): number | null {
   const header = request.headers['last-event-id']
   const given =

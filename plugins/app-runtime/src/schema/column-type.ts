@@ -69,7 +69,7 @@ function vectorSize(type: HirType): number | null {
   return Number.isInteger(length) && length > 0 ? length : null
 }
 
-/** What an alias of the program, and an alias of that, stands for. */
+/** Target of an alias, through all aliases. */
 function resolveAlias(type: HirType, { types }: Pick<HirModule, 'types'>): HirType {
   let resolved = type
   // An alias of itself stands for nothing.

@@ -11,7 +11,7 @@ export interface Conversion {
 
 const always = (): string => '1'
 const keep: Conversion = { value: column => column, possible: always, exact: always }
-/** Values stay, and are read as something else: nobody can say here what of it can be read. */
+/** Values stay, and are read as another type: which of them can be read is unknown here. */
 const keepBlindly: Conversion = { ...keep, exact: () => '0' }
 
 const isWhole = (column: string): string => `CAST(CAST(${column} AS INTEGER) AS TEXT) = ${column}`

@@ -6,7 +6,7 @@ export interface DatabaseUses {
   readonly calls: ReadonlySet<string>
 }
 
-/** What a piece of a program does with tables by itself: every operation in it, however deep. */
+/** Table operations in a piece of a program, at every depth. */
 export function databaseUses(root: unknown): DatabaseUses {
   const operations: HirDbTableOp[] = []
   const calls = new Set<string>()
@@ -27,7 +27,7 @@ export function databaseUses(root: unknown): DatabaseUses {
   return { operations, calls }
 }
 
-/** What a function does with tables, itself and through the functions that it calls. */
+/** Table operations of a function, its own and those of its callees. */
 export function usesThroughCalls(program: Program, name: string): readonly HirDbTableOp[] {
   const { functions, query_fns, server_fns, mutation_fns } = program.module
   const bodies = new Map(

@@ -46,7 +46,7 @@ function withoutSome(value: HirExpression): HirExpression {
   return 'Ident' in callee && callee.Ident[0] === 'Some' && argument !== undefined ? argument.value : value
 }
 
-/** What a minus stands before is read by `read`. */
+/** The operand of a minus is read by `read`. */
 function signed(value: HirExpression, read: (value: HirExpression) => string | null): string | null {
   if (!('Unary' in value)) return read(value)
   const [operator, operand] = value.Unary

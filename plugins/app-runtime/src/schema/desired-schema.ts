@@ -12,7 +12,7 @@ export interface DesiredColumn extends ColumnType {
   readonly default: string | null
 }
 
-/** Something that belongs to a table and can be made anew from it. */
+/** A derived object of a table that can be created again from it. */
 export interface DesiredObject {
   readonly type: 'index' | 'trigger'
   readonly name: string
@@ -35,9 +35,9 @@ export interface DesiredSchema {
   readonly tables: readonly DesiredTable[]
   /** Whether changes of some table are written down. */
   readonly isLive: boolean
-  /** What no database can have: one sentence for each. */
+  /** Unsupported declarations: one sentence for each. */
   readonly problems: readonly string[]
-  /** What this database cannot have, and the program is run without. */
+  /** Parts that this database does not support, without which the program runs. */
   readonly notes: readonly string[]
 }
 

@@ -35,7 +35,7 @@ export interface ExistingSchema {
   readonly hasChanges: boolean
 }
 
-/** What a database has of the tables in `wanted`, and of those that programs have made. */
+/** Existing tables: those in `wanted`, and those that programs have made. */
 export async function existingSchema(database: ReadDatabase, wanted: readonly string[]): Promise<ExistingSchema> {
   const master = (await database.query('SELECT type, name, tbl_name, sql FROM sqlite_master')).rows.map(
     ([type, name, table, sql]) => ({ type, name: String(name), table: String(table).toLowerCase(), sql })

@@ -2,7 +2,7 @@ import type { Program } from '@svc/contracts'
 import { databaseUses, usesThroughCalls } from './database-uses.ts'
 import { tableName } from './names.ts'
 
-/** What of a program can be listened to. */
+/** Tables of a program that can be listened to. */
 export interface LiveTables {
   /** Tables whose changes are written down. */
   readonly tables: ReadonlySet<string>

@@ -26,11 +26,11 @@ export interface SchemaOutcome {
   readonly plan: SchemaPlan
   /** Where the database was copied before something was lost; null where nothing was. */
   readonly copy: string | null
-  /** What the program is run without, or should know. */
+  /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 
-/** What would make the database have the tables that the program declares. */
+/** Changes that would create the declared tables of the program. */
 export async function compareSchema(
   store: DatabaseStore,
   program: Program,
@@ -130,11 +130,11 @@ function assertAllowed({ location }: DatabaseStore, plan: SchemaPlan, force: boo
     )
 }
 
-/** A table cannot be made anew while a view or trigger of somebody else names it: SQLite looks at all of them. */
+/** A table cannot be rebuilt while a foreign view or trigger names it: SQLite checks all of them. */
 function explained(error: unknown, { location }: DatabaseStore, { program }: SchemaPlan): unknown {
   const [, kind, name] = (isSvcError(error) && /error in (view|trigger) (\S+?):? /.exec(error.message)) || []
   if (kind === undefined || name === undefined) return error
-  const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to one that has to be made anew`
+  const message = `${location} cannot have the tables of ${program}: the ${kind} ${name} refers to one that has to be rebuilt`
   return runErrors.create('RUN_SCHEMA_REFUSED', message, {
     cause: error,
     hint: `nothing was changed; drop the ${kind} ${name}, and make it again afterwards`

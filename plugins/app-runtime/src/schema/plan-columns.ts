@@ -9,16 +9,16 @@ export interface ColumnsPlan {
   readonly steps: readonly SchemaStep[]
   /** Columns that can be added to the table as it is. */
   readonly additions: readonly DesiredColumn[]
-  /** Whether the table has to be made anew. */
+  /** Whether the table has to be rebuilt. */
   readonly rebuild: boolean
-  /** What each column of the new table takes from a row of the old one, as SQL. */
+  /** SQL of each column of the new table over a row of the old one. */
   readonly values: ReadonlyMap<string, string>
 }
 
 export interface ColumnsQuestion {
   readonly desired: DesiredTable
   readonly existing: ExistingTable
-  /** As it was declared when it was last changed; null where nobody knows. */
+  /** Declaration at its last change; null when unknown. */
   readonly recorded: DesiredTable | null
   /** New names by old ones, which are in lower case. */
   readonly renames: ReadonlyMap<string, string>
@@ -26,7 +26,7 @@ export interface ColumnsQuestion {
   readonly count: (condition: string) => Promise<number>
 }
 
-/** What has to happen to the columns of one table. */
+/** Changes to the columns of one table. */
 export async function planColumns(question: ColumnsQuestion): Promise<ColumnsPlan> {
   return new ColumnsPlanner(question).plan()
 }
@@ -112,7 +112,7 @@ class ColumnsPlanner {
     }
   }
 
-  /** What the column was declared as; of one that nobody wrote down, what its type in SQL lets one think. */
+  /** Declared type of the column; without a record, the type that its SQL type suggests. */
   #before({ name, type }: ExistingColumn, column: DesiredColumn): Pick<ColumnType, 'kind' | 'declared'> {
     const sql = type.toUpperCase()
     const recorded = this.#question.recorded?.columns.find(each => each.name.toLowerCase() === name.toLowerCase())
@@ -227,7 +227,7 @@ export function rebuildStatements(
   return [
     create(next),
     `INSERT INTO ${quoted(next)} (${names.join(', ')}) SELECT ${taken.join(', ')} FROM ${quoted(table)}`,
-    // Numbers of rows that are gone are not given again.
+    // Ids of deleted rows are not reused.
     `DELETE FROM sqlite_sequence WHERE name = ${textLiteral(next)}`,
     `INSERT INTO sqlite_sequence (name, seq) SELECT ${textLiteral(next)}, seq FROM sqlite_sequence WHERE name = ${textLiteral(table)}`,
     `DROP TABLE ${quoted(table)}`,

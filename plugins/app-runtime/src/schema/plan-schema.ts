@@ -23,7 +23,7 @@ export interface PlanOptions {
   readonly isProgram: (program: string) => boolean
 }
 
-/** What makes the database have the tables that the program declares. Changes nothing. */
+/** Changes that create the declared tables of the program. Changes nothing itself. */
 export async function planSchema(
   database: ReadDatabase,
   desired: DesiredSchema,
@@ -75,7 +75,7 @@ export async function planSchema(
   return { program, steps, statements: isNothing || isRefused ? [] : statements, notes }
 }
 
-/** What is known of a table: best from the program itself, since it may have changed it since others did. */
+/** Record of a table: preferably from the program itself, since it may have changed it after others did. */
 function recordedTable(name: string, ...records: readonly (readonly RecordedTable[])[]): DesiredTable | null {
   for (const record of records) {
     const found = record.find(({ table }) => table === name)

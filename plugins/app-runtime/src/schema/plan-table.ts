@@ -12,13 +12,13 @@ export interface TablePlan {
 export interface TableQuestion {
   readonly desired: DesiredTable
   readonly existing: ExistingSchema
-  /** What the program, or else another one, has made of the table; null where no program has. */
+  /** Record of the program, or else of another one; null without any. */
   readonly recorded: DesiredTable | null
-  /** What other programs have made of it. */
+  /** Records of other programs. */
   readonly others: readonly { readonly program: string; readonly definition: DesiredTable }[]
-  /** What programs have made of it whose files are gone. */
+  /** Records of programs whose files no longer exist. */
   readonly abandoned: readonly DesiredTable[]
-  /** What the table was called in the database; null where it was not renamed. */
+  /** Former name of the table in the database; null where it was not renamed. */
   readonly formerName: string | null
   /** New names of columns by old ones, which are in lower case. */
   readonly renames: ReadonlyMap<string, string>
@@ -28,7 +28,7 @@ export interface TableQuestion {
   readonly referrers: (table: string) => Promise<readonly string[]>
 }
 
-/** What has to happen to one table. */
+/** Changes to one table. */
 export async function planTable(question: TableQuestion): Promise<TablePlan> {
   const { desired, existing, formerName } = question
   const table = existing.tables.get(formerName ?? desired.name)
@@ -62,7 +62,7 @@ function refusalOf(
   const refused = (says: string): SchemaStep => stepOf(desired, 'refused', says, `call ${declared} something else`)
   if (formerName !== null && table === undefined)
     return refused(`cannot have been called ${formerName}: there is no such table`)
-  if (formerName !== null && existing.names.has(name)) return refused(`is there already, beside ${formerName}`)
+  if (formerName !== null && existing.names.has(name)) return refused(`is there already, in addition to ${formerName}`)
   if (formerName !== null && recorded === null)
     return refused(`cannot take the place of ${formerName}, which no program has made`)
   if (table === undefined && existing.names.has(name))
@@ -138,7 +138,7 @@ class TableChange {
     const { desired, referrers } = this.#question
     const keys = await referrers(this.#table.name)
     if (keys.length === 0) return
-    const says = `cannot be made anew, since foreign keys of ${keys.join(', ')} refer to it`
+    const says = `cannot be rebuilt, since foreign keys of ${keys.join(', ')} refer to it`
     this.#steps.push(stepOf(desired, 'refused', says, 'drop these foreign keys first'))
   }
 
@@ -163,7 +163,7 @@ class TableChange {
     return new Set(made.flatMap(namesOf))
   }
 
-  /** What other programs need is kept. */
+  /** Keeps everything that other programs need. */
   get #needed(): Set<string> {
     return new Set(this.#question.others.flatMap(({ definition }) => namesOf(definition)))
   }
@@ -197,7 +197,7 @@ class TableChange {
       names.some(({ name }) => name.endsWith('_live_insert'))
     const wasLive = objects.has(`${this.#table.name}_live_insert`)
     if (isLive(created) && !wasLive) this.#steps.push(stepOf(desired, 'safe', 'has its changes announced'))
-    // A table that is made anew has lost what others had put on it.
+    // A rebuilt table has lost the objects that others had put on it.
     const others = isMade
       ? [...objects]
           .filter(([name]) => !wanted.has(name) && (!ours.has(name) || needed.has(name)))
@@ -206,7 +206,7 @@ class TableChange {
     return [...created.map(({ sql }) => sql), ...others]
   }
 
-  /** The full-text table: its rows are made anew from those of the table. */
+  /** The full-text table: its rows are rebuilt from those of the table. */
   #search(
     virtual: ReadonlyMap<string, string>,
     isMade: boolean

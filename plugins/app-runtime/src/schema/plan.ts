@@ -14,7 +14,7 @@ export interface SchemaStep {
   readonly column: string | null
   /** One sentence. */
   readonly says: string
-  /** What to do about it; null where nothing is to be done. */
+  /** Its fix; null when nothing is to be done. */
   readonly wayOut: string | null
 }
 
@@ -22,9 +22,9 @@ export interface SchemaPlan {
   /** Of whom. */
   readonly program: string
   readonly steps: readonly SchemaStep[]
-  /** What makes the tables as they are declared, in one transaction; nothing where a step is refused. */
+  /** Statements that create the declared tables, in one transaction; none where a step is refused. */
   readonly statements: readonly (string | ParameterisedStatement)[]
-  /** What the program is run without, or should know. */
+  /** Warnings about unsupported parts. */
   readonly notes: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 import type { DesiredObject } from './desired-schema.ts'
 import { quoted, searchTableName, textLiteral } from './names.ts'
 
-/** The table in which changes are written down for whoever listens. */
+/** The change table for listeners. */
 export const CHANGES_TABLE = 'program_changes'
 /** Changes that are kept. */
 const KEPT_CHANGES = 100_000
@@ -41,7 +41,7 @@ export function searchTriggers(table: string, columns: readonly string[]): Desir
   const list = columns.map(quoted).join(', ')
   const values = (row: 'OLD' | 'NEW'): string =>
     [`${row}."_id"`, ...columns.map(name => `${row}.${quoted(name)}`)].join(', ')
-  // A table over another one is told what a removed row held.
+  // A view-backed table receives the content of a removed row.
   const remove = `INSERT INTO ${search} (${search}, rowid, ${list}) VALUES ('delete', ${values('OLD')});`
   const add = `INSERT INTO ${search} (rowid, ${list}) VALUES (${values('NEW')});`
   return [

@@ -14,11 +14,11 @@ export interface DocumentOptions {
   readonly log: Logger
   /** Of the program, one of which may have been meant. */
   readonly routes: readonly Pick<HttpHandlerRoute, 'method' | 'path'>[]
-  /** What to do where no page is found. */
+  /** Advice for a missing page. */
   readonly hint: string | undefined
 }
 
-/** What a browser asks for beyond the functions: a page, or a file of it. All else is told what is wrong with it. */
+/** Browser requests beyond the functions: a page, or one of its files. All other requests get an explanation. */
 export function documentFallback(options: DocumentOptions): HttpFallback {
   return {
     handle(exchange, allowed) {

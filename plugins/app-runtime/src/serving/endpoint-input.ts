@@ -66,7 +66,7 @@ function queryValues(query: string): Record<string, unknown> {
       values[name] = parseJson(text)
     } catch {
       throw runErrors.create('RUN_ARGUMENTS', `${name} is no JSON: found ${shownJson(text)}`, {
-        hint: `a text stands in quotes: ${encodeURIComponent(name)}=%22…%22`,
+        hint: `quote a text: ${encodeURIComponent(name)}=%22…%22`,
         data: { path: name, expected: 'JSON', found: shownJson(text) }
       })
     }
@@ -112,7 +112,7 @@ function routeArguments(endpoint: HttpEndpoint, params: readonly Named[]): ReadA
   }
 }
 
-/** JSON for what stands in an address without quotes. */
+/** JSON of an unquoted value in an address. */
 function plainText(text: string | undefined, { codec }: Named): unknown {
   if (text === undefined) return undefined
   const name = codec.name.replace(/^Option\[(\w+)\]$/, '$1')

@@ -17,7 +17,7 @@ import { refusalStatus } from './refusal-status.ts'
  */
 export type InTransaction = <A>(kind: 'read' | 'write', work: () => A, keeps: (result: A) => boolean, of: string) => A
 
-/** What is told while an endpoint runs, for whoever has to know what became of it. */
+/** Events of a running endpoint, for its callers. */
 export interface Turn {
   running(program: RunningProgram): void
   /** From here on what it wrote may be there. */
@@ -29,7 +29,7 @@ export interface Answer {
   readonly status: number
   /** JSON. */
   readonly body: string
-  /** What the log is told; callers do not see places of the source. */
+  /** For the log; callers do not see places of the source. */
   readonly failure: SentFailure | null
 }
 
@@ -95,7 +95,7 @@ export class EndpointRunner {
     }
     if (kind === 'query') return this.#inTransaction('read', work, () => true, name)
     if (kind !== 'mutation') return work()
-    // What it answers with is a part of it: where that cannot be written down, nothing was done.
+    // The answer is a part of it: when that cannot be serialised, the call has done nothing.
     const keeps = ({ status }: Answer): boolean => {
       const isKept = status === OK
       if (isKept) turn.committing()
@@ -121,7 +121,7 @@ export class EndpointRunner {
     }
   }
 
-  /** An Error is an answer that the program gives on purpose, so it is no failure of which the log is told. */
+  /** An Error is an intended answer of the program, so it is not logged as a failure. */
   #refusal(reason: Value): Answer {
     const error = display(reason)
     let details: unknown
@@ -145,7 +145,7 @@ function refused(thrown: unknown): Answer {
   return { status: 400, body: printJson({ error: message, code, details: data, hint }), failure: null }
 }
 
-/** Statuses that say something to whoever called; to them, everything else is a failure of the program. */
+/** Statuses with a meaning for callers; everything else is a failure of the program. */
 const TELLING: ReadonlySet<number> = new Set([409, 503, 504])
 
 /** Codes whose messages speak of what the program did, without its places. */
@@ -158,7 +158,7 @@ export function failed(thrown: unknown): Answer {
   const { status, data } = isSvcError(thrown) ? thrown : { status: 500, data: null }
   const { message = null } = (data ?? {}) as { readonly message?: string | null }
   const told = code === 'RUN_BODY' ? 400 : TELLING.has(status) ? status : 500
-  // A message for the log may name files; the one beside it does not.
+  // A message for the log may name files; the public one does not.
   const error = message ?? (PLAIN.test(code) ? 'the function failed' : failure.message)
   return { status: told, body: printJson({ error, code }), failure: told === 400 ? null : failure }
 }

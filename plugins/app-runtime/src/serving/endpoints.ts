@@ -17,7 +17,7 @@ export interface Endpoint {
   readonly name: string
   readonly params: readonly HirParam[]
   readonly returns: HirType | null
-  /** null for what has no route of its own. */
+  /** null for a declaration without a route. */
   readonly route: HttpEndpoint['route'] | null
 }
 

@@ -6,10 +6,10 @@ import type { BridgeEnd } from '../threads/bridge.ts'
 import type { ProgramWorker } from '../threads/program-worker.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
-/** What a thread loads, without what it shares with who listens to it. */
+/** Load request of a thread, without the state shared with its listener. */
 export type LoadParts = Omit<Load, 'kind' | 'bridge' | 'progress' | 'costs'>
 
-/** A thread that loads a program. It may begin before whoever serves the program is there to listen to it. */
+/** A thread that loads a program. It may begin before a server listens to it. */
 export class LoadingThread {
   readonly worker: ProgramWorker
   readonly load: LoadParts
@@ -42,7 +42,7 @@ export class LoadingThread {
         reject(runErrors.create('RUN_CRASHED', `${load.program.path}: the thread of the program ended`))
       })
     })
-    // Whoever serves it asks; a program that is not served after all has nobody who does.
+    // The server asks; a program that is not served after all has no server.
     this.loaded.catch(() => undefined)
     const message: Load = {
       kind: 'load',

@@ -6,12 +6,12 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import type { DatabaseAccess } from '../database/access.ts'
 import { connectThread } from '../database/connect-thread.ts'
 
-/** The script lies beside the compiled plugin. */
+/** The script is next to the compiled plugin. */
 const RUNNER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/lookup-runner.cjs' : './lookup-runner.cjs', import.meta.url)
 )
 
-/** A connection of the main thread: it only reads, waits for nobody, and remembers whether something has failed. */
+/** A connection of the main thread: it only reads, never waits, and remembers whether something has failed. */
 export class LookupConnection implements ThreadConnection {
   hasFailed = false
   readonly #access: ThreadAccess
@@ -27,11 +27,11 @@ export class LookupConnection implements ThreadConnection {
     this.#opened ??= connectThread(this.#access, 0)
   }
 
-  /** What runs queries on it. It is loaded at the first need, and once for all reloads. */
+  /** Runs queries on it. It is loaded at the first need, and once for all reloads. */
   get runner(): typeof import('./lookup-runner.ts') {
     if (this.#runner === null) {
       const require = createRequire(import.meta.url)
-      // An earlier connection may have loaded one that has been built anew since.
+      // An earlier connection may have loaded a script that has been built again since.
       delete require.cache[RUNNER]
       this.#runner = require(RUNNER) as typeof import('./lookup-runner.ts')
     }
@@ -93,7 +93,7 @@ export class LookupConnection implements ThreadConnection {
 
 /**
  * The connection of all lookups in a file, which outlives a reload: what a connection has prepared, and with that the file, is
- * only let go when memory is collected. null where threads have no connections of their own.
+ * freed only by garbage collection. null where threads have no separate connections.
  */
 export async function keepLookupConnection(
   ctx: Pick<PluginContext, 'keep'>,

@@ -1,4 +1,4 @@
-/** What answers lookups, with the interpreter. It is a script of its own: a reload of the plugin evaluates what that holds. */
+/** Answers lookups, with the interpreter, as a separate script: a reload of the plugin evaluates its content. */
 import type { Program } from '@svc/contracts'
 import type { DatabaseAccess } from '../database/access.ts'
 import { ProgramDatabase } from '../database/program-database.ts'
@@ -11,7 +11,7 @@ import type { Endpoint } from './endpoints.ts'
 import type { LookupConnection } from './lookup-connection.ts'
 import type { PlainLookups } from './plain-lookups.ts'
 
-/** What one of them may take; whatever takes more is asked of the pool, which has the limits of the program. */
+/** Limits of one lookup; heavier ones go to the pool, which has the limits of the program. */
 const STEPS = 2_000
 const BYTES = 2 ** 20
 const DEPTH = 32

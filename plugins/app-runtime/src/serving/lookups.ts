@@ -10,9 +10,9 @@ import { type PlainLookups, plainLookups } from './plain-lookups.ts'
  * since it may have waited for the processor.
  */
 const QUICK_MS = 0.25
-const MOST_OF_ONE_MS = 10
+const MAX_SINGLE_MS = 10
 /** When so much is remembered of a query, it is asked of the pool for a while: its rows may be large, or the disk slow. */
-const MOST_EXCESS_MS = 100
+const MAX_EXCESS_MS = 100
 const ELSEWHERE_MS = 60_000
 
 /** Milliseconds after the first query, and after a failure, at which the database is opened. */
@@ -38,10 +38,10 @@ export async function openLookups(
  * another thread takes longer than such a query itself. What is not answered here, for whatever reason, is asked of the pool;
  * a query has no effects, so that it can be begun twice.
  *
- * 1. Nothing is loaded before one is asked for the first time, and some milliseconds after that: a program that has just been
+ * 1. Nothing is loaded before the first lookup, and some milliseconds after that: a program that has just been
  *    reloaded serves first.
  * 2. `answer` is null until then.
- * 3. Behind `close` nothing is answered. The connection is ended by whoever has opened it.
+ * 3. After `close` nothing is answered. The owner of the connection closes it.
  */
 export class Lookups {
   readonly #options: LookupsOptions
@@ -96,7 +96,7 @@ export class Lookups {
       try {
         this.open()
       } catch {
-        // The pool meets the same, and tells it.
+        // The pool meets the same error, and reports it.
         this.#prepare(REOPEN_MS)
       }
     }, milliseconds).unref()
@@ -109,8 +109,8 @@ class LookupQuery {
   #excess = 0
 
   took(started: number, milliseconds: number): void {
-    this.#excess = Math.max(0, this.#excess + Math.min(milliseconds, MOST_OF_ONE_MS) - QUICK_MS)
-    if (this.#excess < MOST_EXCESS_MS) return
+    this.#excess = Math.max(0, this.#excess + Math.min(milliseconds, MAX_SINGLE_MS) - QUICK_MS)
+    if (this.#excess < MAX_EXCESS_MS) return
     this.#excess = 0
     this.elsewhereUntil = started + ELSEWHERE_MS
   }

@@ -26,7 +26,7 @@ export const STATE = {
   DONE: 7
 } as const
 
-/** What the thread and the main thread share: ints, first the state of each slot. */
+/** Memory shared by the thread and the main thread: ints, first the state of each slot. */
 export const PROGRESS = {
   /** Counts calls that began or ended. */
   TURNS: SLOTS,
@@ -37,7 +37,7 @@ export const PROGRESS = {
   SIZE: 2 * SLOTS + 2
 } as const
 
-/** What a thread runs from now on. */
+/** Program that a thread runs from now on. */
 export interface Load {
   readonly kind: 'load'
   readonly program: Program
@@ -54,7 +54,7 @@ export interface Load {
 }
 
 /**
- * What a thread that waits tries in advance: to load a program like the one that it will be given. Its code is compiled by
+ * Warm-up of an idle thread: it loads a program like the one that it will run. Its code is compiled by
  * then, and the binding of the database is there.
  */
 export interface Rehearsal extends Pick<Load, 'program' | 'limits' | 'database'> {
@@ -78,7 +78,7 @@ export type FromThread =
   | Answers
   | { readonly kind: 'loaded' }
   | { readonly kind: 'refused'; readonly error: SentFailure }
-  /** A run or a message waits for somebody who looks after it. */
+  /** A run or a message is due. */
   | { readonly kind: 'due' }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly text: string; readonly slot: number }
   | { readonly kind: 'failed'; readonly endpoint: string; readonly failure: SentFailure; readonly slot: number }
@@ -91,7 +91,7 @@ export interface SentFailure {
   readonly calls: readonly string[]
 }
 
-/** What a route is called with, as JSON; other endpoints get their query, or their body, as it came. */
+/** Call of a route, as JSON; other endpoints get their query, or their body, as it came. */
 export interface RouteInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: string

@@ -3,18 +3,18 @@ interface Address {
   readonly path: string
 }
 
-/** Letters that may be wrong in a name that somebody meant. */
-const MOST_WRONG = 2
+/** Maximum edit distance of a name. */
+const MAX_WRONG = 2
 
-/** Characters of an address that somebody may have meant another one by: to compare takes the square of that. */
-const MOST_CHARACTERS = 100
+/** Maximum length of an address to compare: the time is quadratic in it. */
+const MAX_CHARACTERS = 100
 
 /**
- * The address that somebody meant who asked for another one: its path differs by a letter or two, or its last name does, wherever
- * that stands. null where there is none.
+ * The nearest existing address for an unknown one: its path differs by a letter or two, or its last name does, at any
+ * depth. null where there is none.
  */
 export function nearRoute(asked: string, routes: readonly Address[]): Address | null {
-  if (asked.length > MOST_CHARACTERS) return null
+  if (asked.length > MAX_CHARACTERS) return null
   let best: { readonly route: Address; readonly wrong: number; readonly away: number } | null = null
   for (const route of routes) {
     const path = filled(route.path, asked)
@@ -24,7 +24,7 @@ export function nearRoute(asked: string, routes: readonly Address[]): Address | 
       ? [away, route.path.length - name.length]
       : [Math.min(away, lettersBetween(lastOf(asked), name)), name.length]
     // Of a short name, two letters are nearly all.
-    if (wrong > MOST_WRONG || wrong * 2 >= letters) continue
+    if (wrong > MAX_WRONG || wrong * 2 >= letters) continue
     if (best === null || wrong < best.wrong || (wrong === best.wrong && away < best.away)) best = { route, wrong, away }
   }
   return best?.route ?? null
@@ -34,7 +34,7 @@ function lastOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** A path with what was asked for in place of its parameters. */
+/** A path with the requested values in place of its parameters. */
 function filled(path: string, asked: string): string {
   const given = asked.split('/')
   return path

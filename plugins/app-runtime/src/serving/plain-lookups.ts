@@ -22,7 +22,7 @@ export interface PlainLookups {
 }
 
 /** Statements that a query may hold. */
-const MOST_STATEMENTS = 8
+const MAX_STATEMENTS = 8
 
 /** Their work is in proportion to what they are given, and they reach nothing beyond it. */
 const NATIVES: ReadonlySet<string> = new Set(['Ok', 'Error', 'Err', 'Some', 'str', 'to_string', 'len'])
@@ -71,14 +71,14 @@ interface Declared {
   readonly body: HirBlock
 }
 
-/** What the bodies of functions can name. */
+/** Names available to the bodies of functions. */
 class LookupSearch {
   readonly #functions = new Map<string, Declared>()
   /** How many parts constructors have. */
   readonly #constructors = new Map<string, number>()
-  /** What stands for something else than it would without the program. */
+  /** Names that the program redefines. */
   readonly #others: ReadonlySet<string>
-  /** null for what is no plain lookup, and for what is being looked at: whoever calls that is recursive. */
+  /** null for other functions, and for one that is being examined: its caller is recursive. */
   readonly #statements = new Map<string, number | null>()
 
   constructor({ module, constants, conditions }: Program) {
@@ -144,7 +144,7 @@ class PlainBody {
   statementsOf({ params, body }: Declared): number | null {
     this.#locals = new Set(params.map(({ name }) => name))
     const isPlain = params.every(each => each.default === null || this.#is(each.default)) && this.#isBlock(body)
-    return isPlain && this.#statements <= MOST_STATEMENTS ? this.#statements : null
+    return isPlain && this.#statements <= MAX_STATEMENTS ? this.#statements : null
   }
 
   #isBlock(statements: HirBlock): boolean {
@@ -220,7 +220,7 @@ class PlainBody {
     )
   }
 
-  /** With names that are known in it alone. */
+  /** With a nested scope. */
   #within(work: () => boolean): boolean {
     const before = this.#locals
     this.#locals = new Set(before)

@@ -14,7 +14,7 @@ import {
 } from './program-thread-handle.ts'
 
 /** Calls that wait beyond this are refused, so that they cannot fill the memory. */
-const MOST_WAITING = 10_000
+const MAX_WAITING = 10_000
 
 /** Microseconds of work at which the next call goes to another thread, and at which there is to be another. */
 const ENOUGH = 2_000
@@ -85,7 +85,7 @@ export class ProgramPool {
 
   /** Calls an endpoint by its index. Answers once, also when the thread is lost. `requestId` goes to the log. */
   call(endpoint: number, input: string, answer: Answered, requestId?: string): void {
-    if (this.#isClosed || this.#waiting.length >= MOST_WAITING) {
+    if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
       const busy = runErrors.create('RUN_BUSY', `${this.#options.path}: too many calls wait for a thread`)
       answer(busy.status, JSON.stringify({ error: 'too many calls wait', code: busy.code }))
       return
@@ -97,7 +97,7 @@ export class ProgramPool {
     setImmediate(this.#flush)
   }
 
-  /** As {@link call}, for whoever waits for promises. */
+  /** Like {@link call}, but returns a promise. */
   async ask(endpoint: number, input: string): Promise<{ readonly status: number; readonly body: string }> {
     return new Promise(resolve => this.call(endpoint, input, (status, body) => resolve({ status, body })))
   }
@@ -150,7 +150,7 @@ export class ProgramPool {
       if (!this.#isClosed) await thread.loaded
     } catch (error) {
       await thread.end()
-      // Nobody waits for it any more.
+      // The caller has left.
       if (this.#isClosed) return
       throw error
     } finally {
@@ -217,7 +217,7 @@ export class ProgramPool {
     this.#watch = null
   }
 
-  /** Nobody waits behind a call that takes long, save for writers behind a writer, who would wait anyway. */
+  /** No call waits behind a long one, except for writers behind a writer, which would wait anyway. */
   #behind(thread: ProgramThread): PendingCall[] {
     const { running } = thread
     const isWriting = running !== null && this.#isWriter(running)
@@ -269,7 +269,7 @@ function mayRepeat({ state, hadEffects }: LostCall, kind: Endpoint['kind']): boo
   return state === STATE.HELD || (state === STATE.DONE && kind === 'query')
 }
 
-/** What became of a call, for its caller; `isCommitted` is null where it cannot be known. */
+/** Outcome of a call, for its caller; `isCommitted` is null when unknown. */
 function fateOf({ state, hadEffects }: LostCall): { readonly isCommitted: boolean | null; readonly text: string } {
   if (state === STATE.COMMITTING) return { isCommitted: null, text: 'whether it was done is not known' }
   if (state !== STATE.RUNNING && state !== STATE.HELD)

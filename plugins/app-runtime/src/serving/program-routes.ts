@@ -39,7 +39,7 @@ function withRequestId(body: string, requestId: string): string {
   return `${body.slice(0, -1)},"request_id":${JSON.stringify(requestId)}}`
 }
 
-/** What was too busy may be asked again; a workflow that takes longer than its caller waits goes on, and would run twice. */
+/** A busy answer may be retried; a workflow that takes longer than its caller waits goes on, and would run twice. */
 function mayRepeat(body: string): boolean {
   return (JSON.parse(body) as { readonly code?: unknown }).code !== 'RUN_WORKFLOW_PENDING'
 }

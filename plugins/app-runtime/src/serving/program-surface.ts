@@ -46,7 +46,7 @@ export function contributeProgram({ ctx, program, endpoints, pool, lookups, comp
   const plain = programRoutes(endpoints, pool, lookups)
   const own = live === null ? plain : plain.map(route => live.watched(route))
   const all = [...own, ...(live?.routes ?? []), ...descriptionRoutes(once(() => compiler.describe(program)))]
-  // What the program declares itself has precedence over what is made for it.
+  // Declarations of the program have precedence over generated ones.
   const taken = new Set(own.map(keyOf))
   const routes = [...own, ...all.slice(own.length).filter(route => !taken.has(keyOf(route)))]
   const fallback = documents(ctx, program, routes)
@@ -59,7 +59,7 @@ function keyOf({ method, path }: HttpHandlerRoute): string {
   return `${method} ${path}`
 }
 
-/** What the program is, for tools and people. */
+/** Description of the program, for tools and people. */
 function descriptionRoutes(described: () => ProgramDescription): HttpHandlerRoute[] {
   return [
     {
@@ -92,7 +92,7 @@ function documents(
 ): HttpFallback {
   const { ssr_dev_url: pages = null, public_directory } = config
   const folder = resolve(dirname(path), public_directory)
-  // Whoever has written pages and sees none has not built them, most likely.
+  // An author of pages who sees none has most likely not built them.
   const hint =
     components.length === 0 ? undefined : `svc build ${basename(path)} -o web --scaffold writes what makes its pages`
   return documentFallback({ folder, pages, log, routes, hint })

@@ -7,7 +7,7 @@ import { type Answers, type FromThread, PROGRESS, type SentFailure, SLOTS, STATE
 import type { Answered } from './program-pool.ts'
 
 /** Calls that are handed to a thread at a time: more would only wait there. */
-const MOST_PENDING = 128
+const MAX_PENDING = 128
 
 /** Lines that were taken by the log at which a program that waits goes on. */
 const RESUME_AT = 500
@@ -37,7 +37,7 @@ export interface LostCall {
   readonly hadEffects: boolean
 }
 
-/** What a thread left behind. */
+/** Remains of an ended thread. */
 export interface ThreadEnd {
   readonly cause: SvcError
   readonly calls: readonly LostCall[]
@@ -49,7 +49,7 @@ export interface ThreadListener {
   answered(): void
   failed(endpoint: string, failure: SentFailure, requestId: string | undefined): void
   log(level: 'debug' | 'info' | 'warn' | 'error', text: string, requestId: string | undefined): void
-  /** A run or a message waits for somebody who looks after it. */
+  /** A run or a message is due. */
   due(): void
 }
 
@@ -107,7 +107,7 @@ export class ProgramThread {
   }
 
   get isFull(): boolean {
-    return this.#pending >= MOST_PENDING || this.#free.length === 0
+    return this.#pending >= MAX_PENDING || this.#free.length === 0
   }
 
   /** Whether it has been at one call for a while. */
@@ -150,7 +150,7 @@ export class ProgramThread {
     return 0
   }
 
-  /** What it is at; null where it is between two calls. */
+  /** Current call; null between two calls. */
   get running(): PendingCall | null {
     const slot = this.#calls.findIndex((call, slot) => {
       if (call === null) return false
@@ -208,7 +208,7 @@ export class ProgramThread {
       this.#free.push(slot)
       if (call === null) continue
       this.#pending--
-      // What calls cost is measured anew all the time, so that a sum of it would drift.
+      // The cost of calls is measured again all the time, so that a running sum would drift.
       this.#backlog = this.#pending === 0 ? 0 : (this.#backlog * this.#pending) / (this.#pending + 1)
       call.answer(answers[at + 1] as number, answers[at + 2] as string)
     }

@@ -27,7 +27,7 @@ const QUICK_MICROSECONDS = 500
 const CALL = 3
 
 /** Writers that are committed together, at most, and what they may take each. */
-const MOST_TOGETHER = 64
+const MAX_GROUP = 64
 const TOGETHER_MICROSECONDS = 5_000
 
 /** How much one call changes what calls of its endpoint are thought to take. */
@@ -63,7 +63,7 @@ class LoadedProgram {
     this.#costs = new Int32Array(load.costs)
     const { program, limits } = load
     const report = (message: FromThread): void => {
-      // What is due can be read only after the commit.
+      // Due work can be read only after the commit.
       const isDue = 'kind' in message && message.kind === 'due'
       if (isDue && this.#database?.connection.inTransaction) this.#isDue = true
       else port.postMessage(message)
@@ -104,7 +104,7 @@ class LoadedProgram {
   /** Where writers end that follow each other from here, and are quick as far as is known. */
   #endOfWriters(calls: Calls, from: number): number {
     let at = from
-    for (; at < calls.length && at < from + CALL * MOST_TOGETHER; at += CALL) {
+    for (; at < calls.length && at < from + CALL * MAX_GROUP; at += CALL) {
       const endpoint = calls[at + 1] as number
       const cost = this.#costs[endpoint] ?? 0
       if (!this.#writers.has(endpoint) || cost === 0 || cost > TOGETHER_MICROSECONDS) break
@@ -126,7 +126,7 @@ class LoadedProgram {
   #alone(calls: Calls, at: number): void {
     const endpoint = calls[at + 1] as number
     const cost = this.#costs[endpoint] ?? 0
-    // Nobody waits for the answer of a quick call because a long one follows it.
+    // The answer of a quick call must not wait for a long call after it.
     if (cost === 0 || cost > QUICK_MICROSECONDS) this.#send()
     const answer = this.#run(endpoint, calls[at + 2] as string, this.#turn)
     this.#end(this.#slot, endpoint, answer)
@@ -187,7 +187,7 @@ class LoadedProgram {
   }
 }
 
-/** Loads a program for nobody. */
+/** Loads a program as a warm-up. */
 function rehearse({ program, limits, database }: Rehearsal): void {
   const { port1, port2 } = new MessageChannel()
   const int = (count: number): SharedArrayBuffer => new SharedArrayBuffer(4 * count)
@@ -204,7 +204,7 @@ function rehearse({ program, limits, database }: Rehearsal): void {
       costs: int(1)
     }).close()
   } catch {
-    // What is wrong is found again, and told, when it counts.
+    // An error appears again, and is reported, when it counts.
   } finally {
     port1.close()
   }

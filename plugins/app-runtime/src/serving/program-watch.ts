@@ -6,7 +6,7 @@ import type { LoadingThread } from './loading-thread.ts'
 /** Milliseconds after which a file is read that was just written: some write it in several steps. */
 const SETTLE_MS = 4
 /**
- * When it is read once more: the watcher tells nothing of what happens within 50 ms of what it told. An empty file, which is
+ * Delay of the second read: the watcher reports no event within 50 ms of the last one. An empty file, which is
  * most often one that is being written, is believed only then.
  */
 const ONCE_MORE_MS = 75
@@ -22,11 +22,11 @@ type Listener = (text: string) => Promise<void>
 
 /**
  * Watches the file of a program. It outlives a reload of the plugin, so that nothing is missed meanwhile. Who began last to
- * listen is told, of one text at a time: of those that are saved meanwhile, of the last alone.
+ * listen, and reports one text at a time: of several saved in the meantime, only the last.
  */
 export class ProgramWatch {
   readonly path: string
-  /** Compiled already, for whoever serves it next. */
+  /** Compiled already, for the next server. */
   saved: SavedProgram | null = null
   /** Whether a program of this file has been served since it is watched. */
   isServed = false
@@ -47,7 +47,7 @@ export class ProgramWatch {
     this.#watcher.on('error', () => undefined)
   }
 
-  /** `text` is what is served: it is told of other texts. Returns how to end it. */
+  /** `text` is the served one: other texts are reported. Returns a function that stops it. */
   listen(text: string, listener: Listener): () => void {
     this.#text = text
     this.#listeners.push(listener)

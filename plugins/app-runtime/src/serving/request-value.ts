@@ -3,7 +3,7 @@ import { Json, NONE, Opaque, some, type Value } from '../interpreter/value.ts'
 import { parseJson } from '../wire/json-text.ts'
 import type { RouteInput } from './messages.ts'
 
-/** What a route knows as `request`. */
+/** Value of `request` in a route. */
 export function requestValue(route: string, { query, headers, body }: RouteInput): Value {
   const argument = (args: readonly Value[], method: string): string => {
     const [name] = args

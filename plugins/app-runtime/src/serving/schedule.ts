@@ -4,8 +4,8 @@ import { durationOf } from '../interpreter/duration.ts'
 import { endpointsOf } from './endpoints.ts'
 import type { ProgramPool } from './program-pool.ts'
 
-/** What a timer of Node can wait. */
-const LONGEST_MS = 2 ** 31 - 1
+/** Maximum delay of a Node timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Calls functions with `@scheduled` at their interval, counted from the beginning of one call to that of the next. One that
@@ -19,7 +19,7 @@ export function runSchedule(
   for (const [index, { kind, name }] of endpointsOf(module).entries()) {
     if (kind !== 'scheduled') continue
     const { schedule_interval = '' } = module.functions.find(each => each.name === name) ?? {}
-    const interval = Math.min(durationOf(schedule_interval), LONGEST_MS)
+    const interval = Math.min(durationOf(schedule_interval), MAX_TIMER_MS)
     let isRunning = false
     const timer = setInterval(() => {
       if (isRunning) {

@@ -36,7 +36,7 @@ import { ThreadSupply } from './thread-supply.ts'
 import { runVite } from './vite.ts'
 
 /** Threads that wait for a file, for the network or for the clock do no harm to others while there are some more. */
-const LEAST_THREADS = 4
+const MIN_THREADS = 4
 
 export interface ServingParts {
   readonly ctx: PluginContext<Settings>
@@ -66,7 +66,7 @@ export async function serveProgram(parts: ServingParts, file: string): Promise<v
   const load = await loadOf(parts, store, program)
   const { durable, limits, database } = load
   const ownThread = database?.thread ?? null
-  const threads = config.threads ?? Math.max(LEAST_THREADS, availableParallelism())
+  const threads = config.threads ?? Math.max(MIN_THREADS, availableParallelism())
   let scheduler: DurableScheduler | null = null
   // Disposed behind the threads.
   ctx.effect(`leases of runs of ${file}`, () => scheduler?.release())
@@ -130,12 +130,12 @@ async function hasTables(store: DatabaseStore, program: Program, projectRoot: st
     const { durable } = await store.capabilities()
     return durable && plan.statements.length === 0 && plan.notes.length === 0 && levelOf(plan) === null
   } catch {
-    // Whoever makes the tables meets the same error, and tells it.
+    // Creating the tables meets the same error, and reports it.
     return false
   }
 }
 
-/** Queries of the program by their names, for whoever wants their results anew after changes. */
+/** Queries of the program by their names, for listeners that want results again after changes. */
 function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery {
   return (name, query) =>
     pool.ask(
@@ -144,7 +144,7 @@ function queriesOf(pool: ProgramPool, endpoints: readonly Endpoint[]): AskQuery 
     )
 }
 
-/** The database of the program. One of its own outlives a reload. */
+/** The database of the program. A separate one outlives a reload. */
 export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'>): Promise<DatabaseStore> {
   const { database } = ctx.config
   if (database === undefined) return store
@@ -156,7 +156,7 @@ export async function storeOf({ ctx, store }: Pick<ServingParts, 'ctx' | 'store'
   )
 }
 
-/** null where nobody wants it to be watched, or it could not be reloaded. */
+/** null when it is not watched, or could not be reloaded. */
 async function watchProgram({ ctx, admin }: ServingParts, path: string): Promise<ProgramWatch | null> {
   if (!ctx.config.watch || admin === undefined) return null
   return ctx.keep(
@@ -225,7 +225,7 @@ function reloadOnSave(
   }
   const listener = (saved: string): Promise<void> =>
     reload(saved).catch((error: unknown) => {
-      // Who ends has nothing to say about what came last.
+      // During shutdown the last error is not reported.
       if (isSvcError(error, 'KRN_CLOSED')) return
       watch.forget()
       const reason = error instanceof Error ? error.message : String(error)

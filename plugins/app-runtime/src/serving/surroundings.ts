@@ -7,7 +7,7 @@ import type { InTransaction } from './endpoint-runner.ts'
 import { type FromThread, type Load, PROGRESS } from './messages.ts'
 
 /** Lines that may be on their way to the log; a program that prints faster waits. */
-const MOST_UNWRITTEN = 1000
+const MAX_UNWRITTEN = 1000
 
 export interface Surroundings {
   readonly host: Host
@@ -23,14 +23,14 @@ export interface ThreadCallbacks {
   slot(): number
 }
 
-/** What a served program has of the world. */
+/** Host services of a served program. */
 export function openSurroundings(load: Load, { report, onEffect, slot }: ThreadCallbacks): Surroundings {
   const progress = new Int32Array(load.progress)
   const idle = new Int32Array(new SharedArrayBuffer(4))
   const line = (level: 'debug' | 'info' | 'warn' | 'error', text: string): void => {
     report({ kind: 'log', level, text, slot: slot() })
     const sent = Atomics.add(progress, PROGRESS.UNWRITTEN, 1) + 1
-    if (sent >= MOST_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
+    if (sent >= MAX_UNWRITTEN) Atomics.wait(progress, PROGRESS.UNWRITTEN, sent)
   }
   const bridge = bridgeTo(load.bridge)
   const database = load.database === null ? null : openDatabase(load.database, bridge, load.program)

@@ -4,7 +4,7 @@ import type { PluginContext } from '@svc/plugin-sdk'
 import { ProgramWorker } from '../threads/program-worker.ts'
 import type { Rehearsal } from './messages.ts'
 
-/** The script lies beside the compiled plugin; threads take no sources. */
+/** The script is next to the compiled plugin; threads take no sources. */
 const SCRIPT = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/serving-worker.cjs' : './serving-worker.cjs', import.meta.url)
 )
@@ -17,13 +17,13 @@ const PREPARE_MS = 150
 type KeepingContext = Pick<PluginContext, 'keep' | 'background'>
 
 /**
- * Threads that run no program yet. One waits for whoever serves next: starting it takes longer than all else that a changed
+ * Idle threads without a program. One waits for the next server: starting it takes longer than all else that a changed
  * program needs before it serves, so it outlives a reload of the plugin.
  */
 export class ThreadSupply {
   readonly #ctx: KeepingContext
   readonly #heapMb: number
-  /** What tells threads apart that cannot stand in for each other, and counts them. */
+  /** Identity of threads that cannot replace each other, with their count. */
   readonly #kind: string
   readonly #state: { next: number }
   #waiting: ProgramWorker | null = null
@@ -66,7 +66,7 @@ export class ThreadSupply {
     return this.#waiting?.threadId === -1 ? null : this.#waiting
   }
 
-  /** Has a thread wait for whoever takes the place of this unit, and try meanwhile what it will have to do. */
+  /** Keeps a thread for this unit's successor, and lets it warm up in the meantime. */
   prepare(rehearsal: Omit<Rehearsal, 'kind'>): void {
     this.#ctx.background('the next thread', async signal => {
       await new Promise<void>(resolve => {
@@ -88,7 +88,7 @@ export class ThreadSupply {
       `${this.#kind}, ${number}`,
       () => {
         const worker = this.start()
-        // Whoever takes it listens; until then it has nobody to tell.
+        // Its next owner listens; until then there is no listener.
         worker.on('error', () => undefined)
         return worker
       },

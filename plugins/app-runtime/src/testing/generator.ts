@@ -8,7 +8,7 @@ const EDGES = [0, 1, -1, 2 ** 31 - 1, -(2 ** 31), Number.MAX_SAFE_INTEGER, (1n <
 const CHARACTERS = ['a', 'b', 'Z', '0', ' ', '_', '"', '\\', '\n', "'", 'é', '漢', '😀', ';', '<']
 
 /** How deep types of the program that hold themselves are followed. */
-const MOST_DEPTH = 4
+const MAX_DEPTH = 4
 
 /** Makes values of the types of the language. */
 export class Generator {
@@ -22,7 +22,7 @@ export class Generator {
 
   /** Whether there are values of a type. A parameter without a type has ints. */
   knows(type: HirType | null, depth = 0): boolean {
-    if (type === null || typeof type === 'string' || depth > MOST_DEPTH) return true
+    if (type === null || typeof type === 'string' || depth > MAX_DEPTH) return true
     if ('Tuple' in type) return type.Tuple.every(item => this.knows(item, depth + 1))
     if ('Function' in type) return false
     if ('Generic' in type) {
@@ -53,14 +53,14 @@ export class Generator {
     size: number,
     depth: number
   ): Value {
-    const length = depth > MOST_DEPTH ? 0 : this.#below(size + 1)
+    const length = depth > MAX_DEPTH ? 0 : this.#below(size + 1)
     switch (name) {
       case 'list':
         return Array.from({ length }, () => this.value(first, size / 2, depth + 1))
       case 'map':
         return new Map(Array.from({ length }, () => [this.#text(size), this.value(second, size / 2, depth + 1)]))
       case 'option':
-        return this.#below(4) === 0 || depth > MOST_DEPTH ? NONE : some(this.value(first, size, depth + 1))
+        return this.#below(4) === 0 || depth > MAX_DEPTH ? NONE : some(this.value(first, size, depth + 1))
       case 'result':
         return this.#below(4) === 0 ? error(this.#text(size)) : ok(this.value(first, size, depth + 1))
       default:
@@ -94,7 +94,7 @@ export class Generator {
     if (alias !== undefined) return this.value(alias, size, depth + 1)
     if (fields !== undefined) return new Map(fields.map(([key, type]) => [key, this.value(type, size, depth + 1)]))
     const leaves = variants.filter(variant => variant.fields.length === 0)
-    const variant = this.#pick(depth > MOST_DEPTH && leaves.length > 0 ? leaves : variants)
+    const variant = this.#pick(depth > MAX_DEPTH && leaves.length > 0 ? leaves : variants)
     const values = variant.fields.map(([, type]) => this.value(type, size / 2, depth + 1))
     return new Tagged(
       variant.name,

@@ -35,16 +35,16 @@ export interface TestOptions {
   readonly seed: number
   /** Of each run. */
   readonly limits: Limits
-  /** What a run changes in it is undone. */
+  /** Changes of a run are undone. */
   readonly database: ProgramDatabase | null
-  /** Called where the time that the thread may take begins anew. */
+  /** Called where the time limit of the thread starts again. */
   readonly begin: () => void
 }
 
 /** Tries at simpler values after a failure. */
-const MOST_SIMPLER = 200
+const MAX_SIMPLER = 200
 
-/** Runs tests one after the other and tells of each. One that fails does not keep others from running. */
+/** Runs tests one after the other and reports each. A failed one does not stop the others. */
 export function runTests(
   interpreter: Interpreter,
   program: Program,
@@ -78,7 +78,7 @@ function attempted(
     } catch (error) {
       failure = failureOf(error)
     } finally {
-      // What undoes its changes takes none of its time.
+      // Undoing its changes takes none of its time.
       begin()
     }
   }
@@ -129,7 +129,7 @@ function simplest(
   attempt: (args: readonly Value[]) => TestFailure | null
 ): [readonly Value[], TestFailure] {
   let [least, why] = [args, failure]
-  let left = MOST_SIMPLER
+  let left = MAX_SIMPLER
   for (let hasFound = true; hasFound && left > 0; ) {
     hasFound = false
     for (const candidate of least.flatMap((arg, index) => simpler(arg).map(other => least.with(index, other)))) {

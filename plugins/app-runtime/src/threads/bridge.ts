@@ -11,7 +11,7 @@ export interface Bridge {
   ask(kind: string, payload: unknown, milliseconds?: number): unknown
 }
 
-/** Who asked, for an answer of the main thread. */
+/** Sender of a request to the main thread. */
 export interface BridgeCall {
   /** Aborted when the thread no longer waits: it ended, or its time was over. */
   readonly signal: AbortSignal
@@ -19,7 +19,7 @@ export interface BridgeCall {
 
 export type BridgeAnswers = Readonly<Record<string, (payload: never, call: BridgeCall) => unknown>>
 
-/** What a thread is given of its bridge. The port is to be named in the transfer list. */
+/** A thread's end of its bridge. The port must be in the transfer list. */
 export interface BridgeEnd {
   readonly port: MessagePort
   /** Counts answers: one int. */
@@ -58,7 +58,7 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
           throw runErrors.create('RUN_TIME_LIMIT', `${kind} did not answer within ${Math.round(milliseconds ?? 0)} ms`)
         }
         const { message } = received
-        // An answer that nobody waits for any more may still come.
+        // A cancelled request may still be answered.
         if (message.id !== id) continue
         if (message.ok) return message.value
         const { code, message: text, ...details } = message.error
@@ -70,7 +70,7 @@ export function bridgeTo({ port, answered }: BridgeEnd): Bridge {
 
 /**
  * The main thread's side: answers until the signal is aborted or the thread has ended. Several questions of one thread never
- * come at once. An error without a code reaches the thread as `RUN_HOST_FAILED`, and whole whoever is given by `report`.
+ * come at once. An error without a code reaches the thread as `RUN_HOST_FAILED`, and `report` receives it whole.
  */
 export function answerBridge(
   { port, answered }: BridgeEnd,
@@ -101,7 +101,7 @@ export function answerBridge(
     try {
       send(sent)
     } catch (error) {
-      // What cannot be copied must not leave the thread waiting.
+      // An answer that cannot be copied must not leave the thread waiting.
       report(error, kind)
       send({ id, ok: false, error: sentError(error, kind) })
     }

@@ -3,7 +3,7 @@ import { isSvcError } from '@svc/plugin-sdk'
 import type { BridgeAnswers, BridgeCall } from './bridge.ts'
 import type { Provided } from './provided.ts'
 
-/** What the thread of a program asks. A target that is empty is the whole page. */
+/** Request of a program's thread. An empty target is the whole page. */
 export interface BrowserQuestion {
   readonly page: BrowserPageId
   readonly target: string
@@ -68,7 +68,7 @@ export class BrowserPages {
   }
 }
 
-/** What comes of a question. That nobody waits for it any more is no failure of this process. */
+/** Result of a request. A cancelled one is no failure of this process. */
 async function wanted<A>({ signal }: BridgeCall, ask: () => Promise<A>): Promise<A> {
   try {
     return await ask()

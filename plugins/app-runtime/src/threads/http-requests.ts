@@ -15,7 +15,7 @@ export interface HttpAnswer {
 }
 
 /** Bytes of an answer that are read. */
-const MOST_BYTES = 32 * 2 ** 20
+const MAX_BYTES = 32 * 2 ** 20
 
 /** Makes requests on behalf of programs. Answers `http.request`, and throws `RUN_HTTP_FAILED`. */
 export const HTTP_ANSWERS: BridgeAnswers = {
@@ -42,7 +42,7 @@ async function textOf(response: Response, url: string): Promise<string> {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > MOST_BYTES) throw failed(url, `the answer is longer than ${MOST_BYTES} bytes`)
+    if (length > MAX_BYTES) throw failed(url, `the answer is longer than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, length).toString('utf8')

@@ -1,13 +1,13 @@
 import { type KernelAdmin, type KernelPort, type McpToolHints, mcpToolName, mcpTools } from '@svc/contracts'
 import type { Effect, OperationDescriptor } from '@svc/plugin-sdk'
 
-/** `unknown`: nobody here has a tool of that name, which may do anything. */
+/** `unknown`: there is no tool of that name, which may do anything. */
 export type MutationKind = 'read_only' | 'write' | 'destructive' | 'unknown'
 
 const KINDS: Readonly<Record<Effect, MutationKind>> = { read: 'read_only', write: 'write', destructive: 'destructive' }
 
 /**
- * What a tool does to the world, by what its operation or its plugin declares. It is named as MCP clients name it, or as the
+ * Effect of a tool on the world, as its operation or its plugin declares it. It is named as MCP clients name it, or as the
  * operation is. Tools of plugins that are switched on count also where the process runs without them, as for one command.
  */
 export function mutationKindOf(

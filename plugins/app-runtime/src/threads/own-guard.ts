@@ -4,5 +4,5 @@ import type { GuardedData } from './program-worker.ts'
 
 const { nativeGuard } = (workerData ?? {}) as Partial<GuardedData>
 
-/** Of this thread; undefined in one that nobody ends like that. */
+/** Guard of this thread; undefined in one without it. */
 export const ownGuard = nativeGuard === undefined ? undefined : new NativeGuard(nativeGuard)

@@ -4,7 +4,7 @@ import { BrowserPages } from './browser-pages.ts'
 import { type AnsweringPlugins, pluginAnswers } from './plugin-answers.ts'
 import type { Provided } from './provided.ts'
 
-/** What other plugins have for programs. */
+/** Functions of other plugins for programs. */
 export interface ProgramServices extends AnsweringPlugins {
   readonly browser: Provided<BrowserAutomation>
 }

@@ -1,7 +1,7 @@
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { NativeGuard } from '@svc/contracts'
 
-/** What a thread is given beside its own data. */
+/** Data of a thread in addition to its own. */
 export interface GuardedData {
   readonly nativeGuard: SharedArrayBuffer
 }
@@ -28,7 +28,7 @@ export class ProgramWorker extends Worker {
   }
 
   /**
-   * Ends it where that harms nobody: what it does is over at once, save for one call of a database. When that takes longer
+   * Ends it safely: its work is over at once, except for one call of a database. When that takes longer
    * than `milliseconds`, it is left behind: it is ended when that call is over, and keeps nothing waiting.
    */
   async end(milliseconds = LEAVE_MS): Promise<void> {

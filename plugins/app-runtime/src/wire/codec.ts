@@ -7,6 +7,6 @@ export interface Codec {
   /** Whether a member of an object may be left out; it then is what `decode` makes of undefined. */
   readonly isOptional: boolean
   decode(json: unknown): Value
-  /** What `printJson` takes: JSON with bigints. */
+  /** Input of `printJson`: JSON with bigints. */
   encode(value: Value): unknown
 }

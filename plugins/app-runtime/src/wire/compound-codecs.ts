@@ -50,7 +50,7 @@ export function optionCodec(item: Codec): Codec {
   }
 }
 
-/** A Result inside of a value; what a function answers with is taken apart by whoever calls it. */
+/** A Result inside of a value; the Result of a function is taken apart by its caller. */
 export function resultCodec(item: Codec, failure: Codec): Codec {
   const name = `Result[${item.name}]`
   return {
@@ -123,7 +123,7 @@ export function mapCodec(key: Codec, item: Codec): Codec {
   }
 }
 
-/** An object without a prototype, so that no member has a meaning of its own. */
+/** An object without a prototype, so that no member has a special meaning. */
 export function written(
   record: ReadonlyMap<string, Value>,
   codecOf: (member: string) => Codec

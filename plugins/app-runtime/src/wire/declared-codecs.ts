@@ -7,7 +7,7 @@ import { wrong } from './plain-codecs.ts'
 export interface Member {
   readonly name: string
   readonly codec: Codec
-  /** What it is where it is left out; null for one that must be there, unless its codec says otherwise. */
+  /** Default value; null for a required one, unless its codec says otherwise. */
   readonly fallback: (() => Value) | null
 }
 

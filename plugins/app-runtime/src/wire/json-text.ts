@@ -3,7 +3,7 @@ import { isSafeNumber, parse, stringify } from 'lossless-json'
 /** So many digits in a row may be a whole number that is not exact as a number. */
 const LARGE = /\d{16}/
 
-/** What a JSON text means. Whole numbers beyond 2^53 become bigints. Throws a SyntaxError. */
+/** Parses a JSON text. Whole numbers beyond 2^53 become bigints. Throws a SyntaxError. */
 export function parseJson(text: string): unknown {
   return LARGE.test(text) ? parse(text, undefined, { parseNumber, onDuplicateKey }) : JSON.parse(text)
 }

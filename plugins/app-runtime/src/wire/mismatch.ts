@@ -42,7 +42,7 @@ export function inPart(thrown: unknown, part: string | number): unknown {
   return thrown
 }
 
-const MOST_SHOWN = 60
+const MAX_SHOWN = 60
 
 /** How messages show JSON. */
 export function shownJson(json: unknown): string {
@@ -51,5 +51,5 @@ export function shownJson(json: unknown): string {
   if (Array.isArray(json)) return `an array of ${json.length}`
   if (typeof json === 'object') return 'an object'
   const text = typeof json === 'bigint' ? String(json) : JSON.stringify(json)
-  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}…`
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}…`
 }

@@ -9,9 +9,9 @@ import { BOOL, CHAR, DEC, FLOAT, INT, JSON_VALUE, STR, UNIT } from './plain-code
 import { untypedCodec } from './untyped-codec.ts'
 
 export interface WireOptions {
-  /** What members of structs are where they are left out. */
+  /** Defaults of struct members. */
   readonly defaults?: readonly { readonly type: string; readonly field: string; readonly value: HirExpression }[]
-  /** What an expression outside of functions is. Without it nothing that has a default may be left out. */
+  /** Value of an expression outside of functions. Without it nothing that has a default may be left out. */
   readonly evaluate?: (expression: HirExpression) => Value
 }
 
@@ -59,7 +59,7 @@ export class WireTypes {
     })
   }
 
-  /** For whoever reads or writes many values of one type; it throws a {@link Mismatch} that has no code. */
+  /** For readers or writers of many values of one type; it throws a {@link Mismatch} without a code. */
   codec(type: HirType | null): Codec {
     if (type === null) return this.#untyped
     const key = JSON.stringify(type)

@@ -8,12 +8,12 @@ import type { TestResult } from '../testing/run-tests.ts'
 import type { BridgeEnd } from '../threads/bridge.ts'
 import type { DurableOptions } from '../workflows/database-durable.ts'
 
-/** What the thread of a program is given. */
+/** Input of a program's thread. */
 export interface Job {
   readonly program: Program
   readonly limits: Limits
   readonly capabilities: readonly Capability[]
-  /** null for a source of chance that nobody can repeat. */
+  /** null for an unpredictable source of randomness. */
   readonly seed: number | null
   readonly args: readonly string[]
   readonly work: RunWork | TestWork | WorkflowWork
@@ -45,7 +45,7 @@ export interface TestWork {
   readonly seed: number
 }
 
-/** What the thread says. */
+/** Messages of the thread. */
 export type Report =
   /** The limit of time counts from here. */
   | { readonly kind: 'begun' }
@@ -56,11 +56,11 @@ export type Report =
   | { readonly kind: 'failed'; readonly failure: RunFailure }
 
 export interface Outcome {
-  /** What was in the Error that main returned. */
+  /** Payload of the Error that main returned. */
   readonly refused: string | null
-  /** What the program ended itself with. */
+  /** Exit code that the program chose. */
   readonly exit: number | null
-  /** What a workflow returned, as JSON. */
+  /** Result of a workflow, as JSON. */
   readonly result?: string
 }
 
@@ -73,4 +73,4 @@ export interface RunFailure {
 }
 
 /** Lines that may be on their way. */
-export const MOST_UNWRITTEN = 1000
+export const MAX_UNWRITTEN = 1000

@@ -9,7 +9,7 @@ import { runTests } from '../testing/run-tests.ts'
 import { bridgeTo } from '../threads/bridge.ts'
 import { databaseDurable } from '../workflows/database-durable.ts'
 import { performWorkflow } from '../workflows/perform-workflow.ts'
-import { type Job, MOST_UNWRITTEN, type Outcome, type Report } from './job.ts'
+import { type Job, MAX_UNWRITTEN, type Outcome, type Report } from './job.ts'
 
 /** Does the work of a job in this thread. Throws what ended the program. */
 export function perform(job: Job, report: (message: Report) => void): Outcome {
@@ -52,7 +52,7 @@ function hostOf(job: Job, report: (message: Report) => void): Host {
     print(line) {
       report({ kind: 'print', line })
       const sent = Atomics.add(unwritten, 0, 1) + 1
-      if (sent >= MOST_UNWRITTEN) Atomics.wait(unwritten, 0, sent)
+      if (sent >= MAX_UNWRITTEN) Atomics.wait(unwritten, 0, sent)
     },
     log: (level, text) => report({ kind: 'log', level, text }),
     now: Date.now,

@@ -6,9 +6,9 @@ import { timeLimitText } from '../interpreter/time-limit.ts'
 import { answerBridge, type BridgeAnswers } from '../threads/bridge.ts'
 import { HTTP_ANSWERS } from '../threads/http-requests.ts'
 import { ProgramWorker } from '../threads/program-worker.ts'
-import { type Job, MOST_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
+import { type Job, MAX_UNWRITTEN, type Outcome, type Report, type RunFailure } from './job.ts'
 
-/** The script lies beside the compiled plugin; threads take no sources. */
+/** The script is next to the compiled plugin; threads take no sources. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/program-worker.cjs' : './program-worker.cjs',
   import.meta.url
@@ -26,7 +26,7 @@ export interface Listener {
   /** Resolves when the line was taken. */
   print(line: string): void | Promise<void>
   report(message: Extract<Report, { readonly kind: 'test' | 'log' }>): void
-  /** Is told what went wrong in the host, of which the program only learns that it did. */
+  /** Called with host errors, of which the program only learns that they happened. */
   failed(error: unknown, kind: string): void
 }
 
@@ -35,8 +35,8 @@ export type Ending =
   | { readonly ok: false; readonly failure: RunFailure }
 
 /**
- * Does a job in a thread of its own, which ends with it, with its limits, or with `signal`. `store` is asked where the thread
- * has no connection of its own to its database, and `services` is what it may ask of other plugins.
+ * Does a job in a separate thread, which ends with it, with its limits, or with `signal`. `store` answers where the thread
+ * has no separate connection to its database, and `services` is what it may request from other plugins.
  */
 export async function runInThread(
   job: Omit<Job, 'unwritten' | 'bridge'>,
@@ -91,7 +91,7 @@ export async function runInThread(
       written = written
         .then(() => listener.print(message.line))
         .finally(() => {
-          if (Atomics.sub(counter, 0, 1) <= MOST_UNWRITTEN / 2 + 1) Atomics.notify(counter, 0)
+          if (Atomics.sub(counter, 0, 1) <= MAX_UNWRITTEN / 2 + 1) Atomics.notify(counter, 0)
         })
     }
   })

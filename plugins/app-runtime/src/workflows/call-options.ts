@@ -4,7 +4,7 @@ import { typeName } from '../interpreter/type-name.ts'
 import { Float, isInt, isList, isRecord, type RecordValue, type Value } from '../interpreter/value.ts'
 import { CLASSIFICATIONS, type Classification } from './journal.ts'
 
-/** What `with { … }` says of a call. */
+/** Options of a call from `with { … }`. */
 export interface CallOptions {
   /** Attempts beyond the first; null where nothing is said, and an Error is a result like others. */
   readonly retries: number | null
@@ -17,7 +17,7 @@ export interface CallOptions {
   readonly maxBackoff: number
   readonly multiplier: number
   readonly classification: Classification
-  /** The step of the mesh that is asked for. */
+  /** The requested mesh step. */
   readonly mens: string | null
   /** Of nodes of the mesh that may do the step; empty for any. */
   readonly labels: readonly string[]
@@ -25,7 +25,7 @@ export interface CallOptions {
   readonly detach: boolean
 }
 
-/** What is called with options; `mesh` activities are those that are meant for other machines. */
+/** Calls with options; `mesh` activities are for other machines. */
 export type Optioned = 'activity' | 'mesh' | 'workflow'
 
 const OF_STEPS = 'retries timeout activity_id id initial_backoff max_backoff backoff_multiplier meta'.split(' ')

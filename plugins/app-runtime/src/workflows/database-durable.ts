@@ -3,9 +3,9 @@ import { SqlActorStore } from '../actors/sql-actor-store.ts'
 import type { Durable } from '../interpreter/durable.ts'
 import { type PlanProvenance, SqlWorkflowStore } from './sql-workflow-store.ts'
 
-/** What a thread is told of how its program keeps things. */
+/** Storage options of a thread. */
 export interface DurableOptions {
-  /** What runs and actors belong to: two programs in one database leave those of the other alone. */
+  /** Owner of runs and actors: two programs in one database do not touch those of the other. */
   readonly program: string
   /** Session of the rows `workflow_journal_entry` in research_metrics: `workflow:<repository>`. null writes none. */
   readonly metricSession: string | null
@@ -13,7 +13,7 @@ export interface DurableOptions {
   readonly plan?: PlanProvenance
 }
 
-/** For a program with a database, in one of its threads; `notify` is null where nobody looks after what is due. */
+/** For a program with a database, in one of its threads; `notify` is null without a scheduler. */
 export function databaseDurable(
   connection: ThreadConnection,
   { program, metricSession, plan }: DurableOptions,

@@ -3,10 +3,10 @@ import type { Interpreter } from '../interpreter/interpreter.ts'
 import type { Limits } from '../interpreter/machine.ts'
 import { type Answer, failureOf } from '../serving/endpoint-runner.ts'
 
-/** What a thread is asked to do of what is due, as JSON. */
+/** Due work for a thread, as JSON. */
 export type DueWork = { readonly run: string; readonly owner: string } | { readonly mailbox: StoredAddress }
 
-/** What came of it, as JSON. */
+/** Its result, as JSON. */
 export interface DueEnd {
   readonly kind: 'completed' | 'failed' | 'waiting' | 'taken' | 'handled'
   /** Whether there may be more to do at once. */
@@ -32,7 +32,7 @@ export class DurableRunner {
       }
       const end = this.#interpreter.turn(work.run, this.#limits, { owner: work.owner })
       if (end.kind !== 'failed') return answer({ kind: end.kind, more: false }, null)
-      // Nobody waits for it, so that the log is told.
+      // There is no caller, so the log gets it.
       const { code, message } = end.failure
       return answer(
         { kind: 'failed', more: false },

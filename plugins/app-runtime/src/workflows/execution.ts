@@ -12,7 +12,7 @@ import type { RunChange, RunHistory, StepRecord } from './workflow-store.ts'
 /** Milliseconds that a thread waits itself; what takes longer unwinds the workflow. */
 const SHORT_WAIT = 250
 
-const MOST_ERROR = 2000
+const MAX_ERROR_LENGTH = 2000
 
 const NO_OPTIONS = callOptions('activity', 'side_effect', [])
 
@@ -36,7 +36,7 @@ export interface ActivityCall {
 
 interface Attempt {
   readonly ok: boolean
-  /** What the workflow gets when there is no other attempt. */
+  /** Result of the workflow when there is no other attempt. */
   readonly value: Value
   readonly message: string
   readonly thrown: Failure | null
@@ -108,7 +108,7 @@ export class WorkflowExecution {
       this.#record({ attempt: { activityId: id, attempt, status: 'started', error: null } })
       const outcome = this.#attempt(run, options)
       const failed = { event: 'ActivityAttemptFailed', ...step, attempt, max_attempts: max } as const
-      if (!outcome.ok) this.#entries.push(entry({ ...failed, error: outcome.message.slice(0, MOST_ERROR) }))
+      if (!outcome.ok) this.#entries.push(entry({ ...failed, error: outcome.message.slice(0, MAX_ERROR_LENGTH) }))
       if (outcome.ok || attempt >= max) return this.#finished(id, name, attempt, outcome, options, isResult)
       const delay = delayAfter(attempt, options)
       const due = this.#durable.now() + delay
@@ -185,7 +185,7 @@ export class WorkflowExecution {
     return value
   }
 
-  /** The attempt that is next; tells of one that was under way when its process ended. */
+  /** The next attempt; reports one that was under way when its process ended. */
   #resumed(id: string, name: string, max: number, options: CallOptions): number {
     const { attempts, scheduled } = this.run.history
     const last = attempts.get(id)
@@ -222,7 +222,7 @@ export class WorkflowExecution {
     }
   }
 
-  /** What another attempt would not change. */
+  /** Failures that another attempt would not change. */
   #isFinal({ code }: Failure): boolean {
     return FINAL.has(code) || (code === 'RUN_TIME_LIMIT' && this.#machine.timeLeft() <= 0)
   }
@@ -266,7 +266,7 @@ export class WorkflowExecution {
     this.#durable.sleep(left)
   }
 
-  /** What the step gave in an earlier turn. Throws `RUN_WORKFLOW_CHANGED` where it was another one then. */
+  /** Result of the step in an earlier turn. Throws `RUN_WORKFLOW_CHANGED` where it was another one then. */
   #done(id: string, name: string): StepRecord | null {
     const step = this.run.history.completed.get(id)
     if (step === undefined) return null

@@ -1,4 +1,4 @@
-/** What happened in runs of workflows, as `contracts/workflow/workflow-journal.v1.schema.json` has it. */
+/** History of workflow runs, as in `contracts/workflow/workflow-journal.v1.schema.json`. */
 export type JournalEntry = { readonly journal_version: 1 } & (
   | { readonly event: 'WorkflowStarted'; readonly workflow: string; readonly steps: number }
   | (Step & {

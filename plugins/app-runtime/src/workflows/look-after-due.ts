@@ -13,7 +13,7 @@ import { DurableScheduler } from './scheduler.ts'
 const FIRST_PRUNE_MS = 10_000
 const PRUNE_MS = 600_000
 
-/** What the threads of a program keep its runs and actors by; null for a program that has neither. */
+/** Storage of a program's runs and actors; null for a program that has neither. */
 export function durableOptions(
   { module, path }: Program,
   { projectRoot, config }: Pick<PluginContext<Settings>, 'projectRoot' | 'config'>,
@@ -35,7 +35,7 @@ export function keepingOf({ workflow_keep_runs: runs, workflow_keep_days: days }
   return { runs, days }
 }
 
-/** How runs and actors name their program: the same from wherever it is run. */
+/** Name of the program for its runs and actors: the same from every folder. */
 function programKey(path: string, projectRoot: string): string {
   return relative(projectRoot, resolve(path)).replaceAll('\\', '/')
 }
@@ -55,7 +55,7 @@ export async function lookAfterDue(
     store,
     program,
     log: ctx.log,
-    // The others are for whoever waits for an answer.
+    // The others belong to a waiting caller.
     atOnce: Math.max(1, Math.floor(threads / 2)),
     perform: work => pool.ask(due, JSON.stringify(work))
   })

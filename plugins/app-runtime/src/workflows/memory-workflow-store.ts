@@ -78,7 +78,7 @@ export class MemoryWorkflowStore implements WorkflowStore {
   record(runId: string, owner: string, change: RunChange): void {
     const run = this.#runs.get(runId)
     if (run === undefined || run.owner !== owner || run.record.status !== 'running') {
-      fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or somebody else runs it`)
+      fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
     }
     const { entries = [], completed, scheduled, attempt, signal, turn } = change
     run.journal.push(...entries)

@@ -203,7 +203,7 @@ export function cancelHandler(open: OpenRuns): Handler<typeof workflowCancel> {
   return async ({ run_id }) => {
     const store = await open()
     await found(store, run_id)
-    // Whoever runs it learns of it with what is written next.
+    // Its runner learns of it at the next write.
     await store.execute(
       `UPDATE workflow_run_log SET status = 'cancelled', lease_owner = NULL, lease_until_ms = NULL, completed_at_ms = ?
         WHERE run_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')`,

@@ -11,7 +11,7 @@ import type { Outcome, WorkflowWork } from '../worker/job.ts'
 
 /**
  * Runs a workflow and waits for its end: a new run, or the one that has the id, which goes on where it was. `begin` is called
- * when its limits count anew. Throws what ended it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
+ * when its limits start again. Throws the failure that ended it, `RUN_WORKFLOW_UNKNOWN`, `RUN_WORKFLOW_PENDING` and `RUN_ARGUMENTS`.
  */
 export function performWorkflow(
   interpreter: Interpreter,

@@ -8,7 +8,7 @@ export interface Keeping {
 }
 
 /** Runs that one transaction deletes, so that others get their turn. */
-const MOST_AT_ONCE = 500
+const MAX_AT_ONCE = 500
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -47,7 +47,7 @@ const FAMILY = `WITH RECURSIVE family (run_id) AS (
 
 /**
  * Deletes runs that have ended, with their journals and with the runs that they began themselves, save for those that are to
- * be kept, and returns how many. Runs that go on, or that somebody is at, stay. `program`: null for all programs.
+ * be kept, and returns how many. Unfinished and locked runs stay. `program`: null for all programs.
  */
 export async function pruneRuns(
   store: DatabaseStore,
@@ -56,7 +56,7 @@ export async function pruneRuns(
   now = Date.now()
 ): Promise<number> {
   for (let deleted = 0; ; ) {
-    // Nobody waits for a writer that has nothing to do.
+    // Never waits for a writer without work.
     if ((await countExpendable(store, program, keeping, now)) === 0) return deleted
     const count = await store.transaction(tx => pruneSome(tx, { program, ...boundsOf(keeping, now) }))
     deleted += count
@@ -79,7 +79,7 @@ function boundsOf({ runs, days }: Keeping, now: number): { runs: number; before:
 }
 
 async function pruneSome(tx: DatabaseTransaction, parameters: Readonly<Record<string, SqlValue>>): Promise<number> {
-  const roots = await tx.query(`${EXPENDABLE} LIMIT ${MOST_AT_ONCE}`, parameters)
+  const roots = await tx.query(`${EXPENDABLE} LIMIT ${MAX_AT_ONCE}`, parameters)
   if (roots.rows.length === 0) return 0
   const family = await tx.query(FAMILY, [listOf(roots.rows)])
   const ids = listOf(family.rows)

@@ -15,13 +15,13 @@ const LOOK_MS = 500
 const COMMIT_MS = 20
 
 /** Messages of one mailbox that are handled before others have their turn. */
-const MOST_OF_ONE = 100
+const MAX_PER_ROUND = 100
 
 const ENDED_BY_LIMITS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_MEMORY_LIMIT'])
 
 export interface SchedulerOptions {
   readonly store: DatabaseStore
-  /** What runs and actors belong to. */
+  /** Owner of runs and actors. */
   readonly program: string
   readonly log: Logger
   /** Runs and mailboxes that are worked on at a time. */
@@ -32,7 +32,7 @@ export interface SchedulerOptions {
 
 /**
  * Has runs go on that are due, and messages handled that wait, for as long as a program is served. What is due is in the
- * database alone: where this process ends, the next one finds it there.
+ * only in the database: when this process ends, the next one finds it there.
  */
 export class DurableScheduler {
   readonly #options: SchedulerOptions
@@ -154,7 +154,7 @@ export class DurableScheduler {
   }
 
   async #deliver(mailbox: StoredAddress): Promise<void> {
-    for (let count = 0; count < MOST_OF_ONE && !this.#isClosed; count++) {
+    for (let count = 0; count < MAX_PER_ROUND && !this.#isClosed; count++) {
       const { status, body } = await this.#options.perform({ mailbox })
       if (status !== 200) return this.#failed(mailbox, body)
       if (!(JSON.parse(body) as DueEnd).more) return

@@ -1,7 +1,7 @@
 import type { ThreadConnection } from '@svc/contracts'
 import { DURABLE_TABLES } from './tables.ts'
 
-/** Runs in the transaction that is open, or else in one of its own that is rolled back when it throws. */
+/** Runs in the open transaction, or else in a new one that is rolled back when it throws. */
 export function written<A>(connection: ThreadConnection, run: () => A): A {
   if (connection.inTransaction) return run()
   connection.begin('write')
@@ -28,6 +28,6 @@ export function prepareTables(connection: ThreadConnection): void {
       for (const sql of DURABLE_TABLES) connection.execute(sql)
     })
   }
-  // What a transaction makes that is rolled back has to be made again.
+  // Objects made in a transaction that is rolled back have to be created again.
   if (!connection.inTransaction) prepared.add(connection)
 }

@@ -19,7 +19,7 @@ import {
 } from './workflow-store.ts'
 
 export interface SqlStoreOptions {
-  /** What runs belong to: others leave them alone. */
+  /** Owner of runs: others do not touch them. */
   readonly program: string
   /** Session of the rows in research_metrics; null where none are written. */
   readonly metricSession: string | null
@@ -37,7 +37,7 @@ const RUN = `SELECT r.run_id, r.workflow_name, r.status, s.args_json, s.result_j
   s.waiting_for, s.parent_run_id, r.lease_owner, r.lease_until_ms
   FROM workflow_run_log r JOIN workflow_run_state s ON s.run_id = r.run_id WHERE r.run_id = ?`
 
-/** Runs in a database. Each change is a transaction of its own. */
+/** Runs in a database. Each change is a separate transaction. */
 export class SqlWorkflowStore implements WorkflowStore {
   readonly #connection: ThreadConnection
   readonly #options: SqlStoreOptions
@@ -141,7 +141,7 @@ export class SqlWorkflowStore implements WorkflowStore {
           WHERE run_id = ? AND lease_owner = ? AND status = 'running'`,
         [now, steps, runId, owner]
       )
-      if (changes === 0) fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or somebody else runs it`)
+      if (changes === 0) fail('RUN_WORKFLOW_LOST', `the run ${runId} was cancelled, or another process runs it`)
       const workflow = this.#workflows.get(runId) ?? ''
       for (const each of change.entries ?? []) this.#journal(runId, workflow, each, now)
       const { completed, scheduled, attempt, signal, turn } = change

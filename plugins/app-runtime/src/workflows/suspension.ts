@@ -1,4 +1,4 @@
-/** What unwinds a workflow that has to wait: it is run again from its beginning when that is over. */
+/** Unwinds a workflow that has to wait: it runs again from its beginning when that is over. */
 export class Suspension {
   /** Milliseconds since 1970; null where only the signal ends it. */
   readonly wakeAt: number | null

@@ -1,9 +1,9 @@
 import { DURABLE_BASELINE_TABLES } from '@svc/contracts'
 
-/** The tables that runs and actors stand in: those of the baseline schema, and what the runtime needs beside them. */
+/** Tables of runs and actors: those of the baseline schema, and further ones of the runtime. */
 export const DURABLE_TABLES: readonly string[] = [
   ...Object.values(DURABLE_BASELINE_TABLES),
-  // What the runtime needs of a run to go on with it.
+  // Facts that the runtime needs to resume a run.
   `CREATE TABLE IF NOT EXISTS workflow_run_state (
   run_id TEXT PRIMARY KEY,
   program TEXT NOT NULL,

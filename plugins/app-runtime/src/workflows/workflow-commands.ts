@@ -42,7 +42,7 @@ interface RunInput {
   readonly 'run-id'?: string
 }
 
-/** Runs a workflow and tells how it ended; gives the exit code. */
+/** Runs a workflow and prints how it ended; returns the exit code. */
 async function workflowEnded(
   runner: Runner,
   program: Parameters<Runner['run']>[0],
@@ -51,7 +51,7 @@ async function workflowEnded(
 ): Promise<number> {
   if (!io.json) io.stderr.write(`run ${runId}\n`)
   const job = { work: { kind: 'workflow' as const, name, args, runId }, args: [], seed: null }
-  // What the program prints is not its result.
+  // Output of the program is not its result.
   const listener = listenerOf({ ...io, stdout: io.stderr })
   const ending = await runner.run(program, job, listener, io.signal)
   if (!ending.ok) return tellFailure(ending.failure, io)

@@ -20,7 +20,7 @@ export interface WorkflowDefinition {
 export interface TurnOptions {
   /** Takes up a run that failed. */
   readonly again?: boolean
-  /** Whose turn it is; unique among all of them. */
+  /** Owner of the current turn; unique among all of them. */
   readonly owner?: string
 }
 
@@ -29,18 +29,18 @@ export type TurnEnd =
   | { readonly kind: 'completed'; readonly value: Value }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'waiting'; readonly wakeAt: number | null; readonly signal: string | null }
-  /** Somebody else has it, or it had ended. */
+  /** Another process has it, or it had ended. */
   | { readonly kind: 'taken'; readonly run: RunRecord | null }
 
 /** Milliseconds between two looks at what others do. */
 const LOOK = 25
 
-/** Milliseconds until somebody else who runs a run is looked at again. */
+/** Milliseconds until a run of another process is checked again. */
 const OTHERS = 250
 
 const LIMITS_OF_TURNS: ReadonlySet<string> = new Set(['RUN_TIME_LIMIT', 'RUN_STEP_LIMIT', 'RUN_WORKFLOW_PENDING'])
 
-/** Milliseconds beyond the limit of its turn for which nobody else takes a run. */
+/** Milliseconds beyond the limit of its turn for which no other process takes a run. */
 const LEASE_MARGIN = 5000
 
 /** Runs of a program's workflows, in the thread of their caller. */
@@ -51,9 +51,9 @@ export class WorkflowRuntime {
   /** Says of a failure what it was and where. */
   readonly #describe: (failure: Failure) => string
   readonly #definitions = new Map<string, WorkflowDefinition>()
-  /** Those that were begun here and nobody waits for. */
+  /** Runs started here without a waiting caller. */
   readonly #detached = new Set<string>()
-  /** Whether the turn that is under way has the limits of somebody who called the workflow, and not its own. */
+  /** Whether the current turn has the limits of the workflow's caller. */
   #isCalled = false
 
   constructor(machine: Machine, durable: Durable, handle: MakeHandle, describe: (failure: Failure) => string) {
@@ -119,7 +119,7 @@ export class WorkflowRuntime {
     return this.#performed(execution, definition, run)
   }
 
-  /** Runs what was begun here and nobody else looks after. */
+  /** Runs the work that was started here, without a scheduler. */
   finish(): void {
     if (this.#durable.notify !== null) return
     for (const runId of this.#detached) {
@@ -162,7 +162,7 @@ export class WorkflowRuntime {
           `the run ${execution.run.runId} goes on without its caller: ${thrown.message}`
         )
       }
-      // What is no failure of the program, such as a database that is away, leaves the run to whoever finds it next.
+      // A failure outside of the program, such as a database that is away, leaves the run to the next process that finds it.
       if (!(thrown instanceof Failure)) throw thrown
       execution.end({ status: 'failed', error: `${thrown.code}: ${this.#describe(thrown)}` })
       return { kind: 'failed', failure: thrown }
@@ -197,7 +197,7 @@ export class WorkflowRuntime {
       if (signal !== null && workflows.signal(runId, signal) !== null) return
       if (signal !== null && workflows.find(runId)?.status !== 'waiting') return
       const { skipsTime, notify } = this.#durable
-      // Where time is skipped, a signal that nobody has sent will not come.
+      // Where time is skipped, a missing signal will not come.
       if (skipsTime ? wakeAt === null && notify === null : left >= machine.timeLeft()) {
         const why = wakeAt === null ? `the signal ${signal}` : new Date(wakeAt).toISOString()
         fail('RUN_WORKFLOW_PENDING', `the run ${runId} goes on without its caller: it waits for ${why}`)
@@ -208,7 +208,7 @@ export class WorkflowRuntime {
 
   /**
    * A turn that came to its limits is followed by another one where it has completed a step, so that it is the steps that are
-   * limited and not the run; and where the limits were those of a caller, while whoever looks after what is due has others.
+   * limited and not the run; and where the limits were those of a caller, while the scheduler has others.
    */
   #goesOn({ code }: Failure, { hasProgressed }: WorkflowExecution): boolean {
     if (!LIMITS_OF_TURNS.has(code)) return false

@@ -28,11 +28,11 @@ export interface NewRun extends Pick<RunRecord, 'runId' | 'workflow' | 'args' | 
 }
 
 export interface ClaimedRun extends RunRecord {
-  /** Whether somebody ran it who did not come to an end. */
+  /** Whether an earlier runner did not finish it. */
   readonly wasInterrupted: boolean
 }
 
-/** What a run has done. */
+/** History of a run. */
 export interface RunHistory {
   /** Whether its journal has anything. */
   readonly hasBegun: boolean
@@ -47,7 +47,7 @@ export interface StepRecord {
   readonly activity: string
   /** The event that was its own. */
   readonly event: string
-  /** Of a value; null where it is the event alone that counts. */
+  /** Of a value; null where only the event counts. */
   readonly result: string
 }
 
@@ -57,7 +57,7 @@ export interface AttemptRecord {
   readonly status: 'started' | 'failed'
 }
 
-/** What is written at once. */
+/** Entries of one write. */
 export interface RunChange {
   readonly entries?: readonly JournalEntry[]
   readonly completed?: StepRecord & { readonly activityId: string }
@@ -81,7 +81,7 @@ export interface SignalRecord {
 
 /**
  * Keeps runs of workflows. One run is run by one owner at a time: `claim` gives it to one until `leaseUntil`, and whatever
- * that one writes afterwards is refused with `RUN_WORKFLOW_LOST` once somebody else has it, or it was cancelled.
+ * that one writes afterwards is refused with `RUN_WORKFLOW_LOST` once another process has it, or it was cancelled.
  */
 export interface WorkflowStore {
   /** A transaction is open, so that nothing here would be kept before it ends. */
@@ -89,7 +89,7 @@ export interface WorkflowStore {
   /** Begins a run as pending. Returns false, and changes nothing, where there is one of that id. */
   create(run: NewRun, now: number): boolean
   find(runId: string): RunRecord | null
-  /** null where there is none, it has ended, or somebody else has it; `again` takes one that failed as well. */
+  /** null where there is none, it has ended, or another process has it; `again` takes one that failed as well. */
   claim(runId: string, lease: Lease, again?: boolean): ClaimedRun | null
   history(runId: string): RunHistory
   record(runId: string, owner: string, change: RunChange, now: number): void

@@ -96,7 +96,7 @@ t.test('what a record says itself counts, and what is not written out stays as i
   t.end()
 })
 
-t.test('defaults are made anew for each record', t => {
+t.test('defaults are evaluated for each record', t => {
   const { lines } = run(`${DECLARATIONS}
 fn note(title: str) to Note { { title: title } }
 fn main() {

@@ -140,7 +140,7 @@ t.test('what keeps everything is done in place, and rows are kept', async t => {
   t.same((await apply(store, changed)).plan.statements, [])
 })
 
-t.test('numbers of rows are not given again after a table was made anew', async t => {
+t.test('numbers of rows are not given again after a table was rebuilt', async t => {
   const store = await filled()
   await store.execute('DELETE FROM note WHERE _id > 1')
   await apply(store, NOTES.replace('stars: int', 'stars: float'))
@@ -327,16 +327,16 @@ t.test('names that cannot be are refused', async t => {
   t.same(await namesIn(store), [])
 })
 
-t.test('a table that foreign keys refer to is not made anew', async t => {
+t.test('a table that foreign keys refer to is not rebuilt', async t => {
   const store = await filled()
   await store.execute('CREATE TABLE mark (note INTEGER REFERENCES note (_id) ON DELETE CASCADE)')
   await store.execute('INSERT INTO mark VALUES (1)')
   const { message } = await refusal(apply(store, NOTES.replace('stars: int', 'stars: float')))
-  t.match(message, /! Note cannot be made anew, since foreign keys of mark refer to it/)
+  t.match(message, /! Note cannot be rebuilt, since foreign keys of mark refer to it/)
   t.same(await rowsOf(store, 'SELECT * FROM mark'), [[1]])
 })
 
-t.test('a table that views and triggers of others name is not made anew, and otherwise changed', async t => {
+t.test('a table that views and triggers of others name is not rebuilt, and otherwise changed', async t => {
   const store = await filled()
   await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
   await store.execute('CREATE TABLE log (n INTEGER)')
@@ -348,7 +348,7 @@ t.test('a table that views and triggers of others name is not made anew, and oth
   ]) {
     const { code, message } = await refusal(apply(store, rebuilt))
     t.equal(code, 'RUN_SCHEMA_REFUSED')
-    t.match(message, `the ${kind} ${name} refers to one that has to be made anew`)
+    t.match(message, `the ${kind} ${name} refers to one that has to be rebuilt`)
     if (kind === 'view') await store.execute('DROP VIEW titles')
   }
   await store.execute('CREATE VIEW titles AS SELECT title FROM Note')
@@ -356,7 +356,7 @@ t.test('a table that views and triggers of others name is not made anew, and oth
   t.same(await rowsOf(store, 'SELECT count(*) FROM titles'), [[3]])
 })
 
-t.test('what others put on a table is there after it was made anew', async t => {
+t.test('what others put on a table is there after it was rebuilt', async t => {
   const store = await filled()
   await store.execute('CREATE INDEX theirs ON note (title)')
   await store.execute('CREATE TABLE seen (n INTEGER)')

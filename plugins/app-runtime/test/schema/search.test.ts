@@ -45,7 +45,7 @@ t.test('a search over rows that are there finds them, and follows its declaratio
   await store.execute("INSERT INTO doc (title, body) VALUES ('a', 'b')")
 })
 
-t.test('a search outlives that its table is made anew', async t => {
+t.test('a search outlives that its table is rebuilt', async t => {
   const store = await openStore()
   const source = '@table type Doc { title: str n: int }\n@search_index Doc.words on (title)\n'
   await apply(store, source)
@@ -71,7 +71,7 @@ t.test('a table that a program searches without an index has all its texts searc
   t.same(await found(store, 'three'), [])
 })
 
-t.test('a vector index finds what is nearest, and outlives that its table is made anew', async t => {
+t.test('a vector index finds what is nearest, and outlives that its table is rebuilt', async t => {
   const store = await openStore()
   const source =
     '@table type Place { name: str at: Tensor[3] }\n@vector_index Place.near on (at) with { metric: "l2" }\n'

@@ -130,7 +130,7 @@ function withFields(
   }
 }
 
-/** What a field is that nobody has given a value. */
+/** Zero value of a field. */
 function emptyOf(type: HirType | null): Value {
   if (type === 'Decimal') return new Decimal(0n, 0)
   if (type === null || type === 'Unit') return null

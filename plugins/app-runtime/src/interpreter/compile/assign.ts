@@ -12,7 +12,7 @@ interface Assignment {
   readonly span: HirSpan
 }
 
-/** Values do not change: `xs[0] = 1` gives the variable `xs` another list, and whoever has the old one keeps it. */
+/** Values are immutable: `xs[0] = 1` gives the variable `xs` another list; other references keep the old one. */
 export function compileAssign(body: BodyCompiler, { target, value, span }: Assignment): Eval {
   const [run, jumps] = body.observed(() => body.statement(value))
   const write = writer(body, target, span.start)

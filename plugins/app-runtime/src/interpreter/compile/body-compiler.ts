@@ -7,7 +7,7 @@ import { Cell, FunctionScope, type Local } from './scope.ts'
 
 /** How each form of the language is compiled. */
 export interface Forms {
-  /** What a statement could be may return {@link JUMP}; `isDiscarded` says that nobody wants the value. */
+  /** A statement's value may be {@link JUMP}; `isDiscarded` says that the value is unused. */
   expression(body: BodyCompiler, expression: HirExpression, isDiscarded: boolean): Eval
   /** Statements one after the other; the value is that of the last one where it is an expression. */
   sequence(body: BodyCompiler, statements: HirBlock): Eval
@@ -63,7 +63,7 @@ export class BodyCompiler {
     }
   }
 
-  /** Compiles and tells whether that alone may return {@link JUMP}. */
+  /** Compiles and returns whether only that may return {@link JUMP}. */
   observed(compile: () => Eval): readonly [run: Eval, jumps: boolean] {
     const before = this.jumps
     this.jumps = false
@@ -114,7 +114,7 @@ export class BodyCompiler {
     return this.forms.expression(this, expression, isDiscarded)
   }
 
-  /** A block with names of its own. */
+  /** A block with a nested scope. */
   block(statements: HirBlock): Eval {
     this.scope.enter()
     const run = this.stretch(() => this.forms.sequence(this, statements))
@@ -143,7 +143,7 @@ export function writeLocal({ slot, isCell }: Local): (frame: Value[], value: Val
   }
 }
 
-/** The first value of a variable; a shared one gets a cell of its own each time. */
+/** Initial value of a variable; a captured one gets a new cell each time. */
 export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Value) => void {
   if (!isCell) {
     return (frame, value) => {
@@ -155,7 +155,7 @@ export function bindLocal({ slot, isCell }: Local): (frame: Value[], value: Valu
   }
 }
 
-/** Throws when it is met: what stands beside it runs. */
+/** Throws when it is reached; the code around it runs. */
 export function unsupported(what: string, at: number): Eval {
   return () => fail('RUN_UNSUPPORTED', `${what} cannot be run here`, at)
 }

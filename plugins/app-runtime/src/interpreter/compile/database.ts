@@ -120,7 +120,7 @@ function writtenOut({ name: table }: TableShape, args: readonly HirArgument[]): 
   const record = args[0]?.value
   if (record === undefined) return null
   if ('ObjectLit' in record) return record.ObjectLit[0]
-  // A struct of another name has defaults of its own.
+  // A struct of another name has separate defaults.
   return 'StructLit' in record && record.StructLit.name === table ? record.StructLit.fields : null
 }
 
@@ -197,7 +197,7 @@ function compileUpdate(body: BodyCompiler, shape: TableShape, { args }: HirDbTab
     machine.charge(STATEMENT_STEPS)
     const row = shape.encode(shape.id, id(frame))
     const values = recordOf(shape, change(frame))
-    // What a row is known by is not changed, and may stand in a record that was read.
+    // The row id never changes, and may be in a record that was read.
     const columns = columnsOf(shape, values).filter(column => column !== shape.id)
     if (columns.length === 0) return null
     const key = columns.map(({ name }) => name).join()

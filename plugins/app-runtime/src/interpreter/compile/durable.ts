@@ -142,7 +142,7 @@ function rootName(target: HirExpression): string {
 
 export type StepNames = ReadonlySet<string>
 
-/** Steps that stand in a text. */
+/** Steps in a text. */
 function countSteps(body: HirBlock, names: StepNames): number {
   let count = 0
   walk(body, (key, value) => {

@@ -28,7 +28,7 @@ function compileExpression(body: BodyCompiler, expression: HirExpression, isDisc
   if ('ForEach' in expression) return compileForEach(body, expression.ForEach, isDiscarded)
   if ('Try' in expression) {
     const { target, span } = expression.Try
-    // A failure of the database that nobody takes goes on.
+    // An unhandled database failure propagates.
     if (body.names.tables.results.transparent.has(expression.Try)) return body.value(target)
     return compileTry(body, target, span.start)
   }

@@ -14,7 +14,7 @@ export interface FunctionUnit {
   readonly at: number
   /** Whether `with` may stand behind its calls. */
   readonly takesOptions?: true
-  /** What a parameter gets that is left out; null for one that must be given. */
+  /** Default of a parameter; null for a required one. */
   defaults: readonly (Eval | null)[]
   size: number
   run: Eval
@@ -76,7 +76,7 @@ function startOf(expression: HirExpression): number {
   return 'Unary' in expression ? expression.Unary[2].start : -1
 }
 
-/** Runs a function whose arguments stand in its frame. */
+/** Runs a function whose arguments are in its frame. */
 export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: number): Value {
   if (++machine.depth > machine.mostDepth) {
     fail('RUN_STACK_LIMIT', `calls are nested deeper than ${machine.mostDepth}`, at)
@@ -90,7 +90,7 @@ export function invoke(machine: Machine, unit: FunctionUnit, frame: Frame, at: n
   }
 }
 
-/** What a function returned that was left by `return`. */
+/** Value of a `return`. */
 export function returnedBy(machine: Machine, { name }: FunctionUnit, at: number): Value {
   if (machine.jump === 'return') return machine.returned
   return fail('RUN_UNSUPPORTED', `${machine.jump} leaves ${name}, which is not the loop around it`, at)

@@ -69,7 +69,7 @@ interface ForEachExpression {
   readonly span: HirSpan
 }
 
-/** The key of an element is of use to browsers alone. */
+/** Only browsers use the key of an element. */
 export function compileForEach(body: BodyCompiler, each: ForEachExpression, isDiscarded: boolean): Eval {
   const values = body.value(each.iterable)
   const { start } = each.span

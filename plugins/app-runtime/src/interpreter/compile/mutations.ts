@@ -3,7 +3,7 @@ import { type Eval, JUMP, type Machine } from '../machine.ts'
 import { Tagged, type Value } from '../value.ts'
 
 /**
- * Makes each call of a mutation one transaction, whoever calls it: a tool or a script leaves no half of it behind either.
+ * Makes each call of a mutation one transaction, for every caller: a tool or a script leaves no half of it behind either.
  * Within another transaction it is a part of that.
  */
 export function asTransaction(machine: Machine, name: string, returns: HirType | null, run: Eval): Eval {

@@ -44,7 +44,7 @@ export class ProgramCompiler implements ProgramNames {
   readonly #constructors = new Map<string, readonly string[]>()
   readonly #constants = new Map<string, { value: Value | undefined }>()
   readonly #elsewhere = new Map<string, string>()
-  /** What activities declare behind `with`. */
+  /** Options of activities after `with`. */
   readonly #options = new Map<FunctionUnit, Eval>()
   readonly #begin: (() => void)[] = []
   readonly tables: ProgramTables
@@ -199,7 +199,7 @@ export class ProgramCompiler implements ProgramNames {
     })
   }
 
-  /** What a constant spawns is the same instance each time. */
+  /** A constant with `spawn` is always the same instance. */
   #named(constant: string, run: Eval, size: number): Value {
     const { actors } = this.#machine
     if (actors !== null) actors.naming = { constant, count: 0 }
@@ -223,7 +223,7 @@ export class ProgramCompiler implements ProgramNames {
     return cell
   }
 
-  /** What is more than a function: activities, workflows, actors and agents. */
+  /** Declarations beyond functions: activities, workflows, actors and agents. */
   #compileDurable(): void {
     const { activities, workflows, actors, agents } = this.#program.module
     const machine = this.#machine

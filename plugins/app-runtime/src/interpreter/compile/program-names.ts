@@ -6,11 +6,11 @@ import type { Value } from '../value.ts'
 import type { BodyCompiler } from './body-compiler.ts'
 import type { FunctionUnit } from './functions.ts'
 
-/** What names mean that are no variables of a function. */
+/** Meanings of names that are not variables of a function. */
 export interface ProgramNames {
   readonly tables: ProgramTables
   function(name: string): FunctionUnit | undefined
-  /** What `spawn` takes for an actor; null where there is none of that name. */
+  /** Actor for `spawn`; null when there is none of that name. */
   actorParams(name: string): readonly HirParam[] | null
   /** Names of the fields of a constructor; null where there is none of that name. */
   constructorNames(name: string): readonly string[] | null
@@ -20,7 +20,7 @@ export interface ProgramNames {
   optionsOf(type: string): readonly string[]
   /** A function of the language or of the host, by name or path. */
   native(path: string): Native | undefined
-  /** What is declared and cannot be run here: `the actor Counter`. */
+  /** Declared, but not runnable here: `the actor Counter`. */
   elsewhere(name: string): string | undefined
   /** The value of a name. */
   read(name: string, at: number): Eval

@@ -5,7 +5,7 @@ export interface Local {
   /** Whether the slot holds a cell, since a closure shares a variable that changes. */
   readonly isCell: boolean
   readonly isMutable: boolean
-  /** What declares it, to find it again when the function is compiled once more. */
+  /** Its declaration, to find it again when the function is compiled once more. */
   readonly declaration: object
 }
 

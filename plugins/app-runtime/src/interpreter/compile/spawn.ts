@@ -18,7 +18,7 @@ export function compileSpawn(body: BodyCompiler, [target, { start: at }]: readon
     return () => fail('RUN_ARGUMENTS', `${name} ${why}`, at)
   }
   const values = args.map(({ value }) => body.value(value))
-  // What is left out in the middle is left to the default, which stands for it when the instance begins.
+  // An omitted argument in the middle gets its default when the instance begins.
   const length = Math.max(-1, ...slots) + 1
   if (length > slots.length) return () => fail('RUN_ARGUMENTS', `${name} takes its first arguments in their order`, at)
   const { machine } = body

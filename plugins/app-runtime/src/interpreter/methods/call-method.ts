@@ -69,7 +69,7 @@ function tableOf(self: Value): Table {
   return self instanceof Json ? JSON_METHODS : NO_METHODS
 }
 
-/** What `len` says: elements, characters, entries. */
+/** Result of `len`: elements, characters, entries. */
 export function elementCount(value: Value): number {
   if (typeof value === 'string') return characterCount(value)
   if (isList(value)) return value.length

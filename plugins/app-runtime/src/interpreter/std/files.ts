@@ -87,7 +87,7 @@ export const FILES: Readonly<Record<string, Native>> = {
   )
 }
 
-/** A link is told as what it leads to, and that it is one. */
+/** A link is reported as its target, and as a link. */
 function entryOf(path: string): Value {
   const isSymlink = lstatSync(path).isSymbolicLink()
   const { size, mtimeMs, isDir, isFile } = targetOf(path)

@@ -7,7 +7,7 @@ import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 
 /** Characters of an answer that say why it is refused. */
-const MOST_REASON = 200
+const MAX_REASON_LENGTH = 200
 
 const getText = native(1, 1, (args, machine) => ask(machine, { method: 'GET', url: textArg(args, 0) }), 'net')
 
@@ -43,7 +43,7 @@ function ask(machine: Machine, request: HttpRequest): Value {
   }
   machine.allocate(2 * answer.text.length)
   if (answer.status < 400) return ok(answer.text)
-  const reason = answer.text.trim().slice(0, MOST_REASON)
+  const reason = answer.text.trim().slice(0, MAX_REASON_LENGTH)
   return error(`${request.url} answered ${answer.status}${reason === '' ? '' : `: ${reason}`}`)
 }
 

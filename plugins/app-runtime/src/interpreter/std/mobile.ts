@@ -1,7 +1,7 @@
 import { type Native, native } from '../native.ts'
 import { error } from '../value.ts'
 
-/** What a telephone has, by the arguments that it takes. In a browser on one, the emitted bridge answers in its place. */
+/** Telephone functions, by their parameters. In a mobile browser, the emitted bridge answers instead. */
 const DEVICE_FUNCTIONS: Readonly<Record<string, number>> = {
   notify: 2,
   vibrate: 0,

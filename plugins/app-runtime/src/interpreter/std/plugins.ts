@@ -6,7 +6,7 @@ import { type Native, native, textArg, unrepeatable } from '../native.ts'
 import { toJson } from '../to-json.ts'
 import { error, ok, type Value } from '../value.ts'
 
-/** What programs have of other plugins, for those that were granted it. */
+/** Functions of other plugins for programs with the capability. */
 export const PLUGINS: Readonly<Record<string, Native>> = {
   'Speech.transcribe': native(1, 1, (args, machine) => ask(machine, 'speech.transcribe', textArg(args, 0)), 'fs'),
   'OpenClaw.list_skills': native(0, 0, (_, machine) => ask(machine, 'skills.list', null), 'net'),
@@ -28,20 +28,20 @@ export const PLUGINS: Readonly<Record<string, Native>> = {
     (args, machine) => ask(machine, 'skills.notify', { domain: textArg(args, 0), message: textArg(args, 1) }),
     'net'
   ),
-  // Another one may be there when it is asked for again.
+  // Another provider may be there at the next request.
   'std.agentos.mutation_kind_for_tool': unrepeatable(1, 1, (args, machine) => {
     const tool = textArg(args, 0)
     try {
       return (machine.host.bridge?.ask('tools.mutation_kind', tool, machine.millisecondsLeft()) ?? 'unknown') as string
     } catch (cause) {
-      // Programs of others are told nothing about this process.
+      // Foreign programs receive no details about this process.
       if (isSvcError(cause, 'RUN_UNSUPPORTED')) return 'unknown'
       throw cause
     }
   })
 }
 
-/** What ends the program, in place of being an Error that it may deal with. */
+/** Failures that end the program, instead of being an Error that it may handle. */
 const ENDINGS: readonly string[] = ['RUN_TIME_LIMIT', 'RUN_HOST_FAILED']
 
 function ask(machine: Machine, question: string, payload: unknown): Value {

@@ -8,7 +8,7 @@ import { error, NONE, ok, some, type Value } from '../value.ts'
 import { read } from './formats.ts'
 
 /** Output of a command that is kept. */
-const MOST_OUTPUT = 64 * 1024 * 1024
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 
 /** Other programs and the environment, for programs that were granted them. */
 export const PROCESSES: Readonly<Record<string, Native>> = {
@@ -58,7 +58,7 @@ export const PROCESSES: Readonly<Record<string, Native>> = {
     2,
     args => {
       const child = spawn(textArg(args, 0), textsOf(args, 1), { stdio: 'ignore', detached: true })
-      // That it could not be started is told by an event, which nobody may wait for here.
+      // A failed start is reported by an event, which cannot be awaited here.
       child.on('error', () => undefined)
       child.unref()
       return child.pid === undefined ? error(`${textArg(args, 0)} cannot be started`) : ok(child.pid)
@@ -116,7 +116,7 @@ function ran(args: readonly Value[], output: 'inherit' | 'pipe', use: (ended: En
   const ended = spawnSync(command, textsOf(args, 1), {
     stdio: ['ignore', output, output],
     encoding: 'utf8',
-    maxBuffer: MOST_OUTPUT,
+    maxBuffer: MAX_OUTPUT_BYTES,
     ...(args.length < 4 ? {} : { cwd: textArg(args, 2), env: { ...process.env, ...variables(textsOf(args, 3)) } })
   })
   if (ended.error !== undefined) return error(`${command}: ${ended.error.message}`)

@@ -3,7 +3,7 @@ import { error, NONE, Opaque, ok, some, type Value } from '../value.ts'
 
 /**
  * Regular expressions of the host. One that goes wrong takes its time between two looks at the clock: where the program
- * runs in a thread of its own, the limit of time ends the thread.
+ * runs in a separate thread, the limit of time ends the thread.
  */
 export const REGULAR_EXPRESSIONS: Readonly<Record<string, Native>> = {
   'std.regex.compile': native(1, 1, args => {
