@@ -8,7 +8,7 @@ export interface ErrorPlace {
 }
 
 export interface ErrorDetails {
-  /** What to do next, as one sentence or one command. */
+  /** Next step, as one sentence or one command. */
   readonly hint?: string
   readonly at?: ErrorPlace
   /** Facts a program can act on. Never a secret. */
@@ -19,7 +19,7 @@ export interface ErrorDetails {
 
 /** How one code behaves on the surfaces. */
 export interface ErrorSpec {
-  /** What the code means, in one sentence. */
+  /** Meaning of the code, in one sentence. */
   readonly message: string
   /** HTTP status; default 500. */
   readonly status?: number
@@ -50,7 +50,7 @@ export class SvcError extends Error {
   }
 }
 
-/** True for an error made by any copy of this package; with a code, for that code alone. */
+/** True for an error made by any copy of this package; with a code, only for that code. */
 export function isSvcError(error: unknown, code?: string): error is SvcError {
   if (typeof error !== 'object' || error === null || !('~svc' in error) || error['~svc'] !== 'error') return false
   return code === undefined || (error as SvcError).code === code

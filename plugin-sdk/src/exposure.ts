@@ -3,7 +3,7 @@ import type { CliExposure, Exposure, HttpExposure, McpExposure, OperationDescrip
 /** The part of a descriptor that an exposure's facts depend on. */
 export type ExposedDescriptor = Pick<OperationDescriptor, 'id' | 'expose'>
 
-/** What a surface adds to operations. Call it to expose an operation there: `expose: { also: [telnet({ word: 'add' })] }`. */
+/** Exposure of an operation on a surface. Call it to expose an operation there: `expose: { also: [telnet({ word: 'add' })] }`. */
 export interface ExposureKind<E> {
   (value: E): Exposed<E>
   /** Name of the plugin that serves it, and key of the value in a descriptor's `expose`. */

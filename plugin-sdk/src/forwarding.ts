@@ -1,6 +1,6 @@
 /**
  * An object whose every use is a use of what `current` returns then: functions are looked up when they are called, and so are those
- * of the members named in `nested`. Whoever holds it, or a function of it, notices no replacement; for a service that is used by
+ * of the members named in `nested`. A holder of it, or of a function of it, notices no replacement; for a service that is used by
  * `ref` it spares the look-up. Throws what `current` throws, when it is used.
  */
 export function forwarding<A extends object>(current: () => A, nested: readonly (keyof A & string)[] = []): A {

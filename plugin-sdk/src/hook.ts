@@ -11,7 +11,7 @@ export interface Hook<A extends readonly unknown[] = readonly unknown[], R = voi
   readonly kind: 'hook'
   readonly id: string
   readonly mode: HookMode
-  /** What a throwing tap does: fails the call, or is reported and skipped. Default `fail`. */
+  /** Effect of a throwing tap: fails the call, or is reported and skipped. Default `fail`. */
   readonly onError: 'fail' | 'skip'
   readonly '~args'?: A
   readonly '~result'?: R

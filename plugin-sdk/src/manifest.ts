@@ -24,9 +24,9 @@ export interface PluginManifest {
   readonly config: JsonSchema
   readonly permissions: Permissions
   readonly enabledByDefault: boolean
-  /** Present where it listens on ports of its own. */
+  /** Present where it listens on separate ports. */
   readonly serves?: boolean
-  /** What a failed start means where `svc.toml` says nothing; absent: `retry`. */
+  /** Effect of a failed start where `svc.toml` has no setting; absent: `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
 
@@ -45,7 +45,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     sdk: plugin.sdk,
     requires: ids(requires),
     optional: ids(optional),
-    // What is held as well as referred to counts as held.
+    // A token that is both held and referred to counts as held.
     refs: ids(declared.filter(each => each.kind === 'ref')).filter(id => !held.has(id)),
     after: plugin.after ?? [],
     provides: ids(plugin.provides ?? []),

@@ -6,7 +6,7 @@ import { type JsonSchema, type Schema, type SchemaLike, toJsonSchema } from './s
 export type Effect = 'read' | 'write' | 'destructive'
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Who calls: made by the surface, checked against an operation's `scopes`. */
+/** The caller: made by the surface, checked against an operation's `scopes`. */
 export interface Principal {
   /** `local` for a caller on this machine without a token. */
   readonly id: string
@@ -51,7 +51,7 @@ export interface McpExposure {
   /** Further names that are answered but not listed. */
   readonly aliases?: readonly string[]
   /**
-   * `plain` (the default): the output is the result, and an error is told in words. `tool-result`: both come in the envelope
+   * `plain` (the default): the output is the result, and an error is a text. `tool-result`: both come in the envelope
    * `{ success, data?, error?, remediation?, meta? }`, with the error's hint as remediation.
    */
   readonly result?: 'plain' | 'tool-result'

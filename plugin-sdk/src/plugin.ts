@@ -14,7 +14,7 @@ export interface Health {
 }
 
 /**
- * What a plugin can do while it lives. Everything registered here is undone when the unit is disposed, last first.
+ * Capabilities of a plugin while it lives. Everything registered here is undone when the unit is disposed, last first.
  *
  * 1. The kernel validates the configuration and resolves the dependencies.
  * 2. It calls `activate(ctx, deps)`: register, open, provide. Nothing of it is visible to others yet.
@@ -50,7 +50,7 @@ export interface PluginContext<C = unknown> {
 
   /** Calls an operation of any plugin, in process or isolated. */
   call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: CallOptions): Promise<OutputOf<Op>>
-  /** Calls an operation known by name alone. */
+  /** Calls an operation that is known only by name. */
   callById(id: string, input: unknown, options?: CallOptions): Promise<unknown>
 
   /**
@@ -86,7 +86,7 @@ export interface PluginContext<C = unknown> {
   onConfig(listener: (next: C, previous: C) => void | Promise<void>): void
 }
 
-/** Why a unit stops: another instance serves, its plugin is gone or off, or the kernel closes. */
+/** Why a unit stops: another instance serves, its plugin was removed or is off, or the kernel closes. */
 export type DrainReason = 'replaced' | 'removed' | 'closing'
 
 export interface ServeOptions {
@@ -110,7 +110,7 @@ export interface CallOptions {
   readonly onProgress?: (done: number, total?: number, message?: string) => void
 }
 
-/** What an isolated plugin may reach; becomes Node's `--permission` flags. Paths are relative to the project. */
+/** Resources that an isolated plugin may reach; becomes Node's `--permission` flags. Paths are relative to the project. */
 export interface Permissions {
   readonly fsRead?: readonly string[]
   readonly fsWrite?: readonly string[]
@@ -144,7 +144,7 @@ export interface CommandIo {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream
-  /** Whether `--json` was given: print machine-readable output alone. */
+  /** Whether `--json` was given: print only machine-readable output. */
   readonly json: boolean
   /** Aborted on the first Ctrl-C; the second ends the process. */
   readonly signal: AbortSignal
@@ -171,7 +171,7 @@ export type CommandHandler = (
 ) => number | ServeInstead | void | Promise<number | ServeInstead | void>
 
 /**
- * What a command returns that turns out to be a server: its project is closed, and the process serves as `svc serve` does,
+ * Returned by a command that turns out to be a server: its project is closed, and the process serves as `svc serve` does,
  * until it is interrupted.
  */
 export interface ServeInstead {
@@ -201,9 +201,9 @@ export interface PluginDefinition<C, CI, R extends Dependencies, O extends Depen
   readonly permissions?: Permissions
   /** Whether the plugin is on when `svc.toml` says nothing. Default true. */
   readonly enabledByDefault?: boolean
-  /** What a failed start means where `svc.toml` says nothing. Default `retry`. */
+  /** Effect of a failed start where `svc.toml` has no setting. Default `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
-  /** Whether it listens on ports of its own; such a plugin is left out when a single command is run. Default false. */
+  /** Whether it listens on separate ports; such a plugin is left out when a single command is run. Default false. */
   readonly serves?: boolean
   activate(ctx: PluginContext<C>, deps: Resolved<R, O>): void | Disposer | Promise<void | Disposer>
 }

@@ -15,7 +15,7 @@ export interface Schema<A = unknown, I = A> extends JsonSchema {
   readonly '~input'?: I
 }
 
-/** What other schema libraries offer (https://standardschema.dev, JSON Schema extension). */
+/** Interface of other schema libraries (https://standardschema.dev, JSON Schema extension). */
 export interface StandardJsonSchema<A = unknown, I = A> {
   readonly '~standard': {
     readonly types?: { readonly input: I; readonly output: A } | undefined
@@ -51,13 +51,13 @@ export interface Annotations {
   readonly 'x-env'?: string | readonly string[]
   /** How a boolean is read from the environment: `strict` takes true/false, `truthy` also 1/yes/on and 0/no/off. */
   readonly 'x-env-type'?: 'strict' | 'truthy'
-  /** What an empty variable means: `unset` (the default) leaves the setting alone, `clear` removes what files say. */
+  /** Meaning of an empty variable: `unset` (the default) keeps the setting, `clear` removes the value from files. */
   readonly 'x-env-empty'?: 'unset' | 'clear'
   /** The value is never printed. */
   readonly 'x-secret'?: boolean
-  /** What a shell may offer for this value; without it the choices of an enum, else files. */
+  /** Shell completions for this value; without it the choices of an enum, else files. */
   readonly 'x-complete'?: 'plugins' | 'operations' | 'methods' | 'settings'
-  /** What a change of this setting costs: nothing, the plugin, or the process. Default `plugin`. */
+  /** Cost of a change of this setting: nothing, a reload of the plugin, or a restart. Default `plugin`. */
   readonly 'x-reload'?: 'live' | 'plugin' | 'restart'
 }
 
@@ -89,7 +89,7 @@ export interface ArrayOptions extends Annotations {
 export interface ObjectOptions extends Annotations {
   /** Whether keys that are not declared are accepted. Default false. */
   readonly additionalProperties?: boolean
-  /** Top-level table of `svc.toml` that holds a plugin's settings, besides `[plugins.NAME]`. */
+  /** Top-level table of `svc.toml` that holds a plugin's settings, in addition to `[plugins.NAME]`. */
   readonly 'x-section'?: string
 }
 

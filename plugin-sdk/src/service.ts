@@ -40,7 +40,7 @@ export type Dependencies = Readonly<Record<string, Dependency>>
 
 type ValueOf<D> = D extends Service<infer A> ? A : D extends ServiceRef<infer A> ? Ref<A> : never
 
-/** What `activate` receives for its declared dependencies. */
+/** Input of `activate` for its declared dependencies. */
 export type Resolved<R extends Dependencies, O extends Dependencies> = {
   readonly [K in keyof R]: ValueOf<R[K]>
 } & { readonly [K in keyof O]: ValueOf<O[K]> | undefined }

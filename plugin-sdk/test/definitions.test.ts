@@ -27,7 +27,7 @@ t.test('reading is idempotent unless it says otherwise', async t => {
   t.equal(defineOperation({ ...base, idempotent: false }).idempotent, false)
 })
 
-t.test('tokens, points and hooks are known by their ids alone', async t => {
+t.test('tokens, points and hooks are identified only by their ids', async t => {
   const clock = service<{ now(): number }>('demo.clock@1')
   t.same(clock, { kind: 'service', id: 'demo.clock@1' })
   t.same(ref(clock), { kind: 'ref', id: 'demo.clock@1' })

@@ -30,11 +30,11 @@ t.test('every use is one of what there is then, also of functions and members th
 t.test('it can be made before there is anything to forward to', async t => {
   let current: Counter | null = null
   const counter = forwarding<Counter>(() => {
-    if (current === null) throw new Error('nobody is there')
+    if (current === null) throw new Error('no one is there')
     return current
   }, ['nested'])
   const { nested } = counter
-  t.throws(() => counter.next(), { message: 'nobody is there' })
+  t.throws(() => counter.next(), { message: 'no one is there' })
   current = new Counter(1)
   t.equal(nested.add(2), 2)
 })

@@ -2,7 +2,7 @@ import { MAX_JSON_DEPTH, parseStrictJson, readStrictJson, StrictJsonError } from
 import fc from 'fast-check'
 import t from 'tap'
 
-/** What refuses a text: the reason, and the key if there is one. */
+/** Expected refusal of a text: the reason, and the key if there is one. */
 function refusal(read: () => unknown): string | null {
   try {
     read()

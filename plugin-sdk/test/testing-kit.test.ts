@@ -115,7 +115,7 @@ t.test('a built plugin is loaded whichever way it is exported', async t => {
   t.throws(() => loadPlugin(join(folder, 'none.cjs')), /none\.cjs exports no plugin/)
 })
 
-t.test('a test that cleans up leaves nothing, and one that does not is told what', async t => {
+t.test('a test that cleans up leaves nothing, and one that does not gets a report', async t => {
   await assertNoLeaks(async () => {
     const kernel = await testPlugin(teller(), { services: [noon] })
     await kernel.close()
@@ -163,7 +163,7 @@ t.test('a test that cleans up leaves nothing, and one that does not is told what
   }
 })
 
-t.test('a soak tells what each reload leaves on the heap', async t => {
+t.test('a soak reports what each reload leaves on the heap', async t => {
   const clean = await reloadSoak(() => teller(), { services: [noon], reloads: 60 })
   t.equal(clean.reloads, 60)
   const hoard: unknown[] = []

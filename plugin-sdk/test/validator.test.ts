@@ -9,7 +9,7 @@ const explain = (schema: JsonSchema, value: unknown, coerce = false) => {
   return validate(value) ? [] : validator.explain(schema, value, validate.errors, coerce)
 }
 
-t.test('a schema is compiled once for each way of reading, whoever asks', t => {
+t.test('a schema is compiled once for each way of reading, for all callers', t => {
   const schema = s.object({ n: s.integer() })
   const validate = new Validator().compile(schema)
   t.equal(new Validator().compile(schema), validate)
@@ -20,7 +20,7 @@ t.test('a schema is compiled once for each way of reading, whoever asks', t => {
   t.end()
 })
 
-t.test('every problem is told in words, with its path', t => {
+t.test('every problem is reported in words, with its path', t => {
   const schema = s.object({
     name: s.string({ minLength: 2 }),
     mode: s.enum(['fast', 'safe']),

@@ -8,7 +8,7 @@ export type RouteToken = 'local' | 'db' | 'mesh'
 
 export interface A2aBus {
   send(message: A2aSend): Promise<A2aSent>
-  /** To everybody but the sender; tells how many inboxes took it. */
+  /** To everybody but the sender; returns how many inboxes took it. */
   broadcast(message: Omit<A2aSend, 'receiver' | 'route'>): Promise<number>
   inbox(
     agent: number,
@@ -23,7 +23,7 @@ export interface A2aBus {
    * meant, and a durable message may be named by its uuid.
    */
   ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean>
-  /** What was sent, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
+  /** Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
   history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
   /** Called for each message to anybody, in the order of the bus. Ends with the function returned. */
   subscribe(listener: (message: A2aMessage) => void): () => void

@@ -4,8 +4,8 @@ import { service } from '@svc/plugin-sdk'
 export const browserAutomation = service<BrowserAutomation>('browser.automation@1')
 
 /**
- * Each page is a browser of its own: it shares cookies, storage and permissions with no other one. Pages are named by an id
- * that cannot be guessed. One that nobody has used for a while is closed.
+ * Each page is a separate browser: it shares cookies, storage and permissions with no other one. Pages are named by an id
+ * that cannot be guessed. An idle one is closed after a while.
  *
  * A target is a CSS selector, or begins with `text=` or `xpath=`; where it fits several elements, the first one is meant.
  * What is done to an element waits until it is there, can be seen and is enabled.
@@ -30,7 +30,7 @@ export interface BrowserAutomation {
   fill(page: BrowserPageId, target: string, text: string, options?: BrowserCallOptions): Promise<void>
   /** Waits until a target can be seen, for at most so many milliseconds. Throws `BRW_TARGET` and `BRW_TIMEOUT`. */
   waitFor(page: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void>
-  /** What a person reads in a target, as it is laid out; default: of the whole page. Throws `BRW_TARGET`. */
+  /** Rendered text of a target; default: of the whole page. Throws `BRW_TARGET`. */
   text(page: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent>
   /** The markup of a target with the target itself, as it is now; default: of the whole page. Throws `BRW_TARGET`. */
   html(page: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent>

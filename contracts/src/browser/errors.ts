@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of whoever drives a browser. */
+/** Error codes of browser drivers. */
 export const browserErrors = errorTable({
   BRW_ADDRESS: { message: 'A page was to be opened that no program may open.', status: 400 },
   BRW_CLOSED: { message: 'The browser was closed, or ended, while something was asked of it.', status: 503 },

@@ -27,7 +27,7 @@ const arrays = Object.fromEntries(
 ) as unknown as { readonly [Name in ArrayName]: JsonSchema & { readonly '~type'?: unknown[] } }
 
 /**
- * What the compiler makes of one source file. Shapes of elements are left open on purpose: consumers read what they
+ * Output of the compiler for one source file. Shapes of elements are left open on purpose: consumers read what they
  * know. The published form of this schema is `ir/ir-document.schema.json`.
  */
 export const irDocumentSchema = t.object(

@@ -2,7 +2,7 @@ import { type Infer, t } from '@svc/plugin-sdk'
 
 const open = { additionalProperties: true } as const
 
-/** What a module asks of whoever plans where its parts run: the side document of an IR document. */
+/** Requirements of a module on the placement of its parts: the side document of an IR document. */
 export const runtimeProjectionSchema = t.object(
   {
     schema_version: t.enum([1], { description: 'Version of this format.' }),
@@ -31,7 +31,7 @@ export const runtimeProjectionSchema = t.object(
           table: t.string(),
           op: t.enum(['insert', 'get', 'delete', 'all', 'filter_record', 'count', 'unsafe_query_raw_clause', 'update']),
           requires_sync: t.boolean({ description: 'Whether the store is brought up to date before.' }),
-          emits_change_log: t.boolean({ description: 'Whether changes are told.' }),
+          emits_change_log: t.boolean({ description: 'Whether changes are published.' }),
           live_topic: t.optional(t.string()),
           retrieval_mode: t.optional(t.enum(['fts', 'vector', 'hybrid'])),
           orchestration_scope: t.optional(t.string())

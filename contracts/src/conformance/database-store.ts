@@ -5,13 +5,13 @@ import { rowsByName, type SqlParameter, type SqlValue } from '../database/values
 import { type ConformanceSuite, holds } from './suite.ts'
 
 export interface DatabaseStoreSubject {
-  /** A store of its own for each call, without tables; the suite closes it. */
+  /** Returns a new store for each call, without tables; the suite closes it. */
   open(): Promise<DatabaseStore>
   /** A path that nothing has, where the store's capabilities say that it can be copied. */
   freshFile(): string
 }
 
-/** What goes in, and what comes out again, of a column without an affinity. */
+/** A value written to a column without an affinity, and the value read back. */
 const VALUES: readonly (readonly [SqlParameter, SqlValue])[] = [
   [null, null],
   [0, 0],
@@ -48,7 +48,7 @@ const REFUSED_VALUES: readonly (readonly [string, unknown])[] = [
   ['Array', [1]]
 ]
 
-/** What holds for every `DatabaseStore`. */
+/** Conformance cases for every `DatabaseStore`. */
 export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): ConformanceSuite {
   const withStore = async (run: (store: DatabaseStore) => Promise<void>): Promise<void> => {
     const store = await open()
@@ -82,7 +82,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       )
       assert.deepEqual(rowsByName({ columns, rows })[1], { id: 2, name: 'b' })
     }),
-    each('tells what a write changed', async store => {
+    each('reports what a write changed', async store => {
       const inserted = await store.execute('INSERT INTO items (name) VALUES (?), (?)', ['a', 'b'])
       assert.deepEqual([inserted.changes, inserted.lastInsertId], [2, 2])
       const ignored = await store.execute("INSERT OR IGNORE INTO items (name) VALUES ('a')")
@@ -125,7 +125,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(store.query('SELECT ?', [1, 2]), 'DBS_VALUE_INVALID')
       assert.deepEqual((await store.query("SELECT '?', ?2, ?1 -- ?", [1, 2])).rows, [['?', 2, 1]])
     }),
-    each('tells where a statement is wrong', async store => {
+    each('reports where a statement is wrong', async store => {
       const error = await refused(store.query('SELECT name\nFROM items\nWERE id = 1'), 'DBS_SYNTAX')
       holds(error.message.includes('id') || error.message.includes('WERE'), `"${error.message}" names the token`)
       await refused(store.execute('INSERT INTO itemz (name) VALUES (1)'), 'DBS_SYNTAX')
@@ -205,7 +205,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       const counted = store.query('SELECT count(*) FROM items')
       goOn()
       const [[count]] = (await counted).rows as [[number]]
-      holds(count === 0 || count === 2, `a query beside it sees all or nothing, and not ${count}`)
+      holds(count === 0 || count === 2, `a concurrent query sees all or nothing, and not ${count}`)
       assert.equal(await result, 'done')
       assert.deepEqual([seen, await names(store)], [[1], ['a', 'b']])
     }),
@@ -235,7 +235,7 @@ export function databaseStoreSuite({ open, freshFile }: DatabaseStoreSubject): C
       await refused(tx.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_TRANSACTION_ENDED')
       await refused(tx.query('SELECT 1'), 'DBS_TRANSACTION_ENDED')
     }),
-    each('refuses the store inside of its own transaction instead of waiting for ever', async store => {
+    each('refuses a call on the store inside of its open transaction instead of waiting for ever', async store => {
       await store.transaction(async () => {
         await refused(store.query('SELECT 1'), 'DBS_NESTED')
         await refused(store.execute("INSERT INTO items (name) VALUES ('a')"), 'DBS_NESTED')

@@ -13,7 +13,7 @@ export interface InferenceEngineSubject {
   readonly texts?: readonly string[]
 }
 
-/** What holds for every `inference.engine@1` and the models that it loads. */
+/** Conformance cases for every `inference.engine@1` and the models that it loads. */
 export function inferenceEngineSuite({ engine, runDirectory, ...model }: InferenceEngineSubject): ConformanceSuite {
   return [
     {
@@ -35,19 +35,19 @@ export function inferenceEngineSuite({ engine, runDirectory, ...model }: Inferen
       }
     },
     {
-      name: 'refuses a device that is not there when it is asked for by name',
+      name: 'refuses a missing device that is requested by name',
       async run() {
         const code = await codeOf(engine.load({ runDirectory, device: 'no-such-device' }))
         assert.equal(code, 'INF_DEVICE_UNAVAILABLE')
       }
     },
     {
-      name: 'tells how far a load is, from 0 to 1 and never back',
+      name: 'reports the progress of a load, from 0 to 1 and never back',
       async run() {
         const told: number[] = []
         const loaded = await engine.load({ runDirectory, onProgress: fraction => told.push(fraction) })
         await loaded.close()
-        holds(told.length > 0, 'anything is told')
+        holds(told.length > 0, 'progress is reported')
         for (const [index, fraction] of told.entries())
           holds(fraction >= (told[index - 1] ?? 0) && fraction <= 1, `${fraction} follows ${told[index - 1] ?? 0}`)
       }

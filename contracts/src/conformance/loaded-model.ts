@@ -4,7 +4,7 @@ import type { GenerateEvent, GenerateRequest, GenerateUsage, LoadedModel, LoadOp
 import { type ConformanceCase, type ConformanceSuite, holds } from './suite.ts'
 
 export interface LoadedModelSubject {
-  /** Loads the model anew; every case closes what it has loaded. */
+  /** Loads the model again; every case closes what it has loaded. */
   load(options: Pick<LoadOptions, 'slots' | 'maxContext'>): Promise<LoadedModel>
   /** A text that the model, taking the most probable token each time, goes on with for at least 24 tokens of visible text. */
   readonly prompt: string
@@ -24,7 +24,7 @@ interface Generated {
   readonly usage: GenerateUsage
 }
 
-/** What holds for every model that an `inference.engine@1` has loaded. */
+/** Conformance cases for every model that an `inference.engine@1` has loaded. */
 export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModelSubject): ConformanceSuite {
   const withModel =
     (use: (model: LoadedModel) => Promise<void>, options: Parameters<typeof load>[0] = {}) =>
@@ -72,7 +72,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'generates as many tokens as asked for, and ends with done',
+      name: 'generates as many tokens as requested, and ends with done',
       run: withModel(async model => {
         for (const maxTokens of [1, LENGTH]) {
           const { events, finishReason, usage, tokens } = await generate(model, { maxTokens })
@@ -101,7 +101,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'stops before a stop string, wherever it begins, and yields nothing of it',
+      name: 'stops before a stop string at any place, and yields nothing of it',
       run: withModel(async model => {
         const { text } = await generate(model)
         for (let from = 1; from + 3 <= text.length; from += Math.max(1, Math.floor(text.length / 6))) {
@@ -141,7 +141,7 @@ export function loadedModelSuite({ load, prompt, texts = [prompt] }: LoadedModel
       })
     },
     {
-      name: 'computes nothing for a caller that is gone already',
+      name: 'computes nothing for a caller that has left already',
       run: withModel(async model => {
         const { finishReason, usage } = await generate(model, { signal: AbortSignal.abort() })
         assert.equal(finishReason, 'cancelled')
@@ -267,7 +267,7 @@ function repeated(tokens: readonly number[], length: number): number[] {
   return Array.from({ length }, (_, index) => tokens[index % tokens.length] ?? 0)
 }
 
-/** Whether there is a text in which no surrogate stands alone. */
+/** Whether there is a text without lone surrogates. */
 function isWhole(text: string): boolean {
   return text !== '' && !/\p{Surrogate}/u.test(text)
 }

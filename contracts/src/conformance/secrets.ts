@@ -12,7 +12,7 @@ export interface SecretBackendSubject {
   readonly unknown: string
 }
 
-/** What holds for every `secrets.backend.NAME@1`. */
+/** Conformance cases for every `secrets.backend.NAME@1`. */
 export function secretBackendSuite({ backend, known, unknown }: SecretBackendSubject): ConformanceSuite {
   return [
     {
@@ -46,7 +46,7 @@ export interface SecretsResolverSubject {
   readonly unknown: SecretReference
 }
 
-/** What holds for every `secrets.resolver@1`. */
+/** Conformance cases for every `secrets.resolver@1`. */
 export function secretsResolverSuite({ resolver, known, unknown }: SecretsResolverSubject): ConformanceSuite {
   const reference = { backend: known.backend, name: known.name }
   const refusal = async (asked: SecretReference, code: string): Promise<void> => {

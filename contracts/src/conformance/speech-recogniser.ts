@@ -6,13 +6,13 @@ import { type ConformanceSuite, holds } from './suite.ts'
 export interface SpeechRecogniserSubject {
   /** One that is ready. */
   readonly recogniser: SpeechRecogniser
-  /** A recording of its workspace in which somebody speaks. */
+  /** A recording of its workspace with speech. */
   readonly recording: string
   /** A text of its workspace, and what is in it. */
   readonly text: { readonly path: string; readonly content: string }
 }
 
-/** What holds for every `speech.recogniser@1` that is ready. */
+/** Conformance cases for every ready `speech.recogniser@1`. */
 export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRecogniserSubject): ConformanceSuite {
   const file = (path: string): SpeechSource => ({ kind: 'file', path })
   const refusal = async (source: SpeechSource, code: string): Promise<void> => {
@@ -28,7 +28,7 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
   }
   return [
     {
-      name: 'tells of its model without being asked for a transcript',
+      name: 'reports its model without a transcript',
       async run() {
         const state = await recogniser.state()
         assert.equal(state.status, 'ready')
@@ -40,7 +40,7 @@ export function speechRecogniserSuite({ recogniser, recording, text }: SpeechRec
       name: 'hears the same in a recording each time, also twice at once',
       async run() {
         const [first, second] = await Promise.all([1, 2].map(() => recogniser.transcribe(file(recording))))
-        if (first === undefined || second === undefined) throw new Error('two were asked for')
+        if (first === undefined || second === undefined) throw new Error('two were requested')
         assert.deepEqual(first, second)
         holds(first.raw !== '' && (first.durationMs ?? 0) > 0, 'there is text, and a length')
         sound(first)

@@ -13,10 +13,10 @@ export interface DaemonCallOptions extends CallOptions {
 export type DaemonAddress = Pick<DaemonState, 'socket'> & { readonly token?: string | null }
 
 /**
- * Calls one method of a running daemon over a connection of its own.
+ * Calls one method of a running daemon over a new connection.
  *
  * Throws what the operation threw, with its code; `DMN_UNREACHABLE` when nothing listens, `DMN_CONNECTION_LOST` when the
- * daemon went away, `OPR_CANCELLED` when `signal` was aborted (the daemon is told), `OPR_TIMEOUT` after `timeoutMs`.
+ * daemon went away, `OPR_CANCELLED` when `signal` was aborted (the daemon is notified), `OPR_TIMEOUT` after `timeoutMs`.
  */
 export async function callDaemon(
   state: DaemonAddress,

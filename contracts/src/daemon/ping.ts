@@ -1,6 +1,6 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 
-/** What `orch.ping` names as its protocol; it changes when a method changes incompatibly. */
+/** Protocol name in `orch.ping`; it changes when a method changes incompatibly. */
 export const DAEMON_PROTOCOL = 'svc.orchestrator_daemon/v1'
 
 /** Says that a daemon is there and whose it is. Clients use nothing of it before `repository_id` matches theirs. */

@@ -3,31 +3,31 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Presence, presenceOf } from '../process/identity.ts'
 
-/** What a running daemon leaves in the project so that others find it, and so that there is one. */
+/** State file of a running daemon in the project: others find it there, and it ensures that there is only one. */
 export interface DaemonState {
   readonly pid: number
   /** The machine that the process runs on; null in what an older daemon wrote. */
   readonly host: string | null
-  /** Tells the process from a later one of its number; null where the system, or an older daemon, did not say. */
+  /** Start time that distinguishes the process from a later one with the same id; null where the system, or an older daemon, did not report it. */
   readonly process_start: string | null
   /** When the process started, ISO 8601. */
   readonly started_at: string
   /** Where it listens: `HOST:PORT`, or the absolute path of a unix socket. */
   readonly socket: string
-  /** What a peer shows to call any method; null in what an older daemon wrote. The file is readable by its owner only. */
+  /** Token that authorises a peer to call any method; null in the file of an older daemon. The file is readable by its owner only. */
   readonly token: string | null
   readonly version: string
   readonly repository_id: string
 }
 
-/** The file is made when the daemon listens, for whoever is first, and removed when it stops. */
+/** The first daemon to listen creates the file, and removes it when it stops. */
 export function daemonStatePath(projectRoot: string): string {
   return join(projectRoot, '.vox', 'daemon.json')
 }
 
 /**
  * The daemon of a project, or null when none is known to run: no file, a damaged file, or one whose process is gone.
- * It does not connect; {@link probeDaemon} tells whether the daemon answers.
+ * It does not connect; {@link probeDaemon} reports whether the daemon answers.
  */
 export async function readDaemonState(projectRoot: string): Promise<DaemonState | null> {
   let text: string

@@ -1,9 +1,9 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** What every store says, whatever it stands on. */
+/** Error codes of every store. */
 export const databaseErrors = errorTable({
   DBS_BACKUP_FAILED: { message: 'A copy of a database could not be written.', status: 500 },
-  DBS_BUSY: { message: 'Somebody else held the lock of a database for too long.', status: 503 },
+  DBS_BUSY: { message: 'Another writer held the lock of a database for too long.', status: 503 },
   DBS_CLOSED: { message: 'A database is closed.', status: 503 },
   DBS_CONSTRAINT: { message: 'A change would break a constraint of the schema.', status: 409 },
   DBS_CORRUPT: { message: 'A file is no database, or a damaged one.', status: 500 },
@@ -11,7 +11,7 @@ export const databaseErrors = errorTable({
   DBS_FILE_LOST: { message: 'The file of an open database was removed, replaced or overwritten.', status: 503 },
   DBS_FULL: { message: 'There is no room for a change.', status: 507 },
   DBS_LOST: { message: 'The thread of a database ended during a call, which may have been done or not.', status: 503 },
-  DBS_NESTED: { message: 'A store was used inside of its own transaction.', status: 500 },
+  DBS_NESTED: { message: 'A store was used inside of its open transaction.', status: 500 },
   DBS_NO_BINDING: { message: 'The native binding of the database is not installed.', status: 501 },
   DBS_OPEN_FAILED: { message: 'A database could not be opened.', status: 503 },
   DBS_READ_ONLY: { message: 'A database, or a query of it, may only be read.', status: 403 },

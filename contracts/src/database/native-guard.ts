@@ -1,4 +1,4 @@
-/** Ints that a thread shares with whoever may end it. */
+/** Ints shared between a thread and the one that may end it. */
 const INSIDE = 0
 const STOPPED = 1
 
@@ -7,7 +7,7 @@ const LOOK_MS = 5
 
 /**
  * Keeps a thread from being ended within the native code of a database, which takes the whole process with it when that
- * happens as it hands something to JavaScript. The thread says when it goes in and out; whoever ends it first stops it, by
+ * happens as it hands something to JavaScript. The thread reports when it goes in and out; the ending side first stops it, by
  * which it does not go in again, and then waits until it is out.
  */
 export class NativeGuard {
@@ -26,7 +26,7 @@ export class NativeGuard {
     return Atomics.load(this.#state, INSIDE) === 1
   }
 
-  /** Of the thread. Does not return once it is stopped: whoever has done that is about to end it. */
+  /** Of the thread. Does not return once it is stopped: it is about to be ended. */
   enter(): void {
     if (this.#depth++ > 0) return
     Atomics.store(this.#state, INSIDE, 1)
@@ -41,7 +41,7 @@ export class NativeGuard {
   }
 
   /**
-   * Of whoever ends the thread. Resolves when it is out, and will not go in again, or when it is over by itself; with false
+   * Of the ending side. Resolves when the thread is out, and will not go in again, or when it has ended by itself; with false
    * when `milliseconds` have passed before that.
    */
   async stop(isOver: () => boolean, milliseconds = Number.POSITIVE_INFINITY): Promise<boolean> {
@@ -55,7 +55,7 @@ export class NativeGuard {
   }
 
   /**
-   * Of whoever could not end the thread: the process does not wait for it when it ends, as it does for its threads, but is
+   * Of the ending side, after a failure to end the thread: the process does not wait for it at its end, as it does for its threads, but is
    * killed. The function that is returned takes that back.
    */
   abandon(): () => void {

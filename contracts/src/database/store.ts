@@ -12,13 +12,13 @@ export const databaseStore = service<PrimaryDatabase>('database.store@1')
 
 export interface PrimaryDatabase extends DatabaseStore {
   /**
-   * Another database: an empty one in memory, or a file, relative to the project. Whoever opens it closes it.
+   * Another database: an empty one in memory, or a file, relative to the project. The caller closes it.
    * Throws `DBS_OPEN_FAILED`, `DBS_CORRUPT`, and `DBS_NO_BINDING` for a file where the native binding is missing.
    */
   open(place: 'memory' | { readonly file: string }): Promise<DatabaseStore>
   /** How a thread opens an empty database in memory that is its own; that throws `DBS_NO_BINDING` where it cannot. */
   memoryAccess(): ThreadAccess
-  /** Opens the database where that has not happened, and tells how it is. Throws nothing. */
+  /** Opens the database if needed, and returns its health. Throws nothing. */
   status(): Promise<DatabaseStatus>
 }
 
@@ -47,7 +47,7 @@ export interface DatabaseCapabilities {
   readonly vector: boolean
   /** Whether it is a copy of a remote database, which `sync` brings up to date. */
   readonly replica: boolean
-  /** What was acknowledged is there after the process was killed. */
+  /** Acknowledged writes survive a killed process. */
   readonly durable: boolean
   /** Writers that do not wait for each other. */
   readonly mvcc: boolean
@@ -89,7 +89,7 @@ export interface DatabaseStore {
   capabilities(): Promise<DatabaseCapabilities>
   /** Reads. A statement that would write is refused with `DBS_READ_ONLY`. */
   query(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
-  /** Writes, in a transaction of its own. */
+  /** Writes, in a separate transaction. */
   execute(sql: string, parameters?: SqlParameters, options?: DatabaseCallOptions): Promise<SqlResult>
   /** All of them or none, in one transaction; `data.statement` of an error is the index of the one that failed. */
   batch(statements: readonly SqlStatement[], options?: DatabaseCallOptions): Promise<readonly SqlResult[]>
@@ -105,7 +105,7 @@ export interface DatabaseStore {
    */
   backup(file: string): Promise<void>
   /**
-   * How threads get connections of their own, for whoever cannot wait for promises; null where the database is not a file
+   * Connection factory for threads, which cannot wait for promises; null where the database is not a file
    * that several connections can share.
    */
   threadAccess(): Promise<ThreadAccess | null>

@@ -2,7 +2,7 @@ import type { NativeGuard } from './native-guard.ts'
 import type { SqlParameters, SqlResult, SqlValue } from './values.ts'
 
 /**
- * How a thread opens a connection of its own to the database: `module` is the path of a CommonJS module that exports
+ * How a thread opens a separate connection to the database: `module` is the path of a CommonJS module that exports
  * {@link ConnectThread} as `connect`, and `options`, which survive a structured clone, are what it is called with.
  */
 export interface ThreadAccess {
@@ -32,7 +32,7 @@ export interface ThreadConnection {
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[]
   /** The first row of a query, null where it has none; the quickest. */
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null
-  /** Writes, in the transaction that is open, or else in one of its own that is committed when it returns. */
+  /** Writes, in the open transaction, or else in a new one that is committed when it returns. */
   execute(sql: string, parameters?: SqlParameters): SqlResult
   /**
    * `read` sees one state of the database until it ends; `write` takes the turn of the writer at once.

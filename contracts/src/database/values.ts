@@ -1,5 +1,5 @@
 /**
- * What goes into a statement's parameters and comes out of its columns.
+ * Parameter and column values of a statement.
  *
  * In: whole numbers within 2^53 and bigints within 64 bits are stored as integers, other finite numbers as reals,
  * booleans as 1 and 0. Refused with `DBS_VALUE_INVALID`: undefined, NaN, the infinities, larger bigints, text with
@@ -14,7 +14,7 @@ export type SqlParameter = SqlValue | boolean
 /** By position, or by name without the sign in front of it. Neither may lack one or have one too many. */
 export type SqlParameters = readonly SqlParameter[] | { readonly [name: string]: SqlParameter }
 
-/** A statement with its parameters: the text alone where it has none. */
+/** A statement with its parameters: only the text where it has none. */
 export type SqlStatement = string | { readonly sql: string; readonly parameters?: SqlParameters }
 
 export interface SqlResult {

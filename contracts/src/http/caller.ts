@@ -1,6 +1,6 @@
 import type { Principal } from '@svc/plugin-sdk'
 
-/** Who made a request and how to stop working for it: `request.caller` in a raw route. */
+/** The caller of a request, and how to stop working for it: `request.caller` in a raw route. */
 export interface HttpCaller {
   readonly principal: Principal
   /** The client's `x-request-id`, or one made here; it is also in the response's headers. */

@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** What can be wrong with the body of a request. */
+/** Errors of request bodies. */
 export const httpBodyErrors = errorTable({
   HTTP_BODY_INVALID: { message: 'The body is not the JSON that it says it is.', status: 400 },
   HTTP_BODY_NOT_UTF8: { message: 'The body holds bytes that are not UTF-8.', status: 400 },

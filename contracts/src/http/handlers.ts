@@ -36,7 +36,7 @@ export interface HttpHandlerRoute {
   readonly path: string
   /** One line for the API description. */
   readonly summary?: string
-  /** What the API description says of it, in OpenAPI's own terms; default: that it exists. */
+  /** Its entry in the API description, in OpenAPI's terms; default: that it exists. */
   readonly openapi?: Readonly<Record<string, unknown>>
   /** Answers once: by `send`, by `fail`, or by writing to the response. A throw is as good as `fail`. */
   handle(exchange: HttpExchange): void

@@ -3,7 +3,7 @@ import { type HttpMethod, point, routeKey } from '@svc/plugin-sdk'
 export { routeKey }
 
 /**
- * Routes in somebody else's wire format, which an operation's envelope cannot express.
+ * Routes in a foreign wire format, which an operation's envelope cannot express.
  *
  * `routes` names every route that `register` adds, so that two plugins with one route are found before either serves.
  */
@@ -27,7 +27,7 @@ export interface HttpRoutes {
 }
 
 /**
- * A port of its own for a plugin whose clients expect one. It serves the routes that name it and, unless one of those
+ * A separate port for a plugin whose clients expect one. It serves the routes that name it and, unless one of those
  * has the same path, `/health`, `/ready` and `/metrics`.
  * A listener whose name, host and port stay the same across a reload keeps its socket.
  */
@@ -40,11 +40,11 @@ export interface HttpListener {
   /** The setting that chooses the port, named in the error when the port is taken. */
   readonly setting: string
   /**
-   * Who checks the Host and Origin headers, the bearer token and CORS: the http plugin by its own settings, or the routes
-   * of this listener, for a protocol that has rules of its own. Default `shared`.
+   * Which side checks the Host and Origin headers, the bearer token and CORS: the http plugin by its settings, or the routes
+   * of this listener, for a protocol with different rules. Default `shared`.
    */
   readonly guard?: 'shared' | 'own'
-  /** How failures are told that the http plugin answers, and those given to `fail`. Default `envelope`. */
+  /** Shape of failures that the http plugin answers, and of those given to `fail`. Default `envelope`. */
   readonly errors?: HttpErrorForm
 }
 

@@ -4,7 +4,7 @@ import { point } from '@svc/plugin-sdk'
 import type { HttpCaller } from './caller.ts'
 
 /**
- * Websocket endpoints. The handshake passes the listener's guard; from then on the socket is the plugin's alone: it
+ * Websocket endpoints. The handshake passes the listener's guard; from then on only the plugin owns the socket: it
  * closes what is open when it is replaced, with 1012, so that clients come back to its successor.
  */
 export const httpUpgrades = point<HttpUpgrade>('http.upgrades', {

@@ -2,7 +2,7 @@ import { service } from '@svc/plugin-sdk'
 import type { ChatMessage, ChatTool, ChatToolCall } from './engine.ts'
 
 /**
- * The model server that this project uses, wherever it runs: here, on another machine, or as a hosted service. What needs
+ * The model server that this project uses: here, on another machine, or as a hosted service. Code that needs
  * a language model asks this and need not know where the model is or which of the two common formats its server speaks.
  */
 export const inferenceClient = service<InferenceClient>('inference.client@1')
@@ -10,7 +10,7 @@ export const inferenceClient = service<InferenceClient>('inference.client@1')
 export interface InferenceClient {
   /** Model that is asked when a request names none. */
   readonly model: string
-  /** What the settings ask for, whether or not a server answers. Throws `ICL_ADDRESS_INVALID`. */
+  /** Configured target, independent of a running server. Throws `ICL_ADDRESS_INVALID`. */
   target(): InferenceTarget
   /**
    * The server in use. Found on first need, and looked for again after a failure.
@@ -42,7 +42,7 @@ export interface InferenceClient {
 }
 
 export interface InferenceTarget {
-  /** Null while nobody has chosen a model. */
+  /** Null while no model is chosen. */
   readonly model: string | null
   /** Base URLs in the order in which they are tried. */
   readonly urls: readonly string[]
@@ -53,7 +53,7 @@ export interface InferenceEndpoint {
   readonly url: string
   /** Format that is spoken with it. */
   readonly api: 'ollama' | 'openai'
-  /** Setting that named it; `default` for an address that nobody had to name. */
+  /** Setting that named it; `default` for the default address. */
   readonly setting: string
 }
 
@@ -78,7 +78,7 @@ export interface RunningModel {
   readonly gpuBytes: number | null
   /** Tokens that a prompt and its answer may have together; null where the server does not say. */
   readonly contextLength: number | null
-  /** When it is unloaded if nobody asks for it until then, ISO 8601; null for never, or where the server does not say. */
+  /** When an idle model is unloaded, ISO 8601; null for never, or where the server does not report it. */
   readonly expiresAt: string | null
 }
 
@@ -88,7 +88,7 @@ export interface ModelCheck {
   readonly endpoint: InferenceEndpoint | null
   /** Names that the server offers. */
   readonly offered: readonly string[]
-  /** What is wrong and what to do, for a person; null when nothing is. */
+  /** Problem and advice for a person; null for none. */
   readonly problem: string | null
 }
 

@@ -1,7 +1,7 @@
 import { point } from '@svc/plugin-sdk'
 
 /**
- * What an answer must look like. Enforced token by token: whatever comes out is a text that the constraint accepts,
+ * Constraint on an answer. Enforced token by token: every complete output is a text that the constraint accepts,
  * unless the sequence ends early because `maxTokens` are used up, a stop string came, or it is cancelled.
  */
 export type OutputConstraint =

@@ -2,7 +2,7 @@ import { service } from '@svc/plugin-sdk'
 import type { OutputConstraint } from './constraint.ts'
 
 /**
- * What stands between a model server and whatever computes tokens.
+ * Contract between a model server and an inference engine.
  *
  * Lifecycle of a model:
  * 1. {@link InferenceEngine.load} reads a run directory and returns a model that is ready to generate.
@@ -15,8 +15,8 @@ export interface InferenceEngine {
   /** Engine identity shown to people, for example `onnxruntime 1.30.0`. */
   readonly name: string
   /**
-   * Tells apart two instances of one engine: a new value for every activation of the plugin that provides it. A model goes
-   * on with the code of the engine that loaded it, so whoever keeps one across a reload makes this a part of the key.
+   * Identifies an instance of an engine: a new value for every activation of the plugin that provides it. A model goes
+   * on with the code of the engine that loaded it, so a caller that keeps one across a reload makes this a part of the key.
    */
   readonly instance?: string
   /** Devices that {@link LoadOptions.device} may name here and now; `cpu` is always among them. */
@@ -25,7 +25,7 @@ export interface InferenceEngine {
    * Reads a run directory and makes its model ready.
    *
    * Throws `INF_RUN_DIR_*` when the directory is missing, incomplete, truncated or hostile, `INF_DEVICE_UNAVAILABLE`
-   * when a device asked for by name is not there, `INF_ARCHITECTURE_UNSUPPORTED` for a model family it cannot build.
+   * when a requested device is missing, `INF_ARCHITECTURE_UNSUPPORTED` for a model family it cannot build.
    */
   load(options: LoadOptions): Promise<LoadedModel>
 }
@@ -70,7 +70,7 @@ export interface ModelInfo {
   /** `F32`, `BF16`, `F16`, or the quantisation in use. */
   readonly precision: string
   readonly quantization: Quantization
-  /** What the weights were read from: a checkpoint's tensors, or a decoder that was exported before. */
+  /** Source of the weights: a checkpoint's tensors, or an exported decoder. */
   readonly format: 'safetensors' | 'onnx'
   /** Bytes on disk of everything that was read. */
   readonly sizeBytes: number
@@ -92,7 +92,7 @@ export interface AdapterInfo {
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   readonly content: string
-  /** What an assistant thought before it answered, where its template keeps that apart. */
+  /** Reasoning of an assistant before its answer, where its template keeps that separate. */
   readonly thinking?: string
   /** Calls that an assistant made. */
   readonly toolCalls?: readonly ChatToolCall[]
@@ -121,7 +121,7 @@ export interface RenderChatOptions {
   readonly thinking?: boolean
 }
 
-/** What a model's template can express; false where it would drop what it is given. */
+/** Features of a model's template; false where it would drop its input. */
 export interface ChatAbilities {
   readonly tools: boolean
   readonly thinking: boolean
@@ -136,7 +136,7 @@ export interface LoadedModel {
    * block the caller's thread. Throws `INF_CHAT_TEMPLATE_FAILED` also for a template that takes too long.
    */
   renderTemplate(template: string, messages: readonly ChatMessage[], options?: RenderChatOptions): Promise<string>
-  /** What {@link LoadedModel.renderChat} can express with the model's own template. */
+  /** Features of {@link LoadedModel.renderChat} with the model's own template. */
   readonly chatAbilities: ChatAbilities
   /**
    * Token ids of a text. `special`: whether names of special tokens in the text become those tokens. `begin`: whether the
@@ -152,17 +152,17 @@ export interface LoadedModel {
    * Aborting `signal` ends the sequence within one token, with `finishReason: 'cancelled'`.
    * Throws `INF_CONTEXT_EXCEEDED` (data: promptTokens, contextLength) before any event when the prompt does not fit.
    * Throws `INF_BUSY` when every slot is taken and the waiting room is full, `INF_ADAPTER_UNKNOWN` when there is no
-   * adapter of the name that was asked for.
+   * adapter of the requested name.
    */
   generate(request: GenerateRequest): AsyncIterable<GenerateEvent>
-  /** What is free now. */
+  /** Free capacity now. */
   capacity(): ModelCapacity
-  /** What has been counted since the model was loaded. */
+  /** Counters since the model was loaded. */
   statistics(): ModelStatistics
-  /** Adapters that requests may name beside the one that was loaded with the model; absent where the engine has none. */
+  /** Adapters that requests may name in addition to the one loaded with the model; absent where the engine has none. */
   readonly adapters?: ModelAdapters
   /**
-   * Logits of the last position of every prefix asked for: test and evaluation use. Shape: `[positions][vocabulary]`.
+   * Logits of the last position of every requested prefix: test and evaluation use. Shape: `[positions][vocabulary]`.
    * `adapter` as in {@link GenerateRequest.adapter}.
    */
   logits(tokens: readonly number[], options?: { readonly adapter?: string | null }): Promise<Float32Array[]>
@@ -194,7 +194,7 @@ export interface ModelStatistics {
   readonly cacheBytes: number
 }
 
-/** Adapters over one base model, each under a name of its own. They come and go while the model serves. */
+/** Adapters over one base model, each under a separate name. They come and go while the model serves. */
 export interface ModelAdapters {
   list(): readonly NamedAdapter[]
   /**
@@ -247,13 +247,13 @@ export interface GenerateRequest {
   readonly stop?: readonly string[]
   /** Whether the end-of-sequence tokens are ignored. */
   readonly ignoreEos?: boolean
-  /** Number of most likely alternatives to report per token; 0 reports the chosen token alone; absent reports nothing. */
+  /** Number of most likely alternatives to report per token; 0 reports only the chosen token; absent reports nothing. */
   readonly logprobs?: number
-  /** What the answer must look like. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
+  /** Constraint on the answer. Throws `INF_CONSTRAINT_UNSUPPORTED`, naming the keyword, before any event. */
   readonly constraint?: OutputConstraint
   /** Name of one of {@link LoadedModel.adapters}; `null` computes without any. Default: what was loaded with the model. */
   readonly adapter?: string | null
-  /** Who asks: requests of one client do not push those of another out of the waiting room's order. Any text. */
+  /** Client of the request: requests of one client do not push those of another out of the waiting room's order. Any text. */
   readonly client?: string
   /** Whether a prefix that an earlier request left behind may be reused; default true. */
   readonly reusePrefix?: boolean

@@ -108,8 +108,8 @@ export interface KernelChange {
   readonly disable?: readonly string[]
   readonly reload?: readonly string[]
   /**
-   * What was left out when the process began, and is needed after all: a single command has its own plugin alone, and --only
-   * names few. It comes with what it requires. What the configuration has switched off stays off.
+   * Plugins left out at start that are needed now: a single command loads only its plugin, and --only
+   * names few. They come with their requirements. Plugins that are off stay off.
    */
   readonly activate?: readonly string[]
   /** Whether enable and disable are also written to the project's `svc.toml`. */

@@ -1,7 +1,7 @@
 import { hook, type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
 import type { PluginState } from './admin.ts'
 
-/** What the kernel gives to surfaces: the generation that serves now and the one door to every handler. */
+/** Services of the kernel for surfaces: the generation that serves now and the single entry to every handler. */
 export const kernelPort = service<KernelPort>('kernel.port@1')
 
 export interface KernelPort {
@@ -22,7 +22,7 @@ export interface KernelPort {
   invoke(operationId: string, input: unknown, call: Invocation): Promise<unknown>
 }
 
-/** What a surface knows about a call. */
+/** Call data from a surface. */
 export interface Invocation {
   /** `http`, `mcp`, `rpc`, `cli`, `internal`, or the name of another surface. */
   readonly surface: string
@@ -31,7 +31,7 @@ export interface Invocation {
   /** W3C `traceparent` of the caller, if it sent one; otherwise a new trace begins. */
   readonly traceparent?: string
   readonly signal?: AbortSignal
-  /** Whether the caller is gone already; for a surface that makes its signal on first use. Without it the signal is asked. */
+  /** Whether the caller has left already; for a surface that makes its signal on first use. Without it the signal is checked. */
   readonly cancelled?: boolean
   /** When its input was complete, on the clock of `performance.now()`; for a surface that has looked at it already. */
   readonly since?: number
@@ -55,7 +55,7 @@ export interface GenerationView {
 export interface UnitView {
   readonly name: string
   readonly version: string
-  /** Tells apart two instances of one plugin: a new value for every activation. */
+  /** Identifies an instance of a plugin: a new value for every activation. */
   readonly instance: string
   readonly state: PluginState
   /** Calls, hook taps and other work under way. */
@@ -107,7 +107,7 @@ export const surfaces = point<Surface>('kernel.surface')
 
 export interface Surface {
   prepare(next: GenerationView): PreparedSurface | Promise<PreparedSurface>
-  /** First step when the kernel closes: take no new work, and settle when what was begun has ended. */
+  /** First step when the kernel closes: take no new work, and settle when running work has ended. */
   quiesce?(): Promise<void>
 }
 

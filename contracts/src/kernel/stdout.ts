@@ -15,7 +15,7 @@ export function reservedStdout(): Writable {
 function reserve(): Writable {
   const { stdout, stderr } = process
   const write = stdout.write.bind(stdout) as (chunk: unknown, encoding: unknown, done: unknown) => boolean
-  // A reader that is gone is told through the callback of the write; without a listener it would end the process.
+  // The callback of the write reports a reader that has left; without a listener it would end the process.
   stdout.on('error', () => undefined)
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write
   return new Writable({

@@ -1,13 +1,13 @@
 import { service } from '@svc/plugin-sdk'
 import type { HirBlock, HirExpression, HirModule, HirParam, HirSpan } from './hir.ts'
 
-/** Reads source texts, for whoever runs them. */
+/** Reads source texts, for program runners. */
 export const languageCompiler = service<LanguageCompiler>('language.compiler@1')
 
 export interface LanguageCompiler {
   /**
    * Parses, checks and lowers a text. What is wrong with it is part of the result. `script` allows loose statements
-   * beside declarations; they become the function `main`.
+   * next to declarations; they become the function `main`.
    */
   compile(file: ProgramText, options: { readonly script: boolean }): Promise<CompileResult>
   /**
@@ -15,7 +15,7 @@ export interface LanguageCompiler {
    * the current folder. Throws `CMP_FILE_UNREADABLE`, and `CMP_SOURCES_MISSING` where there is none.
    */
   read(paths: readonly string[]): Promise<readonly ProgramText[]>
-  /** What a program answers over HTTP, for those who call it: to the byte what `svc build` writes. */
+  /** HTTP interface of a program for its clients: byte for byte the output of `svc build`. */
   describe(program: Program): ProgramDescription
 }
 
@@ -49,7 +49,7 @@ export interface Program extends ProgramText {
   readonly tests: readonly ProgramTest[]
   /** `const`, and `let` outside of functions, in the order of the source. */
   readonly constants: HirBlock
-  /** What must hold before and after a function, from `@require`, `@ensure` and `@invariant`. */
+  /** Conditions before and after a function, from `@require`, `@ensure` and `@invariant`. */
   readonly conditions: readonly ProgramCondition[]
   /** Names of what is seen in a browser: its components. */
   readonly components: readonly string[]
@@ -61,7 +61,7 @@ export interface Program extends ProgramText {
 
 export interface ProgramTest {
   readonly name: string
-  /** What the decorator says; null where it says nothing. */
+  /** Value of the decorator; null without one. */
   readonly title: string | null
   readonly kind: 'test' | 'forall'
   readonly params: readonly HirParam[]
@@ -76,7 +76,7 @@ export interface ProgramIndex {
   readonly table: string
   readonly name: string
   readonly columns: readonly string[]
-  /** `tokenize` of a search index, `metric` of a vector index; null where the program leaves it to whoever runs it. */
+  /** `tokenize` of a search index, `metric` of a vector index; null for the default of the store. */
   readonly option: string | null
   readonly span: HirSpan
 }
@@ -86,6 +86,6 @@ export interface ProgramCondition {
   readonly of: string
   readonly kind: 'require' | 'ensure' | 'invariant'
   readonly condition: HirExpression
-  /** What to say when it does not hold; null where the program says nothing. */
+  /** Message for a violation; null without one. */
   readonly message: string | null
 }

@@ -36,7 +36,7 @@ export interface HirDbCapabilities {
   readonly orchestration_scope: string | null
 }
 
-/** What a store has to do, without the values. */
+/** A store operation, without the values. */
 export interface HirDbPlan {
   readonly table: string
   readonly op: HirDbOperator

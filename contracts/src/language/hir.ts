@@ -34,7 +34,7 @@ export type DefId = number
 
 export interface HirImport {
   readonly module_path: readonly string[]
-  /** What the module knows it as. */
+  /** Its name in the module. */
   readonly item: string
   readonly span: HirSpan
 }
@@ -151,7 +151,7 @@ export interface HirProcess {
 }
 
 export interface HirActivity extends HirProcess {
-  /** What stands behind `with`. */
+  /** Options after `with`. */
   readonly options?: HirExpression
 }
 

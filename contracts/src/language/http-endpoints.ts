@@ -55,14 +55,14 @@ export function pathParameters(path: string): string[] {
   return [...path.matchAll(IN_PATH)].map(([, colon, braces]) => colon ?? braces ?? '')
 }
 
-/** What the body of a route can name: what it declares, parts of its path that it does not declare, and `request`. */
+/** Names available to the body of a route: declared ones, undeclared parts of its path, and `request`. */
 export function routeParameters({ path, params = [], span }: HirRoute): HirParam[] {
   const undeclared = pathParameters(path).filter(name => !params.some(each => each.name === name))
   const implicit = [...undeclared, 'request'].filter(name => !params.some(each => each.name === name))
   return [...params, ...implicit.map(name => ({ id: -1, name, type_ann: { Named: 'str' }, default: null, span }))]
 }
 
-/** Where the arguments of an endpoint stand in a request. */
+/** Places of an endpoint's arguments in a request. */
 export interface HttpInput {
   /** Texts, read as the types of the parameters. */
   readonly path: readonly HirParam[]
@@ -100,7 +100,7 @@ function bodyOf(kind: HttpEndpointKind, params: readonly HirParam[]): HttpBody {
 
 const PLAIN: ReadonlySet<string> = new Set(['int', 'float', 'str', 'char', 'bool', 'dec', 'Id'])
 
-/** Whether values of a type stand in an address as they are: texts, numbers and truths. */
+/** Whether values of a type are unquoted in an address: texts, numbers and booleans. */
 export function isPlainType(type: HirType | null): boolean {
   if (type === 'Decimal') return true
   if (type === null || typeof type === 'string') return false
@@ -121,7 +121,7 @@ export function isOptionalType(type: HirType | null): boolean {
   return typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Option'
 }
 
-/** What a caller is given: of a `Result` its value, since its error becomes a status. */
+/** Type of the answer: of a `Result` its value, since its error becomes a status. */
 export function answerType(type: HirType | null): HirType | null {
   const isResult = typeof type === 'object' && type !== null && 'Generic' in type && type.Generic[0] === 'Result'
   return isResult ? (type.Generic[1][0] ?? null) : type

@@ -1,6 +1,6 @@
 import type { HirModule, HirNamedField, HirType, HirVariant } from './hir.ts'
 
-/** What the name of a type stands for, with the arguments of the type in place of its parameters. */
+/** Meaning of a type name, with the arguments of the type in place of its parameters. */
 export type NamedType =
   | { readonly kind: 'alias'; readonly type: HirType }
   | { readonly kind: 'struct'; readonly fields: readonly HirNamedField[] }

@@ -23,7 +23,7 @@ export class TypeSchemas {
     this.#base = base
   }
 
-  /** A schema with all {@link definitions}, for whoever keeps them nowhere else. */
+  /** A schema with all {@link definitions}, for standalone use. */
   whole(schema: JsonSchema): JsonSchema {
     return this.definitions.size === 0 ? schema : { ...schema, $defs: Object.fromEntries(this.definitions) }
   }

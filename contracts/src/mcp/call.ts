@@ -1,7 +1,7 @@
 import type { Principal } from '@svc/plugin-sdk'
 import type { McpInputs } from './input-required.ts'
 
-/** What a client says that it can do, as MCP spells it, for example `{ sampling: {}, elicitation: { form: {} } }`. */
+/** Capabilities of a client, as MCP spells them, for example `{ sampling: {}, elicitation: { form: {} } }`. */
 export type McpClientCapabilities = Readonly<Record<string, unknown>>
 
 export type McpLogLevel = 'debug' | 'info' | 'notice' | 'warning' | 'error' | 'critical' | 'alert' | 'emergency'
@@ -16,12 +16,12 @@ export interface McpCall {
   readonly clientCapabilities: McpClientCapabilities
   /** W3C trace context of the caller, if it sent one. */
   readonly traceparent: string | undefined
-  /** Answers to what the round before asked for; see {@link McpInputRequired}. */
+  /** Answers to the requests of the round before; see {@link McpInputRequired}. */
   readonly inputs: McpInputs
   /** The state that the round before left, or undefined in the first round. Its integrity has been checked. */
   readonly state: unknown
-  /** Dropped when the client asked for no progress. */
+  /** Dropped when the client requested no progress. */
   progress(done: number, total?: number, message?: string): void
-  /** A log line for the client; dropped when it asked for none, or only for graver ones. */
+  /** A log line for the client; dropped when it requested none, or only severer ones. */
   log(level: McpLogLevel, data: unknown, logger?: string): void
 }

@@ -1,6 +1,6 @@
 import type { Principal } from '@svc/plugin-sdk'
 
-/** Who calls over MCP. */
+/** The caller of an MCP request. */
 export interface McpPrincipal extends Principal {
   /**
    * Names of the only tools that there are for it, of those that its role and scopes let it see; there are no resources and no

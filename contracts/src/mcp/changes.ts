@@ -2,7 +2,7 @@ import { hook, type SvcError } from '@svc/plugin-sdk'
 import { mcpContributionErrors } from './errors.ts'
 
 /**
- * Trigger it when something that MCP clients were told has changed without a reload: a tool became available, a
+ * Trigger it when data that MCP clients have seen changes without a reload: a tool became available, a
  * template lists other members, a resource has new content. Changes that come with a generation are announced anyway.
  */
 export const mcpChanged = hook<[McpChange]>('mcp.changed', 'parallel', { onError: 'skip' })
@@ -14,7 +14,7 @@ export type McpChange =
   /** The content of one resource; told to those who subscribed to it. */
   | { readonly kind: 'resource'; readonly uri: string }
 
-/** What a template throws for variables that name nothing. */
+/** Thrown by a template for variables that name nothing. */
 export function mcpResourceNotFound(uri: string): SvcError {
   return mcpContributionErrors.create('MCP_RESOURCE_NOT_FOUND', `no resource at ${uri}`, { data: { uri } })
 }

@@ -1,4 +1,4 @@
-/** Who a piece of content is for and how much it matters (MCP `Annotations`). */
+/** Audience and priority of a piece of content (MCP `Annotations`). */
 export interface McpContentAnnotations {
   readonly audience?: readonly ('user' | 'assistant')[]
   /** 0 (optional) to 1 (required). */

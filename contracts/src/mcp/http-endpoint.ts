@@ -19,6 +19,6 @@ export interface McpHttpEndpoint {
     principal: McpPrincipal,
     maxBodyBytes?: number
   ): Promise<void>
-  /** Ends the streams on which clients wait for notices, whoever serves them; clients open them again. */
+  /** Ends the streams on which clients wait for notices, on every surface; clients open them again. */
   endStreams(): void
 }

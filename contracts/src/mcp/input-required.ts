@@ -2,7 +2,7 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import type { McpContent } from './content.ts'
 
 /**
- * What a handler returns when it needs something from the client before it can finish: an answer of the user, a
+ * Returned by a handler that needs something from the client before it can finish: an answer of the user, a
  * completion of the client's model, the client's roots.
  *
  * The handler is then called again from its start with {@link McpInputs} and {@link McpCall.state} filled in. A client
@@ -76,7 +76,7 @@ export function mcpListRoots(): McpInputRequest {
   return { method: 'roots/list', params: {} }
 }
 
-/** What the client gave for the requests of the round before. Untrusted: check it like any other input. */
+/** Answers of the client to the requests of the round before. Untrusted: check them like any other input. */
 export interface McpInputs {
   /** Undefined while there is no answer under this key. */
   elicited(key: string): McpElicited | undefined

@@ -33,7 +33,7 @@ export interface McpResource extends ResourceCommon {
 export interface McpResourceTemplate extends ResourceCommon {
   /** For example `file:///{path}`. */
   readonly uriTemplate: string
-  /** Members to show in `resources/list`; without it the family appears as a template alone. */
+  /** Members to show in `resources/list`; without it the family appears only as a template. */
   list?(call: McpCall): readonly McpListedResource[] | Promise<readonly McpListedResource[]>
   /** Suggestions for a variable, best first. */
   readonly complete?: Readonly<Record<string, McpCompleter>>

@@ -37,7 +37,7 @@ export interface McpToolListing {
 export interface McpToolsetCall {
   readonly principal: McpPrincipal
   readonly signal?: AbortSignal
-  /** Whether the caller is gone already; for a surface that makes its signal on first use. Without it the signal is asked. */
+  /** Whether the caller has left already; for a surface that makes its signal on first use. Without it the signal is checked. */
   readonly cancelled?: boolean
   readonly traceparent?: string
   readonly onProgress?: (done: number, total?: number, message?: string) => void

@@ -50,7 +50,7 @@ export interface RetiredAgent {
   readonly tasks: readonly TaskView[]
 }
 
-/** What one agent gives to another when it hands over its work. */
+/** Data that one agent gives to another when it hands over its work. */
 export interface Handoff {
   readonly from_agent: number
   /** A dynamic agent is spawned where it is missing. */

@@ -1,10 +1,10 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** What the orchestrator says, wherever it is asked. Messages begin with the words in quotes. */
+/** Errors of the orchestrator on every surface. Messages begin with the words in quotes. */
 export const orchestrationErrors = errorTable({
   ORC_DISABLED: { message: '"Orchestrator is disabled": the setting `enabled` is off.', status: 503 },
   ORC_STOPPED: {
-    message: '"Orchestrator is stopped": an emergency stop holds until somebody starts it again.',
+    message: '"Orchestrator is stopped": an emergency stop holds until it is started again.',
     status: 503
   },
   ORC_MAX_AGENTS: { message: '"Maximum agents (N) reached".', status: 409 },

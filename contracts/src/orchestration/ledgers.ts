@@ -34,14 +34,14 @@ export interface AgentBudget {
   readonly signal: BudgetSignal
 }
 
-/** What agents, sessions and tenants spend. */
+/** Spending of agents, sessions and tenants. */
 export interface Budgets {
   of(agent: number): AgentBudget
   all(): readonly AgentBudget[]
   set(agent: number, limits: { readonly max_tokens?: number; readonly max_cost_usd?: number }): Promise<AgentBudget>
-  /** Adds to what was spent, writes a row where a database is attached, and tells `cost_incurred`. */
+  /** Adds a cost, writes a row where a database is attached, and emits `cost_incurred`. */
   record(cost: CostRecord): Promise<BudgetSignal>
-  /** Tells of a tool call, for signs of a loop: many calls in a row, the same output again and again. */
+  /** Records a tool call, to detect loops: many calls in a row, the same output again and again. */
   toolCalled(agent: number, output: string): BudgetSignal
   history(filter?: {
     readonly agent_id?: number

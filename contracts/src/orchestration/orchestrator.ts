@@ -45,12 +45,12 @@ export interface Orchestrator {
   submit(request: SubmitRequest, origin?: SubmitOrigin): Promise<Submitted>
   /**
    * Ends the work on a task, if its gates let it; otherwise it is queued again, with what is missing in its description. A queued
-   * task that could run is started by this, so that whoever works without a fleet need not start it.
+   * task that could run is started by this, so that a worker without a fleet need not start it.
    */
   complete(task: number, attestation?: Attestation): Promise<Completion>
   fail(task: number, reason: string): Promise<void>
   cancel(task: number): Promise<void>
-  /** Gives back what was taken up, for whoever stops working: the task is queued again, and that is no failure. */
+  /** Gives back a claimed task when its worker stops: the task is queued again, and that is no failure. */
   release(task: number, reason: string): Promise<void>
   /** Queues a failed task again. */
   retry(task: number): Promise<void>
@@ -69,7 +69,7 @@ export interface Orchestrator {
   retireAgent(agent: number): Promise<RetiredAgent>
   pauseAgent(agent: number): Promise<void>
   resumeAgent(agent: number): Promise<void>
-  /** Takes away what is queued, and tells how many tasks that were. */
+  /** Drops queued tasks, and returns how many there were. */
   drainAgent(agent: number): Promise<number>
   heartbeat(agent: number, activity: AgentActivity): void
   bindSession(agent: number, session: string): Promise<void>
@@ -83,13 +83,13 @@ export interface Orchestrator {
 
   claimFile(agent: number, path: string): Promise<void>
   transferFile(from: number, to: number, path: string): Promise<void>
-  /** Null where nobody owns it. */
+  /** Null without an owner. */
   fileOwner(path: string): number | null
   filesOf(agent: number): readonly string[]
   locks(): readonly LockView[]
 
   /**
-   * For whoever works for an agent: its next task, in progress from now on; null where nothing can run. That it is in progress
+   * For the worker of an agent: its next task, in progress from now on; null where nothing can run. That it is in progress
    * becomes durable a little later, since a restart queues it again anyway.
    */
   next(agent: number): Promise<TaskView | null>
@@ -102,11 +102,11 @@ export interface Orchestrator {
   observe(task: number, note: string): void
 
   status(): OrchestratorStatus
-  /** Called for every event from now on, after what it tells of is durable. It must not throw. Ends with the function returned. */
+  /** Called for every event from now on, after its change is durable. It must not throw. Ends with the function returned. */
   subscribe(listener: (event: AgentEvent) => void): () => void
   /** The last events, at most 1,024, oldest first. */
   recentEvents(limit?: number): readonly AgentEvent[]
-  /** Tells of something that changes nothing here. */
+  /** Reports an event that changes nothing here. */
   emit(kind: AgentEventKind): void
   /** A row of lineage, with what is durable next; nothing where lineage is off. */
   lineage(row: LineageRow): Promise<void>

@@ -1,6 +1,6 @@
 import type { QgatePolicy } from './qgate.ts'
 
-/** Settings of the section `[orchestrator]` that plugins beside the orchestrator obey. */
+/** Settings of the section `[orchestrator]` that other plugins obey, too. */
 export interface OrchestratorPolicy {
   readonly planning: {
     readonly enabled: boolean
@@ -24,7 +24,7 @@ export interface OrchestratorPolicy {
   readonly cost_preference: 'performance' | 'economy'
   /** Base URL of the model server that tasks are worked on with; null where the project's own is. */
   readonly inference_base_url: string | null
-  /** Whether `cost_incurred` is told for calls of models. */
+  /** Whether `cost_incurred` is emitted for calls of models. */
   readonly llm_cost_events: boolean
   readonly migration: { readonly v2_enabled: boolean; readonly legacy_fallback: boolean }
   /** Put into payloads of lineage. */
@@ -33,7 +33,7 @@ export interface OrchestratorPolicy {
   readonly account_id: string | null
   readonly unified_routing: boolean
   readonly max_agents: number
-  /** What tools ask of a running daemon of this repository in place of the orchestrator of their own process. */
+  /** Requests that tools send to a running daemon of this repository instead of the local orchestrator. */
   readonly daemon_pilots: {
     /** Whether a daemon of another repository is logged as an error in place of a warning. */
     readonly repository_id_strict: boolean

@@ -2,7 +2,7 @@ import { point } from '@svc/plugin-sdk'
 import type { CostRecord } from './ledgers.ts'
 import type { Attestation, TaskPhase, TaskView } from './task.ts'
 
-/** Who does the work of tasks. The one with the highest `rank` that takes a task has it. */
+/** A processor of tasks. Of those that take a task, the one with the highest `rank` gets it. */
 export const taskProcessors = point<TaskProcessor>('orchestrator.task-processors', { keys: item => [item.name] })
 
 export interface TaskProcessor {
@@ -10,7 +10,7 @@ export interface TaskProcessor {
   readonly rank: number
   takes(task: TaskView): boolean
   /**
-   * Null where the task stays in progress until somebody else completes it. Throws what went wrong; `signal` is aborted where
+   * Null where the task stays in progress until another party completes it. Throws the failure; `signal` is aborted where
    * the task is cancelled, doubted, handed over or out of time.
    */
   run(task: TaskView, work: TaskWork): Promise<Attestation | null>

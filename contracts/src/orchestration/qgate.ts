@@ -22,7 +22,7 @@ export interface QgateEvaluation {
   /** [0, 1]. */
   readonly confidence: number
   readonly contradiction_ratio: number
-  /** Share of the evidence asked for that is there. */
+  /** Share of the required evidence that is there. */
   readonly coverage: number
 }
 
@@ -33,7 +33,7 @@ export function contradictionRatio(hints: number): number {
   return hints === 2 ? 0.28 : Math.min(0.22 * hints, 1)
 }
 
-/** Share of the evidence asked for that is there; 1 where none is asked for. */
+/** Share of the required evidence that is there; 1 where none is required. */
 export function evidenceCoverage({
   required_citations: required = 0,
   evidence_count: found = 0
@@ -47,8 +47,8 @@ const BY_SHAPE: Readonly<Record<string, number>> = { contradictory: -0.1, empty:
  * Weighs evidence.
  *
  * confidence = max(coverage, citation_coverage); + 0.05 for the tiers hybrid and bm25, - 0.08 for lexical fallback; times
- * `abstain_threshold` where facts are asked for and too few are there; + 0.10 quality; + 0.04 for more than one source; + 0.03
- * where it was verified and the quality is 0.6 or more; less for its shape; - 0.40 where whoever judges is tired; within [0, 1].
+ * `abstain_threshold` where facts are required and too few are there; + 0.10 quality; + 0.04 for more than one source; + 0.03
+ * where it was verified and the quality is 0.6 or more; less for its shape; - 0.40 where the judge is tired; within [0, 1].
  *
  * Low below `abstain_threshold`. With contradictions above their limit Low where the coverage is 0.30 or more (it is the evidence
  * that contradicts itself), else Medium. Medium below `ask_for_help_threshold`, High from there on.

@@ -11,7 +11,7 @@ import type {
   TestDecision
 } from './task.ts'
 
-/** What a task needs and says about itself besides its description. Everything may be left out. */
+/** Requirements and metadata of a task in addition to its description. Everything is optional. */
 export interface EnqueueHints {
   readonly task_category?: TaskCategory
   /** 1 to 10; default 5. */
@@ -103,7 +103,7 @@ export interface Admission {
   readonly warnings: readonly string[]
 }
 
-/** What became of an attempt to complete a task. */
+/** Outcome of an attempt to complete a task. */
 export interface Completion {
   /** False where a gate sent the task back to its queue. */
   readonly completed: boolean

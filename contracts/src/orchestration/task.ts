@@ -1,4 +1,4 @@
-/** Who is served first. On the wire as these words, in stored objects, and lower-case, in tools; read without regard to case. */
+/** Priority. On the wire as these words, in stored objects, and lower-case, in tools; read without regard to case. */
 export type Priority = 'Background' | 'Normal' | 'Urgent'
 
 export type FileAccess = 'read' | 'write'
@@ -63,7 +63,7 @@ export type TaskCategory =
   | 'InterAgent'
   | 'ToolOrchestration'
 
-/** What an agent's host has, or what a task asks of it. A boolean that is absent is false. */
+/** Capabilities of an agent's host, or requirements of a task. A boolean that is absent is false. */
 export interface CapabilityHints {
   readonly gpu_cuda?: boolean
   readonly gpu_metal?: boolean
@@ -105,7 +105,7 @@ export interface QgateContext {
   readonly workflow?: string
 }
 
-/** What is claimed of a task that is done; the gates hold it against what they find. */
+/** Claims about a completed task; the gates compare them with their findings. */
 export interface Attestation {
   readonly completion_summary?: string
   readonly checks_passed?: readonly string[]
@@ -117,7 +117,7 @@ export interface Attestation {
   readonly observation_summary?: string
 }
 
-/** A task that somebody else's machine works on: it is in progress, and nobody here takes it up. */
+/** A task that another machine works on: it is in progress, and is not claimed here. */
 export interface RemoteDelegate {
   readonly idempotency_key: string
   readonly lease_id?: string
@@ -148,7 +148,7 @@ export interface TaskView {
   readonly description: string
   readonly status: TaskStatus
   readonly priority: Priority
-  /** Whose queue it is in, or was when it ended. */
+  /** Agent whose queue holds it, or held it when it ended. */
   readonly agent_id: number
   readonly files: readonly FileAffinity[]
   readonly depends_on: readonly number[]

@@ -28,7 +28,7 @@ export function ownIdentity(): ProcessIdentity {
 
 /**
  * Whether the process is alive, as far as this one can see. `unknown` for another host, another boot and another PID namespace:
- * two machines may share a host name, and only the boot tells them apart.
+ * two machines may share a host name, and only the boot distinguishes them.
  */
 export function presenceOf({ host, pid, start }: ProcessIdentity): Presence {
   if (host !== hostname()) return 'unknown'

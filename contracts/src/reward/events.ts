@@ -1,8 +1,8 @@
 import { hook } from '@svc/plugin-sdk'
 
 /**
- * Tells the reward component that somebody did something worth noticing. Whoever triggers it does not wait for what comes
- * of it, and a tap that throws is reported and skipped. Taps choose by `filter: { type: … }`.
+ * Notifies the reward component of a noteworthy act. The trigger does not wait for the taps,
+ * and a tap that throws is reported and skipped. Taps choose by `filter: { type: … }`.
  */
 export const rewardEvents = hook<[event: RewardEvent]>('reward.event', 'series', { onError: 'skip' })
 

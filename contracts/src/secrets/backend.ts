@@ -24,7 +24,7 @@ export const secretErrors = errorTable({
 
 /**
  * Returns the services that resolve the references to some backends. `isProvided`: whether a known plugin provides a service.
- * A backend without a plugin of its own goes to `secrets.resolver@1`, if that is provided.
+ * A backend without a separate plugin goes to `secrets.resolver@1`, if that is provided.
  */
 export function secretServices(backends: readonly string[], isProvided: (token: ServiceId) => boolean): ServiceId[] {
   const tokens = backends.map(name => {

@@ -5,7 +5,7 @@ const mark = (description: string, maxLength: number) =>
   t.optional(t.nullable(t.string({ maxLength }), { description }))
 
 /**
- * What goes with a request through every surface, version 1. The published form of this schema is
+ * Envelope that accompanies a request through every surface, version 1. The published form of this schema is
  * `orchestration/journey-envelope.v1.schema.json`. Further fields are kept.
  */
 export const journeyEnvelopeSchema = t.object(

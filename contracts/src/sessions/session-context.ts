@@ -12,9 +12,9 @@ export interface SessionContext {
   ingest(json: string, from: IngestSource): Promise<IngestOutcome>
   /** The merged envelope of a session, or null. */
   envelope(session: string): Promise<ContextEnvelope | null>
-  /** What the quality gate weighs of the payload of a retrieval envelope. */
+  /** Evidence for the quality gate in the payload of a retrieval envelope. */
   evidence(payload: Readonly<Record<string, unknown>>): QgateContext
-  /** Replaces what is stored, for whoever changed a field of it. */
+  /** Replaces the stored value, for a caller that changed a field of it. */
   put(session: string, envelope: ContextEnvelope): Promise<void>
   /** Text for a prompt: at most `maxTokens` times 4 bytes, cut with a note. Empty where the session has none. */
   inject(session: string, maxTokens: number): Promise<string>

@@ -2,7 +2,7 @@ import { service } from '@svc/plugin-sdk'
 import type { JourneyEnvelope } from './journey.ts'
 
 /**
- * What was said in a session. With a database a turn is written to `chat_transcripts` and to `conversation_messages`, in one
+ * Messages of a session. With a database a turn is written to `chat_transcripts` and to `conversation_messages`, in one
  * transaction; without one it is kept in memory, and in the session's file in any case.
  */
 export const transcripts = service<Transcripts>('sessions.transcripts@1')
@@ -19,7 +19,7 @@ export interface Transcripts {
     readonly model_id: string
     readonly reason: Readonly<Record<string, unknown>>
   }): Promise<void>
-  /** Forgets the turns of a session and tells how many there were. */
+  /** Forgets the turns of a session and returns how many there were. */
   reset(session: string): Promise<number>
 }
 

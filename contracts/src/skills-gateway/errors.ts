@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of whoever speaks with a skills gateway. */
+/** Error codes of clients of a skills gateway. */
 export const skillsGatewayErrors = errorTable({
   SKG_ANSWER_INVALID: { message: 'The skills gateway answered with something that it should not.', status: 502 },
   SKG_PROTOCOL: { message: 'The skills gateway does not speak the protocol that is spoken here.', status: 501 },

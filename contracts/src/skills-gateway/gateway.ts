@@ -23,7 +23,7 @@ export interface SkillsGateway {
   /** Gives what the gateway answers with: JSON. */
   subscribe(domain: string, signal?: AbortSignal): Promise<unknown>
   unsubscribe(domain: string, signal?: AbortSignal): Promise<unknown>
-  /** Tells all who have subscribed to a domain. */
+  /** Notifies all subscribers of a domain. */
   notify(domain: string, description: string, signal?: AbortSignal): Promise<unknown>
   /**
    * Any method of the control plane. One whose connection is lost is made once more on a new one, so that the gateway may
@@ -75,7 +75,7 @@ export interface PublishedSkill {
 
 export interface SkillRun {
   readonly skill: string
-  /** What the skill is to do. */
+  /** Input of the skill. */
   readonly command: string
   /** Whether the gateway confines it; default. */
   readonly sandbox?: boolean
@@ -83,6 +83,6 @@ export interface SkillRun {
 
 export interface SkillSubscription {
   readonly domain: string
-  /** Who have subscribed. */
+  /** The subscribers. */
   readonly count: number
 }

@@ -1,6 +1,6 @@
 import { errorTable } from '@svc/plugin-sdk'
 
-/** Codes of whoever turns speech into text. */
+/** Error codes of speech recognisers. */
 export const speechErrors = errorTable({
   SPC_AUDIO_INVALID: { message: 'A file is not the audio that its name says, or a damaged one.', status: 400 },
   SPC_AUDIO_UNSUPPORTED: { message: 'Nothing here can read audio of this format.', status: 415 },

@@ -48,7 +48,7 @@ export interface SpeechOptions {
 }
 
 export interface Transcript {
-  /** What the recogniser heard. */
+  /** Text as recognised. */
   readonly raw: string
   /** The same after the rules and the lexicon. */
   readonly refined: string
@@ -56,9 +56,9 @@ export interface Transcript {
   readonly confidence: number
   /** Other readings, refined, best first; without `refined` itself. */
   readonly alternatives: readonly string[]
-  /** What was changed from `raw` to `refined`. */
+  /** Changes from `raw` to `refined`. */
   readonly corrections: readonly { readonly from: string; readonly to: string }[]
-  /** Language that was spoken; null where nobody knows, as for texts. */
+  /** Language of the speech; null when unknown, as for texts. */
   readonly language: string | null
   /** Length of the recording in milliseconds; null for texts. */
   readonly durationMs: number | null

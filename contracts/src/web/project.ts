@@ -1,6 +1,6 @@
 import { service } from '@svc/plugin-sdk'
 
-/** What the table `[web]` of a project says about what is built for browsers. */
+/** Browser build settings from the table `[web]` of a project. */
 export const webProject = service<WebProject>('web.project@1')
 
 export interface WebProject {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { JsonSchema } from '../schema.ts'
 
-/** What this package uses of an error of ajv. */
+/** Fields of an ajv error that this package uses. */
 export interface SchemaError {
   /** JSON pointer into the value. */
   readonly instancePath: string

@@ -18,7 +18,7 @@ export type SchemaCheckResult<T> =
       readonly problems: readonly FieldProblem[]
       /** The problems in one line. Never holds the value, which may be a secret. */
       readonly text: string
-      /** The errors of ajv, for callers with a wording of their own. */
+      /** The errors of ajv, for callers with a different wording. */
       readonly errors: readonly SchemaError[]
     }
 

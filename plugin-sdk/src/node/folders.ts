@@ -10,7 +10,7 @@ export function makeFolder(path: string): void {
     makeAbove(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_ACCESS_DENIED') throw error
-    // A process that may use this folder alone can neither see nor make those above it; Node does, in its stead.
+    // A process that may use only this folder can neither see nor create those above it; Node does that in its stead.
     mkdirSync(path, { recursive: true })
   }
 }

@@ -44,7 +44,7 @@ export interface TestKernel {
   call<Op extends Operation>(operation: Op, input: CallerInputOf<Op>, options?: TestCallOptions): Promise<OutputOf<Op>>
   callById(id: string, input: unknown, options?: TestCallOptions): Promise<unknown>
   trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
-  /** What a plugin has registered in its scope. */
+  /** Registrations of a plugin in its scope. */
   effects(name: string): EffectTree
   state(name: string): string
   /** Swaps a plugin for another of the same name without a gap, or adds it. Throws what refused the change. */
@@ -52,7 +52,7 @@ export interface TestKernel {
   close(): Promise<void>
 }
 
-/** What is used of `@svc/kernel/testing`; the kernel is an optional peer of this package. */
+/** Used parts of `@svc/kernel/testing`; the kernel is an optional peer of this package. */
 interface KernelTesting {
   openTestKernel(options: {
     plugins: readonly Plugin[]
@@ -105,7 +105,7 @@ export interface TestPluginOptions {
   readonly services?: readonly Fake<any>[]
 }
 
-/** One plugin alone; see {@link testKernel}. */
+/** A single plugin; see {@link testKernel}. */
 export function testPlugin(plugin: Plugin, options: TestPluginOptions = {}): Promise<TestKernel> {
   return testKernel([plugin], {
     ...(options.settings === undefined ? {} : { settings: { [plugin.name]: options.settings } }),

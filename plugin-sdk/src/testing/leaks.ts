@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import type { Plugin } from '../plugin.ts'
 import { type TestPluginOptions, testPlugin } from './kernel.ts'
 
-/** What a process holds that something may have forgotten. */
+/** Resources of a process that may have leaked. */
 interface Ledger {
   readonly resources: ReadonlyMap<string, number>
   readonly listeners: ReadonlyMap<string, number>

@@ -31,7 +31,7 @@ export interface SchedulerOptions {
 }
 
 /**
- * Has runs go on that are due, and messages handled that wait, for as long as a program is served. What is due is in the
+ * Has runs go on that are due, and messages handled that wait, for as long as a program is served. Due work is
  * only in the database: when this process ends, the next one finds it there.
  */
 export class DurableScheduler {
