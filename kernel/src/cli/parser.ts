@@ -20,7 +20,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
   if (unknown !== undefined) throw unknown
   const { default: createYargs } = await import('#yargs')
   let chosen: Parsed = { kind: 'shown' }
-  const { words, restore } = protect(argv)
+  const { words, restore, reveal } = protect(argv)
   const parser = createYargs(words)
     .scriptName('svc')
     .detectLocale(false)
@@ -36,7 +36,7 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
     .fail((message, error) => {
       // yargs' own errors are complaints about the arguments; what else is thrown is ours.
       if (error !== undefined && error !== null && error.name !== 'YError') throw error
-      throw usageError(argv, { root, disabled }, message ?? error.message)
+      throw usageError(argv, { root, disabled }, reveal(message ?? error.message))
     })
   const choose = (command: CliCommand, parsed: Record<string, unknown>): void => {
     chosen = { kind: 'command', command, input: collectInput(command, restore(parsed)) }
@@ -52,24 +52,27 @@ export async function parse(argv: readonly string[], root: CommandNode, disabled
 interface Protected {
   readonly words: string[]
   restore(parsed: Readonly<Record<string, unknown>>): Record<string, unknown>
+  /** Puts protected words back into a message of yargs. */
+  reveal(message: string): string
 }
 
-/** After `--` every word is an argument, and `-` is one anywhere. yargs thinks otherwise, so they go through in disguise. */
+/** After `--` every word is an argument, and `-` is one anywhere. yargs reads them as flags, so placeholders replace them. */
 function protect(argv: readonly string[]): Protected {
   const end = argv.indexOf('--')
-  const disguised = new Map<string, string>()
+  const placeholders = new Map<string, string>()
   const words = argv.flatMap((word, index) => {
     if (index === end) return []
     if (word !== '-' && (end === -1 || index < end || !word.startsWith('-'))) return [word]
-    const disguise = `\0${index}`
-    disguised.set(disguise, word)
-    return [disguise]
+    const placeholder = `\0${index}`
+    placeholders.set(placeholder, word)
+    return [placeholder]
   })
-  const reveal = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(reveal) : (disguised.get(value as string) ?? value)
+  const original = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(original) : (placeholders.get(value as string) ?? value)
   return {
     words,
-    restore: parsed => Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, reveal(value)]))
+    restore: parsed => Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name, original(value)])),
+    reveal: message => message.replace(/\0\d+/g, word => placeholders.get(word) ?? word)
   }
 }
 

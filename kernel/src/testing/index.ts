@@ -3,12 +3,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hook, Plugin, ServiceId } from '@svc/plugin-sdk'
 import { describeErrors, renderProblems, Validator } from '@svc/plugin-sdk/check'
-import { Concealed } from '../core/concealed.ts'
 import { kernelErrors } from '../core/errors.ts'
 import type { PluginConfiguration } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import { inlineSource } from '../core/plugin-source.ts'
-import type { KernelLogger } from '../host/log.ts'
+import { type LogLine, memoryLog } from './memory-log.ts'
+
+export type { UnitPolicy } from '../core/activate.ts'
+export type { ChangeRequest } from '../core/change.ts'
+export { Concealed } from '../core/concealed.ts'
+export type { Generation } from '../core/generation.ts'
+export type { Graph } from '../core/graph.ts'
+export { type InstanceHooks, inlineSource, type PluginSource, type PreparedCode } from '../core/plugin-source.ts'
+export type { KernelLogger } from '../host/log.ts'
+export { loadTestPlugin, type TestPlugin } from './plugin.ts'
+export { openTestProject, type TestProject } from './project.ts'
+export { gate, POLICY, type Said, type TestScope, World } from './world.ts'
+export { Kernel, type LogLine, memoryLog, type PluginConfiguration }
 
 export interface TestKernelOptions {
   readonly plugins: readonly Plugin[]
@@ -16,13 +27,6 @@ export interface TestKernelOptions {
   readonly settings?: Readonly<Record<string, object>>
   /** Values for services that no plugin of the test provides. */
   readonly services?: ReadonlyMap<ServiceId, unknown>
-}
-
-export interface LogLine {
-  readonly plugin: string | null
-  readonly level: string
-  readonly message: string
-  readonly fields: Readonly<Record<string, unknown>>
 }
 
 /**
@@ -109,16 +113,4 @@ function configure(options: TestKernelOptions): (name: string) => PluginConfigur
       fingerprint: ''
     }
   }
-}
-
-function memoryLog(lines: LogLine[]): KernelLogger {
-  const concealed = new Concealed()
-  const at = (plugin: string | null) => {
-    const write =
-      (level: string) =>
-      (message: string, fields: Record<string, unknown> = {}) =>
-        void lines.push({ plugin, level, message: concealed.hide(message), fields })
-    return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
-  }
-  return { ...at(null), forPlugin: at, setLevel: () => {}, flush: () => {}, concealed }
 }

@@ -1,6 +1,7 @@
-import { t as s } from '@svc/plugin-sdk'
+import { definePlugin, describePlugin, t as s } from '@svc/plugin-sdk'
 import t from 'tap'
-import { collectInput, commandString, describeField, flagsOf } from '../../src/cli/arguments.ts'
+import { candidates, collectInput, commandString, commandTree } from '#cli'
+import type { Catalog } from '#host'
 
 const shape = {
   command: 'demo run',
@@ -24,9 +25,12 @@ t.test('positionals say whether they are required and repeat', async t => {
   t.equal(commandString(shape), 'run <target> [files..]')
 })
 
-t.test('flags are field names in kebab case, and a field that is called like a global flag has a prefix', async t => {
-  const flags = flagsOf(shape).map(each => each.flag)
-  for (const flag of ['--max-tokens', '--retry-after', '--force', '--input-project', '--project', '--json', '--help'])
+t.test('flags are field names in kebab case; one named like a global flag gets the prefix input', async t => {
+  const run = { command: shape.command, summary: 'Run', args: shape.args, input: shape.input }
+  const manifest = describePlugin(definePlugin({ name: 'demo', commands: [run], activate() {} }), '1.0.0')
+  const catalog = { manifests: [manifest], found: { sources: [] } } as unknown as Catalog
+  const flags = candidates(['demo', 'run'], '--', commandTree([manifest]), catalog).map(({ value }) => value)
+  for (const flag of ['--max-tokens', '--retry-after', '--force', '--input-project', '--project', '--json'])
     t.ok(flags.includes(flag), flag)
   t.notOk(flags.includes('--target'))
 })
@@ -90,5 +94,4 @@ t.test('an item of a list of objects is pairs or JSON, and JSON may be the whole
   ])
   t.same(given('{"path": "a"}', '[{"path": "b"}, {"path": "c"}]'), [{ path: 'a' }, { path: 'b' }, { path: 'c' }])
   t.same(given('src/a.ts'), ['src/a.ts'], 'which the schema refuses')
-  t.equal(describeField(files).describe, 'Files. Each is path=…,access=read|write or JSON.')
 })

@@ -6,7 +6,7 @@ import {
   type PluginManifest,
   t
 } from '@svc/plugin-sdk'
-import { type CommandNode, commandTree } from '../../src/cli/commands.ts'
+import { type CommandNode, commandTree } from '#cli'
 
 const greet = defineOperation({
   id: 'demo.greet',

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { candidates } from '../../src/cli/complete.ts'
-import type { Catalog } from '../../src/host/catalog.ts'
+import { candidates } from '#cli'
+import type { Catalog } from '#host'
 import { demoManifest, demoTree } from './commands.ts'
 
 const manifest = demoManifest()

@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { exitCodeOf } from '#cli'
 
 const of = (code: string, status = 500): number => exitCodeOf(new SvcError(code, 'x', { status }))
 

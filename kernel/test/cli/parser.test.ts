@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Parsed, parse } from '../../src/cli/parser.ts'
+import { type Parsed, parse } from '#cli'
 import { demoTree, NO_COMMANDS } from './commands.ts'
 
 const understand = (...argv: string[]): Promise<Parsed> => parse(argv, demoTree(), NO_COMMANDS)
@@ -47,6 +47,7 @@ const refusals: [argv: string[], code: string, message: string, hint: string | R
     'svc demo greet takes no argument "B"',
     'svc demo greet --help'
   ],
+  [['demo', 'greet', '--', 'A', '--json'], 'CLI_ARGUMENT_INVALID', 'svc demo greet takes no argument "--json"', /help/],
   [['demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
   [['--project', 'x', 'demo', 'greet'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs <name>', 'svc demo greet --help'],
   [['demo', 'greet', 'A', '--times'], 'CLI_ARGUMENT_INVALID', 'svc demo greet needs a value after --times', /help/],

@@ -1,8 +1,6 @@
 import { SvcError } from '@svc/plugin-sdk'
 import t from 'tap'
-import { describeOperation } from '../../src/cli/describe-operation.ts'
-import { errorJson, renderError, renderResult } from '../../src/cli/render.ts'
-import { terminalOf } from '../../src/cli/terminal.ts'
+import { describeOperation, errorJson, renderError, renderResult, terminalOf } from '#cli'
 import { demoManifest } from './commands.ts'
 import { paper } from './terminal.ts'
 

@@ -1,6 +1,5 @@
 import t from 'tap'
-import { renderTable } from '../../src/cli/table.ts'
-import { textWidth } from '../../src/cli/text.ts'
+import { renderTable, textWidth } from '#cli'
 import { paper } from './terminal.ts'
 
 const plugins = [

@@ -1,4 +1,4 @@
-import type { Terminal } from '../../src/cli/terminal.ts'
+import type { Terminal } from '#cli'
 
 /** A terminal of a width, which marks what would be coloured. */
 export function paper(columns: number = Number.POSITIVE_INFINITY): Terminal {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { textWidth, withoutColour, wrapText } from '../../src/cli/text.ts'
+import { textWidth, withoutColour, wrapText } from '#cli'
 
 t.test('widths are those of a terminal', async t => {
   t.equal(textWidth('plain'), 5)

@@ -2,9 +2,7 @@ import { MessageChannel } from 'node:worker_threads'
 import { isSvcError, SvcError } from '@svc/plugin-sdk'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Channel, type Exchange, type Handlers } from '../../src/isolation/channel.ts'
-import { decodeError, encodeError } from '../../src/isolation/remote-error.ts'
-import { Watchdog } from '../../src/isolation/watchdog.ts'
+import { Channel, decodeError, type Exchange, encodeError, type Handlers, Watchdog } from '#isolation'
 
 type Any = Readonly<Record<string, readonly [any, any]>>
 

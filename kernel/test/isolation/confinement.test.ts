@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { allowedEnvironment, packageFolders, permissionFlags } from '../../src/isolation/sandbox.ts'
+import { allowedEnvironment, packageFolders, permissionFlags } from '#isolation'
 import { act } from './fixtures/creature.ts'
 import { KINDS, World } from './world.ts'
 

@@ -1,6 +1,15 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  Concealed,
+  inlineSource,
+  Kernel,
+  type KernelLogger,
+  type PluginConfiguration,
+  type PluginSource,
+  type UnitPolicy
+} from '@svc/kernel/testing'
+import {
   type CallerInputOf,
   type CallOptions,
   describePlugin,
@@ -11,12 +20,6 @@ import {
 } from '@svc/plugin-sdk'
 import { build } from 'esbuild'
 import type { Test } from 'tap'
-import type { UnitPolicy } from '../../src/core/activate.ts'
-import { Concealed } from '../../src/core/concealed.ts'
-import type { PluginConfiguration } from '../../src/core/inventory.ts'
-import { Kernel } from '../../src/core/kernel.ts'
-import { inlineSource, type PluginSource } from '../../src/core/plugin-source.ts'
-import type { KernelLogger } from '../../src/host/log.ts'
 import creature from './fixtures/creature.ts'
 
 export type Kind = 'worker' | 'process'

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Bundler } from '../../src/loader/bundle.ts'
+import { Bundler } from '#loader'
 import { plainNode } from '../fixtures/loader/plain-node.ts'
 import { folder, packageJson, pluginSource, run, start, write } from '../fixtures/loader/plugin-folder.ts'
 

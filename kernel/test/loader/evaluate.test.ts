@@ -4,8 +4,7 @@ import v8 from 'node:v8'
 import * as sdk from '@svc/plugin-sdk'
 import { schemaCheck } from '@svc/plugin-sdk/check'
 import t from 'tap'
-import { Bundler } from '../../src/loader/bundle.ts'
-import { compile, evaluate } from '../../src/loader/evaluate.ts'
+import { Bundler, compile, evaluate } from '#loader'
 import { folder, packageJson, pluginSource, recorder, run, start, write } from '../fixtures/loader/plugin-folder.ts'
 
 const code = (root: string, text: string) => ({ name: 'sample', root, text, preloaded: new Map() })

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { Watcher } from '../../src/loader/watch.ts'
+import { Watcher } from '#loader'
 import { folder, write } from '../fixtures/loader/plugin-folder.ts'
 
 interface Watching {

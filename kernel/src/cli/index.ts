@@ -1,0 +1,11 @@
+// The face of this folder for tests. Sources import the files.
+export { collectInput, commandString } from './arguments.ts'
+export { type CommandNode, commandTree } from './commands.ts'
+export { candidates } from './complete.ts'
+export { describeOperation } from './describe-operation.ts'
+export { exitCodeOf } from './exit-codes.ts'
+export { type Parsed, parse } from './parser.ts'
+export { errorJson, renderError, renderResult } from './render.ts'
+export { renderTable } from './table.ts'
+export { type Terminal, terminalOf } from './terminal.ts'
+export { textWidth, withoutColour, wrapText } from './text.ts'

@@ -1,0 +1,11 @@
+// The face of this folder for tests. Sources import the files.
+export { createAdmin } from './admin.ts'
+export { type Catalog, readCatalog } from './catalog.ts'
+export { peekConfig } from './config-peek.ts'
+export { type Discovered, Discovery, type DiscoveryOptions } from './discovery.ts'
+export { createLogger } from './log.ts'
+export { openProject } from './open-project.ts'
+export { sampleCpu } from './profile.ts'
+export type { Project, ProjectOptions } from './project.ts'
+export { repositoryIdOf } from './repository-id.ts'
+export { stateDirectory } from './state-directory.ts'

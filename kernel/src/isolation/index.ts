@@ -1,0 +1,5 @@
+// The face of this folder for tests. Sources import the files.
+export { Channel, type Exchange, type Handlers } from './channel.ts'
+export { decodeError, encodeError } from './remote-error.ts'
+export { allowedEnvironment, packageFolders, permissionFlags } from './sandbox.ts'
+export { Watchdog } from './watchdog.ts'

@@ -1,0 +1,6 @@
+// The face of this folder for tests. Sources import the files.
+export { buildPlugin } from './build.ts'
+export { Bundler } from './bundle.ts'
+export { compile, evaluate, preload } from './evaluate.ts'
+export { validateManifest } from './manifest.ts'
+export { Watcher } from './watch.ts'

@@ -1,0 +1,25 @@
+import { Concealed } from '../core/concealed.ts'
+import type { KernelLogger } from '../host/log.ts'
+
+export interface LogLine {
+  readonly plugin: string | null
+  readonly level: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+/** A log that appends its lines to an array, with known secrets masked in messages. */
+export function memoryLog(lines: LogLine[], onLine: () => void = () => {}): KernelLogger {
+  const concealed = new Concealed()
+  const at = (plugin: string | null) => {
+    const write =
+      (level: string) =>
+      (message: string, fields: Record<string, unknown> = {}): void => {
+        lines.push({ plugin, level, message: concealed.hide(message), fields })
+        onLine()
+      }
+    return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  }
+  const setLevel = (level: string): void => at(null).info(`level ${level}`)
+  return { ...at(null), forPlugin: at, setLevel, flush: () => {}, concealed }
+}

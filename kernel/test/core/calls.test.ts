@@ -1,0 +1,320 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import type { Invocation } from '@svc/contracts'
+import { openTestKernel } from '@svc/kernel/testing'
+import { type Call, defineOperation, definePlugin, type Handler, type SvcError, t as s } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+
+const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
+
+const definition = { id: 'demo.work', summary: 'x', input: s.object({}), output: s.object({}) } as const
+
+/** One operation of a plugin of its own, as a surface would call it. */
+async function serve(
+  t: Test,
+  handler: Handler<typeof plain>,
+  limits: { concurrency?: number; timeoutMs?: number } = {}
+) {
+  const operation = defineOperation({ ...definition, ...limits })
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({ name: 'demo', operations: [operation], activate: ctx => ctx.implement(operation, handler) })
+    ]
+  })
+  t.teardown(() => handle.close())
+  const invoke = (call: Partial<Invocation> = {}): Promise<unknown> =>
+    handle.kernel.invoke('demo.work', {}, { ...caller, ...call })
+  const unit = handle.kernel.current.units.get('demo')!
+  return { ...handle, invoke, unit, breaker: unit.operations.get('demo.work')!.breaker }
+}
+const plain = defineOperation(definition)
+
+/** A promise and its ends. */
+function gate() {
+  let open: () => void = () => {}
+  const passed = new Promise<void>(resolve => (open = resolve))
+  return { open, passed }
+}
+
+t.test('a caller that is gone before the handler begins spares the handler', async t => {
+  let ran = false
+  const { invoke } = await serve(t, () => {
+    ran = true
+    return {}
+  })
+  await t.rejects(invoke({ signal: AbortSignal.abort() }), { code: 'OPR_CANCELLED' })
+  t.notOk(ran)
+})
+
+t.test('a slot is never lost, however often callers leave while they wait', async t => {
+  const gates: ReturnType<typeof gate>[] = []
+  const { invoke } = await serve(
+    t,
+    async () => {
+      const next = gate()
+      gates.push(next)
+      await next.passed
+      return {}
+    },
+    { concurrency: 1 }
+  )
+  const first = invoke()
+  const leaving = Array.from({ length: 10_000 }, () => {
+    const controller = new AbortController()
+    return { controller, settled: invoke({ signal: controller.signal }).catch((error: SvcError) => error.code) }
+  })
+  const last = invoke()
+  await turn()
+  for (const { controller } of leaving) controller.abort()
+  t.same(new Set(await Promise.all(leaving.map(each => each.settled))), new Set(['OPR_CANCELLED']))
+  gates[0]!.open()
+  await first
+  await turn()
+  gates[1]!.open()
+  t.same(await last, {})
+  const after = invoke()
+  await turn()
+  gates[2]!.open()
+  t.same(await after, {})
+})
+
+t.test('a caller that leaves in the moment in which it gets its slot passes the slot on', async t => {
+  // For every number of microtasks between the end of one call and the abort of the next.
+  for (let late = 0; late < 12; late++) {
+    const first = gate()
+    let calls = 0
+    const { invoke } = await serve(
+      t,
+      async () => {
+        calls += 1
+        if (calls === 1) await first.passed
+        return {}
+      },
+      { concurrency: 1 }
+    )
+    const running = invoke()
+    const controller = new AbortController()
+    const second = invoke({ signal: controller.signal }).catch(() => {})
+    await turn()
+    first.open()
+    for (let task = 0; task < late; task++) await null
+    controller.abort()
+    await Promise.all([running, second])
+    t.same(await Promise.race([invoke(), turn('stuck')]), {}, `after ${late} microtasks`)
+  }
+})
+
+t.test('time spent waiting for a slot is nobody’s fault', async t => {
+  const first = gate()
+  const { invoke, breaker } = await serve(
+    t,
+    async () => {
+      await first.passed
+      return {}
+    },
+    { concurrency: 1 }
+  )
+  const running = invoke()
+  for (let call = 0; call < 6; call++) await t.rejects(invoke({ timeoutMs: 1 }), { code: 'OPR_TIMEOUT', status: 504 })
+  t.notOk(breaker.open)
+  first.open()
+  t.same(await running, {})
+})
+
+t.test('the shorter of two time limits counts, and the error names it', async t => {
+  const { invoke } = await serve(t, () => new Promise(() => {}), { timeoutMs: 60_000 })
+  await t.rejects(invoke({ timeoutMs: 5 }), { code: 'OPR_TIMEOUT', message: /5 ms/, data: { timeoutMs: 5 } })
+})
+
+t.test('a time limit longer than a timer can hold is not a short one', async t => {
+  const { invoke } = await serve(t, () => sleep(10, {}), { timeoutMs: 2 ** 40 })
+  t.same(await invoke(), {})
+})
+
+t.test('calls with deadlines of their own each get theirs', async t => {
+  const { invoke } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
+  const limits = [40, 5, 20, 1, 10]
+  const told = await Promise.all(
+    limits.map(timeoutMs =>
+      invoke({ timeoutMs }).catch((error: SvcError) => (error.data as { timeoutMs: number }).timeoutMs)
+    )
+  )
+  t.same(told, limits)
+})
+
+t.test('a long-lived unit and a long-lived caller collect no listeners', async t => {
+  const signals: AbortSignal[] = []
+  const { invoke, unit } = await serve(t, async (_, call) => {
+    signals.push(call.signal)
+    await turn()
+    return {}
+  })
+  const controller = new AbortController()
+  const listeners = new Map<EventTarget, number>()
+  for (const target of [unit.signal, controller.signal]) {
+    const { addEventListener, removeEventListener } = target
+    const count = (by: number): void => void listeners.set(target, (listeners.get(target) ?? 0) + by)
+    target.addEventListener = ((...given: Parameters<typeof addEventListener>) => {
+      count(1)
+      addEventListener.apply(target, given)
+    }) as typeof addEventListener
+    target.removeEventListener = ((...given: Parameters<typeof removeEventListener>) => {
+      count(-1)
+      removeEventListener.apply(target, given)
+    }) as typeof removeEventListener
+  }
+  for (let call = 0; call < 50; call++) await invoke({ signal: controller.signal })
+  t.ok((listeners.get(unit.signal) ?? 0) <= 1, 'at most one for all calls')
+  t.equal(listeners.get(controller.signal) ?? 0, 0)
+  t.notOk(signals.some(signal => signal.aborted))
+})
+
+t.test('disposal cancels every call that runs, also those that never asked for a signal', async t => {
+  const { invoke, unit } = await serve(t, () => new Promise(() => {}), { timeoutMs: 0 })
+  const calls = [1, 2, 3].map(() => invoke())
+  await turn()
+  void unit.scope.dispose(10)
+  for (const call of calls) await t.rejects(call, { code: 'OPR_CANCELLED' })
+})
+
+t.test('a handler that goes on after the end can neither emit nor crash the process', async t => {
+  const events: unknown[] = []
+  const end = gate()
+  const done = gate()
+  let late: AbortSignal | undefined
+  const { invoke } = await serve(
+    t,
+    async (_, call) => {
+      await end.passed
+      ;(call as Call<any, any>).emit('late')
+      call.progress(1)
+      late = call.signal
+      done.open()
+      throw new Error('nobody hears this')
+    },
+    { timeoutMs: 5 }
+  )
+  const unheard: unknown[] = []
+  const listener = (error: unknown): void => void unheard.push(error)
+  process.on('unhandledRejection', listener)
+  t.teardown(() => process.off('unhandledRejection', listener))
+  await t.rejects(invoke({ onEvent: event => events.push(event), onProgress: (...steps) => events.push(steps) }), {
+    code: 'OPR_TIMEOUT'
+  })
+  end.open()
+  await done.passed
+  await turn()
+  t.same(events, [])
+  t.same(unheard, [])
+  t.ok(late?.aborted, 'its signal says that it is over')
+})
+
+t.test('a caller whose own listener throws ends its call and leaves the plugin blameless', async t => {
+  const { invoke, breaker } = await serve(t, async (_, call) => {
+    while (!call.signal.aborted) {
+      call.progress(1)
+      await turn()
+    }
+    return {}
+  })
+  const onProgress = (): void => {
+    throw new Error('the socket is gone')
+  }
+  for (let call = 0; call < 6; call++)
+    await t.rejects(invoke({ onProgress }), { code: 'OPR_CANCELLED', cause: { message: 'the socket is gone' } })
+  t.notOk(breaker.open)
+})
+
+t.test('what cannot be copied is the caller’s fault, and a big buffer is not copied', async t => {
+  const store = defineOperation({
+    id: 'demo.store',
+    summary: 'x',
+    input: s.object({ value: s.unknown(), list: s.array(s.object({ n: s.integer({ default: 1 }) }), { default: [] }) }),
+    output: s.unknown()
+  })
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({
+        name: 'demo',
+        operations: [store],
+        activate: ctx => ctx.implement(store, ({ value, list }) => ({ value, list }))
+      })
+    ]
+  })
+  t.teardown(() => handle.close())
+  const invoke = (input: unknown): Promise<unknown> =>
+    handle.kernel.invoke('demo.store', input, { ...caller, surface: 'internal' })
+  const bytes = new Uint8Array(8)
+  const list = [{}]
+  const output = (await invoke({ value: bytes, list })) as { value: Uint8Array; list: unknown }
+  t.equal(output.value, bytes)
+  t.same(output.list, [{ n: 1 }])
+  t.same(list, [{}], 'the caller’s own object is as it was')
+  const loop: { self?: unknown } = {}
+  loop.self = loop
+  await t.rejects(invoke({ value: loop }), { code: 'OPR_INPUT_INVALID', message: /nested/ })
+})
+
+t.test('ten million bytes of nonsense are refused in one short sentence', async t => {
+  const list = defineOperation({
+    id: 'demo.list',
+    summary: 'x',
+    input: s.object({ items: s.array(s.object({ n: s.integer() })) }),
+    output: s.object({})
+  })
+  const handle = await openTestKernel({
+    plugins: [definePlugin({ name: 'demo', operations: [list], activate: ctx => ctx.implement(list, () => ({})) })]
+  })
+  t.teardown(() => handle.close())
+  const items = Array.from({ length: 3_000_000 }, () => ({}))
+  const error = (await handle.kernel.invoke('demo.list', { items }, caller).catch(caught => caught)) as SvcError
+  t.equal(error.code, 'OPR_INPUT_INVALID')
+  t.ok(error.message.length < 2_000, error.message.slice(0, 200))
+  t.ok((error.data as unknown[]).length <= 20)
+})
+
+t.test('a probe that hangs does not keep an operation switched off for ever', async t => {
+  let now = 1_000
+  t.intercept(Date, 'now', { value: () => now })
+  let hang = false
+  const end = gate()
+  const { invoke, breaker } = await serve(
+    t,
+    async () => {
+      if (hang) await end.passed
+      throw new Error('broken')
+    },
+    { timeoutMs: 0 }
+  )
+  for (let fault = 0; fault < 5; fault++) await t.rejects(invoke(), { code: 'OPR_FAILED' })
+  t.ok(breaker.open)
+  hang = true
+  now += 10_001
+  const probe = invoke().catch(() => {})
+  await t.rejects(invoke(), { code: 'OPR_UNAVAILABLE' })
+  hang = false
+  now += 10_001
+  await t.rejects(invoke(), { code: 'OPR_FAILED' }, 'the next probe is let through')
+  end.open()
+  await probe
+})
+
+t.test('refused input does not count as a probe', async t => {
+  let now = 1_000
+  t.intercept(Date, 'now', { value: () => now })
+  const done = gate()
+  let fail = true
+  const { kernel, invoke, breaker } = await serve(t, async () => {
+    if (fail) throw new Error('broken')
+    await done.passed
+    return {}
+  })
+  for (let fault = 0; fault < 5; fault++) await t.rejects(invoke(), { code: 'OPR_FAILED' })
+  fail = false
+  now += 10_001
+  const probe = invoke()
+  await t.rejects(kernel.invoke('demo.work', { nonsense: 1 }, caller), { code: 'OPR_INPUT_INVALID' })
+  await t.rejects(invoke(), { code: 'OPR_UNAVAILABLE' }, 'the one probe is still under way')
+  done.open()
+  await probe
+  t.notOk(breaker.open)
+})

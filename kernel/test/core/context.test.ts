@@ -1,0 +1,177 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { gate, World } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, hook, type PluginContext, point, t as s, service } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+
+const clock = service<number>('clock@1')
+const seats = point<number>('demo.seats')
+const greet = hook<[string], string>('demo.greet', 'waterfall')
+const tell = defineOperation({ id: 'demo.tell', summary: 'x', input: s.object({}), output: s.object({}) })
+
+/** A plugin that serves, and its context. */
+async function open(t: Test, activate: (ctx: PluginContext<any>) => void = () => {}) {
+  let context: PluginContext<any> | undefined
+  const plugin = definePlugin({
+    name: 'demo',
+    operations: [tell],
+    provides: [clock],
+    hooks: [greet],
+    commands: [{ command: 'tell', summary: 'x', input: s.object({}) }],
+    activate(ctx) {
+      context = ctx
+      ctx.implement(tell, () => ({}))
+      ctx.provide(clock, 1)
+      ctx.command('tell', () => {})
+      activate(ctx)
+    }
+  })
+  const world = new World(t).put(plugin).say({ demo: { settings: { size: 3 } } })
+  await world.apply()
+  return { world, ctx: context as PluginContext<any> }
+}
+
+t.test('it knows its plugin, its settings and its places', async t => {
+  const { world, ctx } = await open(t)
+  t.match(ctx, { name: 'demo', version: '0.0.1', config: { size: 3 }, projectRoot: world.kernel.projectRoot })
+  t.type(ctx.packageRoot, 'string')
+  t.notOk(ctx.signal.aborted)
+  const directory = await ctx.dataDirectory()
+  t.equal(directory, join(world.kernel.projectRoot, '.vox/plugins/demo'))
+  t.ok(existsSync(directory))
+  t.equal(await ctx.dataDirectory(), directory, 'again')
+})
+
+t.test('what it may contribute is what it declares', async t => {
+  const other = defineOperation({ id: 'demo.other', summary: 'x', input: s.object({}), output: s.object({}) })
+  const attempts: [RegExp, (ctx: PluginContext<any>) => void][] = [
+    [/the operation demo\.other/, ctx => ctx.implement(other, () => ({}))],
+    [/the service tea@1/, ctx => ctx.provide(service('tea@1'), 1)],
+    [/the command brew/, ctx => ctx.command('brew', () => {})]
+  ]
+  for (const [message, attempt] of attempts) {
+    const { world } = await open(t, attempt)
+    t.match(world.why('demo'), message)
+    t.equal(world.state('demo'), 'failed')
+  }
+})
+
+t.test('after activation nothing more is contributed, and everything else works', async t => {
+  const { world, ctx } = await open(t)
+  for (const attempt of [
+    () => ctx.implement(tell, () => ({})),
+    () => ctx.provide(clock, 2),
+    () => ctx.contribute(seats, 1),
+    () => ctx.on(greet, () => 'x'),
+    () => ctx.command('tell', () => {}),
+    () => ctx.health('pulse', () => ({ status: 'ok' })),
+    () => ctx.onConfig(() => {})
+  ])
+    t.throws(attempt, { code: 'KRN_UNDECLARED', message: /after activation/ })
+  t.equal(await ctx.trigger(greet, 'hello'), undefined, 'nobody taps it')
+  t.same(await ctx.call(tell, {}), {})
+  ctx.log.info('still here')
+  t.match(world.lines.at(-1), { plugin: 'demo', message: 'still here' })
+})
+
+t.test('after disposal everything is refused, with one code', async t => {
+  const { world, ctx } = await open(t)
+  await world.kernel.close()
+  t.ok(ctx.signal.aborted)
+  for (const attempt of [
+    () => ctx.callById('demo.tell', {}),
+    () => ctx.task('x', async () => {}),
+    () => ctx.background('x', async () => {}),
+    () => ctx.effect('x', () => {}),
+    () => ctx.contribute(seats, 1)
+  ])
+    t.throws(attempt, { code: 'KRN_SCOPE_CLOSED', plugin: 'demo' })
+  await t.rejects(ctx.trigger(greet, 'x'), { code: 'KRN_SCOPE_CLOSED' })
+  await t.rejects(
+    ctx.keep(
+      'x',
+      () => 1,
+      () => {}
+    ),
+    { code: 'KRN_SCOPE_CLOSED' }
+  )
+})
+
+t.test('what is kept while its plugin is disposed is given back at once', async t => {
+  const opening = gate()
+  const closed = gate()
+  const { world, ctx } = await open(t)
+  const keeping = ctx.keep(
+    'port',
+    () => opening.passed,
+    () => closed.open()
+  )
+  await turn()
+  await world.kernel.close()
+  opening.open()
+  await t.rejects(keeping, { code: 'KRN_SCOPE_CLOSED' })
+  await closed.passed
+})
+
+t.test('work that fails is logged by its label; work that is cancelled is not', async t => {
+  const { world, ctx } = await open(t)
+  ctx.task('write', async () => {
+    throw new Error('disk full')
+  })
+  ctx.background(
+    'poll',
+    signal => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+  )
+  await world.kernel.close()
+  const failures = world.lines.filter(line => line.level === 'error')
+  t.match(failures, [{ plugin: 'demo', message: 'write failed', fields: { error: { message: 'disk full' } } }])
+  t.equal(failures.length, 1)
+})
+
+t.test('an effect that is undone early is undone once', async t => {
+  let undone = 0
+  const { world, ctx } = await open(t)
+  const undo = ctx.effect('socket', () => void undone++)
+  await undo()
+  await undo()
+  await world.kernel.close()
+  t.equal(undone, 1)
+})
+
+t.test('thousands of short-lived effects come and go quickly', async t => {
+  const { world, ctx } = await open(t)
+  const undo = Array.from({ length: 20_000 }, (_, n) => ctx.effect(`e${n}`, () => {}))
+  for (const each of undo) await each()
+  t.same(world.kernel.current.units.get('demo')?.scope.tree().children, [])
+})
+
+t.test('a deadline that a parent lends cannot be lengthened, only shortened', async t => {
+  const seen: number[] = []
+  const ask = defineOperation({ id: 'ask.left', summary: 'x', input: s.object({}), output: s.object({}), timeoutMs: 0 })
+  const world = new World(t).put(
+    definePlugin({
+      name: 'ask',
+      operations: [ask],
+      activate: ctx =>
+        ctx.implement(ask, (_, call) => {
+          seen.push(call.deadline - Date.now())
+          return {}
+        })
+    })
+  )
+  await world.apply()
+  const controller = new AbortController()
+  const parent = { signal: controller.signal, traceId: 'a'.repeat(32), requestId: 'r' }
+  let context: PluginContext | undefined
+  await world.put(definePlugin({ name: 'user', activate: ctx => void (context = ctx) })).apply()
+  await context?.call(ask, {}, { parent: { ...parent, deadline: Date.now() + 1_000 }, timeoutMs: 60_000 })
+  await context?.call(ask, {}, { parent: { ...parent, deadline: Date.now() + 1_000 }, timeoutMs: 100 })
+  await context?.call(ask, {}, { parent: { ...parent, deadline: Infinity } })
+  t.ok((seen[0] as number) <= 1_000 && (seen[1] as number) <= 100, seen.join())
+  t.equal(seen[2], Infinity)
+  controller.abort()
+  await t.rejects(context?.call(ask, {}, { parent: { ...parent, deadline: Infinity } }) as Promise<unknown>, {
+    code: 'OPR_CANCELLED'
+  })
+})

@@ -1,0 +1,198 @@
+import { type Said, World } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type Plugin, t as s } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+
+const who = defineOperation({ id: 'demo.who', summary: 'x', input: s.object({}), output: s.object({ n: s.integer() }) })
+
+/** Fails until told otherwise. */
+function moody() {
+  const mood = { fails: true, activations: 0 }
+  const plugin = definePlugin({
+    name: 'demo',
+    operations: [who],
+    activate(ctx) {
+      mood.activations += 1
+      if (mood.fails) throw new Error('not today')
+      const n = mood.activations
+      ctx.implement(who, () => ({ n }))
+    }
+  })
+  return { mood, plugin }
+}
+
+async function open(t: Test, plugin: Plugin, said: Said = {}): Promise<World> {
+  const world = new World(t).put(plugin).say({ demo: said })
+  await world.apply()
+  return world
+}
+
+async function quarantined(t: Test, plugin: Plugin): Promise<World> {
+  const world = await open(t, plugin)
+  for (let failure = 1; failure < 5; failure++) await world.kernel.change({ retried: ['demo'] })
+  t.equal(world.state('demo'), 'quarantined')
+  return world
+}
+
+t.test('continue: a plugin that failed stays away, and other changes leave it alone', async t => {
+  const { mood, plugin } = moody()
+  const world = await open(t, plugin)
+  await world.kernel.change({})
+  await world.apply()
+  t.equal(mood.activations, 1)
+  t.equal(world.state('demo'), 'failed')
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+})
+
+t.test('retry: it is tried again by itself, with those that wait for it', async t => {
+  const { mood, plugin } = moody()
+  const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
+  t.ok(world.kernel.records.get('demo')?.retrying)
+  mood.fails = false
+  await world.until(() => world.kernel.current.units.has('demo'))
+  t.same(await world.call('demo.who'), { n: 2 })
+  t.equal(world.state('demo'), 'active')
+  t.equal(world.why('demo'), null)
+})
+
+t.test('a retry that comes when somebody has settled it does nothing', async t => {
+  const { mood, plugin } = moody()
+  const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
+  mood.fails = false
+  await world.apply({ pardoned: ['demo'] })
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+  t.same(await world.call('demo.who'), { n: 2 })
+})
+
+t.test('after the end nothing is tried again', async t => {
+  const { plugin } = moody()
+  const world = new World(t).put(plugin).say({ demo: { policy: { onBootFailure: 'retry' } } })
+  const start = world.apply().catch(() => {})
+  const closing = world.kernel.close()
+  await Promise.all([start, closing])
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+})
+
+t.test('five failures put it into quarantine, where nothing but a person or a change reaches it', async t => {
+  const { mood, plugin } = moody()
+  const world = await quarantined(t, plugin)
+  t.match(world.why('demo'), /not today.*\(5 failures.*svc plugins enable demo/)
+  mood.fails = false
+  await world.apply()
+  await world.kernel.change({ forced: ['demo'] })
+  t.equal(mood.activations, 5)
+  await world.kernel.change({ pardoned: ['demo'], insisted: ['demo'] })
+  t.same(await world.call('demo.who'), { n: 6 })
+})
+
+for (const [what, change] of [
+  ['a changed setting', (world: World) => world.say({ demo: { fingerprint: 'other' } }).apply()],
+  ['new code', (world: World) => world.apply({ stale: ['demo'] })],
+  [
+    'a switch off and on',
+    (world: World) =>
+      world
+        .say({ demo: { enabled: false } })
+        .apply()
+        .then(() => world.say({ demo: {} }).apply())
+  ]
+] as const) {
+  t.test(`${what} gives it another try`, async t => {
+    const { mood, plugin } = moody()
+    const world = await quarantined(t, plugin)
+    mood.fails = false
+    await change(world)
+    t.same(await world.call('demo.who'), { n: 6 })
+  })
+}
+
+t.test('what ends every try is told once, with what to do; a try that somebody asked for is told again', async t => {
+  const { plugin } = moody()
+  const world = await quarantined(t, plugin)
+  const told = () => world.lines.filter(({ plugin }) => plugin === 'demo').map(({ message }) => message)
+  t.match(told(), [
+    /demo failed to activate: not today/,
+    'failed again',
+    'failed again',
+    'failed again',
+    'failed again',
+    'quarantined after 5 failures in 10 minutes'
+  ])
+  t.match(world.lines.at(-1), { level: 'error', fields: { hint: /svc plugins enable demo/ } })
+  await world.apply({ stale: ['demo'] })
+  t.match(told()[6], /not today/, 'new code that fails likewise')
+})
+
+t.test('who fails in quarantine once more stays in it', async t => {
+  const { plugin } = moody()
+  const world = await quarantined(t, plugin)
+  await t.rejects(world.kernel.change({ pardoned: ['demo'], insisted: ['demo'] }), { message: /not today/ })
+  t.equal(world.state('demo'), 'quarantined')
+  t.match(world.why('demo'), /last change refused/)
+})
+
+t.test('a plugin that failed and is switched off is off', async t => {
+  const { plugin } = moody()
+  const world = await open(t, plugin, { policy: { onBootFailure: 'retry' } })
+  await world.say({ demo: { enabled: false } }).apply()
+  t.equal(world.state('demo'), 'disabled')
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+})
+
+async function serving(t: Test, said: Said): Promise<World> {
+  const { mood, plugin } = moody()
+  mood.fails = false
+  return open(t, plugin, said)
+}
+
+t.test('uncaught, degrade: it goes on serving, and says what happened until it is replaced', async t => {
+  const world = await serving(t, {})
+  const unit = world.kernel.current.units.get('demo')!
+  world.kernel.uncaught(unit, new Error('lost promise'))
+  t.equal(world.state('demo'), 'degraded')
+  t.match(world.why('demo'), /uncaught: lost promise/)
+  t.same(await world.call('demo.who'), { n: 1 })
+  t.equal(world.state('demo'), 'degraded', 'an answer does not make up for it')
+  await world.kernel.change({ forced: ['demo'] })
+  t.equal(world.state('demo'), 'active')
+  t.equal(world.why('demo'), null)
+})
+
+t.test('uncaught, of code that serves no longer: logged, and nobody pays for it', async t => {
+  const world = await serving(t, { policy: { uncaught: 'restart' } })
+  const old = world.kernel.current.units.get('demo')!
+  await world.kernel.change({ forced: ['demo'] })
+  world.kernel.uncaught(old, new Error('straggler'))
+  t.equal(world.state('demo'), 'active')
+  t.notOk(world.kernel.records.get('demo')?.retrying)
+  t.match(world.lines.at(-1), { plugin: 'demo', level: 'error', fields: { error: { message: 'straggler' } } })
+})
+
+t.test('uncaught, restart: many errors at once are one restart, and the old instance serves until then', async t => {
+  const world = await serving(t, { policy: { uncaught: 'restart' } })
+  const unit = world.kernel.current.units.get('demo')!
+  for (let error = 0; error < 20; error++) world.kernel.uncaught(unit, new Error('again'))
+  t.same(await world.call('demo.who'), { n: 1 })
+  t.equal(world.state('demo'), 'degraded')
+  await world.until(() => world.kernel.current.units.get('demo') !== unit)
+  t.same(await world.call('demo.who'), { n: 2 })
+  t.equal(world.state('demo'), 'active')
+})
+
+t.test('uncaught, restart: one that never stops throwing ends in quarantine', async t => {
+  const world = await serving(t, { policy: { uncaught: 'restart' } })
+  const record = world.kernel.records.get('demo')!
+  for (let error = 0; error < 5; error++) {
+    record.cancelRetry()
+    world.kernel.uncaught(record.unit!, new Error('again'))
+  }
+  await world.until(() => !world.kernel.current.units.has('demo'))
+  t.equal(world.state('demo'), 'quarantined')
+  t.match(world.why('demo'), /uncaught: again/)
+})
+
+t.test('uncaught, abort-process: the process is told to end', async t => {
+  const world = await serving(t, { policy: { uncaught: 'abort-process' } })
+  const error = new Error('beyond repair')
+  world.kernel.uncaught(world.kernel.current.units.get('demo')!, error)
+  t.same(world.fatal, [error])
+})

@@ -1,0 +1,166 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { generationFlipped } from '@svc/contracts'
+import { World } from '@svc/kernel/testing'
+import { definePlugin, type Hook, hook, SvcError, type TapOptions } from '@svc/plugin-sdk'
+import t from 'tap'
+import { type DeclaredHooks, HookSet, type OwnedTap } from '#core'
+
+const unit = { inFlight: 0, enter: () => void unit.inFlight++, exit: () => void unit.inFlight-- }
+
+function tap(
+  plugin: string,
+  run: (...args: any[]) => unknown,
+  options: TapOptions = {},
+  hook: Partial<Pick<Hook, 'id' | 'mode' | 'onError'>> = {}
+): OwnedTap {
+  return { hook: { id: 'x', mode: 'series', onError: 'fail', ...hook }, plugin, tap: run as never, options, unit }
+}
+
+function set(mode: Hook['mode'], taps: readonly OwnedTap[], onError: Hook['onError'] = 'fail') {
+  const reports: unknown[] = []
+  const declared: DeclaredHooks = new Map([['x', { mode, onError }]])
+  const hooks = new HookSet(taps, declared, (...report) => void reports.push(report))
+  return { run: (...args: unknown[]) => hooks.trigger('x', args), reports }
+}
+
+t.test('a hook that nobody taps is nothing', t => {
+  t.equal(new HookSet([], new Map(), () => {}).trigger('x', []), undefined)
+  t.end()
+})
+
+t.test('series: in order, one after the other, whatever they return', async t => {
+  const seen: string[] = []
+  const note = (name: string, delay: boolean) => async (): Promise<string> => {
+    if (delay) await turn()
+    seen.push(name)
+    return name
+  }
+  const { run } = set('series', [
+    tap('a', note('a', true), { order: 1 }),
+    tap('b', note('b', true)),
+    tap('c', note('c', false)),
+    tap('d', note('d', true), { order: -1 })
+  ])
+  await run()
+  t.same(seen, ['d', 'b', 'c', 'a'], 'by order, then as the units are ordered')
+})
+
+t.test('parallel: all begin before any ends', async t => {
+  const seen: string[] = []
+  const slow = (name: string) => async (): Promise<void> => {
+    seen.push(`${name} begins`)
+    await turn()
+    seen.push(`${name} ends`)
+  }
+  await set('parallel', [tap('a', slow('a')), tap('b', slow('b'))]).run()
+  t.same(seen, ['a begins', 'b begins', 'a ends', 'b ends'])
+})
+
+t.test('waterfall: the first argument goes from tap to tap, the others stay', async t => {
+  const { run } = set('waterfall', [
+    tap('a', (value: number, by: number) => value + by),
+    tap('b', () => undefined),
+    tap('c', async (value: number, by: number) => value * by)
+  ])
+  t.equal(await run(1, 2), 6)
+})
+
+t.test('bail: the first that says something ends it', async t => {
+  const asked: string[] = []
+  const say = (name: string, word: unknown) => () => {
+    asked.push(name)
+    return word
+  }
+  const { run } = set('bail', [tap('a', say('a', undefined)), tap('b', say('b', null)), tap('c', say('c', 1))])
+  t.equal(await run(), null)
+  t.same(asked, ['a', 'b'])
+})
+
+t.test('a tap that throws fails the hook, or is reported and skipped', async t => {
+  const bad = tap('bad', () => {
+    throw new Error('no')
+  })
+  const fine = tap('fine', (value: number) => value + 1)
+  const strict = set('waterfall', [bad, fine])
+  await t.rejects(strict.run(1) as Promise<unknown>, { message: 'no' })
+  const lenient = set('waterfall', [bad, fine], 'skip')
+  t.equal(await lenient.run(1), 2)
+  for (const { reports } of [strict, lenient]) t.match(reports, [['bad', 'x', { message: 'no' }]])
+})
+
+t.test('what the hook’s owner declares counts, not what a tap was compiled against', async t => {
+  const old = { mode: 'series', onError: 'skip' } as const
+  const taps = [
+    tap('a', (value: number) => value + 1, {}, old),
+    tap('b', () => Promise.reject(new Error('no')), {}, old)
+  ]
+  await t.rejects(set('waterfall', taps).run(1) as Promise<unknown>, { message: 'no' })
+  t.equal(await set('waterfall', taps.slice(0, 1)).run(1), 2)
+})
+
+t.test('a filter spares taps that do not want the call', async t => {
+  const seen: string[] = []
+  const only = (name: string, filter: TapOptions['filter'] & object) =>
+    tap(name, () => void seen.push(name), { filter })
+  const { run } = set('series', [
+    only('equal', { 'call.kind': 'a' }),
+    only('one of', { 'call.kind': ['a', 'b'] }),
+    only('two', { 'call.kind': 'b', deep: true }),
+    only('missing', { 'no.such.path': 'x' })
+  ])
+  await run({ call: { kind: 'a' }, deep: true })
+  t.same(seen.splice(0), ['equal', 'one of'])
+  await run({ call: { kind: 'b' }, deep: true })
+  t.same(seen.splice(0), ['one of', 'two'])
+  await run(null)
+  await run()
+  t.same(seen, [])
+})
+
+t.test('a tap counts as work of its unit, also when it throws', async t => {
+  const during: number[] = []
+  const { run } = set(
+    'parallel',
+    [
+      tap('a', () => void during.push(unit.inFlight)),
+      tap('b', () => {
+        throw new Error('no')
+      }),
+      tap('filtered', () => t.fail('not asked'), { filter: { never: 1 } })
+    ],
+    'skip'
+  )
+  await run({})
+  t.same(during, [1])
+  t.equal(unit.inFlight, 0)
+})
+
+t.test('a tap on a hook that no plugin declares is logged, except hooks of the kernel', async t => {
+  const declared = hook<[]>('declarer.done')
+  const world = new World(t).put(
+    definePlugin({ name: 'declarer', hooks: [declared], activate() {} }),
+    definePlugin({
+      name: 'tapper',
+      activate(ctx) {
+        ctx.on(declared, () => {})
+        ctx.on(generationFlipped, () => {})
+        ctx.on(hook<[]>('gone.done'), () => {})
+      }
+    })
+  )
+  await world.apply()
+  const warnings = world.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+  t.same(warnings, ['it taps gone.done, a hook that no known plugin declares'])
+})
+
+t.test('a refusal is the trigger’s to tell, and reported where nobody else is told', async t => {
+  const refuse = (status: number) => () => Promise.reject(new SvcError('NO', 'not this one', { status }))
+  const strict = set('series', [tap('gate', refuse(403))])
+  await t.rejects(strict.run() as Promise<unknown>, { code: 'NO' })
+  t.same(strict.reports, [])
+  const broken = set('series', [tap('gate', refuse(500))])
+  await t.rejects(broken.run() as Promise<unknown>, { code: 'NO' })
+  const lenient = set('series', [tap('gate', refuse(403))], 'skip')
+  await lenient.run()
+  for (const { reports } of [broken, lenient]) t.match(reports, [['gate', 'x', { code: 'NO' }]])
+})

@@ -1,0 +1,278 @@
+import type { Invocation } from '@svc/contracts'
+import { openTestKernel } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type SvcError, t as s } from '@svc/plugin-sdk'
+import { testPlugin } from '@svc/plugin-sdk/testing'
+import t from 'tap'
+
+const caller: Invocation = { surface: 'http', principal: { id: 'someone', role: 'user', scopes: [] } }
+
+const echo = defineOperation({
+  id: 'demo.echo',
+  summary: 'Echoes',
+  input: s.object({ text: s.string({ minLength: 1 }), times: s.integer({ default: 1, minimum: 1 }) }),
+  output: s.object({ text: s.string() }),
+  errors: { DEMO_SHOUT: { status: 418, message: 'It is too loud.' } },
+  effect: 'read'
+})
+
+const demo = definePlugin({
+  name: 'demo',
+  operations: [echo],
+  activate(ctx) {
+    ctx.implement(echo, ({ text, times }, call) => {
+      if (text === 'SHOUT') call.fail('DEMO_SHOUT', 'softer, please', { volume: 11 })
+      if (text === 'bug') throw new TypeError('secret detail')
+      if (text === 'wrong') return { text: 42 } as never
+      return { text: text.repeat(times) }
+    })
+  }
+})
+
+t.test('input is validated and defaults are filled in, without touching the caller’s object', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  const input = { text: 'ho' }
+  t.same(await kernel.call(echo, input), { text: 'ho' })
+  t.same(input, { text: 'ho' })
+  t.same(await kernel.call(echo, { text: 'ho', times: 3 }), { text: 'hohoho' })
+})
+
+t.test('invalid input names every problem, its field, and what is known', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  const error = await kernel
+    .callById('demo.echo', { txt: 'x', times: 0 })
+    .catch((caught: unknown) => caught as SvcError)
+  t.match(error, { code: 'OPR_INPUT_INVALID', status: 400 })
+  t.match((error as SvcError).message, /text is missing/)
+  t.match((error as SvcError).message, /txt unknown key; known keys: text, times/)
+  t.match((error as SvcError).message, /times must be >= 1/)
+})
+
+t.test('a declared error reaches the caller with its status and data', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.call(echo, { text: 'SHOUT' }), {
+    code: 'DEMO_SHOUT',
+    status: 418,
+    message: 'softer, please',
+    data: { volume: 11 }
+  })
+})
+
+t.test('anything else is a fault: logged with its cause, told to the caller without it', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  const error = (await kernel.call(echo, { text: 'bug' }).catch((caught: unknown) => caught)) as SvcError
+  t.equal(error.code, 'OPR_FAILED')
+  t.notMatch(error.message, /secret detail/)
+  t.match(
+    kernel.log.find(each => each.level === 'error'),
+    {
+      plugin: 'demo',
+      fields: { operation: 'demo.echo', surface: 'internal', error: { cause: { message: 'secret detail' } } }
+    }
+  )
+})
+
+t.test('an output that the schema refuses is the plugin’s fault', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.call(echo, { text: 'wrong' }), { code: 'OPR_OUTPUT_INVALID', plugin: 'demo' })
+})
+
+t.test('an unknown operation gets a suggestion', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.callById('demo.ecko', {}), {
+    code: 'OPR_UNKNOWN',
+    status: 404,
+    hint: 'did you mean demo.echo?'
+  })
+})
+
+t.test('strings become numbers only where the surface asks for it', async t => {
+  const handle = await openTestKernel({ plugins: [demo] })
+  t.teardown(() => handle.close())
+  t.same(await handle.kernel.invoke('demo.echo', { text: 'a', times: '2' }, { ...caller, coerce: true }), {
+    text: 'aa'
+  })
+  await t.rejects(handle.kernel.invoke('demo.echo', { text: 'a', times: '2' }, caller), { code: 'OPR_INPUT_INVALID' })
+})
+
+t.test('a scope that the principal lacks is refused before the handler runs', async t => {
+  let ran = false
+  const guarded = defineOperation({
+    id: 'demo.guarded',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({}),
+    scopes: ['admin']
+  })
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({
+        name: 'demo',
+        operations: [guarded],
+        activate: ctx =>
+          ctx.implement(guarded, () => {
+            ran = true
+            return {}
+          })
+      })
+    ]
+  })
+  t.teardown(() => handle.close())
+  await t.rejects(handle.kernel.invoke('demo.guarded', {}, caller), {
+    code: 'OPR_FORBIDDEN',
+    status: 403,
+    message: /admin/
+  })
+  t.notOk(ran)
+  t.same(
+    await handle.kernel.invoke(
+      'demo.guarded',
+      {},
+      { ...caller, principal: { ...caller.principal, scopes: ['admin'] } }
+    ),
+    {}
+  )
+})
+
+const slow = defineOperation({
+  id: 'demo.slow',
+  summary: 'Waits for its signal',
+  input: s.object({}),
+  output: s.object({}),
+  timeoutMs: 30,
+  events: s.string()
+})
+
+t.test('a deadline aborts the signal and answers 504, also when the handler never listens', async t => {
+  let aborted = false
+  const kernel = await testPlugin(
+    definePlugin({
+      name: 'demo',
+      operations: [slow],
+      activate: ctx =>
+        ctx.implement(slow, (_, call) => {
+          call.signal.addEventListener('abort', () => {
+            aborted = true
+          })
+          return new Promise(() => {})
+        })
+    })
+  )
+  t.teardown(() => kernel.close())
+  await t.rejects(kernel.call(slow, {}), { code: 'OPR_TIMEOUT', status: 504 })
+  t.ok(aborted)
+})
+
+t.test('a caller that leaves aborts the call', async t => {
+  const controller = new AbortController()
+  const seen: string[] = []
+  const kernel = await testPlugin(
+    definePlugin({
+      name: 'demo',
+      operations: [slow],
+      activate: ctx =>
+        ctx.implement(slow, async (_, call) => {
+          call.emit('begun')
+          await new Promise((_resolve, reject) =>
+            call.signal.addEventListener('abort', () => reject(call.signal.reason))
+          )
+          return {}
+        })
+    })
+  )
+  t.teardown(() => kernel.close())
+  const call = kernel.call(
+    slow,
+    {},
+    {
+      signal: controller.signal,
+      onEvent: event => {
+        seen.push(String(event))
+        controller.abort()
+      }
+    }
+  )
+  await t.rejects(call, { code: 'OPR_CANCELLED' })
+  t.same(seen, ['begun'])
+})
+
+t.test('concurrency limits how many calls run at once, in the order of asking', async t => {
+  const one = defineOperation({
+    id: 'demo.one',
+    summary: 'x',
+    input: s.object({ n: s.integer() }),
+    output: s.object({}),
+    concurrency: 2
+  })
+  let running = 0
+  let most = 0
+  const order: number[] = []
+  const kernel = await testPlugin(
+    definePlugin({
+      name: 'demo',
+      operations: [one],
+      activate: ctx =>
+        ctx.implement(one, async ({ n }) => {
+          order.push(n)
+          running += 1
+          most = Math.max(most, running)
+          await new Promise(resolve => setImmediate(resolve))
+          running -= 1
+          return {}
+        })
+    })
+  )
+  t.teardown(() => kernel.close())
+  await Promise.all([1, 2, 3, 4, 5, 6].map(n => kernel.call(one, { n })))
+  t.equal(most, 2)
+  t.same(order, [1, 2, 3, 4, 5, 6])
+})
+
+t.test('five faults open the breaker of that operation alone, and the plugin is degraded', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  for (let fault = 0; fault < 5; fault++) await t.rejects(kernel.call(echo, { text: 'bug' }), { code: 'OPR_FAILED' })
+  await t.rejects(kernel.call(echo, { text: 'fine' }), { code: 'OPR_UNAVAILABLE', status: 503 })
+  t.equal(kernel.state('demo'), 'degraded')
+})
+
+t.test('declared errors and bad input never open the breaker', async t => {
+  const kernel = await testPlugin(demo)
+  t.teardown(() => kernel.close())
+  for (let call = 0; call < 20; call++) {
+    await t.rejects(kernel.call(echo, { text: 'SHOUT' }), { code: 'DEMO_SHOUT' })
+    await t.rejects(kernel.callById('demo.echo', {}), { code: 'OPR_INPUT_INVALID' })
+  }
+  t.same(await kernel.call(echo, { text: 'fine' }), { text: 'fine' })
+})
+
+t.test('the trace id of the caller is kept, and one is made when it has none', async t => {
+  const traced = defineOperation({
+    id: 'demo.trace',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({ id: s.string() })
+  })
+  const handle = await openTestKernel({
+    plugins: [
+      definePlugin({
+        name: 'demo',
+        operations: [traced],
+        activate: ctx => ctx.implement(traced, (_, call) => ({ id: call.traceId }))
+      })
+    ]
+  })
+  t.teardown(() => handle.close())
+  const id = 'a'.repeat(32)
+  const ask = (traceparent?: string) =>
+    handle.kernel.invoke('demo.trace', {}, { ...caller, ...(traceparent === undefined ? {} : { traceparent }) })
+  t.same(await ask(`00-${id}-00f067aa0ba902b7-01`), { id })
+  for (const bad of [undefined, 'nonsense', `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`]) {
+    t.match(((await ask(bad)) as { id: string }).id, /^[0-9a-f]{32}$/)
+  }
+})

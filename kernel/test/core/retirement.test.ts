@@ -1,0 +1,271 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type Surface, surfaces } from '@svc/contracts'
+import { gate, World } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, hook, type Plugin, ref, t as s, service } from '@svc/plugin-sdk'
+import t from 'tap'
+
+const clock = service<{ now(): number }>('clock@1')
+const tell = defineOperation({
+  id: 'demo.tell',
+  summary: 'x',
+  input: s.object({}),
+  output: s.object({ now: s.integer() })
+})
+
+t.test('a provider waits for a user of an earlier generation that is still draining', async t => {
+  const events: string[] = []
+  const release = gate()
+  let instance = 0
+  const user = (): Plugin =>
+    definePlugin({
+      name: 'user',
+      requires: { clock },
+      operations: [tell],
+      activate(ctx, deps) {
+        const self = `user ${++instance}`
+        ctx.effect('end', () => void events.push(`${self} disposed`))
+        ctx.implement(tell, async () => {
+          if (self === 'user 1') await release.passed
+          events.push(`${self} asks`)
+          return { now: deps.clock.now() }
+        })
+      }
+    })
+  const provider = (now: number): Plugin =>
+    definePlugin({
+      name: 'provider',
+      provides: [clock],
+      activate(ctx) {
+        let open = true
+        ctx.effect('end', () => {
+          open = false
+          events.push(`provider ${now} disposed`)
+        })
+        ctx.provide(clock, {
+          now: () => {
+            if (open) return now
+            throw new Error('used after its end')
+          }
+        })
+      }
+    })
+  const world = new World(t).put(user(), provider(1))
+  await world.apply()
+  const call = world.call('demo.tell')
+  await world.put(user()).apply() // user 1 drains, provider 1 stays
+  await world.put(provider(2)).apply() // user 2 and provider 1 leave, while user 1 still drains
+  await world.until(() => events.includes('user 2 disposed'))
+  await turn()
+  t.same(events, ['user 2 disposed'])
+  release.open()
+  t.same(await call, { now: 1 })
+  await world.until(() => events.includes('provider 1 disposed'))
+  t.same(events, ['user 2 disposed', 'user 1 asks', 'user 1 disposed', 'provider 1 disposed'])
+  await world.kernel.close()
+  t.same(events.slice(4), ['user 3 disposed', 'provider 2 disposed'])
+})
+
+t.test('at the end, who refers to a service is disposed before its provider', async t => {
+  const events: string[] = []
+  const world = new World(t).put(
+    definePlugin({
+      name: 'a',
+      provides: [clock],
+      activate(ctx) {
+        ctx.provide(clock, { now: () => 1 })
+        ctx.effect('end', () => void events.push('provider'))
+      }
+    }),
+    definePlugin({
+      name: 'b',
+      requires: { clock: ref(clock) },
+      activate(ctx, deps) {
+        ctx.effect('end', async () => {
+          await turn()
+          events.push(`user ${deps.clock.current.now()}`)
+        })
+      }
+    })
+  )
+  await world.apply()
+  await world.kernel.close()
+  t.same(events, ['user 1', 'provider'])
+})
+
+t.test('a unit that hangs does not hold up those that have nothing to do with it', async t => {
+  const hang = gate()
+  const gone = gate()
+  const world = new World(t).put(
+    definePlugin({ name: 'hangs', activate: ctx => void ctx.effect('end', () => hang.passed) }),
+    definePlugin({ name: 'quick', activate: ctx => void ctx.effect('end', gone.open) })
+  )
+  await world.apply()
+  await world.remove('hangs', 'quick').apply()
+  await gone.passed
+  hang.open()
+})
+
+t.test('a task that a call in flight starts is awaited as well', async t => {
+  const release = gate()
+  const written = gate()
+  const events: string[] = []
+  const world = new World(t).put(
+    definePlugin({
+      name: 'demo',
+      operations: [tell],
+      activate(ctx) {
+        ctx.effect('end', () => void events.push('disposed'))
+        ctx.implement(tell, async () => {
+          await release.passed
+          ctx.task('write', async () => {
+            await written.passed
+            events.push('written')
+          })
+          return { now: 1 }
+        })
+      }
+    })
+  )
+  await world.apply()
+  const call = world.call('demo.tell')
+  await turn()
+  await world.remove('demo').apply()
+  release.open()
+  await call
+  await turn()
+  t.same(events, [])
+  written.open()
+  await world.until(() => events.includes('disposed'))
+  t.same(events, ['written', 'disposed'])
+})
+
+t.test('a unit is not disposed under its own hook tap', async t => {
+  const greet = hook<[string]>('demo.greet')
+  const release = gate()
+  const events: string[] = []
+  const world = new World(t).put(
+    definePlugin({ name: 'host', hooks: [greet], activate() {} }),
+    definePlugin({
+      name: 'guest',
+      activate(ctx) {
+        ctx.effect('end', () => void events.push('disposed'))
+        ctx.on(greet, async name => {
+          await release.passed
+          events.push(`hello ${name}`)
+        })
+      }
+    })
+  )
+  await world.apply()
+  const greeting = world.kernel.current.hooks.trigger(greet.id, ['Ada'])
+  await world.remove('guest').apply()
+  await turn()
+  t.same(events, [])
+  release.open()
+  await greeting
+  await world.until(() => events.includes('disposed'))
+  t.same(events, ['hello Ada', 'disposed'])
+})
+
+t.test('an operation that a surface holds beyond its unit’s time is answered by whoever serves now', async t => {
+  const make = (now: number): Plugin =>
+    definePlugin({ name: 'demo', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ now })) })
+  const world = new World(t).put(make(1))
+  await world.apply()
+  const call = { surface: 'http', principal: { id: 'x', role: 'user', scopes: [] } } as const
+  const held = world.kernel.current.operations.get('demo.tell')!
+  await world.put(make(2)).apply()
+  t.same(await held.invoke({}, call), { now: 2 })
+  await world.until(() => held.unit.state === 'disposed')
+  t.same(await held.invoke({}, call), { now: 2 })
+  await world.remove('demo').apply()
+  await world.until(() => [...world.kernel.current.units].length === 0)
+  await t.rejects(held.invoke({}, call), { code: 'OPR_UNKNOWN', status: 404 })
+})
+
+t.test('at the end, calls in flight may still call every other plugin', async t => {
+  const release = gate()
+  const begun = gate()
+  const outer = defineOperation({
+    id: 'outer.ask',
+    summary: 'x',
+    input: s.object({}),
+    output: s.object({ now: s.integer() })
+  })
+  const world = new World(t).put(
+    // First in the order of disposal, were it not for the call.
+    definePlugin({ name: 'z', operations: [tell], activate: ctx => ctx.implement(tell, () => ({ now: 3 })) }),
+    definePlugin({
+      name: 'a',
+      operations: [outer],
+      activate: ctx =>
+        ctx.implement(outer, async () => {
+          begun.open()
+          await release.passed
+          return ctx.call(tell, {})
+        })
+    })
+  )
+  await world.apply()
+  const call = world.call('outer.ask')
+  await begun.passed
+  const closing = world.kernel.close()
+  await turn()
+  release.open()
+  t.same(await call, { now: 3 })
+  await closing
+})
+
+t.test('an end that is asked for twice is one end', async t => {
+  let disposals = 0
+  const release = gate()
+  const world = new World(t).put(
+    definePlugin({
+      name: 'demo',
+      activate: ctx =>
+        void ctx.effect('end', async () => {
+          disposals += 1
+          await release.passed
+        })
+    })
+  )
+  await world.apply()
+  const [one, two] = [world.kernel.close(), world.kernel.close()]
+  const first = await Promise.race([two.then(() => 'closed'), turn('waits')])
+  t.equal(first, 'waits', 'the second waits as well')
+  release.open()
+  await Promise.all([one, two])
+  t.equal(disposals, 1)
+})
+
+t.test(
+  'a surface that never gets quiet, a call that never ends and a disposer that hangs do not prevent the end',
+  async t => {
+    const surface: Surface = {
+      prepare: () => ({ commit: () => {}, abort: () => {} }),
+      quiesce: () => new Promise(() => {})
+    }
+    const patience = { policy: { drainTimeoutMs: 20 } }
+    const world = new World(t)
+      .put(
+        definePlugin({ name: 'loud', activate: ctx => ctx.contribute(surfaces, surface) }),
+        definePlugin({ name: 'stuck', activate: ctx => void ctx.effect('socket', () => new Promise(() => {})) }),
+        definePlugin({
+          name: 'busy',
+          operations: [tell],
+          activate: ctx => ctx.implement(tell, () => new Promise(() => {}))
+        })
+      )
+      .say({ loud: patience, stuck: patience, busy: patience })
+    await world.apply()
+    const call = world.call('demo.tell')
+    const { records } = world.kernel
+    const unit = records.get('stuck')!.unit!
+    await Promise.all([t.rejects(call, { code: 'OPR_CANCELLED' }), world.kernel.close()])
+    const logged = world.lines.map(line => `${line.plugin}: ${line.message}`)
+    t.ok(logged.includes('loud: did not stop its work within 20 ms'))
+    t.ok(logged.some(line => /busy: still busy .*1 calls/.test(line)))
+    t.ok(logged.includes('stuck: disposer "socket" did not settle and was left behind'))
+    t.equal(unit.state, 'stuck')
+  }
+)

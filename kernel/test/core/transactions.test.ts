@@ -1,0 +1,398 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type PreparedSurface, type Surface, surfaces } from '@svc/contracts'
+import { gate, inlineSource, World } from '@svc/kernel/testing'
+import { defineOperation, definePlugin, type Plugin, t as s, service } from '@svc/plugin-sdk'
+import t, { type Test } from 'tap'
+
+const asked = (id: string) =>
+  defineOperation({ id, summary: 'x', input: s.object({}), output: s.object({ by: s.string() }), effect: 'read' })
+
+/** A plugin that answers `NAME.who` and notes its life in `events`. */
+const lively = (name: string, by = name, events: string[] = []): Plugin => {
+  const who = asked(`${name}.who`)
+  return definePlugin({
+    name,
+    operations: [who],
+    activate(ctx) {
+      events.push(`${by} activates`)
+      ctx.effect('life', () => void events.push(`${by} disposed`))
+      ctx.implement(who, () => ({ by }))
+    }
+  })
+}
+const failing = (name: string, why = 'no hands'): Plugin =>
+  definePlugin({
+    name,
+    activate() {
+      throw new Error(why)
+    }
+  })
+
+/** Everything of a kernel that a refused change must leave alone. */
+const observable = (world: World) => ({
+  generation: world.kernel.current.id,
+  units: [...world.kernel.current.units.values()].map(unit => `${unit.instance} ${unit.state}`),
+  records: [...world.kernel.records].map(([name, record]) => [name, record.state, record.source, record.code]),
+  graph: world.kernel.graph
+})
+
+async function open(t: Test, ...plugins: readonly Plugin[]): Promise<World> {
+  const world = new World(t).put(...plugins)
+  await world.apply()
+  return world
+}
+
+t.test('a refused change takes back sources, code and configuration', async t => {
+  const world = await open(t, lively('a'), lively('b'), lively('c'))
+  const before = observable(world)
+  world
+    .put(lively('a', 'a2'), lively('d'), failing('b'))
+    .remove('c')
+    .say({ a: { fingerprint: 'other' } })
+  await t.rejects(world.apply(), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b', message: /no hands/ })
+  t.same(observable(world), before)
+  t.match(world.why('b'), /last change refused: .*no hands/)
+  t.equal(world.why('a'), null)
+  // A change that brings nothing of its own does not bring any of it either.
+  await world.kernel.change({})
+  t.same(observable(world), before)
+  for (const name of ['a', 'b', 'c']) t.same(await world.call(`${name}.who`), { by: name })
+})
+
+t.test('code that cannot be read refuses the change for all that were read beside it', async t => {
+  const world = await open(t, lively('a'), lively('b'))
+  const slow = gate()
+  const late = inlineSource(lively('a', 'a2'), '9.0.0')
+  world.putSource({
+    ...late,
+    prepare: async () => {
+      await slow.passed
+      return late.prepare()
+    }
+  })
+  world.putSource({ ...inlineSource(lively('b')), prepare: () => Promise.reject(new Error('missing brace')) })
+  const change = world.apply()
+  await turn()
+  slow.open()
+  await t.rejects(change, { message: 'missing brace' })
+  await turn()
+  await world.kernel.change({})
+  t.same(await world.call('a.who'), { by: 'a' })
+})
+
+t.test('a dry run changes nothing', async t => {
+  const world = await open(t, lively('a'), lively('b'))
+  await t.rejects(world.put(failing('c')).apply({ insisted: ['c'] }))
+  const before = observable(world)
+  world
+    .remove('c')
+    .put(lively('a', 'a2'), lively('d'))
+    .say({ b: { enabled: false } })
+  t.match(await world.apply({ dryRun: true }), { applied: false, add: ['d'], replace: ['a'], remove: ['b'] })
+  t.same(observable(world), before)
+  await world.kernel.change({})
+  t.same(observable(world), before)
+})
+
+t.test('a dry run lets nobody out of quarantine', async t => {
+  const world = await open(t, lively('a'))
+  world.put(failing('b'))
+  await world.apply()
+  while (world.state('b') !== 'quarantined') await world.kernel.change({ retried: ['b'] })
+  await world.kernel.change({ pardoned: ['b'], dryRun: true })
+  t.equal(world.state('b'), 'quarantined')
+})
+
+t.test('a plugin that is new and fails is left out, and the rest of the change goes through', async t => {
+  const events: string[] = []
+  const world = await open(t, lively('b', 'b', events))
+  world.put(lively('a', 'a', events), failing('c'), lively('d', 'd', events))
+  const report = await world.apply()
+  t.match(report, { applied: true, add: ['a', 'd'] })
+  t.same(events, ['b activates', 'a activates', 'd activates'], 'what had been built was not built again')
+  t.equal(world.state('c'), 'failed')
+  t.match(world.why('c'), /no hands/)
+})
+
+t.test('whoever insists on a plugin is told that it failed', async t => {
+  const world = await open(t, lively('a'))
+  world.put(failing('b'))
+  await t.rejects(world.apply({ insisted: ['b'] }), { code: 'KRN_ACTIVATE_FAILED', plugin: 'b' })
+  t.notOk(world.kernel.records.has('b'))
+})
+
+t.test('at the start, a plugin that holds what a failed one provides waits', async t => {
+  const clock = service<number>('clock@1')
+  const world = await open(
+    t,
+    definePlugin({
+      name: 'clock',
+      provides: [clock],
+      activate() {
+        throw new Error('broken')
+      }
+    }),
+    definePlugin({ name: 'teller', requires: { clock }, activate() {} }),
+    lively('other')
+  )
+  t.same([...world.kernel.current.units.keys()], ['other'])
+  t.equal(world.state('teller'), 'waiting')
+  t.match(world.why('teller'), /clock@1/)
+})
+
+t.test('a required plugin that fails, waits, cannot be read or is misconfigured refuses the start', async t => {
+  const clock = service<number>('clock@1')
+  const needy = definePlugin({ name: 'needy', requires: { clock }, activate() {} })
+  const required = { needy: { policy: { onBootFailure: 'abort' } } } as const
+  await t.rejects(new World(t).put(failing('needy')).say(required).apply(), { plugin: 'needy', message: /no hands/ })
+  await t.rejects(new World(t).put(needy).say(required).apply(), {
+    code: 'KRN_ACTIVATE_FAILED',
+    message: /needy is required and cannot run: needs clock@1/
+  })
+  const unreadable = { ...inlineSource(lively('needy')), prepare: () => Promise.reject(new Error('missing brace')) }
+  await t.rejects(new World(t).putSource(unreadable).say(required).apply(), { message: 'missing brace' })
+  const wrong = { needy: { ...required.needy, error: 'port must be a number' } }
+  await t.rejects(new World(t).put(lively('needy')).say(wrong).apply(), { message: /port must be a number/ })
+  t.match(
+    await new World(t)
+      .put(needy)
+      .say({ needy: { ...required.needy, enabled: false } })
+      .apply(),
+    { add: [] }
+  )
+})
+
+t.test('a plugin whose folder vanished is disposed once, its users first', async t => {
+  const events: string[] = []
+  const clock = service<number>('clock@1')
+  const world = await open(
+    t,
+    definePlugin({
+      name: 'clock',
+      provides: [clock],
+      activate(ctx) {
+        ctx.provide(clock, 1)
+        ctx.effect('clock', () => void events.push('clock'))
+      }
+    }),
+    definePlugin({
+      name: 'teller',
+      requires: { clock },
+      activate: ctx => void ctx.effect('teller', () => void events.push('teller'))
+    })
+  )
+  t.match(await world.remove('clock').apply(), { remove: ['teller', 'clock'] })
+  await world.until(() => events.length === 2)
+  t.same(events, ['teller', 'clock'])
+  t.notOk(world.kernel.records.has('clock'))
+  t.equal(world.state('teller'), 'waiting')
+})
+
+t.test('of two that provide one service the one that runs keeps it', async t => {
+  const clock = service<number>('clock@1')
+  const clockBy = (name: string): Plugin =>
+    definePlugin({ name, provides: [clock], activate: ctx => ctx.provide(clock, 1) })
+  const world = await open(t, clockBy('m'))
+  // By name it would come first.
+  await world.remove('m').put(clockBy('a'), clockBy('m')).apply()
+  t.ok(world.kernel.current.units.has('m'))
+  t.equal(world.state('a'), 'invalid')
+  t.match(world.why('a'), /a and m both provide clock@1/)
+})
+
+t.test('a newcomer that takes a name in use is left out and says who has it', async t => {
+  const world = await open(t, lively('a'))
+  const thief = definePlugin({
+    name: 'thief',
+    operations: [asked('a.who')],
+    activate: ctx => ctx.implement(asked('a.who'), () => ({ by: 'thief' }))
+  })
+  await world.put(thief, lively('b')).apply()
+  t.same(await world.call('a.who'), { by: 'a' })
+  t.same(await world.call('b.who'), { by: 'b' })
+  t.equal(world.state('thief'), 'failed')
+  t.match(world.why('thief'), /a\.who: a and thief both contribute it/)
+})
+
+t.test('of two that run, the one that begins to take the other’s name keeps its old code', async t => {
+  const world = await open(t, lively('a'), lively('b'))
+  const greedy = definePlugin({
+    name: 'b',
+    operations: [asked('a.who')],
+    activate: ctx => ctx.implement(asked('a.who'), () => ({ by: 'b' }))
+  })
+  await t.rejects(world.put(greedy).apply(), { code: 'KRN_CONFLICT' })
+  t.match(world.why('b'), /last change refused: conflict on operation a\.who/)
+  t.equal(world.why('a'), null)
+  t.same(await world.call('b.who'), { by: 'b' })
+  await world.put(lively('b', 'b2')).apply()
+  t.equal(world.why('b'), null, 'what came true is no longer held against it')
+})
+
+const surfacePlugin = (name: string, surface: Partial<Surface>): Plugin =>
+  definePlugin({
+    name,
+    activate: ctx => ctx.contribute(surfaces, { prepare: () => ({ commit: () => {}, abort: () => {} }), ...surface })
+  })
+
+t.test('a surface that never gets ready refuses the change, and what it still prepares is taken back', async t => {
+  let prepare: Surface['prepare'] = () => ({ commit: () => {}, abort: () => {} })
+  const world = new World(t).put(surfacePlugin('slow', { prepare: next => prepare(next) }), lively('a'))
+  await world.say({ slow: { policy: { activateTimeoutMs: 20 } } }).apply()
+  const late = gate<PreparedSurface>()
+  const aborted = gate()
+  prepare = () => late.passed
+  await t.rejects(world.put(lively('a', 'a2')).apply(), {
+    code: 'KRN_SURFACE_REFUSED',
+    plugin: 'slow',
+    message: /did not prepare within 20 ms/
+  })
+  t.same(await world.call('a.who'), { by: 'a' })
+  late.open({ commit: () => t.fail('too late'), abort: aborted.open })
+  await aborted.passed
+  prepare = () => ({ commit: () => {}, abort: () => {} })
+  await world.apply()
+  t.same(await world.call('a.who'), { by: 'a2' })
+})
+
+t.test('a surface that fails to abort is told of in the error, which keeps its code', async t => {
+  let refuse = false
+  const world = await open(
+    t,
+    surfacePlugin('a', {
+      prepare: () => ({
+        commit: () => {},
+        abort: () => {
+          throw new Error('stuck')
+        }
+      })
+    }),
+    surfacePlugin('b', {
+      prepare: () => {
+        if (refuse) throw new Error('no room')
+        return { commit: () => {}, abort: () => {} }
+      }
+    }),
+    lively('c')
+  )
+  refuse = true
+  await t.rejects(world.put(lively('c', 'c2')).apply(), {
+    code: 'KRN_SURFACE_REFUSED',
+    plugin: 'b',
+    message: /no room; undoing it failed as well: stuck/
+  })
+})
+
+t.test('a surface that throws while it commits stops nobody, and says so', async t => {
+  let broken = false
+  const commits: string[] = []
+  const world = await open(
+    t,
+    surfacePlugin('a', {
+      prepare: () => ({
+        commit: () => {
+          if (broken) throw new Error('half swapped')
+        },
+        abort: () => {}
+      })
+    }),
+    surfacePlugin('b', { prepare: next => ({ commit: () => void commits.push(`b ${next.id}`), abort: () => {} }) }),
+    lively('c')
+  )
+  broken = true
+  t.match(await world.put(lively('c', 'c2')).apply(), { applied: true, generation: 2 })
+  t.same(commits, ['b 1', 'b 2'])
+  t.same(await world.call('c.who'), { by: 'c2' })
+  t.equal(world.state('a'), 'degraded')
+  t.match(world.why('a'), /half swapped/)
+  broken = false
+  await world.kernel.change({ forced: ['a'] })
+  t.equal(world.state('a'), 'active')
+})
+
+t.test('live settings are part of the change: one that does not take them takes back all', async t => {
+  const configured = (name: string, refuses = false): Plugin =>
+    definePlugin({
+      name,
+      config: s.object({ n: s.integer() }),
+      operations: [asked(`${name}.who`)],
+      activate(ctx) {
+        ctx.implement(asked(`${name}.who`), () => ({ by: `${name} ${ctx.config.n}` }))
+        ctx.onConfig(({ n }) => {
+          if (refuses && n > 1) throw new Error('too many')
+        })
+      }
+    })
+  const settings = (n: number) => ({ a: { settings: { n } }, b: { settings: { n } } })
+  const world = new World(t).put(configured('a'), configured('b', true), lively('c')).say(settings(1))
+  await world.apply()
+  world.say(settings(2)).put(lively('c', 'c2'))
+  await t.rejects(world.apply({ live: ['a', 'b'] }), {
+    code: 'KRN_SETTINGS_REFUSED',
+    plugin: 'b',
+    message: /b does not take its new settings: too many/
+  })
+  t.same(await world.call('a.who'), { by: 'a 1' })
+  t.same(await world.call('b.who'), { by: 'b 1' })
+  t.same(await world.call('c.who'), { by: 'c' })
+  t.match(world.why('b'), /too many/)
+  await world.put(configured('b')).apply({ live: ['a', 'b'] })
+  t.same(await world.call('a.who'), { by: 'a 2' })
+  t.same(await world.call('b.who'), { by: 'b 2' })
+  t.same(await world.call('c.who'), { by: 'c2' })
+})
+
+t.test('an activation that ends too late has its disposer called', async t => {
+  const late = gate()
+  const disposed = gate()
+  const world = new World(t).put(
+    definePlugin({
+      name: 'slow',
+      async activate() {
+        await late.passed
+        return disposed.open
+      }
+    })
+  )
+  await world.say({ slow: { policy: { activateTimeoutMs: 5 } } }).apply()
+  t.match(world.why('slow'), /did not finish activate within 5 ms/)
+  late.open()
+  await disposed.passed
+})
+
+t.test('closing gives up an activation that hangs', async t => {
+  const begun = gate()
+  const events: string[] = []
+  const world = new World(t).put(
+    lively('a', 'a', events),
+    definePlugin({
+      name: 'hangs',
+      activate(ctx) {
+        ctx.effect('begun', () => void events.push('undone'))
+        begun.open()
+        return new Promise(() => {})
+      }
+    })
+  )
+  const change = world.apply().catch((error: { code: string }) => error.code)
+  await begun.passed
+  await world.kernel.close()
+  t.equal(await change, 'KRN_CLOSED')
+  t.same(events, ['a activates', 'undone', 'a disposed'])
+})
+
+t.test('changes asked for at once run one after the other, in order', async t => {
+  const world = await open(t, lively('a'))
+  const reports = [1, 2, 3].map(n => world.put(lively('a', `a${n}`)).apply())
+  t.same(
+    (await Promise.all(reports)).map(report => report.generation),
+    [2, 3, 4]
+  )
+  t.same(await world.call('a.who'), { by: 'a3' })
+})
+
+t.test('after the end no change is accepted', async t => {
+  const world = await open(t, lively('a'))
+  await world.kernel.close()
+  await t.rejects(world.apply(), { code: 'KRN_CLOSED', status: 503 })
+})

@@ -1,0 +1,407 @@
+import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
+import { Concealed, type KernelLogger, type LogLine } from '@svc/kernel/testing'
+import { assertNoLeaks } from '@svc/plugin-sdk/testing'
+import t, { type Test } from 'tap'
+import { openProject, type Project, type ProjectOptions, readCatalog } from '#host'
+import { folder, packageJson, write } from '../fixtures/loader/plugin-folder.ts'
+
+interface Surroundings {
+  /** Whether what comes with the kernel is switched off in the file, instead of left out. */
+  readonly alone?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+interface Open {
+  readonly project: Project
+  readonly root: string
+  readonly lines: LogLine[]
+  /** Writes files and waits for the log to say what came of it. */
+  save(files: Readonly<Record<string, string | null>>, outcome: RegExp): Promise<void>
+  call(operation: string): Promise<unknown>
+}
+
+/** A plugin that answers `NAME.say` with a word and its setting. */
+const source = (name: string, word: string, more = ''): string => `
+import { defineOperation, definePlugin, t } from '@svc/plugin-sdk'
+const say = defineOperation({ id: '${name}.say', summary: 'x', input: t.object({}), output: t.object({ said: t.string() }) })
+export default definePlugin({
+  name: '${name}',
+  config: t.object({
+    mood: t.string({ default: 'calm', 'x-reload': 'live' }),
+    size: t.integer({ default: 1 }),
+    ${more}
+  }),
+  operations: [say],
+  activate: ctx => ctx.implement(say, () => ({ said: '${word} ' + ctx.config.mood + ' ' + ctx.config.size }))
+})
+`
+const packaged = (name: string, text: string) => ({
+  [`plugins/${name}/package.json`]: packageJson(name),
+  [`plugins/${name}/src/plugin.ts`]: text
+})
+
+function memoryLog(lines: LogLine[]): KernelLogger {
+  const concealed = new Concealed()
+  const at = (plugin: string | null) => {
+    const write =
+      (level: string) =>
+      (message: string, fields: Record<string, unknown> = {}): void =>
+        void lines.push({ plugin, level, message, fields })
+    return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  }
+  return { ...at(null), forPlugin: at, setLevel: level => at(null).info(`level ${level}`), flush: () => {}, concealed }
+}
+
+async function open(
+  t: Test,
+  files: Readonly<Record<string, string | object>>,
+  { alone = false, env = {}, ...options }: Partial<ProjectOptions> & Surroundings = {}
+): Promise<Open> {
+  const root = folder(t, { 'svc.toml': '', ...files })
+  const lines: LogLine[] = []
+  const only = alone ? [] : ['one', 'two', 'three']
+  const read = () => readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true, only })
+  let catalog = await read()
+  if (alone) {
+    const others = catalog.found.sources.filter(({ location }) => !location.startsWith(root))
+    write(root, { 'svc.toml': others.map(({ name }) => `[plugins.${name}]\nenabled = false\n`).join('') })
+    await catalog.close()
+    catalog = await readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true })
+  }
+  const chosen = alone ? {} : { only }
+  const project = await openProject({ catalog, ...chosen, watch: true, log: memoryLog(lines), ...options })
+  t.teardown(() => project.close())
+  const save = async (changed: Readonly<Record<string, string | null>>, outcome: RegExp): Promise<void> => {
+    const from = lines.length
+    for (const [path, text] of Object.entries(changed)) {
+      if (text === null) rmSync(join(root, path), { recursive: true })
+      else write(root, { [path]: text })
+    }
+    while (!lines.slice(from).some(line => outcome.test(`${line.message} ${JSON.stringify(line.fields)}`))) await turn()
+  }
+  const principal = { id: 'x', role: 'owner', scopes: ['*'] }
+  return { project, root, lines, save, call: id => project.kernel.invoke(id, {}, { surface: 'rpc', principal }) }
+}
+
+t.test('a saved plugin serves its new code', async t => {
+  const { save, call } = await open(t, packaged('one', source('one', 'first')))
+  t.same(await call('one.say'), { said: 'first calm 1' })
+  await save({ 'plugins/one/src/plugin.ts': source('one', 'second') }, /generation 2/)
+  t.same(await call('one.say'), { said: 'second calm 1' })
+})
+
+t.test('what was saved beside a mistake is taken along when the mistake is mended', async t => {
+  const { save, call, project } = await open(t, {
+    ...packaged('one', source('one', 'first')),
+    ...packaged('two', source('two', 'first'))
+  })
+  const broken = source('two', 'second').replace('definePlugin({', 'definePlugin({{')
+  await save(
+    { 'plugins/one/src/plugin.ts': source('one', 'second'), 'plugins/two/src/plugin.ts': broken },
+    /change refused/
+  )
+  t.same(await call('one.say'), { said: 'first calm 1' })
+  t.match(project.admin.why('two').join(), /two is active: last change refused: .*plugin\.ts/)
+  // What a person asks for meanwhile is not held up by it, and does not bring it in.
+  t.match(await project.admin.apply({ disable: ['two'] }), { applied: true, remove: ['two'] })
+  await project.admin.apply({ enable: ['two'] })
+  t.same(await call('two.say'), { said: 'first calm 1' })
+  await save({ 'plugins/two/src/plugin.ts': source('two', 'third') }, /generation 4/)
+  t.same(await call('one.say'), { said: 'second calm 1' })
+  t.same(await call('two.say'), { said: 'third calm 1' })
+  t.match(project.admin.why('two'), ['two is active'])
+})
+
+t.test('a plugin folder that appears is loaded, one that vanishes is not missed', async t => {
+  const { save, call, project } = await open(t, packaged('one', source('one', 'first')))
+  await save(
+    {
+      'plugins/two/package.json': JSON.stringify(packageJson('two')),
+      'plugins/two/src/plugin.ts': source('two', 'new')
+    },
+    /"added":\["two"\]/
+  )
+  t.same(await call('two.say'), { said: 'new calm 1' })
+  await save({ 'plugins/two': null }, /"removed":\["two"\]/)
+  await t.rejects(call('two.say'), { code: 'OPR_UNKNOWN' })
+  t.notOk(project.kernel.records.has('two'))
+})
+
+t.test('settings that are wrong are refused and leave the old ones in force, until they are mended', async t => {
+  const { save, call, project } = await open(t, packaged('one', source('one', 'hello')))
+  const { instance } = project.kernel.current.units.get('one')!
+  await save({ 'svc.toml': '[plugins.one]\nmood = "merry"\nsize = "big"\n' }, /change refused.*size/)
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+  t.match(project.admin.why('one').join(), /last change refused: .*plugins\.one\.size/)
+  await save({ 'svc.toml': '[plugins.one]\nmood = "glad"\nsize = 2\n' }, /generation 2/)
+  t.same(await call('one.say'), { said: 'hello glad 2' })
+  t.not(project.kernel.current.units.get('one')!.instance, instance)
+  t.match(project.admin.why('one'), ['one is active'])
+})
+
+t.test('reading again many times at once ends with what was written last', async t => {
+  const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+  const all: Promise<void>[] = []
+  for (let size = 2; size < 12; size++) {
+    write(root, { 'svc.toml': `[plugins.one]\nsize = ${size}\nmood = "m${size}"\n` })
+    all.push(project.reconfigure())
+    await turn()
+  }
+  await Promise.all(all)
+  t.same(await call('one.say'), { said: 'hello m11 11' })
+})
+
+t.test('a live setting reaches a plugin without a new instance', async t => {
+  const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+  const { instance } = project.kernel.current.units.get('one')!
+  write(root, { 'svc.toml': '[plugins.one]\nmood = "merry"\n' })
+  await project.reconfigure()
+  t.same(await call('one.say'), { said: 'hello merry 1' })
+  t.equal(project.kernel.current.units.get('one')!.instance, instance)
+})
+
+t.test('a switch that is to last is written down', async t => {
+  const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+  await project.admin.apply({ disable: ['one'], persist: true })
+  t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '[plugins.one]\nenabled = false\n')
+  await project.reconfigure()
+  t.equal(project.admin.plugins().find(each => each.name === 'one')?.state, 'disabled')
+  await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN', message: /one has it and is disabled/ })
+})
+
+t.test('a switch in the file counts over one by hand that came before it', async t => {
+  const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false, alone: true })
+  const file = join(root, 'svc.toml')
+  const text = readFileSync(file, 'utf8')
+  await project.admin.apply({ disable: ['one'] })
+  await project.reconfigure()
+  await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN' })
+  write(root, { 'svc.toml': `${text}[plugins.one]\nenabled = true\n` })
+  await project.reconfigure()
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+  write(root, { 'svc.toml': `${text}[plugins.one]\nenabled = false\n` })
+  await project.reconfigure()
+  await t.rejects(call('one.say'), { code: 'OPR_UNKNOWN' })
+})
+
+t.test('a switch that cannot be written down is not made', async t => {
+  const { project, root, call } = await open(
+    t,
+    { ...packaged('one', source('one', 'hello')), ...packaged('two', source('two', 'hello')) },
+    { watch: false }
+  )
+  const file = join(root, 'svc.toml')
+  // Two into one file: the first is taken back as well.
+  write(root, { 'svc.toml': 'plugins = { one = { size = 1 }, two = 5 }\n' })
+  const text = readFileSync(file, 'utf8')
+  await t.rejects(project.admin.apply({ disable: ['one', 'two'], persist: true }), { code: /CFG_/ })
+  t.equal(readFileSync(file, 'utf8'), text)
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+  await project.kernel.change({})
+  t.same(await call('two.say'), { said: 'hello calm 1' })
+  write(root, { 'svc.toml': '' })
+  await project.reconfigure()
+  t.same(await call('one.say'), { said: 'hello calm 1' }, 'nor later')
+})
+
+t.test('a switch that the kernel refuses is taken back in the file as well', async t => {
+  const broken = `
+    import { definePlugin } from '@svc/plugin-sdk'
+    export default definePlugin({ name: 'two', activate() { throw new Error('no hands') } })`
+  const { project, root } = await open(
+    t,
+    { ...packaged('one', source('one', 'hello')), ...packaged('two', broken), 'svc.toml': '# mine\n' },
+    { watch: false, only: ['one'] }
+  )
+  await t.rejects(project.admin.apply({ enable: ['two'], persist: true }), { message: /no hands/ })
+  t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '# mine\n')
+})
+
+/** A plugin that has to do with the service `clock`. */
+const clock = (name: string, says: string): string => `
+  import { definePlugin, service } from '@svc/plugin-sdk'
+  const clock = service('clock@1')
+  export default definePlugin({ name: '${name}', ${says} })`
+
+t.test('who is switched on by hand is there with what it requires, though others were chosen', async t => {
+  const { project } = await open(
+    t,
+    {
+      ...packaged('one', source('one', 'hello')),
+      ...packaged('two', clock('two', 'requires: { clock }, activate() {}')),
+      ...packaged('three', clock('three', 'provides: [clock], activate: ctx => ctx.provide(clock, 1)'))
+    },
+    { watch: false, only: ['one'] }
+  )
+  t.same([...project.kernel.current.units.keys()], ['one'])
+  await project.admin.apply({ enable: ['two'] })
+  t.same([...project.kernel.current.units.keys()].sort(), ['one', 'three', 'two'])
+})
+
+t.test('a dry run writes nothing and switches nothing', async t => {
+  const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+  t.match(await project.admin.apply({ disable: ['one'], persist: true }, { dryRun: true }), {
+    applied: false,
+    remove: ['one']
+  })
+  t.equal(readFileSync(join(root, 'svc.toml'), 'utf8'), '')
+  await project.reconfigure()
+  await project.kernel.change({})
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+})
+
+t.test('a plugin that nobody knows is named, as a rejection', async t => {
+  const { project } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+  await t.rejects(project.admin.apply({ enable: ['on'] }), { code: 'KRN_PLUGIN_UNKNOWN', hint: 'did you mean one?' })
+})
+
+t.test(
+  'a broken plugin is installed all the same: its table is known, and what it declared last forbids nothing',
+  async t => {
+    const root = folder(t, {
+      'svc.toml': '[plugins.one]\nmood = "merry"\n[plugins.two]\nmood = "glad"\nadded = 1\n',
+      ...packaged('one', source('one', 'hello')),
+      ...packaged('two', source('two', 'hello'))
+    })
+    const read = () => readCatalog({ cwd: root, env: { HOME: join(root, 'home') }, preferSource: true })
+    await (await read()).close()
+    write(root, { 'plugins/two/src/plugin.ts': 'const = 1' })
+    const lines: LogLine[] = []
+    const project = await openProject({ catalog: await read(), only: ['one'], watch: false, log: memoryLog(lines) })
+    t.teardown(() => project.close())
+    t.notOk(lines.some(({ message }) => message.includes('no plugin "two"')))
+    t.match(project.admin.explain('plugins.two.mood'), { value: 'glad' })
+    t.match(await project.admin.validate(), [{ code: 'CFG_KEY_UNKNOWN', key: 'plugins.two.added' }])
+    const principal = { id: 'x', role: 'owner', scopes: ['*'] }
+    t.same(await project.kernel.invoke('one.say', {}, { surface: 'rpc', principal }), { said: 'hello merry 1' })
+  }
+)
+
+t.test('a project that ends leaves nothing behind, and ends once', async t => {
+  const root = folder(t, { 'svc.toml': '', ...packaged('one', source('one', 'hello')) })
+  await assertNoLeaks(async () => {
+    const catalog = await readCatalog({ cwd: root, env: {}, preferSource: true })
+    const project = await openProject({ catalog, only: ['one'], ownsProcess: true, watch: true, log: memoryLog([]) })
+    t.ok(process.listenerCount('uncaughtException') > 0)
+    const reading = project.reconfigure()
+    await Promise.all([project.close(), project.close(), reading])
+  })
+})
+
+t.test('an error that nobody caught costs the plugin whose code it came from', async t => {
+  const { project, lines } = await open(
+    t,
+    {
+      'plugins/one/package.json': packageJson('one'),
+      'plugins/one/src/plugin.ts': `
+        import { definePlugin } from '@svc/plugin-sdk'
+        export default definePlugin({ name: 'one', activate() { setTimeout(() => { throw new Error('stray') }, 1) } })`
+    },
+    { watch: false }
+  )
+  while (!lines.some(line => line.message === 'uncaught error')) await turn()
+  t.match(
+    lines.find(line => line.message === 'uncaught error'),
+    { plugin: 'one', fields: { error: { message: 'stray' }, policy: 'degrade' } }
+  )
+  t.match(project.admin.why('one'), ['one is degraded: uncaught: stray'])
+})
+
+t.test('an error of nobody’s ends the project', async t => {
+  const { project } = await open(t, packaged('one', source('one', 'hello')), { watch: false, ownsProcess: true })
+  const [listener] = process.listeners('uncaughtException').slice(-1)
+  const error = new Error('whose is it?')
+  listener?.(error, 'uncaughtException')
+  await t.rejects(project.ended, error)
+})
+
+t.test('a plugin alone brings the resolver along that its secrets need', async t => {
+  process.env.ONE_PASSWORD = 'open sesame'
+  t.teardown(() => delete process.env.ONE_PASSWORD)
+  const { project, lines } = await open(
+    t,
+    {
+      ...packaged('one', source('one', 'hello', 'password: t.secret()')),
+      'svc.toml': '[plugins.one]\npassword = "secret://env/ONE_PASSWORD"\n'
+    },
+    { watch: false, only: ['one'] }
+  )
+  t.ok(project.kernel.current.units.has('secrets-env'), lines.map(line => line.message).join())
+  t.equal(project.log.concealed.hide('it is open sesame'), 'it is ***')
+})
+
+for (const left of ['activate', 'only'] as const) {
+  t.test(
+    `what ${left} left out is there with what it requires when it is needed, unless it is switched off`,
+    async t => {
+      const { project } = await open(
+        t,
+        {
+          ...packaged('one', source('one', 'hello')),
+          ...packaged('two', clock('two', 'requires: { clock }, activate() {}')),
+          ...packaged('three', clock('three', 'provides: [clock], activate: ctx => ctx.provide(clock, 1)')),
+          ...packaged('four', source('four', 'hello')),
+          'svc.toml': '[plugins.four]\nenabled = false\n'
+        },
+        { watch: false, ...(left === 'only' ? { only: ['one'] } : { activate: ['one'] }) }
+      )
+      const names = (): string[] => [...project.kernel.current.units.keys()].sort()
+      t.same(names(), ['one'])
+      t.match(await project.admin.apply({ activate: ['two'] }, { dryRun: true }), { add: ['three', 'two'] })
+      t.same(names(), ['one'])
+      t.match(await project.admin.apply({ activate: ['two'] }), { add: ['three', 'two'], replace: [] })
+      t.same(names(), ['one', 'three', 'two'])
+      await project.admin.apply({ activate: ['four'] })
+      t.same(names(), ['one', 'three', 'two'])
+      await t.rejects(project.admin.apply({ activate: ['five'] }), { code: 'KRN_PLUGIN_UNKNOWN' })
+    }
+  )
+}
+
+t.test('a plugin that is run alone has the services that it can use, but not what it looks up on use', async t => {
+  const { project } = await open(
+    t,
+    {
+      ...packaged('one', clock('one', 'optional: { clock }, activate() {}')),
+      ...packaged('two', clock('two', 'optional: { clock: { kind: "ref", id: clock.id } }, activate() {}')),
+      ...packaged('three', clock('three', 'provides: [clock], activate: ctx => ctx.provide(clock, 1)'))
+    },
+    { watch: false, activate: ['two'] }
+  )
+  const names = (): string[] => [...project.kernel.current.units.keys()].sort()
+  t.same(names(), ['two'])
+  await project.admin.apply({ activate: ['one'] })
+  t.same(names(), ['one', 'three', 'two'])
+})
+
+t.test('a plugin alone says which of its own variables counts for nothing, and of no other', async t => {
+  const variable = (name: string): string => `level: t.integer({ default: 1, 'x-env': '${name}' })`
+  const { lines, call } = await open(
+    t,
+    {
+      ...packaged('one', source('one', 'hello', variable('ONE_LEVEL'))),
+      ...packaged('two', source('two', 'hello', variable('TWO_LEVEL')))
+    },
+    { watch: false, activate: ['one'], env: { ONE_LEVEL: 'high', TWO_LEVEL: 'high' } }
+  )
+  t.same(await call('one.say'), { said: 'hello calm 1' })
+  t.match(
+    lines.map(({ level, message }) => `${level} ${message}`),
+    [/^warn .*ONE_LEVEL/]
+  )
+  t.notMatch(lines.map(({ message }) => message).join(), /TWO_LEVEL/)
+})
+
+t.test(
+  'a folder that cannot be written takes no switch, and says which file',
+  { skip: process.getuid?.() === 0 },
+  async t => {
+    const { project, root, call } = await open(t, packaged('one', source('one', 'hello')), { watch: false })
+    chmodSync(root, 0o500)
+    t.teardown(() => chmodSync(root, 0o700))
+    await t.rejects(project.admin.apply({ disable: ['one'], persist: true }), { message: /svc\.toml/ })
+    t.same(await call('one.say'), { said: 'hello calm 1' })
+  }
+)

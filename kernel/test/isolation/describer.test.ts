@@ -1,0 +1,240 @@
+import { existsSync, readFileSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Discovered, Discovery, type DiscoveryOptions } from '#host'
+import { type Files, folder, packageJson, pluginSource, write } from '../fixtures/loader/plugin-folder.ts'
+
+/** Files of a project plugin whose module body begins with some code. */
+function attacker(name: string, body: string, more: object = {}): Files {
+  return {
+    [`all/${name}/package.json`]: packageJson(name, more),
+    [`all/${name}/src/plugin.ts`]: pluginSource(name, '', body)
+  }
+}
+
+function discovery(t: Test, root: string, options: Partial<DiscoveryOptions> = {}): Discovery {
+  const made = new Discovery({
+    installRoot: join(root, 'install'),
+    projectRoot: join(root, 'project'),
+    cacheDirectory: join(root, 'cache'),
+    prefer: 'source',
+    ...options
+  })
+  t.teardown(() => made.close())
+  return made
+}
+
+const source = (found: Discovered, name: string) => found.sources.find(each => each.name === name)!
+
+/** Makes files older than the tick in which a file could change unnoticed. */
+function settle(root: string, ...paths: string[]): void {
+  for (const path of paths) utimesSync(join(root, path), 1_000_000, 1_000_000)
+}
+
+const GOOD = attacker('good', '')
+
+t.test('a module body that replaces built-in methods changes nothing in the host', async t => {
+  const { map } = Array.prototype
+  const { parse } = JSON
+  const root = folder(t, {
+    ...GOOD,
+    ...attacker(
+      'poison',
+      'Array.prototype.map = (() => { throw new Error("poisoned") }) as never; JSON.parse = (() => "poisoned") as never'
+    )
+  })
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  t.equal(Array.prototype.map, map)
+  t.equal(JSON.parse, parse)
+  t.equal(source(found, 'good').problem, null)
+  t.type(source(found, 'poison').problem?.message, 'string')
+})
+
+t.test('a module body that loops is ended, and its failure is remembered while its files stay as they are', async t => {
+  const root = folder(t, { ...GOOD, ...attacker('loop', "console.log('ran')\nfor (;;) {}") })
+  settle(root, 'all/loop/package.json', 'all/loop/src/plugin.ts')
+  const options = { describeTimeoutMs: 400 }
+  const found = await discovery(t, root, options).discover([join(root, 'all')])
+  t.match(source(found, 'loop').problem, {
+    code: 'LDR_DESCRIBE_TIMEOUT',
+    message: /loop: .*within 400 ms/,
+    hint: /activate.*kernel\.describe_timeout_ms/
+  })
+  t.equal(source(found, 'good').problem, null)
+  t.same(
+    found.output.map(({ line }) => line),
+    ['ran']
+  )
+  const again = await discovery(t, root, options).discover([join(root, 'all')])
+  t.match(source(again, 'loop').problem, { code: 'LDR_DESCRIBE_TIMEOUT' })
+  t.same(again.output, [], 'its body did not run again')
+  const longer = await discovery(t, root, { describeTimeoutMs: 500 }).discover([join(root, 'all')])
+  t.same(longer.output.length, 1, 'with a higher limit it is tried again')
+  write(root, attacker('loop', ''))
+  const healed = await discovery(t, root, options).discover([join(root, 'all')])
+  t.equal(source(healed, 'loop').problem, null)
+})
+
+t.test('a module body may not write, start processes or workers, or read outside of its package', async t => {
+  const root = folder(t, {
+    'secret.txt': 'secret',
+    ...attacker('writes', "(await0())\nfunction await0() { require('node:fs').writeFileSync('written.txt', 'x') }"),
+    ...attacker('reads', "require('node:fs').readFileSync('../../secret.txt')"),
+    ...attacker('spawns', "require('node:child_process').execFileSync('true')"),
+    ...attacker('works', "new (require('node:worker_threads').Worker)('1', { eval: true })")
+  })
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  for (const [name, access] of [
+    ['writes', /FileSystemWrite .*written\.txt/],
+    ['reads', /FileSystemRead .*secret\.txt/],
+    ['spawns', /ChildProcess/],
+    ['works', /Worker/]
+  ] as const)
+    t.match(source(found, name).problem, { code: 'LDR_DESCRIBE_REFUSED', message: access, hint: /activate/ }, name)
+  t.notOk(existsSync(join(root, 'all/writes/written.txt')))
+})
+
+t.test('svc.toml can grant an access to a module body', async t => {
+  const root = folder(t, { 'note.txt': 'x', ...attacker('reads', "require('node:fs').readFileSync('../../note.txt')") })
+  const directories = [join(root, 'all')]
+  const refused = await discovery(t, root).discover(directories)
+  t.match(source(refused, 'reads').problem, { code: 'LDR_DESCRIBE_REFUSED' })
+  const granted = await discovery(t, root).discover(directories, { grants: () => ({ fsRead: [root] }) })
+  t.equal(source(granted, 'reads').problem, null)
+})
+
+t.test('a module body sees no variable of the host', async t => {
+  process.env.SVC_TEST_TOKEN = 'hunter2'
+  t.teardown(() => delete process.env.SVC_TEST_TOKEN)
+  const root = folder(t, attacker('peeks', 'console.log(JSON.stringify(process.env))'))
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  t.equal(source(found, 'peeks').problem, null)
+  t.notMatch(JSON.stringify(found.output), /hunter2|PATH|HOME/)
+})
+
+t.test('a module body that ends its process is a problem of its plugin', async t => {
+  const root = folder(t, {
+    ...GOOD,
+    ...attacker('exits', 'globalThis.process.reallyExit(0)'),
+    ...attacker('kills', "globalThis.process.kill(globalThis.process.pid, 'SIGKILL')"),
+    ...attacker('eats', 'const all: unknown[] = []\nfor (;;) all.push(new Array(1e6).fill({}))')
+  })
+  const found = await discovery(t, root, { describeTimeoutMs: 60_000 }).discover([join(root, 'all')])
+  for (const name of ['exits', 'kills', 'eats'])
+    t.match(source(found, name).problem, { code: /LDR_DESCRIBE_CRASHED|LDR_EVALUATE_FAILED/, plugin: name }, name)
+  t.equal(source(found, 'good').problem, null)
+})
+
+t.test('what a module body prints is bounded and never reaches the output of the host', async t => {
+  const root = folder(t, attacker('noise', "for (let at = 0; at < 20_000; at++) console.log('x'.repeat(100))"))
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  t.equal(source(found, 'noise').problem, null)
+  t.ok(found.output.length > 0 && found.output.length <= 1_000, `${found.output.length} lines`)
+})
+
+t.test('a manifest of 10 MB is refused', async t => {
+  const root = folder(t, {
+    'all/large/package.json': packageJson('large'),
+    'all/large/src/plugin.ts': pluginSource('large').replace(
+      'definePlugin({',
+      "definePlugin({ summary: 'x'.repeat(1e7),"
+    )
+  })
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  t.match(source(found, 'large').problem, { code: 'LDR_MANIFEST_INVALID', message: /larger than 4 MiB/ })
+})
+
+t.test('a plugin that is off is neither compiled nor run, and is listed by what is known of it', async t => {
+  const root = folder(t, {
+    ...attacker('dark', "console.log('ran')\nconst x = ="),
+    ...attacker('named', "console.log('ran')", {
+      svc: { plugin: './dist/plugin.cjs', source: './src/plugin.ts', name: 'called' }
+    }),
+    ...attacker('known', "console.log('ran')")
+  })
+  const directories = [join(root, 'all')]
+  const first = await discovery(t, root).discover(directories, { off: name => name !== 'known' })
+  t.match(source(first, 'dark'), { problem: null, manifest: { name: 'dark', operations: [] } })
+  t.match(source(first, 'called'), { problem: null, manifest: { name: 'called' } })
+  t.same(
+    first.output.map(({ plugin }) => plugin),
+    ['known']
+  )
+  const remembered = source(first, 'known').manifest
+  write(root, { 'all/known/src/plugin.ts': 'const x = =' })
+  const second = await discovery(t, root).discover(directories, { off: () => true })
+  t.same(source(second, 'known').manifest, remembered, 'the manifest of the last time')
+  t.same(second.output, [])
+  const watched = second.files.filter(file => file.startsWith(join(root, 'all')))
+  t.same(
+    watched.sort(),
+    ['dark', 'known', 'named'].map(name => join(root, `all/${name}/package.json`))
+  )
+})
+
+t.test('with a choice of plugins others are described only for what the chosen ones require', async t => {
+  const body = "console.log('ran')"
+  const provider = pluginSource('provider', '', body).replace(
+    'definePlugin({',
+    "definePlugin({ provides: [service('test.thing@1')],"
+  )
+  const root = folder(t, {
+    ...attacker('chosen', body),
+    ...attacker('other', body),
+    ...attacker('needy', body),
+    'all/provider/package.json': packageJson('provider'),
+    'all/provider/src/plugin.ts': `import { service } from '@svc/plugin-sdk'\n${provider}`
+  })
+  write(root, {
+    'all/needy/src/plugin.ts': `import { service } from '@svc/plugin-sdk'\n${pluginSource('needy', '', body).replace(
+      'definePlugin({',
+      "definePlugin({ requires: { thing: service('test.thing@1') },"
+    )}`
+  })
+  const ran = (found: Discovered): string[] => found.output.map(({ plugin }) => plugin).sort()
+  const directories = [join(root, 'all')]
+  const one = await discovery(t, root, { cacheDirectory: null }).discover(directories, { only: ['chosen'] })
+  t.same(ran(one), ['chosen'])
+  t.match(source(one, 'other'), { problem: null, manifest: { name: 'other' } })
+  const two = await discovery(t, root, { cacheDirectory: null }).discover(directories, { only: ['needy'] })
+  t.ok(ran(two).includes('provider'), 'nothing that is known provides it')
+})
+
+t.test('plugins of the installation share one process and need no other', async t => {
+  const body = 'console.log(process.pid)'
+  const root = folder(t, {
+    'install/plugins/a/package.json': packageJson('a'),
+    'install/plugins/a/src/plugin.ts': pluginSource('a', '', body),
+    'install/plugins/b/package.json': packageJson('b'),
+    'install/plugins/b/src/plugin.ts': pluginSource('b', '', body)
+  })
+  const found = await discovery(t, root).discover()
+  t.equal(found.output.length, 2)
+  t.equal(found.output[0]?.line, found.output[1]?.line)
+  t.same([...found.installed].sort(), ['a', 'b'])
+  write(root, { 'install/plugins/a/src/plugin.ts': pluginSource('a', '', 'process.exitCode = 1\nfor (;;) {}') })
+  const looping = await discovery(t, root, { cacheDirectory: null, describeTimeoutMs: 400 }).discover()
+  t.match(source(looping, 'a').problem, { code: 'LDR_DESCRIBE_TIMEOUT' })
+  t.equal(source(looping, 'b').problem, null, 'the other is described all the same')
+})
+
+t.test('code runs in the host when it is instantiated, not when it is described or prepared', async t => {
+  const root = folder(t, attacker('late', 'Object.assign(globalThis, { svcTestLate: true })'))
+  t.teardown(() => Reflect.deleteProperty(globalThis, 'svcTestLate'))
+  const found = await discovery(t, root).discover([join(root, 'all')])
+  const code = await source(found, 'late').prepare()
+  t.notOk('svcTestLate' in globalThis)
+  code.instantiate({ effect: (_label, dispose) => dispose, onLeak: () => {}, onError: () => {} })
+  t.ok('svcTestLate' in globalThis)
+})
+
+t.test('a manifest is made in a new process each time, so that one description cannot change the next', async t => {
+  const root = folder(t, attacker('one', 'console.log(process.pid)'))
+  const finder = discovery(t, root, { spares: 2 })
+  const first = await finder.discover([join(root, 'all')])
+  write(root, attacker('one', 'console.log(process.pid)\nconsole.log("two")'))
+  const second = await finder.rediscover(new Set([join(root, 'all/one/src/plugin.ts')]))
+  t.equal(second.output.length, 2)
+  t.not(second.output[0]?.line, first.output[0]?.line)
+  t.ok(readFileSync(join(root, 'all/one/src/plugin.ts'), 'utf8').includes('two'))
+})

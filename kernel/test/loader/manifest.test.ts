@@ -1,0 +1,76 @@
+import { defineOperation, definePlugin, describePlugin, hook, point, t as s, service } from '@svc/plugin-sdk'
+import t from 'tap'
+import { validateManifest } from '#loader'
+
+const operation = (id: string, command: string) =>
+  defineOperation({ id, summary: id, input: s.object({}), output: s.object({}), expose: { cli: { command } } })
+
+const full = definePlugin({
+  name: 'full',
+  summary: 'Everything',
+  config: s.object({ port: s.integer({ default: 1 }) }),
+  requires: { clock: service('clock@1') },
+  provides: [service('store@2')],
+  after: ['telemetry'],
+  operations: [operation('full.one', 'full one')],
+  points: [point('full.point')],
+  hooks: [hook('full.hook', 'waterfall', { onError: 'skip' })],
+  commands: [{ command: 'full run', summary: 'Runs', input: s.object({}) }],
+  activate() {}
+})
+
+const manifest = (): any => JSON.parse(JSON.stringify(describePlugin(full, '1.0.0')))
+
+t.test('what the SDK describes is valid', t => {
+  t.same(validateManifest(manifest(), 'plugin.json'), manifest())
+  t.end()
+})
+
+t.test('a manifest without the facts of its exposures gets them', t => {
+  const older = manifest()
+  for (const each of older.operations) for (const fact of ['claims', 'shown']) delete each[fact]
+  t.same(validateManifest(older, 'plugin.json'), manifest())
+  t.end()
+})
+
+t.test('each mistake is told with its path', t => {
+  const cases: [(of: any) => void, RegExp][] = [
+    [of => (of.manifest = 2), /\.manifest must be 1/],
+    [of => (of.name = 'Upper'), /\.name must be lower case/],
+    [of => (of.name = 'x'.repeat(65)), /\.name /],
+    [of => delete of.version, /\.version must be a string/],
+    [of => (of.requires = ['clock']), /\.requires\[0\] must be an id such as name@1/],
+    [of => (of.provides = 'store@2'), /\.provides must be an array/],
+    [of => delete of.operations[0].input, /\.operations\[0\]\.input must be an object/],
+    [of => (of.operations[0].effect = 'none'), /\.operations\[0\]\.effect must be read or write or destructive/],
+    [of => (of.operations[0].id = 'a b'), /\.operations\[0\]\.id must be a string without spaces/],
+    [of => (of.operations[0].timeoutMs = -1), /\.operations\[0\]\.timeoutMs must be a whole number/],
+    [of => (of.hooks[0].mode = 'odd'), /\.hooks\[0\]\.mode /],
+    [of => (of.commands[0].command = ' run'), /\.commands\[0\]\.command must be words/],
+    [of => (of.config = []), /\.config must be an object/],
+    [of => (of.enabledByDefault = 'yes'), /\.enabledByDefault must be true or false/],
+    [of => of.operations.push(of.operations[0]), /\.operations names "full\.one" twice/],
+    [of => (of.commands[0].command = 'full one'), /\.commands names "full one" twice/],
+    [of => of.operations[0].claims.push('command full run'), /\.claims names "command full run" twice/],
+    [of => of.points.push('full.point'), /\.points names "full\.point" twice/],
+    [of => of.provides.push('store@2'), /\.provides names "store@2" twice/]
+  ]
+  for (const [break_, message] of cases) {
+    const broken = manifest()
+    break_(broken)
+    t.throws(() => validateManifest(broken, '/p/plugin.json'), {
+      code: 'LDR_MANIFEST_INVALID',
+      message,
+      at: { file: '/p/plugin.json' },
+      hint: /definePlugin/
+    })
+  }
+  for (const nonsense of [null, 3, 'text', []])
+    t.throws(() => validateManifest(nonsense, 'x'), { code: 'LDR_MANIFEST_INVALID' })
+  t.end()
+})
+
+t.test('another major version of the SDK is told before anything else', t => {
+  t.throws(() => validateManifest({ sdk: 7, name: 'later' }, 'x'), { code: 'LDR_SDK_MISMATCH', plugin: 'later' })
+  t.end()
+})
