@@ -247,6 +247,8 @@ class Child {
   }
 
   kill(): void {
+    // The process may run on for a moment; it must not get another request.
+    this.ended = true
     this.#process.kill('SIGKILL')
   }
 
