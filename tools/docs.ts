@@ -70,21 +70,21 @@ takes out what lower layers say.
 | user | \`$XDG_CONFIG_HOME/svc/svc.toml\`, else \`~/.config/svc/svc.toml\` |
 | project | the nearest \`svc.toml\` upward from the working directory |
 | profile | with \`--profile NAME\`: \`config/profiles/NAME.toml\` of the installation, then \`svc.NAME.toml\` of the project |
-| local | \`svc.local.toml\` beside \`svc.toml\`, for what is not to be committed |
+| local | \`svc.local.toml\` next to \`svc.toml\`, for settings that are not committed |
 | environment | the variables below |
 | set | \`--set KEY=VALUE\` on the command line |
 
 - \`svc config list [PREFIX]\` shows every value with its layer and place; \`svc config explain KEY\` what it overrides;
   \`svc config validate\` checks the files without applying them; \`svc config schema\` prints a JSON Schema for editors.
-- A key that nobody declares, or a value of the wrong type or range, is an error with file, line and column. A wrong
+- An undeclared key, or a value of the wrong type or range, is an error with file, line and column. A wrong
   value in an environment variable is a warning that names the variable, and the setting keeps what other layers say.
 - Reload says what a change costs while svc serves: \`live\` nothing, \`plugin\` a replacement of the plugin without a
   failed request, \`restart\` that it waits for the next start.
 - Booleans in the environment: \`1\`, \`true\`, \`yes\`, \`y\`, \`on\` and \`0\`, \`false\`, \`no\`, \`n\`, \`off\` in any case, or
-  \`true\` and \`false\` alone where the setting is strict. Lists are JSON or separated by commas.
+  only \`true\` and \`false\` where the setting is strict. Lists are JSON or separated by commas.
 - In place of a value of a plugin, \`secret://env/NAME\` takes it from the environment variable \`NAME\` when the plugin
-  is activated. Secrets are masked wherever settings are shown; references are not.
-- A setting named \`breaker.failures\` stands in the table \`[plugins.NAME.breaker]\`.`
+  is activated. Secrets are masked everywhere; references are not.
+- A setting named \`breaker.failures\` is in the table \`[plugins.NAME.breaker]\`.`
 
 const VARIABLES_INTRODUCTION = `These set settings. A variable that begins with \`SVC_\` and resembles one of them is warned about; variables of parts
 that do not exist yet are not read.

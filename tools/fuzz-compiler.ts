@@ -58,7 +58,7 @@ function spliced(sources: readonly string[], random: Random): string {
 
 function inputOf(seed: number, number: number, sources: readonly string[]): { source: string; script: boolean } {
   const random = randomFrom(Math.imul(seed, 0x9e3779b1) + number)
-  // Whole programs are the slowest, and the likeliest to get behind the parser.
+  // Whole programs are the slowest, and the most probable to pass the parser.
   const sort = random() < 0.4 ? 'mutated' : pick(SORTS, random)
   const script = random() < 0.2
   if (sort === 'tokens') return { source: tokenSoup(random), script }

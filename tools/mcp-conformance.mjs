@@ -1,5 +1,5 @@
 // Runs the official MCP conformance suite and the inspector's command line against `svc serve`, its gateway and `svc mcp`,
-// with the fixture plugin beside all others. By hand: it installs both, and the Node that they need, into a temporary folder.
+// with the fixture plugin and all others. By hand: it installs both, and the Node that they need, into a temporary folder.
 //
 //   npm run build && node tools/mcp-conformance.mjs [--keep FOLDER]
 //

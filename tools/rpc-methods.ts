@@ -1,6 +1,6 @@
 import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
 
-/** Methods that peers of other programs know; the rest is told by `rpc.discover`. */
+/** Methods that peers of other programs know; `rpc.discover` lists the rest. */
 const PREFIXES = ['orch.', 'ai.plan.']
 
 interface Method {
@@ -63,7 +63,7 @@ function methodOf({ summary, input, output, events, errors, effect, idempotent }
   }
 }
 
-/** The codes that it answers with besides those that every method may; docs/errors.md tells of each. */
+/** The codes that it answers with in addition to those of every method; docs/errors.md explains each. */
 function errorsOf(errors: OperationDescriptor['errors']): JsonSchema {
   const codes = Object.keys(errors)
   return codes.length === 0 ? { not: {} } : { enum: codes }
