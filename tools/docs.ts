@@ -1,4 +1,4 @@
-// Writes what is generated: docs/config.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
+// Writes what is generated: docs/config.md, docs/hooks.md, .env.example, the registry of MCP tools and the methods of the daemon. `npm run docs`
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { describePlugin, type Plugin, type PluginManifest } from '@svc/plugin-sdk'
 import { declarePlugins } from '../kernel/src/host/sections.ts'
 import { renderConfigReference, renderEnvExample } from '../kernel/tools/config-reference.ts'
+import { renderHooksPage } from './hooks-page.ts'
 import { renderRpcMethods } from './rpc-methods.ts'
 import { renderToolRegistry } from './tool-registry.ts'
 
@@ -16,6 +17,7 @@ export async function generatedDocs(): Promise<ReadonlyMap<string, string>> {
   const manifests = await ownManifests()
   return new Map([
     ['docs/config.md', configReference(manifests)],
+    ['docs/hooks.md', renderHooksPage(manifests, ROOT)],
     ['.env.example', `${ENV_INTRODUCTION}\n${renderEnvExample(manifests).trimEnd()}\n`],
     ['contracts/mcp/tool-registry.canonical.yaml', renderToolRegistry(manifests)],
     ['contracts/orchestration/orch-daemon-rpc-methods.schema.json', renderRpcMethods(manifests)]

@@ -7,27 +7,46 @@
  */
 export type HookMode = 'series' | 'parallel' | 'waterfall' | 'bail'
 
+/** What taps may do: watch, refuse by a throw, replace the first argument, or give the answer. */
+export type HookKind = 'observe' | 'refuse' | 'change' | 'answer'
+
 export interface Hook<A extends readonly unknown[] = readonly unknown[], R = void> {
   readonly kind: 'hook'
   readonly id: string
   readonly mode: HookMode
-  /** Effect of a throwing tap: fails the call, or is reported and skipped. Default `fail`. */
+  /** What a throwing tap does: fails the caller, or is reported and skipped. Default `fail`. */
   readonly onError: 'fail' | 'skip'
+  /** When it is triggered. */
+  readonly summary: string
+  /** Fields of the first argument, with a description each. */
+  readonly payload: Readonly<Record<string, string>>
   readonly '~args'?: A
   readonly '~result'?: R
 }
 
-export interface HookOptions {
+export interface HookOptions<A extends readonly unknown[] = readonly unknown[]> {
   readonly onError?: 'fail' | 'skip'
+  /** When it is triggered, in one sentence. Shown by `svc plugins hooks`. */
+  readonly summary?: string
+  /** Describes every field of the first argument. */
+  readonly payload?: Readonly<Record<keyof A[0] & string, string>>
 }
 
 /** `A` is the tuple of arguments; `R` what a `waterfall` or `bail` tap returns. */
 export function hook<A extends readonly unknown[], R = void>(
   id: string,
   mode: HookMode = 'series',
-  options: HookOptions = {}
+  options: HookOptions<A> = {}
 ): Hook<A, R> {
-  return { kind: 'hook', id, mode, onError: options.onError ?? 'fail' }
+  const { onError = 'fail', summary = '', payload = {} } = options
+  return { kind: 'hook', id, mode, onError, summary, payload }
+}
+
+/** Returns what taps of a hook may do. */
+export function hookKind({ mode, onError }: Pick<Hook, 'mode' | 'onError'>): HookKind {
+  if (mode === 'waterfall') return 'change'
+  if (mode === 'bail') return 'answer'
+  return onError === 'fail' ? 'refuse' : 'observe'
 }
 
 export interface TapOptions {

@@ -1,4 +1,4 @@
-import type { HookMode } from './hook.ts'
+import type { Hook } from './hook.ts'
 import type { OperationDescriptor } from './operation.ts'
 import type { CommandDescriptor, Permissions, Plugin } from './plugin.ts'
 import { type JsonSchema, toJsonSchema } from './schema.ts'
@@ -19,7 +19,7 @@ export interface PluginManifest {
   readonly provides: readonly ServiceId[]
   readonly operations: readonly OperationDescriptor[]
   readonly points: readonly string[]
-  readonly hooks: readonly { readonly id: string; readonly mode: HookMode; readonly onError: 'fail' | 'skip' }[]
+  readonly hooks: readonly DeclaredHook[]
   readonly commands: readonly (Omit<CommandDescriptor, 'input'> & { readonly input: JsonSchema })[]
   readonly config: JsonSchema
   readonly permissions: Permissions
@@ -29,6 +29,9 @@ export interface PluginManifest {
   /** Effect of a failed start where `svc.toml` has no setting; absent: `retry`. */
   readonly onBootFailure?: 'abort' | 'continue' | 'retry'
 }
+
+/** A hook as data; `summary` and `payload` are absent where nothing is said. */
+export type DeclaredHook = Pick<Hook, 'id' | 'mode' | 'onError'> & Partial<Pick<Hook, 'summary' | 'payload'>>
 
 /** The manifest of a plugin; `version` comes from its package. */
 export function describePlugin(plugin: Plugin, version: string): PluginManifest {
@@ -51,7 +54,7 @@ export function describePlugin(plugin: Plugin, version: string): PluginManifest 
     provides: ids(plugin.provides ?? []),
     operations: (plugin.operations ?? []).map(({ kind: _kind, ...descriptor }) => descriptor),
     points: (plugin.points ?? []).map(point => point.id),
-    hooks: (plugin.hooks ?? []).map(({ id, mode, onError }) => ({ id, mode, onError })),
+    hooks: (plugin.hooks ?? []).map(({ kind: _kind, ...hook }) => hook),
     commands: (plugin.commands ?? []).map(command => ({ ...command, input: toJsonSchema(command.input) })),
     config: plugin.config === undefined ? { type: 'object', additionalProperties: false } : toJsonSchema(plugin.config),
     permissions: plugin.permissions ?? {},

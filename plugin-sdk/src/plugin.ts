@@ -45,6 +45,8 @@ export interface PluginContext<C = unknown> {
   provide<A>(token: Service<A>, value: NoInfer<A>): void
   contribute<A>(to: Point<A>, item: NoInfer<A>, label?: string): void
   on<A extends readonly unknown[], R>(hook: Hook<A, R>, tap: NoInfer<Tap<A, R>>, options?: TapOptions): void
+  /** Whether a trigger would run a tap; for a payload that is costly to build. An isolated plugin cannot know: true. */
+  isTapped(hook: Pick<Hook, 'id'>): boolean
   /** Runs a hook's taps in the generation that serves now. */
   trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: NoInfer<A>): Promise<R | undefined>
 

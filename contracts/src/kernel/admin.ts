@@ -1,6 +1,7 @@
 import {
   type ConfigProblem,
   type Health,
+  type HookKind,
   type PluginManifest,
   type SettingExplanation,
   type SettingReport,
@@ -22,6 +23,8 @@ export interface KernelAdmin {
   graph(): readonly GraphEdge[]
   /** Why a plugin or a service is (not) there: one sentence per cause, outermost first. */
   why(nameOrToken: string): readonly string[]
+  /** Every hook that a known plugin or the kernel declares, by id. */
+  hooks(): readonly HookReport[]
   /** Tree of everything that a plugin has registered. */
   effects(name: string): EffectNode
   /** CPU time by plugin over a sampling window. */
@@ -75,6 +78,20 @@ export interface PluginReport {
   readonly why: string | null
   /** Package folder. */
   readonly location: string
+}
+
+export interface HookReport {
+  readonly id: string
+  readonly kind: HookKind
+  /** Plugin that declares and triggers it, or `kernel`. */
+  readonly owner: string
+  readonly summary: string
+  /** What a throwing tap does. */
+  readonly onError: 'fail' | 'skip'
+  /** Fields of the first argument, with a description each. */
+  readonly payload: Readonly<Record<string, string>>
+  /** Plugins that tap it now, in order. */
+  readonly taps: readonly string[]
 }
 
 export interface GraphEdge {

@@ -1,4 +1,4 @@
-import { hook, type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
+import { type OperationDescriptor, type Point, type Principal, point, service } from '@svc/plugin-sdk'
 import type { PluginState } from './admin.ts'
 
 /** Services of the kernel for surfaces: the generation that serves now and the single entry to every handler. */
@@ -114,16 +114,4 @@ export interface Surface {
 export interface PreparedSurface {
   commit(): void
   abort(): void
-}
-
-/** After a flip: what changed, for list-changed notices. */
-export const generationFlipped = hook<[GenerationDiff]>('kernel.flipped', 'parallel', { onError: 'skip' })
-
-export interface GenerationDiff {
-  readonly generation: number
-  readonly added: readonly string[]
-  readonly replaced: readonly string[]
-  readonly removed: readonly string[]
-  /** Ids of operations whose descriptor appeared, changed or vanished. */
-  readonly operations: readonly string[]
 }

@@ -1,4 +1,4 @@
-import { errorTable, type Service, type ServiceId, service } from '@svc/plugin-sdk'
+import { type Service, type ServiceId, service } from '@svc/plugin-sdk'
 import { secretsResolver } from './resolver.ts'
 
 /** Resolves the references `secret://NAME/…` of one backend. A plugin provides it as {@link secretBackend}. */
@@ -16,11 +16,6 @@ export interface SecretBackend {
 export function secretBackend(name: string): Service<SecretBackend> {
   return service<SecretBackend>(`secrets.backend.${name}@1`)
 }
-
-export const secretErrors = errorTable({
-  SEC_BACKEND_UNKNOWN: { message: 'A secret:// reference names a backend that no plugin offers.' },
-  SEC_NOT_FOUND: { message: 'The backend has no secret of that name.' }
-})
 
 /**
  * Returns the services that resolve the references to some backends. `isProvided`: whether a known plugin provides a service.

@@ -45,6 +45,7 @@ export interface ActivationHost {
   log: Logger
   invoke: ContextHost['invoke']
   trigger: ContextHost['trigger']
+  isTapped: ContextHost['isTapped']
   onUncaught(unit: Unit, error: unknown): void
   /** The worker or process of an isolated unit ended by itself. */
   onCrash(unit: Unit, error: SvcError): void
@@ -74,6 +75,7 @@ export async function activateInProcess(
     isolated: false,
     invoke: host.invoke,
     trigger: host.trigger,
+    isTapped: host.isTapped,
     adopt: open => instance.adopt(open)
   })
   const { requires = {}, optional = {} } = instance.plugin as { requires?: Dependencies; optional?: Dependencies }

@@ -45,6 +45,7 @@ export interface ContextHost {
   readonly isolated: boolean
   invoke(operationId: string, input: unknown, call: PluginCall): Promise<unknown>
   trigger(hookId: string, args: readonly unknown[]): Promise<unknown> | undefined
+  isTapped(hookId: string): boolean
   /** Runs an opener whose timers, servers and sockets are not the unit's own: they may outlive it. */
   adopt<A>(open: () => A | Promise<A>): A | Promise<A>
 }
@@ -119,6 +120,10 @@ class UnitContext implements PluginContext<unknown> {
     this.#registering(`tap ${hook.id}`)
     const { id, mode, onError } = hook
     this.#unit.taps.push({ hook: { id, mode, onError }, plugin: this.name, tap: tap as never, options })
+  }
+
+  isTapped({ id }: Pick<Hook, 'id'>): boolean {
+    return this.#host.isTapped(id)
   }
 
   async trigger<A extends readonly unknown[], R>(hook: Hook<A, R>, ...args: A): Promise<R | undefined> {

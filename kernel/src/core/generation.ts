@@ -3,10 +3,10 @@ import {
   type Contribution,
   type GenerationDiff,
   type GenerationView,
-  generationFlipped,
+  kernelHooks,
   type OperationEntry
 } from '@svc/contracts'
-import type { CommandHandler, Point, ServiceId } from '@svc/plugin-sdk'
+import type { CommandHandler, DeclaredHook, Point, ServiceId } from '@svc/plugin-sdk'
 import { ServiceContainer } from './container.ts'
 import { kernelErrors } from './errors.ts'
 import { type DeclaredHooks, HookSet } from './hooks.ts'
@@ -57,8 +57,8 @@ export class Generation implements GenerationView {
 }
 
 function declaredHooks(units: readonly Unit[]): DeclaredHooks {
-  const declared = units.flatMap(unit => unit.manifest.hooks)
-  return new Map([generationFlipped, ...declared].map(hook => [hook.id, hook]))
+  const hooks: readonly DeclaredHook[] = [...kernelHooks, ...units.flatMap(unit => unit.manifest.hooks)]
+  return new Map(hooks.map(hook => [hook.id, hook]))
 }
 
 function composeOperations(units: readonly Unit[], owners: Map<string, string>): Map<string, OperationEntry> {

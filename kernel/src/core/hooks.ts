@@ -1,3 +1,4 @@
+import { kernelHooks, type OperationStart, operationEnded, operationStarting } from '@svc/contracts'
 import { type Hook, isSvcError, type PluginManifest, type Tap, type TapOptions } from '@svc/plugin-sdk'
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook } from '#tapable'
 
@@ -24,11 +25,14 @@ export type DeclaredHooks = ReadonlyMap<string, Pick<Hook, 'mode' | 'onError'>>
 
 type Args = readonly unknown[]
 type Report = (plugin: string, hookId: string, error: unknown) => void
-type Run = (args: Args) => Promise<unknown>
+export type Run = (args: Args) => Promise<unknown>
 
 /** Hooks of one generation. tapable cannot remove a tap, so a set is built once and dropped whole. */
 export class HookSet {
   readonly #runs = new Map<string, Run>()
+  /** Apart from the others, since every call of an operation looks at them. */
+  readonly operationStarting: Run | undefined
+  readonly operationEnded: Run | undefined
 
   /** Where a tap was compiled against another declaration than the plugin that triggers the hook, the latter counts. */
   constructor(taps: readonly OwnedTap[], declared: DeclaredHooks, report: Report) {
@@ -43,6 +47,12 @@ export class HookSet {
       const { mode, onError } = declared.get(id) ?? (group[0] as OwnedTap).hook
       this.#runs.set(id, build(mode, onError === 'fail', ordered, report))
     }
+    this.operationStarting = this.#runs.get(operationStarting.id)
+    this.operationEnded = this.#runs.get(operationEnded.id)
+  }
+
+  has(id: string): boolean {
+    return this.#runs.has(id)
   }
 
   /** Resolves to the waterfall's or bail's result. A hook without taps costs a map look-up. */
@@ -76,7 +86,11 @@ function build(mode: Hook['mode'], fatal: boolean, taps: readonly OwnedTap[], re
 
 function guard(tap: OwnedTap, fatal: boolean, report: Report): (args: Args) => Promise<unknown> {
   const filter = Object.entries(tap.options.filter ?? {})
+  const { id } = tap.hook
+  const ofCalls = id === operationStarting.id || id === operationEnded.id
   return async args => {
+    // A tap that calls an operation would otherwise never end.
+    if (ofCalls && (args[0] as OperationStart).caller === tap.plugin) return undefined
     if (!filter.every(([path, wanted]) => matches(pick(args[0], path), wanted))) return undefined
     tap.unit.enter()
     try {
@@ -103,6 +117,7 @@ function matches(actual: unknown, wanted: NonNullable<TapOptions['filter']>[stri
 
 /** A tap on a hook that no plugin declares never runs: worth a warning. */
 export function undeclaredHooks(taps: readonly RegisteredTap[], manifests: readonly PluginManifest[]): string[] {
-  const declared = new Set(manifests.flatMap(manifest => manifest.hooks.map(hook => hook.id)))
-  return [...new Set(taps.map(tap => tap.hook.id))].filter(id => !declared.has(id) && !id.startsWith('kernel.'))
+  const hooks = [...kernelHooks, ...manifests.flatMap(manifest => manifest.hooks)]
+  const declared = new Set<string>(hooks.map(({ id }) => id))
+  return [...new Set(taps.map(tap => tap.hook.id))].filter(id => !declared.has(id))
 }

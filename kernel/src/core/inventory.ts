@@ -74,9 +74,12 @@ export class Inventory {
     throw new Error('the kernel was not configured')
   }
 
-  /** `builtin`: services of the kernel itself. */
-  constructor(builtin: ReadonlySet<string>) {
+  readonly #stateChanged: (plugin: string) => void
+
+  /** `builtin`: services of the kernel itself. `stateChanged`: called after the state of a plugin changed. */
+  constructor(builtin: ReadonlySet<string>, stateChanged: (plugin: string) => void) {
     this.#builtin = builtin
+    this.#stateChanged = stateChanged
   }
 
   configurationOf(name: string): PluginConfiguration {
@@ -116,12 +119,16 @@ export class Inventory {
     for (const name of this.records.keys()) if (!names.has(name)) this.records.delete(name)
     for (const source of sources) {
       const record = this.records.get(source.name)
-      if (record === undefined) this.records.set(source.name, new PluginRecord(source))
+      if (record === undefined) this.records.set(source.name, this.#newRecord(source))
       else if (record.source !== source) {
         record.source = source
         record.code = null
       }
     }
+  }
+
+  #newRecord(source: PluginSource): PluginRecord {
+    return new PluginRecord(source, () => this.#stateChanged(source.name))
   }
 
   /** Reads code of everything that may run and is not read yet, or is stale. What cannot be read is returned. */

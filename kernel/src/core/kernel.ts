@@ -5,10 +5,11 @@ import {
   type KernelPort,
   kernelPort,
   type PluginState,
+  pluginStateChanged,
   type Surface,
   surfaces
 } from '@svc/contracts'
-import type { Point, ServiceId } from '@svc/plugin-sdk'
+import type { Hook, Point, ServiceId } from '@svc/plugin-sdk'
 import { closest } from '@svc/plugin-sdk'
 import type { KernelLogger } from '../host/log.ts'
 import { Change, type ChangeRequest } from './change.ts'
@@ -60,6 +61,8 @@ export class Kernel implements KernelPort {
   #current: Generation
   #graph: Graph = { order: [], edges: [], blocked: new Map() }
   #queue: Promise<unknown> = Promise.resolve()
+  /** Plugins whose new state is not announced yet. */
+  readonly #stateChanges = new Set<string>()
   #closed: Promise<void> | undefined
 
   constructor(options: KernelOptions) {
@@ -70,7 +73,7 @@ export class Kernel implements KernelPort {
     this.version = options.version
     this.#builtin = new Map([...(options.services ?? []), [kernelPort.id, this]])
     this.#current = new Generation(0, [], this.#builtin, this.#reportTap)
-    this.#inventory = new Inventory(new Set(this.#builtin.keys()))
+    this.#inventory = new Inventory(new Set(this.#builtin.keys()), this.#stateChanged)
     this.#retirement = new Retirement(this.log, name => this.configurationOf(name).policy.drainTimeoutMs)
     const kernel = this
     this.#failures = new FailurePolicy({
@@ -93,7 +96,10 @@ export class Kernel implements KernelPort {
       closing: this.#closing.signal,
       current: () => this.#current,
       invoke: (id, input, call) => this.invoke(id, input, call),
-      onState: options.onState,
+      onState: (plugin, state) => {
+        this.#stateChanged(plugin)
+        options.onState?.(plugin, state)
+      },
       onUncaught: (unit, error) => this.uncaught(unit, error),
       onCrash: (unit, error) => this.#failures.crashed(unit, error)
     })
@@ -137,6 +143,11 @@ export class Kernel implements KernelPort {
     })
     this.#queue = turn.catch(() => {})
     return turn
+  }
+
+  /** Triggers a hook of the kernel without waiting for the taps. What they throw is reported. */
+  announce<A extends readonly unknown[]>({ id }: Hook<A>, ...args: A): void {
+    this.#current.hooks.trigger(id, args)?.catch(() => {})
   }
 
   /** An error that no caller can receive, from a plugin's timer or listener. */
@@ -243,8 +254,18 @@ export class Kernel implements KernelPort {
       for (const id of undeclaredHooks(taps, manifests))
         this.log.forPlugin(name).warn(`it taps ${id}, a hook that no known plugin declares`)
     }
-    // Whoever listens is reported by name, and is not the flip's affair.
-    next.hooks.trigger(generationFlipped.id, [diff])?.catch(() => {})
+    this.announce(generationFlipped, diff)
+  }
+
+  /** Announces the state after this turn of the event loop, since a flip is synchronous. */
+  readonly #stateChanged = (plugin: string): void => {
+    if (!this.#current.hooks.has(pluginStateChanged.id) || this.#stateChanges.has(plugin)) return
+    this.#stateChanges.add(plugin)
+    queueMicrotask(() => {
+      this.#stateChanges.delete(plugin)
+      const record = this.records.get(plugin)
+      if (record !== undefined) this.announce(pluginStateChanged, { plugin, state: record.state, why: record.why })
+    })
   }
 
   readonly #reportTap = (plugin: string, hookId: string, error: unknown): void => {

@@ -1,10 +1,18 @@
-import type { Deferred, Invocation, OperationEntry } from '@svc/contracts'
-import { type Call, isSvcError, type OperationDescriptor, type Principal, type SvcError } from '@svc/plugin-sdk'
+import type { Deferred, Invocation, OperationEnd, OperationEntry, OperationStart } from '@svc/contracts'
+import {
+  type Call,
+  isSvcError,
+  type OperationDescriptor,
+  type Principal,
+  raceAbort,
+  type SvcError
+} from '@svc/plugin-sdk'
 import { type FieldProblem, renderProblems, type Validate, type Validator } from '@svc/plugin-sdk/check'
 import { Breaker, type BreakerPolicy } from './breaker.ts'
 import { type CallOwner, CallState, type Contest } from './call.ts'
 import { copyPlain } from './copy.ts'
 import { kernelErrors } from './errors.ts'
+import type { HookSet, Run } from './hooks.ts'
 import { Slots } from './slots.ts'
 
 /** What an operation needs to know about the unit that owns it. */
@@ -17,10 +25,15 @@ export interface OperationOwner extends CallOwner {
   exit(): void
   /** What answers to the id now; undefined when nothing does. */
   successor(operationId: string): OperationEntry | undefined
+  /** Hooks of the generation that serves; undefined on the far side of a boundary. */
+  readonly hooks: Pick<HookSet, 'operationStarting' | 'operationEnded'> | undefined
   /** One finished call: feeds metrics, logs and the unit's health. */
   settled(operation: BoundOperation, milliseconds: number, error: unknown, call: CallState): void
   breakerChanged(): void
 }
+
+/** Begins the id of a principal that is a plugin. */
+export const PLUGIN_PRINCIPAL = 'plugin:'
 
 type AnyHandler = (input: unknown, call: Call) => unknown
 
@@ -81,8 +94,33 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
       this.#refuse(call, error)
       return
     }
-    if (this.#slots === null) this.#begin(checked, call)
-    else void this.#beginInTurn(this.#slots, checked, call)
+    const starting = unit.hooks?.operationStarting
+    if (starting === undefined) this.#proceed(checked, call)
+    else void this.#askTaps(starting, checked, call)
+  }
+
+  #proceed(input: unknown, call: CallState): void {
+    if (this.#slots === null) this.#begin(input, call)
+    else void this.#beginInTurn(this.#slots, input, call)
+  }
+
+  /** Taps of `kernel.operation-starting` may refuse a call, and take time of its deadline. */
+  async #askTaps(starting: Run, input: unknown, call: CallState): Promise<void> {
+    try {
+      const start: OperationStart = { ...this.#callFacts(call), input: copyPlain(input) }
+      await raceAbort(call.signal, starting([start]))
+    } catch (error) {
+      this.breaker.release()
+      this.#refuse(call, isSvcError(error) ? error : this.#failed(call, error))
+      return
+    }
+    this.#proceed(input, call)
+  }
+
+  #callFacts({ surface, principal, requestId, traceId }: CallState): Omit<OperationStart, 'input'> {
+    const { id, effect } = this.descriptor
+    const caller = principal.id.startsWith(PLUGIN_PRINCIPAL) ? principal.id.slice(PLUGIN_PRINCIPAL.length) : null
+    return { operation: id, plugin: this.unit.name, effect, surface, principal, caller, requestId, traceId }
   }
 
   async #beginInTurn(slots: Slots, input: unknown, call: CallState): Promise<void> {
@@ -122,7 +160,7 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     }
     if (this.breaker.succeed()) this.unit.breakerChanged()
     this.#slots?.free()
-    this.#end(call, undefined)
+    this.#end(call, undefined, output)
     call.deferred.resolve(output)
   }
 
@@ -138,10 +176,30 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
     call.deferred.reject(error)
   }
 
-  #end(call: CallState, failure: unknown): void {
+  #end(call: CallState, failure: unknown, output?: unknown): void {
     call.end()
-    this.unit.settled(this, performance.now() - call.started, failure, call)
+    const durationMs = performance.now() - call.started
+    this.unit.settled(this, durationMs, failure, call)
+    const ended = this.unit.hooks?.operationEnded
+    if (ended !== undefined) {
+      const error = failure === undefined ? null : this.#errorFacts(failure, call)
+      const end: OperationEnd = {
+        ...this.#callFacts(call),
+        error,
+        durationMs,
+        // Made when a tap reads it.
+        get output() {
+          return structuredClone(output)
+        }
+      }
+      ended([end]).catch(() => {})
+    }
     this.unit.exit()
+  }
+
+  #errorFacts(failure: unknown, call: CallState): OperationEnd['error'] {
+    const { code, message, status } = isSvcError(failure) ? failure : this.#failed(call, failure)
+    return { code, message, status }
   }
 
   #successor(): OperationEntry | null {
@@ -234,10 +292,14 @@ export class BoundOperation implements OperationEntry, Contest<unknown> {
       return kernelErrors.create('OPR_CANCELLED', `${this.descriptor.id} was cancelled by its caller`, { cause: error })
     }
     this.#fault()
+    return this.#failed(call, error)
+  }
+
+  #failed({ traceId }: CallState, cause: unknown): SvcError {
     return kernelErrors.create(
       'OPR_FAILED',
-      `${this.descriptor.id} failed in plugin ${this.unit.name}; see its log, trace ${call.traceId}`,
-      { plugin: this.unit.name, data: { traceId: call.traceId }, cause: error }
+      `${this.descriptor.id} failed in plugin ${this.unit.name}; see its log, trace ${traceId}`,
+      { plugin: this.unit.name, data: { traceId }, cause }
     )
   }
 

@@ -28,9 +28,9 @@ export class PluginRecord {
   #failures: number[] = []
   #retry: NodeJS.Timeout | undefined
 
-  constructor(source: PluginSource) {
+  constructor(source: PluginSource, onState?: (state: PluginState) => void) {
     this.source = source
-    this.lifecycle = new Lifecycle(`plugin ${source.name}`)
+    this.lifecycle = new Lifecycle(`plugin ${source.name}`, 'discovered', onState)
   }
 
   get name(): string {

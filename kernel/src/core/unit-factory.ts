@@ -8,7 +8,7 @@ import { secretsIn } from './concealed.ts'
 import type { ServiceContainer } from './container.ts'
 import type { Generation } from './generation.ts'
 import type { Inventory } from './inventory.ts'
-import type { BoundOperation } from './operations.ts'
+import { type BoundOperation, PLUGIN_PRINCIPAL } from './operations.ts'
 import type { PluginRecord } from './record.ts'
 import { Unit } from './unit.ts'
 
@@ -81,6 +81,7 @@ export class UnitFactory {
       stats: record.stats,
       failed: this.#failed,
       successor: id => current().operations.get(id),
+      hooks: () => current().hooks,
       lookup: token => current().services.resolve(token),
       stateChanged: state => onState?.(name, state)
     })
@@ -101,6 +102,7 @@ export class UnitFactory {
       invoke: (id, input, { caller, ...call }) =>
         invoke(id, input, { surface: 'internal', principal: pluginPrincipal(caller), ...call }),
       trigger: (id, args) => current().hooks.trigger(id, args),
+      isTapped: id => current().hooks.has(id),
       onUncaught,
       onCrash
     })
@@ -128,7 +130,7 @@ export class UnitFactory {
 const LOGGED: ReadonlySet<string> = new Set(['OPR_FAILED', 'OPR_OUTPUT_INVALID', 'OPR_TIMEOUT'])
 
 function pluginPrincipal(name: string): Invocation['principal'] {
-  return { id: `plugin:${name}`, role: 'plugin', scopes: ['*'] }
+  return { id: PLUGIN_PRINCIPAL + name, role: 'plugin', scopes: ['*'] }
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */

@@ -2,7 +2,7 @@ import type { CallStats, OperationEntry, PluginState, UnitView } from '@svc/cont
 import type { CommandHandler, DrainReason, Health, Logger, PluginManifest, ServiceId } from '@svc/plugin-sdk'
 import type { CallState } from './call.ts'
 import type { ServiceContainer } from './container.ts'
-import type { RegisteredTap } from './hooks.ts'
+import type { HookSet, RegisteredTap } from './hooks.ts'
 import { Lifecycle, SERVING } from './lifecycle.ts'
 import type { BoundOperation, OperationOwner } from './operations.ts'
 import { RunningCalls } from './running-calls.ts'
@@ -36,6 +36,8 @@ export interface UnitHost {
   successor?(operationId: string): OperationEntry | undefined
   /** What provides a service in the generation that serves. */
   lookup?(token: ServiceId): unknown
+  /** Hooks of the generation that serves. */
+  hooks?(): HookSet
   stateChanged?(state: PluginState): void
 }
 
@@ -150,6 +152,10 @@ export class Unit implements UnitView, OperationOwner {
   /** A service for a reference: who leaves may go on with what served when it did, until it is gone. */
   lookup(token: ServiceId): unknown {
     return this.#host.lookup?.(token) ?? this.#services?.resolve(token)
+  }
+
+  get hooks(): HookSet | undefined {
+    return this.#host.hooks?.()
   }
 
   successor(operationId: string): OperationEntry | undefined {

@@ -7,14 +7,15 @@ import {
   type EffectNode,
   type GraphEdge,
   type HealthReport,
+  type HookReport,
   type KernelAdmin,
   type KernelChange,
+  kernelHooks,
   type PluginReport,
   type SettingExplanation,
   type SettingReport
 } from '@svc/contracts'
-import type { Health, PluginManifest } from '@svc/plugin-sdk'
-import { closest } from '@svc/plugin-sdk'
+import { closest, type DeclaredHook, type Health, hookKind, type PluginManifest } from '@svc/plugin-sdk'
 import type { Kernel } from '../core/kernel.ts'
 import type { PluginRecord } from '../core/record.ts'
 import { settleBefore } from '../core/scope.ts'
@@ -52,6 +53,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
     graph: (): readonly GraphEdge[] => host.kernel.graph.edges,
     why: subject => (subject.includes('@') ? whyToken(host.kernel, subject) : whyPlugin(record(subject), host.kernel)),
+    hooks: () => hooksOf(host.kernel),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
     health: () => healthOf(host.kernel, host.healthTimeoutMs ?? 5_000),
@@ -135,6 +137,24 @@ function whyToken(kernel: Kernel, token: string): string[] {
   const users = kernel.graph.edges.filter(edge => edge.token === token && edge.kind !== 'ref')
   for (const edge of users) lines.push(`${edge.from} ${edge.kind === 'requires' ? 'requires' : 'would use'} it`)
   return lines
+}
+
+function hooksOf({ records, current }: Kernel): HookReport[] {
+  const declared: { readonly hook: DeclaredHook; readonly owner: string }[] = [
+    ...kernelHooks.map(hook => ({ hook, owner: 'kernel' })),
+    ...[...records.values()].flatMap(({ name, manifest }) =>
+      (manifest?.hooks ?? []).map(hook => ({ hook, owner: name }))
+    )
+  ]
+  const taps = [...current.units.values()].flatMap(unit => unit.taps)
+  return declared
+    .map(({ hook, owner }) => {
+      const { id, onError, summary = '', payload = {} } = hook
+      const own = taps.filter(tap => tap.hook.id === id)
+      const ordered = own.toSorted((a, b) => (a.options.order ?? 0) - (b.options.order ?? 0))
+      return { id, kind: hookKind(hook), owner, summary, onError, payload, taps: ordered.map(({ plugin }) => plugin) }
+    })
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
 function effectsOf(each: PluginRecord): EffectNode {

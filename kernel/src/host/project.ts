@@ -1,10 +1,11 @@
 import { basename, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
+import { type Changes, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
   type ConfigProblem,
+  configurationApplied,
   type KernelAdmin,
   type KernelChange,
   kernelAdmin
@@ -174,6 +175,7 @@ export class Project {
       throw error
     }
     this.#applyOwn(diff, config)
+    this.#announce(diff)
   }
 
   /** Throws when a configuration cannot be used at all, or not by a plugin that runs: that one keeps its settings. */
@@ -188,6 +190,15 @@ export class Project {
       if (record !== undefined) record.refusal = error.message
       throw error
     }
+  }
+
+  #announce({ kernel, plugins }: ConfigDiff): void {
+    const keysOf = ({ live, plugin, restart }: Changes): string[] => [...live, ...plugin, ...restart]
+    const keys = [kernel, ...[...plugins.values()].flatMap(({ policy, settings }) => [policy, settings])].flatMap(
+      keysOf
+    )
+    if (plugins.size === 0 && keys.length === 0) return
+    this.kernel.announce(configurationApplied, { plugins: [...plugins.keys()], keys })
   }
 
   /** Settings of the kernel itself, and those that wait for another process. */

@@ -84,6 +84,7 @@ async function activate(request: Activation): Promise<Contributions> {
     isolated: true,
     invoke: (operation, input, { timeoutMs, requestId, traceparent, ...options }) =>
       channel.request('call', { operation, input, timeoutMs, requestId, traceparent }, options),
+    isTapped: () => true,
     trigger: (hook, args) => channel.request('trigger', { hook, args }),
     adopt: open => guards.adopt(open)
   })

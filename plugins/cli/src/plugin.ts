@@ -12,6 +12,7 @@ import {
   pluginsEffects,
   pluginsEnable,
   pluginsGraph,
+  pluginsHooks,
   pluginsList,
   pluginsNew,
   pluginsReload,
@@ -30,6 +31,7 @@ export default definePlugin({
     pluginsGraph,
     pluginsWhy,
     pluginsEffects,
+    pluginsHooks,
     pluginsTop,
     pluginsEnable,
     pluginsDisable,
@@ -66,6 +68,10 @@ export default definePlugin({
       const reasons = [...admin.why(subject), ...(runsAlone(call) ? [NOTHING_SERVES] : [])]
       return { reasons, text: reasons.join('\n') }
     })
+    ctx.implement(pluginsHooks, (_, call) => ({
+      hooks: admin.hooks().map(hook => ({ ...hook, payload: { ...hook.payload }, taps: [...hook.taps] })),
+      note: runsAlone(call) ? NOTHING_SERVES : ''
+    }))
     ctx.implement(pluginsEffects, ({ name }, call) => {
       const registered = admin.effects(name)
       const tree = runsAlone(call) ? declaredEffects(name, admin.manifest(name)) : registered

@@ -89,6 +89,38 @@ export const pluginsWhy = defineOperation({
   expose: { rpc: true, cli: { command: 'plugins why', args: ['subject'], view: { text: 'text' } } }
 })
 
+export const pluginsHooks = defineOperation({
+  id: 'kernel.plugins.hooks',
+  summary: 'List hooks, who triggers them and who taps them',
+  input: t.object({}),
+  output: t.object({
+    hooks: t.array(
+      t.object({
+        id: t.string(),
+        kind: t.enum(['observe', 'refuse', 'change', 'answer'], {
+          description: 'What a tap may do: watch, refuse by a throw, change the payload, or give the answer'
+        }),
+        owner: t.string({ description: 'Plugin that declares and triggers it, or kernel' }),
+        summary: t.string({ description: 'When it is triggered' }),
+        onError: t.enum(['fail', 'skip'], {
+          description: 'What a throwing tap does: fails the caller, or is logged and skipped'
+        }),
+        payload: t.record(t.string(), { description: 'Fields of the payload, with a description each' }),
+        taps: t.array(t.string(), { description: 'Plugins that tap it, in order' })
+      })
+    ),
+    note: t.string()
+  }),
+  effect: 'read',
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'plugins hooks',
+      view: { rows: 'hooks', columns: ['id', 'kind', 'owner', 'onError', 'taps', 'summary'], note: 'note' }
+    }
+  }
+})
+
 export const pluginsEffects = defineOperation({
   id: 'kernel.plugins.effects',
   summary: 'Print everything that a plugin has registered, as a tree',

@@ -38,6 +38,7 @@ export function fakeAdmin(plugins: readonly PluginReport[], change: Partial<Kern
     manifest: () => undefined,
     graph: () => [{ from: 'a', token: 'demo.clock@1', to: 'b', kind: 'requires' }],
     why: subject => [`${subject} is active`],
+    hooks: () => [],
     effects: name => {
       expect(name)
       return { label: name, children: [{ label: 'operations', children: [] }] }
