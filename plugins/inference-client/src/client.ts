@@ -199,7 +199,7 @@ function runningUnknown({ url, api }: InferenceEndpoint, because: string): Error
 }
 
 /** Without a chosen model, the server's only model. */
-function unlessChosen(model: string, offered: readonly string[]): string {
+export function unlessChosen(model: string, offered: readonly string[]): string {
   return model === NO_MODEL && offered.length === 1 ? (offered[0] as string) : model
 }
 

@@ -1,6 +1,6 @@
 import type { InferenceClient, RemoteModel, RunningModel } from '@svc/contracts'
 import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
-import { isOffered } from './client.ts'
+import { isOffered, unlessChosen } from './client.ts'
 import { clientErrors } from './errors.ts'
 
 const {
@@ -79,7 +79,7 @@ export const showModel = defineOperation({
   id: 'inference.model',
   summary: 'Shows what the model server reports about one model',
   input: t.object({
-    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
+    model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." }))
   }),
   output: t.object({ endpoint, model: remoteModel }),
   errors: { ...ERRORS, ICL_MODEL_UNKNOWN },
@@ -95,7 +95,7 @@ export const checkModel = defineOperation({
   id: 'inference.check',
   summary: 'Checks whether the model server answers and has the requested model',
   input: t.object({
-    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' }))
+    model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." }))
   }),
   output: t.object({
     healthy: t.boolean({ description: 'Whether a request for the model would be served.' }),
@@ -119,7 +119,7 @@ export const askModel = defineOperation({
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),
-    model: t.optional(t.string({ minLength: 1, description: 'Name; without it that of INFER_MODEL.' })),
+    model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." })),
     temperature: t.optional(t.number({ minimum: 0, maximum: 2 })),
     max_tokens: t.optional(t.integer({ minimum: 1 }))
   }),
@@ -153,11 +153,17 @@ export function runningHandler(client: InferenceClient): Handler<typeof listRunn
 }
 
 export function showHandler(client: InferenceClient): Handler<typeof showModel> {
-  return async ({ model = client.model }, call) => {
-    const found = (await client.models(call.signal)).find(({ name }) => isOffered(model, [name]))
+  return async ({ model }, call) => {
+    const models = await client.models(call.signal)
+    const names = models.map(({ name }) => name)
+    const wanted = unlessChosen(model ?? client.model, names)
+    const found = models.find(({ name }) => isOffered(wanted, [name]))
     if (found !== undefined) return { endpoint: { ...(await client.endpoint(call.signal)) }, model: shown(found) }
-    const { problem, offered } = await client.check({ model, signal: call.signal })
-    return call.fail('ICL_MODEL_UNKNOWN', problem ?? `the model server does not offer "${model}"`, { model, offered })
+    const { problem, offered } = await client.check({ model: wanted, signal: call.signal })
+    return call.fail('ICL_MODEL_UNKNOWN', problem ?? `the model server does not offer "${wanted}"`, {
+      model: wanted,
+      offered
+    })
   }
 }
 

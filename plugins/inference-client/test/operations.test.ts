@@ -107,3 +107,12 @@ t.test('a server whose list of models is none in one format is asked in the othe
   const { call } = await connect(t, { api: 'openai', tags: {} })
   t.match(await call('models'), { endpoint: { api: 'openai' }, models: [{ name: 'toy' }] })
 })
+
+t.test("without a name, the server's only model is shown", async t => {
+  const { url } = await fakeServer(t)
+  const call = await open(t, url)
+  t.match(await call('model'), { endpoint: { url }, model: { name: 'toy' } })
+  const several = await fakeServer(t, { models: ['a', 'b'] })
+  const refused = (await open(t, several.url))('model')
+  await t.rejects(refused, { code: 'ICL_MODEL_UNKNOWN', message: /INFER_MODEL is not set, but .* offers "a.*", "b.*"/ })
+})

@@ -18,6 +18,7 @@ export const inferenceErrors = errorTable({
   },
   INF_CONTEXT_EXCEEDED: { message: 'The prompt does not fit into the context of the model.', status: 400 },
   INF_DEVICE_UNAVAILABLE: { message: 'The requested device is not available.', status: 400 },
+  INF_GPU_ABSENT: { message: 'The machine has no NVIDIA GPU that could use the CUDA provider.', status: 409 },
   INF_LOAD_CANCELLED: { message: 'The caller cancelled the loading of a model.', status: 499 },
   INF_MODEL_CLOSED: { message: 'The model was closed.', status: 503 },
   INF_NOT_FINITE: { message: 'The model computed a value that is not a finite number.' },

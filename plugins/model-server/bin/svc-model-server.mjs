@@ -14,6 +14,15 @@ const USAGE = `svc-model-server serve --model DIR [options]
   --max-tokens N       tokens generated at most by default (512)
   --temperature N      temperature by default, 0 is greedy (0.7)
 
+It ends with an error when the model cannot be loaded.
+
+The same server from svc.toml, on a machine that only serves a model:
+
+  svc serve --profile model-server
+
+Set plugins.model-server.model, .host and .api_key there. The README of
+@svc/plugin-model-server has the recipe for a machine with a GPU.
+
 Every other setting comes from svc.toml and the environment, as for svc itself.
 `
 
@@ -41,6 +50,8 @@ async function run(argv) {
     const toml = NUMBERS.includes(name) ? value : JSON.stringify(value)
     return ['--set', `plugins.model-server.${SETTINGS[name] ?? name.replaceAll('-', '_')}=${toml}`]
   })
+  // Without its model this process is of no use: it ends with the error of the load.
+  set.push('--set', 'plugins.model-server.must_load=true', '--set', 'plugins.model-server.uncaught="abort-process"')
   // biome-ignore lint/style/noRestrictedImports: this is a program of its own, not the plugin, which knows no kernel
   const { main } = await import('@svc/kernel/cli')
   return main(['serve', '--profile', 'model-server', ...set])

@@ -51,7 +51,16 @@ export class ModelLoader implements ServedWeights {
     if (this.#loading !== undefined) return
     const loading = this.#load()
     this.#loading = loading
-    this.#ctx.background('load the model', async signal => void (await first(loading, signal)))
+    this.#ctx.background('load the model', async signal => {
+      if (!(await first(loading, signal))) return
+      const { state } = this.#served
+      if (!this.#ctx.config.must_load || this.#replaces || state.status !== 'failed') return
+      const error = this.#served.notReady()
+      // Outside of the background work, which only logs its errors: the plugin's policy for uncaught ones decides.
+      setImmediate(() => {
+        throw error
+      })
+    })
   }
 
   /**

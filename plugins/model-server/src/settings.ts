@@ -20,6 +20,10 @@ export const settings = t.object({
     default: [],
     description: 'Folders beside the project in which callers of model.adapters.add may name adapters.'
   }),
+  must_load: t.boolean({
+    default: false,
+    description: 'Whether a model that cannot be loaded at the start is an uncaught error of the plugin.'
+  }),
   host: t.string({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   port: t.integer({
     default: 11435,

@@ -11,6 +11,10 @@ import { until } from './until.ts'
 
 const BIN = fileURLToPath(new URL('../bin/svc-model-server.mjs', import.meta.url))
 
+const unbuilt = existsSync(fileURLToPath(new URL('../dist/plugin.cjs', import.meta.url)))
+  ? {}
+  : { skip: 'nothing is built: npm run build' }
+
 function packageWith(t: Test, program: string): string {
   return t.testdir({ bin: { 'svc-model-server.mjs': program } })
 }
@@ -99,5 +103,15 @@ t.test('the program refuses arguments that it cannot use, with exit code 2', asy
 
 t.test('the program explains itself', async t => {
   const child = spawn(process.execPath, [BIN, '--help'])
-  t.match(await text(child.stdout), /svc-model-server serve --model DIR/)
+  t.match(await text(child.stdout), /svc-model-server serve --model DIR.*svc serve --profile model-server/s)
+})
+
+t.test('the program ends with the error of a model that cannot be loaded', unbuilt, t => {
+  const directory = t.testdir({ 'config.json': '{}' })
+  const argv = [BIN, 'serve', '--model', directory, '--port', '0']
+  const { status, stderr } = spawnSync(process.execPath, argv, { encoding: 'utf8', cwd: directory, timeout: 120_000 })
+  t.ok(status !== null && status > 0, `exit code ${status}`)
+  t.match(stderr, /MSV_MODEL_FAILED/)
+  t.match(stderr, /could not be loaded from .*tokenizer\.json is missing/)
+  t.end()
 })

@@ -4,7 +4,7 @@ import type { Survey } from './survey.ts'
 
 export interface Finding {
   readonly subject: string
-  readonly status: 'ok' | 'warning' | 'error'
+  readonly status: 'ok' | 'absent' | 'warning' | 'error'
   readonly detail: string
   readonly hint: string | null
 }
@@ -81,8 +81,8 @@ function deviceFinding(
 function driverFinding({ driver, card }: Survey, obstacle: Obstacle | null, wanted: boolean): Finding {
   const subject = 'NVIDIA driver'
   if (driver === null) {
-    const detail = card === true ? 'a GPU of NVIDIA, but no driver for it' : 'none, and no GPU of NVIDIA was seen'
-    return { subject, status: wanted ? 'error' : 'ok', detail, hint: wanted ? (obstacle?.command ?? null) : null }
+    const detail = card === true ? 'NVIDIA GPU without a driver' : 'no NVIDIA GPU found'
+    return { subject, status: wanted ? 'error' : 'absent', detail, hint: wanted ? (obstacle?.command ?? null) : null }
   }
   const gpus = driver.gpus.map(({ index, model, memoryMb, freeMb }) => {
     const free = freeMb === null ? '' : `, ${freeMb} MB free`
@@ -96,7 +96,7 @@ function providerFinding({ provider, libraryDirectory }: Survey, wanted: boolean
   const subject = 'CUDA provider'
   if (provider === null) {
     const detail = `not in ${libraryDirectory}, nor next to ONNX Runtime`
-    return { subject, status: wanted ? 'error' : 'ok', detail, hint: wanted ? 'svc gpu install' : null }
+    return { subject, status: wanted ? 'error' : 'absent', detail, hint: wanted ? 'svc gpu install' : null }
   }
   return { subject, status: 'ok', detail: `${provider.path} (${provider.form})`, hint: null }
 }
@@ -116,7 +116,7 @@ function vulkanFinding({ vulkan }: Survey, obstacle: Obstacle | null, wanted: bo
   const subject = 'Vulkan, for webgpu'
   if (obstacle !== null) {
     const hint = wanted ? obstacle.command : null
-    return { subject, status: wanted ? 'error' : 'ok', detail: obstacle.reason, hint }
+    return { subject, status: wanted ? 'error' : 'absent', detail: obstacle.reason, hint }
   }
   const loader = vulkan.loader === null ? '' : `${vulkan.loader.path}; `
   return { subject, status: 'ok', detail: `${loader}${vulkan.drivers.join(', ') || 'not needed here'}`, hint: null }

@@ -36,6 +36,7 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
         }
       )
     }
+    if (input.from === undefined && input.without_gpu !== true) await requireGpu(engine)
     const report = everyTenth((done, total, message) => call.progress(done, total, message))
     const install = (source: string) =>
       installProvider({
@@ -64,6 +65,17 @@ export function installHandler(options: ProviderOptions): Handler<typeof install
     const files = installed.files.map(file => ({ ...file }))
     return { directory, form, version, sha256, files, text: await summary(engine, directory, installed) }
   }
+}
+
+/** Throws `INF_GPU_ABSENT`: a download of hundreds of megabytes needs a confirmation where nothing can use it. */
+async function requireGpu(engine: OnnxEngine): Promise<void> {
+  const { card, driver } = await engine.surveyDevices()
+  if (driver !== null || card === true) return
+  throw inferenceErrors.create(
+    'INF_GPU_ABSENT',
+    'no NVIDIA GPU was found, and the CUDA provider is a download of hundreds of megabytes',
+    { hint: 'Add --without-gpu to download it anyway. svc doctor gpu shows what was found.' }
+  )
 }
 
 /** Installed files and the next step. */

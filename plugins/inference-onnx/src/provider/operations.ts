@@ -1,7 +1,7 @@
 import { defineOperation, t } from '@svc/plugin-sdk'
 import { inferenceErrors } from '../errors.ts'
 
-const { INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED } = inferenceErrors.specs
+const { INF_GPU_ABSENT, INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED } = inferenceErrors.specs
 /** A provider is hundreds of megabytes. */
 const INSTALL_TIMEOUT_MS = 3_600_000
 
@@ -18,7 +18,7 @@ export const doctorGpu = defineOperation({
     findings: t.array(
       t.object({
         subject: t.string(),
-        status: t.enum(['ok', 'warning', 'error']),
+        status: t.enum(['ok', 'absent', 'warning', 'error']),
         detail: t.string(),
         hint: t.nullable(t.string())
       })
@@ -48,6 +48,7 @@ export const installGpu = defineOperation({
           'What pip downloads. Default: onnxruntime-gpu in the version of the ONNX Runtime that is installed.'
       })
     ),
+    without_gpu: t.optional(t.boolean({ description: 'Download it although no NVIDIA GPU was found.' })),
     sha256: t.optional(t.string({ pattern: '^[0-9A-Fa-f]{64}$', description: 'What the archive must hash to.' }))
   }),
   output: t.object({
@@ -58,7 +59,7 @@ export const installGpu = defineOperation({
     files: t.array(t.object({ name: t.string(), bytes: t.integer(), sha256: t.string() })),
     text: t.string()
   }),
-  errors: { INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED },
+  errors: { INF_GPU_ABSENT, INF_PROVIDER_INVALID, INF_PROVIDER_DOWNLOAD_FAILED },
   effect: 'write',
   timeoutMs: INSTALL_TIMEOUT_MS,
   concurrency: 1,

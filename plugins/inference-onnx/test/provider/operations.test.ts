@@ -8,6 +8,7 @@ import type { Survey } from '../../src/device/survey.ts'
 import { gpuOptions } from '../../src/gpu-settings.ts'
 import { ownRequire, packageVersion } from '../../src/ort/library.ts'
 import plugin from '../../src/plugin.ts'
+import { installHandler } from '../../src/provider/handlers.ts'
 import { doctorGpu, installGpu } from '../../src/provider/operations.ts'
 import { wheel } from '../support/archives.ts'
 import { sharedLibrary } from '../support/hosts.ts'
@@ -56,7 +57,12 @@ const linux = process.platform === 'linux' ? {} : { skip: 'missing parts are rep
 
 t.test('a GPU that is there and cannot be used is unhealthy, with the one command that comes next', linux, async t => {
   const facts = { requested: 'auto', request: { kind: 'auto' } as const, opened: { id: 'cpu' }, runtime: 'onnxruntime' }
-  t.match(diagnose({ ...facts, survey: bare }), { healthy: true, device: 'cpu', command: null })
+  t.match(diagnose({ ...facts, survey: bare }), {
+    healthy: true,
+    device: 'cpu',
+    command: null,
+    findings: [{}, {}, { status: 'absent', detail: 'no NVIDIA GPU found' }, { status: 'absent' }, { status: 'absent' }]
+  })
   t.match(diagnose({ ...facts, survey: { ...bare, card: true } }), {
     healthy: false,
     missing: ['NVIDIA driver'],
@@ -107,5 +113,20 @@ t.test('a GPU is stated by model and memory together', async t => {
     libraryDirectory: '/gpu',
     stated: { model: 'H200', memoryMb: 1000 },
     memoryBytes: 1.5 * 2 ** 30
+  })
+})
+
+t.test('svc gpu install downloads nothing where no NVIDIA GPU was found, unless it is confirmed', linux, async t => {
+  const survey = async () => bare
+  const options = {
+    engine: { surveyDevices: survey },
+    projectRoot: '/',
+    directory: '/gpu',
+    core: { path: '/', version: core }
+  }
+  const install = installHandler(options as never)
+  await t.rejects(async () => install({} as never, {} as never), {
+    code: 'INF_GPU_ABSENT',
+    hint: /--without-gpu/
   })
 })
