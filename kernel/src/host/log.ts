@@ -1,6 +1,8 @@
+import type { LogLines } from '@svc/contracts'
 import { isSvcError, type Logger } from '@svc/plugin-sdk'
 import { pino } from 'pino'
 import { Concealed } from '../core/concealed.ts'
+import { LogFeed } from './log-feed.ts'
 import { prettyLine } from './pretty-line.ts'
 
 export interface LogOptions {
@@ -17,6 +19,8 @@ export interface KernelLogger extends Logger {
   flush(): void
   /** Secrets that no line may hold, wherever in it they stand. */
   readonly concealed: Concealed
+  /** What is written, line by line. Absent for the log of a single command. */
+  readonly lines?: LogLines
 }
 
 /** Fields whose values never reach a line: by name, since not every secret is one of ours. */
@@ -41,6 +45,7 @@ const DEEPEST = 5
 
 export async function createLogger(options: LogOptions): Promise<KernelLogger> {
   const concealed = new Concealed()
+  const lines = new LogFeed()
   const descriptor = options.descriptor ?? 2
   const stream =
     options.format === 'pretty'
@@ -56,7 +61,13 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
       level: options.level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      hooks: { streamWrite: line => concealed.hide(line) }
+      hooks: {
+        streamWrite: line => {
+          const masked = concealed.hide(line)
+          lines.write(masked)
+          return masked
+        }
+      }
     },
     stream
   )
@@ -70,6 +81,7 @@ export async function createLogger(options: LogOptions): Promise<KernelLogger> {
   return {
     ...wrap(root),
     concealed,
+    lines,
     forPlugin: name => {
       const known = children.get(name)
       if (known !== undefined) return known.logger

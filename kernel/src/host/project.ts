@@ -8,8 +8,10 @@ import {
   configurationApplied,
   type KernelAdmin,
   type KernelChange,
-  kernelAdmin
+  kernelAdmin,
+  logLines
 } from '@svc/contracts'
+import type { ServiceId } from '@svc/plugin-sdk'
 import type { Configure } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
@@ -87,7 +89,10 @@ export class Project {
       dataRoot: state,
       repositoryId: config.kernel.repository_id ?? repositoryIdOf(projectRoot),
       version,
-      services: new Map([[kernelAdmin.id, this.admin]]),
+      services: new Map<ServiceId, unknown>([
+        [kernelAdmin.id, this.admin],
+        ...(log.lines === undefined ? [] : [[logLines.id, log.lines] as const])
+      ]),
       onFatal: error => this.#end(error instanceof Error ? error : new Error(String(error)))
     })
   }

@@ -11,10 +11,11 @@ export function answerErrors(app: FastifyInstance, report: Report, form: HttpErr
   app.setErrorHandler((error, request, reply) => {
     const { raw } = request
     const exchange = exchangeOf(raw)
-    const { status, body, headers } = errorReply(error, exchange.requestId, form)
+    const { status, code, body, headers } = errorReply(error, exchange.requestId, form)
+    exchange.errorCode = code
     if (status >= 500 && !isSvcError(error)) {
       const { method, url } = raw
-      report('a request failed', { error, requestId: exchange.requestId, method, url, plugin: exchange.route?.owner })
+      report('a request failed', { error, request_id: exchange.requestId, method, url, plugin: exchange.route?.owner })
     }
     // Fastify closes connections after a body that it would not read. The rest is read and dropped instead, within the
     // request's time, since a client that is still writing would see a reset in place of the answer.

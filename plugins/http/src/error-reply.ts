@@ -4,6 +4,7 @@ import { httpErrors } from './errors.ts'
 
 export interface ErrorReply {
   readonly status: number
+  readonly code: string
   /** JSON in the form of the listener. */
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
@@ -23,6 +24,7 @@ export function errorReply(error: unknown, requestId: string, form: HttpErrorFor
   if (typeof retryAfterMs === 'number') headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
   return {
     status: status >= 400 && status <= 599 ? status : 500,
+    code,
     body:
       form === 'plain'
         ? stringify(details => ({ error: message, code, details, hint, request_id: requestId }), data)

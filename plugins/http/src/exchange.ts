@@ -23,6 +23,8 @@ export class Exchange extends Caller implements Invocation, Carried {
   /** Null until a route is found. */
   match: Match | null = null
   previous: Carried | null = null
+  /** Code of the error that was answered. */
+  errorCode: string | null = null
   #onFinish: ((exchange: Exchange) => void) | null
 
   /** `onFinish` is called once: when the answer has left this plugin's hands, or its client has gone. */

@@ -26,6 +26,8 @@ export interface FrontParts {
   /** Counts requests that no route takes. */
   readonly unmatched: RouteSeries
   report(message: string, fields: Record<string, unknown>): void
+  /** Gets each request once, with its status and the milliseconds that it took. */
+  record(exchange: Exchange, status: number, ms: number): void
 }
 
 /** What one listener does with a request, in one generation: guard, look up, count, hand over. Nothing in it changes. */
@@ -40,7 +42,7 @@ export class Front {
   readonly #report: FrontParts['report']
   readonly #onFinish: (exchange: Exchange) => void
 
-  constructor({ table, fallback, errors, upgrades, guard, counts, unmatched, report }: FrontParts) {
+  constructor({ table, fallback, errors, upgrades, guard, counts, unmatched, report, record }: FrontParts) {
     this.errors = errors
     this.#table = table
     this.#fallback = fallback
@@ -48,7 +50,7 @@ export class Front {
     this.#guard = guard
     this.#counts = counts
     this.#report = report
-    this.#onFinish = exchange => finish(exchange, counts, unmatched)
+    this.#onFinish = exchange => finish(exchange, counts, unmatched, record)
   }
 
   readonly request = (request: IncomingMessage, response: ServerResponse): void => {
@@ -149,21 +151,23 @@ export class Front {
   #refuse(exchange: Exchange, error: unknown): void {
     this.#complain(error, exchange, exchange.request)
     exchange.label()
-    writeError(exchange.response, error, exchange.requestId, this.errors)
+    exchange.errorCode = writeError(exchange.response, error, exchange.requestId, this.errors)
     exchange.answered()
   }
 
   #complain(error: unknown, { requestId }: Caller, { method, url }: IncomingMessage): void {
-    if (!isSvcError(error)) this.#report('a request failed', { error, requestId, method, url })
+    if (!isSvcError(error)) this.#report('a request failed', { error, request_id: requestId, method, url })
   }
 }
 
 /** The answer was handed over, or its client has gone before it had any of it. */
-function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSeries): void {
+function finish(exchange: Exchange, counts: RequestCounts, unmatched: RouteSeries, record: FrontParts['record']): void {
   const { route, response, started } = exchange
   counts.inFlight -= 1
   const status = response.headersSent ? response.statusCode : 499
-  countRequest(route?.series ?? unmatched, status, (performance.now() - started) / 1000)
+  const ms = performance.now() - started
+  countRequest(route?.series ?? unmatched, status, ms / 1000)
+  record(exchange, status, ms)
   if (route === undefined) return
   // The unit may be disposed once it has nothing in flight, and its Fastify instance must be closed before that.
   route.raw?.exit()

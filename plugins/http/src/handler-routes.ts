@@ -105,12 +105,12 @@ class HandledExchange implements HttpExchange {
     const { request, response, requestId, route } = this.#exchange
     if (!isSvcError(error)) {
       const { method, url } = request
-      this.#options.report('a request failed', { error, requestId, method, url, plugin: route?.owner })
+      this.#options.report('a request failed', { error, request_id: requestId, method, url, plugin: route?.owner })
     }
     if (response.destroyed || response.headersSent) response.destroy()
     else {
       this.#exchange.label()
-      writeError(response, error, requestId, this.#options.errors)
+      this.#exchange.errorCode = writeError(response, error, requestId, this.#options.errors)
     }
     this.#exchange.answered()
   }

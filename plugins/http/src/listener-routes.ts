@@ -138,8 +138,8 @@ async function serveBuiltIn(builtIn: BuiltIn, exchange: Exchange, report: Report
     exchange.label()
     writeAnswer(response, answer)
   } catch (error) {
-    report('a request failed', { error, requestId, url: request.url })
-    writeError(response, error, requestId, form)
+    report('a request failed', { error, request_id: requestId, url: request.url })
+    exchange.errorCode = writeError(response, error, requestId, form)
   }
   exchange.answered()
 }

@@ -118,12 +118,12 @@ function fail(error: unknown, exchange: Exchange, report: Report): void {
   const { request, response, requestId } = exchange
   if (!isSvcError(error)) {
     const { method, url } = request
-    report('a request failed', { error, requestId, method, url, plugin: exchange.route?.owner })
+    report('a request failed', { error, request_id: requestId, method, url, plugin: exchange.route?.owner })
   }
   if (response.destroyed || response.headersSent) {
     response.destroy()
     return
   }
   exchange.label()
-  writeError(response, error, requestId, 'envelope')
+  exchange.errorCode = writeError(response, error, requestId, 'envelope')
 }

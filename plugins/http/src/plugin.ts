@@ -1,6 +1,7 @@
-import { httpServer, kernelPort, surfaces } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { httpServer, kernelPort, observabilitySink, surfaces } from '@svc/contracts'
+import { definePlugin, ref } from '@svc/plugin-sdk'
 import { Registry } from 'prom-client'
+import { AccessLog } from './access-log.ts'
 import { docsRoutes } from './builtin/docs.ts'
 import { beat, type Heartbeat, newHeartbeat } from './event-stream.ts'
 import { isLoopback } from './guard.ts'
@@ -22,9 +23,10 @@ export default definePlugin({
   onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
+  optional: { sink: ref(observabilitySink) },
   serves: true,
   provides: [httpServer],
-  async activate(ctx, { kernel }) {
+  async activate(ctx, { kernel, sink }) {
     const { config, log } = ctx
     if (config.main && config.token === undefined && !isLoopback(config.host)) {
       log.warn(`HTTP on ${config.host}:${config.port} is open to everybody who can reach it`, {
@@ -50,6 +52,7 @@ export default definePlugin({
       version: kernel.version,
       settings: config,
       log,
+      access: new AccessLog({ settings: config, log, sink }),
       operations,
       docs: await docsRoutes(PAGE),
       registry,

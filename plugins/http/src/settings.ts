@@ -55,6 +55,15 @@ export const settings = t.object({
     minimum: 10,
     description: 'Pause after which an event stream carries a comment, so that proxies keep it open.'
   }),
+  access_log: t.enum(['errors', 'all', 'off'], {
+    default: 'errors',
+    description: 'Requests that are logged: failed and slow ones, all, or none.'
+  }),
+  slow_ms: t.integer({
+    default: 1_000,
+    minimum: 0,
+    description: 'Milliseconds from which a request counts as slow in the access log.'
+  }),
   drain_ms: t.integer({
     default: 4_000,
     minimum: 0,

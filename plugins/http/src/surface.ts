@@ -8,6 +8,7 @@ import {
 } from '@svc/contracts'
 import type { Health, Logger } from '@svc/plugin-sdk'
 import type { Registry } from 'prom-client'
+import type { AccessLog } from './access-log.ts'
 import type { BuiltIn } from './builtin/built-in.ts'
 import { healthRoute } from './builtin/health.ts'
 import { metricsRoute } from './builtin/metrics.ts'
@@ -30,6 +31,7 @@ export interface SurfaceParts {
   readonly version: string
   readonly settings: Settings
   readonly log: Logger
+  readonly access: AccessLog
   readonly operations: Route['serve']
   readonly docs: readonly BuiltIn[]
   readonly registry: Registry
@@ -159,7 +161,8 @@ export class HttpSurface implements Surface, HttpServer {
   }
 
   #front(plan: ListenerPlan, parts: RouteParts, table: RouteTable): Front {
-    const { name, settings, counts } = this.#parts
+    const { name, settings, counts, access } = this.#parts
+    const listener = plan.listener.name
     return new Front({
       table,
       fallback: fallbackOf(plan, parts, table),
@@ -169,7 +172,8 @@ export class HttpSurface implements Surface, HttpServer {
         plan.listener.guard === 'own' ? null : new Guard({ ...settings, host: plan.listener.host }, this.#wrongTokens),
       counts,
       unmatched: seriesOf(counts, name, '-', '(unmatched)'),
-      report: parts.report
+      report: parts.report,
+      record: (exchange, status, ms) => access.record(listener, exchange, status, ms)
     })
   }
 

@@ -2,13 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { HttpErrorForm } from '@svc/contracts'
 import { errorReply, JSON_TYPE } from './error-reply.ts'
 
-/** Answers in the form of the listener, for whatever fails outside Fastify. */
-export function writeError(response: ServerResponse, error: unknown, requestId: string, form: HttpErrorForm): void {
-  const { status, body, headers } = errorReply(error, requestId, form)
+/** Answers in the form of the listener, for what fails outside Fastify. Returns the code of the error. */
+export function writeError(response: ServerResponse, error: unknown, requestId: string, form: HttpErrorForm): string {
+  const { status, code, body, headers } = errorReply(error, requestId, form)
   for (const name in headers) response.setHeader(name, headers[name] as string)
   response.statusCode = status
   response.setHeader('x-request-id', requestId)
   response.setHeader('content-type', JSON_TYPE)
   response.setHeader('content-length', Buffer.byteLength(body))
   response.end(body)
+  return code
 }

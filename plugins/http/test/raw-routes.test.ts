@@ -101,7 +101,7 @@ tap.test('raw routes', async tap => {
     tap.equal(failed.status, 500)
     tap.match(JSON.parse(text), { error: { code: 'HTTP_INTERNAL', request_id: 'failed-1' } })
     tap.notMatch(text, /abc/)
-    const line = world.kernel.log.find(each => each.fields.requestId === 'failed-1')
+    const line = world.kernel.log.find(each => each.fields.request_id === 'failed-1')
     tap.match(line, { level: 'error', fields: { plugin: 'raw', method: 'GET', url: '/raw/fail/x' } })
   })
 

@@ -1,0 +1,12 @@
+import { service } from '@svc/plugin-sdk'
+
+/** The log of the process as it is written. Absent where a single command runs. */
+export const logLines = service<LogLines>('kernel.log@1')
+
+export interface LogLines {
+  /**
+   * Calls the listener for each line, a JSON text without secrets. The first listener gets the lines since the start.
+   * Returns a function that ends it.
+   */
+  subscribe(listener: (line: string) => void): () => void
+}

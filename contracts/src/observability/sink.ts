@@ -1,0 +1,34 @@
+import { service } from '@svc/plugin-sdk'
+
+/** Takes what surfaces record about their requests. */
+export const observabilitySink = service<ObservabilitySink>('observability.sink@1')
+
+export interface ObservabilitySink {
+  /** Called once for each answered request. Must not throw, and must return at once. */
+  request(record: AccessRecord): void
+}
+
+/** One HTTP request. Plain data, so that a record keeps no code of a replaced plugin in memory. */
+export interface AccessRecord {
+  /** When the answer was complete, in milliseconds since 1970. */
+  readonly time: number
+  readonly request_id: string
+  /** Null when the client sent no trace context. */
+  readonly trace_id: string | null
+  readonly listener: string
+  readonly method: string
+  /** Path of the route with its parameters by name; null when no route matched. */
+  readonly route: string | null
+  /** Without the query, which may hold personal data. */
+  readonly path: string
+  /** 499 when the client left before it had an answer. */
+  readonly status: number
+  readonly ms: number
+  /** Bytes written to the socket, headers included. */
+  readonly bytes: number
+  /** Plugin that the route belongs to. */
+  readonly plugin: string | null
+  readonly operation: string | null
+  readonly principal: string
+  readonly error_code: string | null
+}

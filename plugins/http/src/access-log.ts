@@ -1,0 +1,74 @@
+import type { Socket } from 'node:net'
+import type { AccessRecord, ObservabilitySink } from '@svc/contracts'
+import { defined, type Logger, type Ref } from '@svc/plugin-sdk'
+import type { Exchange } from './exchange.ts'
+import type { Settings } from './settings.ts'
+
+// Sockets outlive a reload of this plugin: old and new code must mean the same property.
+const SENT = Symbol.for('svc.http.sent')
+type Counted = Socket & { [SENT]?: number }
+
+export interface AccessLogParts {
+  readonly settings: Pick<Settings, 'access_log' | 'slow_ms'>
+  readonly log: Logger
+  readonly sink: Ref<ObservabilitySink> | undefined
+}
+
+/** Records each request, and logs those that the settings name. */
+export class AccessLog {
+  readonly #parts: AccessLogParts
+
+  constructor(parts: AccessLogParts) {
+    this.#parts = parts
+  }
+
+  record(listener: string, exchange: Exchange, status: number, ms: number): void {
+    const sink = this.#parts.sink?.available
+    const isLogged = this.#isLogged(status, ms)
+    if (sink === undefined && !isLogged) return
+    const record = recordOf(listener, exchange, status, ms)
+    sink?.request(record)
+    if (isLogged) this.#log(record)
+  }
+
+  #isLogged(status: number, ms: number): boolean {
+    const { access_log, slow_ms } = this.#parts.settings
+    return access_log === 'all' || (access_log === 'errors' && (status >= 400 || ms > slow_ms))
+  }
+
+  #log({ time: _time, plugin, ...record }: AccessRecord): void {
+    const fields = { ...record, ms: Math.round(record.ms * 10) / 10, served_by: plugin }
+    const known = Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, value ?? undefined]))
+    this.#parts.log.info('request', defined(known))
+  }
+}
+
+function recordOf(listener: string, exchange: Exchange, status: number, ms: number): AccessRecord {
+  const { request, requestId, traceparent, route, principal, errorCode } = exchange
+  const url = request.url as string
+  const query = url.indexOf('?')
+  return {
+    time: Date.now(),
+    request_id: requestId,
+    trace_id: traceparent === undefined ? null : traceparent.slice(3, 35),
+    listener,
+    method: request.method as string,
+    route: route?.path ?? null,
+    path: query < 0 ? url : url.slice(0, query),
+    status,
+    ms,
+    bytes: takeSent(request.socket),
+    plugin: route?.owner ?? null,
+    operation: route?.operation?.entry.descriptor.id ?? null,
+    principal: principal.id,
+    error_code: errorCode
+  }
+}
+
+/** Bytes that were written to the socket since the last call. */
+function takeSent(socket: Counted): number {
+  const total = socket.bytesWritten
+  const bytes = total - (socket[SENT] ?? 0)
+  socket[SENT] = total
+  return bytes
+}

@@ -1,0 +1,90 @@
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { makeFolder } from '@svc/plugin-sdk/folders'
+
+export interface LogFileOptions {
+  readonly path: string
+  /** Size at which the file becomes `PATH.1`. */
+  readonly maxBytes: number
+  /** How many files there are, the current one included. */
+  readonly maxFiles: number
+}
+
+/** Appends lines to a file. Lines are written at once, so that a crash loses none. */
+export class LogFile {
+  readonly #options: LogFileOptions
+  #descriptor: number | null = null
+  #size = 0
+
+  constructor(options: LogFileOptions) {
+    this.#options = options
+  }
+
+  /** Throws what the file system throws. */
+  append(line: string): void {
+    const bytes = Buffer.from(line.endsWith('\n') ? line : `${line}\n`)
+    const { maxBytes } = this.#options
+    if (this.#descriptor !== null && this.#size + bytes.length > maxBytes) this.#rotate()
+    this.#descriptor ??= this.#open()
+    writeSync(this.#descriptor, bytes)
+    this.#size += bytes.length
+  }
+
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor)
+    this.#descriptor = null
+  }
+
+  #open(): number {
+    makeFolder(dirname(this.#options.path))
+    const descriptor = openSync(this.#options.path, 'a', 0o600)
+    this.#size = fstatSync(descriptor).size
+    return descriptor
+  }
+
+  #rotate(): void {
+    const { path, maxFiles } = this.#options
+    const isOurs = this.#isOurs(path)
+    this.close()
+    // Another process has rotated it already.
+    if (!isOurs) return
+    for (let number = maxFiles - 1; number >= 1; number--) {
+      const from = number === 1 ? path : `${path}.${number - 1}`
+      if (existsSync(from)) renameSync(from, `${path}.${number}`)
+    }
+    if (maxFiles === 1) rmSync(path, { force: true })
+    for (let number = maxFiles; existsSync(`${path}.${number}`); number++) rmSync(`${path}.${number}`)
+  }
+
+  #isOurs(path: string): boolean {
+    const own = fstatSync(this.#descriptor as number)
+    const file = statSync(path, { throwIfNoEntry: false })
+    return file !== undefined && own.ino === file.ino && own.dev === file.dev
+  }
+}
+
+/** Reads the lines of a log file and of those that were rotated away, oldest first. */
+export function readLogLines(path: string): string[] {
+  const folder = dirname(path)
+  if (!existsSync(folder)) return []
+  const name = path.slice(folder.length + 1)
+  const numbers = readdirSync(folder)
+    .filter(each => each.startsWith(`${name}.`) && /^\d+$/.test(each.slice(name.length + 1)))
+    .map(each => Number(each.slice(name.length + 1)))
+    .sort((a, b) => b - a)
+  const paths = [...numbers.map(number => `${path}.${number}`), path]
+  return paths
+    .flatMap(each => (existsSync(each) ? readFileSync(each, 'utf8').split('\n') : []))
+    .filter(line => line !== '')
+}

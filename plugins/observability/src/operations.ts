@@ -1,0 +1,94 @@
+import { defineOperation, t } from '@svc/plugin-sdk'
+import { observabilityErrors } from './errors.ts'
+import { LOG_LEVELS } from './log-entry.ts'
+
+const request = t.optional(t.string({ minLength: 1, maxLength: 128, description: 'Id of a request: its x-request-id' }))
+const since = t.optional(t.string({ maxLength: 64, description: 'A duration such as 10m, or a time' }))
+const limit = t.integer({ default: 200, minimum: 0, maximum: 5_000, description: 'How many of the newest' })
+const nullable = t.nullable(t.string())
+
+export const logs = defineOperation({
+  id: 'observability.logs',
+  summary: 'Show log lines of this project',
+  description: 'Answered by the server, or from its log file when no server runs.',
+  input: t.object({
+    follow: t.boolean({ default: false, description: 'Go on with new lines until interrupted' }),
+    plugin: t.optional(t.string({ minLength: 1, description: 'Only lines of this plugin', 'x-complete': 'plugins' })),
+    level: t.optional(t.enum(LOG_LEVELS, { description: 'Only lines of this level and above' })),
+    request,
+    since,
+    limit
+  }),
+  output: t.object({
+    lines: t.array(
+      t.object({
+        time: t.string(),
+        level: t.string(),
+        plugin: nullable,
+        message: t.string(),
+        fields: t.record(t.unknown())
+      })
+    ),
+    text: t.string()
+  }),
+  events: t.string(),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  scopes: ['kernel.admin'],
+  timeoutMs: 0,
+  expose: {
+    rpc: true,
+    cli: { command: 'logs', aliases: { follow: 'f', limit: 'n' }, view: { text: 'text' } }
+  }
+})
+
+export const requests = defineOperation({
+  id: 'observability.requests',
+  summary: 'Show HTTP requests that the server answered',
+  description: 'When no server runs, only requests that the access log names, see the setting http.access_log.',
+  input: t.object({
+    request,
+    plugin: t.optional(
+      t.string({ minLength: 1, description: 'Only requests to this plugin', 'x-complete': 'plugins' })
+    ),
+    failed: t.boolean({ default: false, description: 'Only requests with a status of 400 or above' }),
+    since,
+    limit
+  }),
+  output: t.object({
+    requests: t.array(
+      t.object({
+        time: t.string(),
+        request_id: t.string(),
+        trace_id: nullable,
+        listener: t.string(),
+        method: t.string(),
+        route: nullable,
+        path: t.string(),
+        status: t.integer(),
+        ms: t.number(),
+        bytes: t.integer(),
+        plugin: nullable,
+        operation: nullable,
+        principal: t.string(),
+        error_code: nullable
+      })
+    ),
+    note: t.string()
+  }),
+  errors: observabilityErrors.specs,
+  effect: 'read',
+  scopes: ['kernel.admin'],
+  expose: {
+    rpc: true,
+    cli: {
+      command: 'requests',
+      aliases: { limit: 'n' },
+      view: {
+        rows: 'requests',
+        columns: ['time', 'request_id', 'method', 'path', 'status', 'ms', 'plugin', 'error_code'],
+        note: 'note'
+      }
+    }
+  }
+})

@@ -1,0 +1,157 @@
+import { join } from 'node:path'
+import { type AccessRecord, kernelAdmin, kernelPort, logLines, observabilitySink } from '@svc/contracts'
+import { definePlugin, errorMessage, type Infer, t, waitForAbort } from '@svc/plugin-sdk'
+import { FileTail } from './file-tail.ts'
+import { logFilter, requestFilter } from './filters.ts'
+import { type LogEntry, parseLogEntry, renderLogEntry } from './log-entry.ts'
+import { LogFile, readLogLines } from './log-file.ts'
+import { logs, requests } from './operations.ts'
+import { Ring } from './ring.ts'
+
+const settings = t.object({
+  log_lines: t.integer({
+    default: 5_000,
+    minimum: 1,
+    maximum: 100_000,
+    description: 'Log lines that are kept in memory'
+  }),
+  requests: t.integer({
+    default: 4_096,
+    minimum: 1,
+    maximum: 100_000,
+    description: 'Requests that are kept in memory'
+  }),
+  file: t.boolean({
+    default: true,
+    description: 'Whether the log is also written to logs/svc.jsonl of the state folder'
+  }),
+  file_max_bytes: t.integer({
+    default: 10_485_760,
+    minimum: 4_096,
+    description: 'Size at which the log file is rotated'
+  }),
+  files: t.integer({
+    default: 5,
+    minimum: 1,
+    maximum: 100,
+    description: 'How many log files there are, the current one included'
+  })
+})
+
+/** Memory for log lines, whatever their number. */
+const MAX_LOG_BYTES = 4_194_304
+
+export default definePlugin({
+  name: 'observability',
+  summary: 'Log lines and access records: svc logs, svc requests, and a log file',
+  config: settings,
+  requires: { kernel: kernelPort },
+  optional: { admin: kernelAdmin, lines: logLines },
+  provides: [observabilitySink],
+  operations: [logs, requests],
+  async activate(ctx, { kernel, admin, lines }) {
+    const config = ctx.config as Infer<typeof settings>
+    const path = join(kernel.stateRoot, 'logs', 'svc.jsonl')
+    const kept = await ctx.keep(
+      `log lines ${config.log_lines}`,
+      () => newKeptLog(config.log_lines),
+      () => undefined
+    )
+    const entries = kept.lines
+    const records = await ctx.keep(
+      `requests ${config.requests}`,
+      () => new Ring<AccessRecord>({ maxItems: config.requests }),
+      () => undefined
+    )
+    const followers = new Set<(line: string) => void>()
+    ctx.provide(observabilitySink, { request: record => records.push(record) })
+
+    // A single command has no log of a server: it reads the file that the server left.
+    const serves = lines !== undefined && admin?.serves !== false
+    if (serves) {
+      const file = config.file ? new LogFile({ path, maxBytes: config.file_max_bytes, maxFiles: config.files }) : null
+      let writes = file !== null
+      const self = {}
+      kept.writer ??= self
+      ctx.onServe('log lines', () => {
+        kept.writer = self
+      })
+      const end = lines.subscribe(line => {
+        if (kept.writer !== self) return
+        entries.push(line)
+        for (const follow of followers) follow(line)
+        if (!writes) return
+        try {
+          file?.append(line)
+        } catch (error) {
+          writes = false
+          ctx.log.error(`cannot write ${path}; the log is kept in memory only`, { reason: errorMessage(error) })
+        }
+      })
+      ctx.effect('log lines', () => {
+        end()
+        file?.close()
+      })
+    }
+
+    const known = (): readonly string[] => (serves ? entries.items() : readLogLines(path))
+    ctx.implement(logs, async ({ follow, limit, ...filter }, call) => {
+      const wanted = logFilter(filter)
+      const news = (line: string): void => {
+        const entry = parseLogEntry(line)
+        if (entry !== null && wanted(entry)) call.emit(`${renderLogEntry(entry)}\n`)
+      }
+      const before = newest(parsed(known()).filter(wanted), limit)
+      if (!follow) return { lines: before.map(plain), text: before.map(renderLogEntry).join('\n') }
+      for (const entry of before) call.emit(`${renderLogEntry(entry)}\n`)
+      if (serves) {
+        followers.add(news)
+        await waitForAbort(call.signal)
+        followers.delete(news)
+      } else await new FileTail(path).follow(news, call.signal)
+      return { lines: [], text: '' }
+    })
+    ctx.implement(requests, ({ limit, ...filter }) => {
+      const all = serves ? records.items() : parsed(known()).flatMap(recordOf)
+      const note = serves ? '' : 'no server runs; these are the requests that its access log names'
+      return { requests: newest(all.filter(requestFilter(filter)), limit).map(shown), note }
+    })
+  }
+})
+
+/** Outlives a reload. */
+interface KeptLog {
+  readonly lines: Ring<string>
+  /** The activation that writes: during a reload there are two. */
+  writer: object | null
+}
+
+function newKeptLog(maxItems: number): KeptLog {
+  const bytesOf = (line: string): number => line.length
+  return { lines: new Ring<string>({ maxItems, maxBytes: MAX_LOG_BYTES, bytesOf }), writer: null }
+}
+
+function parsed(lines: readonly string[]): LogEntry[] {
+  return lines.map(parseLogEntry).filter(entry => entry !== null)
+}
+
+function newest<A>(items: readonly A[], limit: number): readonly A[] {
+  return limit === 0 ? [] : items.slice(-limit)
+}
+
+function plain({ fields, ...entry }: LogEntry) {
+  return { ...entry, fields: { ...fields } }
+}
+
+function shown({ time, ms, ...record }: AccessRecord) {
+  return { ...record, time: new Date(time).toISOString(), ms: Math.round(ms * 10) / 10 }
+}
+
+const NOTHING = { trace_id: null, route: null, operation: null, error_code: null }
+
+/** The access record of a line of the access log; none for any other line. */
+function recordOf({ time, plugin, message, fields }: LogEntry): AccessRecord[] {
+  if (plugin !== 'http' || message !== 'request' || typeof fields.status !== 'number') return []
+  const { served_by = null, ...known } = fields as unknown as AccessRecord & { readonly served_by?: string }
+  return [{ ...NOTHING, ...known, plugin: served_by, time: Date.parse(time) }]
+}
