@@ -10,7 +10,14 @@ export * from './schema.ts'
 export * from './secrets.ts'
 export * from './section.ts'
 export * from './settle.ts'
-export { type ConfigSources, type Dialect, readSources, type SourceOptions, svcDialect } from './sources.ts'
+export {
+  type ConfigSources,
+  type Dialect,
+  emptiedFiles,
+  readSources,
+  type SourceOptions,
+  svcDialect
+} from './sources.ts'
 export { keyText, parseToml } from './toml.ts'
 export type { Group } from './unknown-keys.ts'
 export { type Checked, check, type Issue } from './validate.ts'

@@ -242,6 +242,22 @@ function readOverride(text: string, index: number, problems: ConfigProblem[]): V
   return []
 }
 
+/**
+ * Returns the files that had settings before and have none now, or no longer exist. Many programs truncate a file and then
+ * write it, so that a reader may find it empty for a moment.
+ */
+export function emptiedFiles(before: ConfigSources, after: ConfigSources): readonly string[] {
+  const isEmpty = ({ table }: View): boolean => Object.keys(table).length === 0
+  const refused = new Set(after.problems.map(({ file }) => file))
+  const filled = new Set(after.layers.filter(layer => !isEmpty(layer)).map(fileOf))
+  const files = before.layers.filter(layer => !isEmpty(layer)).flatMap(layer => fileOf(layer) ?? [])
+  return files.filter(file => !filled.has(file) && !refused.has(file))
+}
+
+function fileOf(layer: View): string | undefined {
+  return layer.place([]).file
+}
+
 /** The part of a layer that belongs to one section. Its tables merge; later ones win. */
 export function viewOf(layer: View, { tables: bases, accepts }: Pick<Section, 'tables' | 'accepts'>): View {
   const tables = bases.map(base => {

@@ -1,6 +1,6 @@
 import { basename, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type Changes, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
+import { type Changes, emptiedFiles, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
 import {
   type BuildReport,
   type ChangeReport,
@@ -45,6 +45,13 @@ export interface ProjectOptions extends ChoiceOptions {
   readonly ownsProcess?: boolean
 }
 
+/**
+ * An emptied configuration file is applied after this time. A save that truncates the file first must not remove a token or
+ * a rule for a moment.
+ */
+const EMPTIED_FILE_MS = 2_000
+const REREAD_MS = 150
+
 /** A kernel over the files of a project: discovers plugins, understands the configuration, watches both. */
 export class Project {
   readonly kernel: Kernel
@@ -69,6 +76,9 @@ export class Project {
   /** Whatever changes what is in force waits for its turn. */
   #turn: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | undefined
+  /** When a configuration file was first seen empty that had settings. */
+  #emptiedAt: number | undefined
+  #rereading: NodeJS.Timeout | undefined
 
   constructor(options: ProjectOptions, config: ResolvedConfig, log: KernelLogger) {
     this.#options = options
@@ -119,9 +129,11 @@ export class Project {
       try {
         this.#seen = await read()
         this.#printOutput(this.#seen)
-        const taken = [...this.#stale]
-        await this.#adopt(this.#seen, taken)
-        for (const name of taken) this.#stale.delete(name)
+        if (!this.#isHalfSaved(this.#seen)) {
+          const taken = [...this.#stale]
+          await this.#adopt(this.#seen, taken)
+          for (const name of taken) this.#stale.delete(name)
+        }
       } catch (error) {
         if (this.#closed === undefined) this.log.error(`change refused: ${textOf(error)}`, { error })
       }
@@ -131,12 +143,27 @@ export class Project {
     })
   }
 
-  /** Whoever asks again waits for the same end. */
+  /** Whether a configuration file was emptied too recently to be applied. It is read again soon, since a save may follow. */
+  #isHalfSaved({ sources }: Catalog): boolean {
+    const emptied = emptiedFiles(this.#catalog.sources, sources)
+    if (emptied.length === 0) {
+      this.#emptiedAt = undefined
+      return false
+    }
+    this.#emptiedAt ??= performance.now()
+    if (performance.now() - this.#emptiedAt >= EMPTIED_FILE_MS) return false
+    clearTimeout(this.#rereading)
+    this.#rereading = setTimeout(() => void this.reconfigure(), REREAD_MS)
+    return true
+  }
+
+  /** Further calls return the same promise. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
 
   async #close(): Promise<void> {
+    clearTimeout(this.#rereading)
     await this.#watcher?.close()
     await this.kernel.close()
     await this.#turn
