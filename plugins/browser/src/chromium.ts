@@ -9,13 +9,13 @@ export interface ChromiumOptions {
   executable(): Promise<string>
   /** Milliseconds. */
   startLimit(): number
-  /** Milliseconds for which it stays behind its last page. */
+  /** Milliseconds for which it stays open without a page. */
   idle(): number
 }
 
 /**
- * A browser that is started for the first page, and ended a while after the last one. It listens to a pipe of this process and
- * ends when that breaks, so that it does not outlive a process that is killed.
+ * A browser that starts for the first page and ends some time after the last one. It listens to a pipe of this process and
+ * ends when that breaks, so it does not outlive a killed process.
  */
 export class Chromium {
   readonly #options: ChromiumOptions
@@ -28,7 +28,7 @@ export class Chromium {
   }
 
   /**
-   * A context of its own for a page: cookies and storage that no other one sees. Throws `BRW_NOT_INSTALLED`,
+   * Opens a context for one page, with separate cookies and storage. Throws `BRW_NOT_INSTALLED`,
    * `BRW_NOT_STARTED` and `BRW_CLOSED`.
    */
   async context(): Promise<BrowserContext> {

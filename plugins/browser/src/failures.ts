@@ -3,13 +3,13 @@ import { browserErrors } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
 import { shownAddress } from './address.ts'
 
-/** What was asked of the browser, for messages. */
+/** A call of the browser, for messages. */
 export type Attempt =
   | { readonly kind: 'load'; readonly url: string; readonly milliseconds: number }
   | { readonly kind: 'use'; readonly target: string; readonly milliseconds: number }
   | { readonly kind: 'picture'; readonly milliseconds: number }
 
-/** The error of the browser's driver, as whoever asked is told. */
+/** Maps an error of the browser's driver to one of the contract. */
 export function failureOf(error: unknown, attempt: Attempt): unknown {
   if (isSvcError(error)) return error
   const { name, message } = error as Error
@@ -17,7 +17,7 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
   const what = subjectOf(attempt)
   if (name === 'TimeoutError') {
     const { milliseconds } = attempt
-    const late = attempt.kind === 'use' ? 'is not there, or not ready,' : 'is not done'
+    const late = attempt.kind === 'use' ? 'was not found or not ready' : 'did not finish'
     return browserErrors.create('BRW_TIMEOUT', `${what} ${late} after ${Math.round(milliseconds)} ms`)
   }
   const reason = reasonOf(message)
@@ -25,7 +25,7 @@ export function failureOf(error: unknown, attempt: Attempt): unknown {
   return browserErrors.create(code, `${what}: ${reason}`)
 }
 
-/** Whether the page, or the browser, was gone before it could answer. */
+/** True if the page or the browser ended before it could answer. */
 export function isGone(error: unknown): boolean {
   const { name = '', message = '' } = error as Partial<Error>
   return name === 'TargetClosedError' || /has been closed|page crashed|Browser closed|was detached/i.test(message)
@@ -37,10 +37,10 @@ export function closed(): Error {
   })
 }
 
-/** Why the browser did not start: of what it wrote, what tells most. */
+/** Why the browser did not start: the most useful line of its output. */
 export function startFailure(error: unknown, executable: string): Error {
   const text = String((error as Error).message)
-  // The line with which it was started names what it was not told to do.
+  // The command line names every option, so it matches every pattern below.
   const lines = text
     .split('\n')
     .map(plain)
@@ -60,7 +60,7 @@ function subjectOf(attempt: Attempt): string {
   return attempt.kind === 'use' ? attempt.target : 'the picture of the page'
 }
 
-/** The first line, without the name of the driver's function and what of it is an address with its query. */
+/** The first line, without the name of the driver's function and without a URL. */
 function reasonOf(message: string): string {
   const [first = ''] = message.split('\n')
   const reason = plain(first)

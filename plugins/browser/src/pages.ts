@@ -7,21 +7,19 @@ import {
   type BrowserPageId,
   browserErrors
 } from '@svc/contracts'
+import { MAX_TIMER_MS, raceAbort } from '@svc/plugin-sdk'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { allowedAddress } from './address.ts'
 import type { Chromium } from './chromium.ts'
 import { type Attempt, closed, failureOf } from './failures.ts'
 import type { Settings } from './settings.ts'
 
-/** Milliseconds that a timer can hold. */
-const MOST_MS = 2 ** 31 - 1
-
 interface OpenPage {
   readonly context: BrowserContext
   readonly page: Page
   /** Calls under way. */
   busy: number
-  /** Fires when nobody has used it for a while. */
+  /** Fires after `idle_ms` without a call. */
   readonly idle: NodeJS.Timeout
 }
 
@@ -56,12 +54,12 @@ export class Pages implements BrowserAutomation {
     if (this.#isClosed) throw closed()
     if (this.#pages.size + this.#opening >= max_pages) {
       throw browserErrors.create('BRW_PAGE_LIMIT', `${max_pages} pages are open`, {
-        hint: 'close those that are done with, or raise the setting plugins.browser.max_pages'
+        hint: 'close unused pages, or raise the setting plugins.browser.max_pages'
       })
     }
     this.#opening += 1
     try {
-      return await whileWanted(this.#load(address, headless, signal), signal)
+      return await raceAbort(signal, this.#load(address, headless, signal))
     } catch (error) {
       throw signal?.aborted ? signal.reason : failureOf(error, { kind: 'load', url, milliseconds: timeout_ms })
     } finally {
@@ -85,8 +83,8 @@ export class Pages implements BrowserAutomation {
   }
 
   async waitFor(id: BrowserPageId, target: string, milliseconds: number, options?: BrowserCallOptions): Promise<void> {
-    // For the driver 0 is without end, and what no timer can hold is nothing.
-    const timeout = Math.min(Math.max(1, milliseconds), MOST_MS)
+    // The driver takes 0 as no limit, and a limit beyond a timer's as 1 ms.
+    const timeout = Math.min(Math.max(1, milliseconds), MAX_TIMER_MS)
     await this.#use(id, { kind: 'use', target, milliseconds: timeout }, options, page =>
       page.locator(target).first().waitFor({ state: 'visible', timeout })
     )
@@ -112,7 +110,7 @@ export class Pages implements BrowserAutomation {
     await context.close().catch(() => undefined)
   }
 
-  /** Closes all pages. What is under way fails with `BRW_CLOSED`. */
+  /** Closes all pages. Pending calls fail with `BRW_CLOSED`. */
   async closeAll(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#pages.keys()].map(id => this.close(id)))
@@ -127,7 +125,7 @@ export class Pages implements BrowserAutomation {
     const most = this.#settings().context_chars
     const [content, length] = await this.#useTarget(id, target, options, (element, timeout) =>
       element.evaluate(
-        // It runs in the page, with nothing but its argument. What is no HTML has no inner text.
+        // Runs in the page, with access to its argument only. Elements outside of HTML have no innerText.
         (node: PageElement, [property, count]) => {
           const all = node[property] ?? node.textContent ?? ''
           return [all.slice(0, count), all.length] as const
@@ -160,7 +158,7 @@ export class Pages implements BrowserAutomation {
     const open = this.#pageOf(id)
     open.busy += 1
     try {
-      return await whileWanted(run(open.page), signal)
+      return await raceAbort(signal, run(open.page))
     } catch (error) {
       throw signal?.aborted ? signal.reason : failureOf(error, attempt)
     } finally {
@@ -176,7 +174,7 @@ export class Pages implements BrowserAutomation {
     try {
       if (signal?.aborted || this.#isClosed) throw closed()
       const page = await context.newPage()
-      // What a page opens beside itself could be reached by nobody.
+      // No id is given out for windows that a page opens.
       context.on('page', other => void other.close().catch(() => undefined))
       await page.goto(address, { timeout: this.#settings().timeout_ms })
       if (signal?.aborted || this.#isClosed) throw closed()
@@ -208,7 +206,7 @@ export class Pages implements BrowserAutomation {
     const open = this.#pages.get(id)
     if (open !== undefined) return open
     throw browserErrors.create('BRW_PAGE_UNKNOWN', `there is no page ${JSON.stringify(id).slice(0, 60)}`, {
-      hint: `open one; a page is closed when nobody uses it for ${this.#settings().idle_ms} ms`
+      hint: `open a new one; a page is closed after ${this.#settings().idle_ms} ms without a call`
     })
   }
 
@@ -217,22 +215,5 @@ export class Pages implements BrowserAutomation {
     if (open === undefined) return
     clearTimeout(open.idle)
     this.#pages.delete(id)
-  }
-}
-
-/** What comes of some work, unless nobody waits for it any more. */
-async function whileWanted<A>(work: Promise<A>, signal: AbortSignal | undefined): Promise<A> {
-  if (signal === undefined) return work
-  let stop: (() => void) | undefined
-  const unwanted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-  })
-  // Whichever comes second has nobody who waits for it.
-  work.catch(() => undefined)
-  try {
-    return await Promise.race([work, unwanted])
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop)
   }
 }

@@ -5,7 +5,7 @@ export const settings = t.object({
     t.string({
       minLength: 1,
       description:
-        'Chromium, Chrome or another browser built on it: a path relative to the project, or the name of a program. Default: the first one that is found on the PATH.'
+        'Chromium, Chrome or another browser built on it: a path relative to the project, or the name of a program. Default: the first one found on the PATH.'
     })
   ),
   sandbox: t.boolean({
@@ -38,7 +38,7 @@ export const settings = t.object({
     minimum: 1_000,
     maximum: 86_400_000,
     'x-reload': 'live',
-    description: 'Milliseconds after which a page that nobody uses is closed, and the browser behind its last page.'
+    description: 'Milliseconds without a call after which a page is closed, and the browser after its last page.'
   }),
   context_chars: t.integer({
     default: 24_000,

@@ -48,7 +48,7 @@ t.test('pages', { skip: missing }, async t => {
     await Promise.all([browser.close(first), browser.close(second)])
   })
 
-  t.test('what a page opens beside itself is closed, and its dialogs are', async t => {
+  t.test('windows and dialogs that a page opens are closed', async t => {
     const url = await servePages(t, {
       '/': "<button onclick=\"alert(1); window.open('/'); this.textContent = 'done'\">Go</button>"
     })
@@ -65,7 +65,7 @@ t.test('pages', { skip: missing }, async t => {
     await browser.close(page)
   })
 
-  t.test('what cannot be done is told with what it was about', async t => {
+  t.test('a failure names the call and its target', async t => {
     const { pages, settings } = openPages(t)
     const url = await serve(t, (request, response) => {
       if (request.url === '/') response.setHeader('content-type', 'text/html').end('<h1>Here</h1>')
@@ -77,14 +77,14 @@ t.test('pages', { skip: missing }, async t => {
     t.match(refused, { code: 'BRW_NAVIGATION', message: /^http:\/\/127\.0\.0\.1:1\/: net::ERR_/ })
     t.notMatch((refused as Error).message, 'hidden')
     settings.timeout_ms = 300
-    await t.rejects(pages.click(page, '#nowhere'), { code: 'BRW_TIMEOUT', message: '#nowhere is not there' })
+    await t.rejects(pages.click(page, '#nowhere'), { code: 'BRW_TIMEOUT', message: '#nowhere was not found' })
     await t.rejects(pages.waitFor(page, '#nowhere', 0), { code: 'BRW_TIMEOUT' })
     const late = pages.goto(page, `${url}never?token=hidden`)
-    await t.rejects(late, { code: 'BRW_TIMEOUT', message: /^http:\/\/127\.0\.0\.1:\d+\/never is not done/ })
+    await t.rejects(late, { code: 'BRW_TIMEOUT', message: /^http:\/\/127\.0\.0\.1:\d+\/never did not finish/ })
     t.equal(pages.size, 1, 'what failed has left no page')
   })
 
-  t.test('long contents are cut, and their length is told', async t => {
+  t.test('long contents are cut, and their length is reported', async t => {
     const { browser, kernel } = await openWorld(t, { context_chars: 10 })
     const page = await browser.open(await servePages(t, { '/': `<p>${'x'.repeat(30_000)}</p>` }))
     t.same(await browser.text(page), { content: 'x'.repeat(10), length: 30_000 })
@@ -104,7 +104,7 @@ t.test('pages', { skip: missing }, async t => {
     t.ok(await browser.open('about:blank'))
   })
 
-  t.test('a page that nobody waits for any more is not opened', async t => {
+  t.test('a page whose caller aborted is not opened', async t => {
     const { browser } = await openWorld(t, { max_pages: 1, timeout_ms: 600_000 })
     const abort = new AbortController()
     const reason = new Error('enough')

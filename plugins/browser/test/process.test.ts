@@ -8,7 +8,7 @@ import { descendants, isAlive, missing, openPages, openWorld, until } from './wo
 const isLinux = process.platform === 'linux'
 const skip = missing || (!isLinux && 'it looks at /proc')
 
-t.test('a browser that is not there is told, with how to get one', async t => {
+t.test('a missing browser is reported with how to get one', async t => {
   const path = process.env.PATH
   t.teardown(() => {
     process.env.PATH = path
@@ -26,7 +26,7 @@ t.test('a browser that is not there is told, with how to get one', async t => {
   })
 })
 
-t.test('a browser that does not start is told with its own words', { skip: !isLinux && 'it is a script' }, async t => {
+t.test('a browser that does not start is reported with its output', { skip: !isLinux && 'it is a script' }, async t => {
   const script = join(t.testdir({ broken: '#!/bin/sh\necho "error: no wheels" >&2\nexit 3\n' }), 'broken')
   chmodSync(script, 0o755)
   const { browser } = await openWorld(t, { executable: script })
@@ -52,7 +52,7 @@ t.test('nothing is started before the first page, and nothing is left behind the
   await until(() => !pids.some(isAlive))
 })
 
-t.test('what waits when the plugin is disposed is told', { skip }, async t => {
+t.test('pending calls fail when the plugin is disposed', { skip }, async t => {
   const { browser, close } = await openWorld(t, { timeout_ms: 600_000 })
   const page = await browser.open('about:blank')
   const waiting = browser.click(page, '#never').catch((error: unknown) => error)
@@ -72,7 +72,7 @@ t.test('a browser that dies takes its pages along, and the next page has another
   t.ok(await browser.open('about:blank'))
 })
 
-t.test('a page that nobody uses is closed, and then the browser', { skip }, async t => {
+t.test('an idle page is closed, and then the browser', { skip }, async t => {
   const { pages } = openPages(t, { idle_ms: 1_000 })
   const before = new Set(descendants(process.pid))
   const page = await pages.open('about:blank')

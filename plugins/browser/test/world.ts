@@ -50,7 +50,7 @@ export async function openWorld(t: Test, settings: object = {}): Promise<World> 
   }
 }
 
-/** Pages of a browser of their own, whose settings may change. */
+/** Pages of a separate browser, whose settings may change. */
 export function openPages(t: Test, given: Partial<Settings> = {}): { pages: Pages; settings: Settings } {
   const settings: Settings = {
     sandbox: SANDBOX,
@@ -96,7 +96,7 @@ export function servePages(t: Test, pages: Readonly<Record<string, string>>): Pr
   })
 }
 
-/** Processes that another one has started, and those that these have: of Linux alone. */
+/** Descendants of a process. Linux only. */
 export function descendants(of: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter(each => /^\d+$/.test(each))) {

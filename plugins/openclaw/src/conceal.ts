@@ -1,4 +1,4 @@
-/** What may be told of an address: without user, password, query and fragment. */
+/** Returns an address for messages: without user, password, query and fragment. */
 export function shownAddress(address: string): string {
   if (!URL.canParse(address)) return 'an address that cannot be read'
   const { protocol, host, pathname } = new URL(address)

@@ -1,20 +1,20 @@
 import { skillsGatewayErrors } from '@svc/contracts'
+import { raceAbort } from '@svc/plugin-sdk'
 import type { WebSocket } from 'ws'
 import { conceal, shownAddress } from './conceal.ts'
-import { unlessAborted } from './deadline.ts'
 import { reasonOf, unauthorized } from './http-request.ts'
 import { type JsonTable, tableOf, textOf } from './json-table.ts'
 
-/** Version of the protocol that is spoken here. */
+/** Version of the protocol. */
 export const PROTOCOL = 3
 
-/** Bytes of a frame that are read. */
-const MOST_BYTES = 16 * 2 ** 20
+/** Limit of one received frame. */
+const MAX_FRAME_BYTES = 16 * 2 ** 20
 
-/** Milliseconds that the other side has to say farewell. */
-const FAREWELL_MS = 500
+/** Milliseconds for the closing handshake. */
+const CLOSE_MS = 500
 
-/** The connection ended before there was an answer: whoever asked may do so again on another one. */
+/** The connection ended before the response. The call may be repeated on another one. */
 export class ConnectionLost extends Error {}
 
 export interface ControlOptions {
@@ -24,7 +24,7 @@ export interface ControlOptions {
   readonly challengeTimeoutMs: number
   /** Of this plugin. */
   readonly version: string
-  /** Aborted when nobody wants a connection any more. */
+  /** Aborted when the plugin is disposed. */
   readonly closing: AbortSignal
 }
 
@@ -34,10 +34,10 @@ interface Waiting {
 }
 
 /**
- * One connection with the control plane of a gateway, which is open when there is an object of this class:
- * 1. The gateway may send the event `connect.challenge`, which is waited for no longer than `challengeTimeoutMs`.
- * 2. The method `connect` says who is there, and the gateway answers with `hello-ok`.
- * 3. Requests and their answers find each other by their ids.
+ * One open connection to the control plane of a gateway:
+ * 1. The gateway may send the event `connect.challenge` within `challengeTimeoutMs`.
+ * 2. The method `connect` identifies the client, and the gateway answers with `hello-ok`.
+ * 3. Responses are matched to requests by id.
  */
 export class ControlConnection {
   readonly url: string
@@ -46,7 +46,7 @@ export class ControlConnection {
   readonly #waiting = new Map<string, Waiting>()
   #lost: ConnectionLost | null = null
   #last = 0
-  /** Frames that have come. */
+  /** Number of received frames. */
   #seen = 0
   #challenged: () => void = () => undefined
 
@@ -71,12 +71,17 @@ export class ControlConnection {
    */
   static async open(options: ControlOptions): Promise<ControlConnection> {
     const { WebSocket } = await import('ws')
-    if (options.closing.aborted) throw new ConnectionLost('nobody waits for it any more')
+    if (options.closing.aborted) throw new ConnectionLost('the plugin openclaw was disposed')
     const { url, requestTimeoutMs: handshakeTimeout, version, closing } = options
     const headers = { 'user-agent': `svc/${version}` }
-    const socket = new WebSocket(url, { handshakeTimeout, maxPayload: MOST_BYTES, headers, perMessageDeflate: false })
+    const socket = new WebSocket(url, {
+      handshakeTimeout,
+      maxPayload: MAX_FRAME_BYTES,
+      headers,
+      perMessageDeflate: false
+    })
     const connection = new ControlConnection(socket, options)
-    const stop = (): void => connection.#end('nobody waits for it any more')
+    const stop = (): void => connection.#end('the plugin openclaw was disposed')
     closing.addEventListener('abort', stop, { once: true })
     try {
       await connection.#greet()
@@ -105,29 +110,27 @@ export class ControlConnection {
       timer = setTimeout(() => {
         const what = `${method} at ${shownAddress(url)}`
         reject(skillsGatewayErrors.create('SKG_TIMEOUT', `${what} took longer than ${requestTimeoutMs} ms`))
-        // Nobody there says anything at all: the connection may have ended without a word.
+        // No frame at all arrived: the peer may be gone without a close.
         if (this.#seen === seen) this.#socket.terminate()
       }, requestTimeoutMs)
       this.#socket.send(JSON.stringify({ type: 'req', id, method, params }), error => {
         if (error) this.#end(reasonOf(error))
       })
     })
-    // Whoever asked may have gone before the answer is there.
-    answered.catch(() => undefined)
     try {
-      return await unlessAborted(answered, signal)
+      return await raceAbort(signal, answered)
     } finally {
       clearTimeout(timer)
       this.#waiting.delete(id)
     }
   }
 
-  /** Resolves when the socket is closed; what still waits for an answer meets `ConnectionLost`. */
+  /** Resolves when the socket is closed. Pending requests reject with `ConnectionLost`. */
   async close(): Promise<void> {
     const { CLOSED } = this.#socket
     if (this.#socket.readyState === CLOSED) return
     const closed = new Promise<void>(resolve => this.#socket.once('close', () => resolve()))
-    const timer = setTimeout(() => this.#socket.terminate(), FAREWELL_MS)
+    const timer = setTimeout(() => this.#socket.terminate(), CLOSE_MS)
     this.#socket.close(1000)
     await closed
     clearTimeout(timer)
@@ -140,10 +143,10 @@ export class ControlConnection {
     })
     await this.#opened()
     let timer: NodeJS.Timeout | undefined
-    const tired = new Promise<void>(resolve => {
+    const late = new Promise<void>(resolve => {
       timer = setTimeout(resolve, challengeTimeoutMs)
     })
-    await Promise.race([challenged, tired])
+    await Promise.race([challenged, late])
     clearTimeout(timer)
     const hello = tableOf(
       await this.request('connect', {
@@ -164,14 +167,14 @@ export class ControlConnection {
     const says = hello?.type === 'hello-ok' ? `protocol ${String(hello.protocol)}` : 'something else than hello-ok'
     throw skillsGatewayErrors.create(
       'SKG_PROTOCOL',
-      `${shownAddress(this.url)} answered connect with ${says}; protocol ${PROTOCOL} is spoken here`
+      `${shownAddress(this.url)} answered connect with ${says}; this plugin speaks protocol ${PROTOCOL}`
     )
   }
 
   #opened(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#socket.once('open', () => resolve())
-      // Whatever went wrong was noted by the listeners before these.
+      // The listeners of the constructor ran first and recorded the reason.
       this.#socket.once('close', () => reject(this.#lost))
     })
   }
@@ -201,7 +204,7 @@ export class ControlConnection {
   #end(why: string): void {
     this.#lost ??= new ConnectionLost(why)
     for (const { reject } of this.#waiting.values()) reject(this.#lost)
-    // Nothing more is to be expected of a socket that failed.
+    // A socket that failed delivers nothing more.
     this.#socket.terminate()
   }
 }

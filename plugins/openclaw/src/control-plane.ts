@@ -1,7 +1,7 @@
 import { skillsGatewayErrors } from '@svc/contracts'
+import { raceAbort } from '@svc/plugin-sdk'
 import { shownAddress } from './conceal.ts'
 import { ConnectionLost, ControlConnection, PROTOCOL } from './control-connection.ts'
-import { unlessAborted } from './deadline.ts'
 import type { Discovery, Found } from './discovery.ts'
 import { unreachable } from './http-request.ts'
 import type { Settings } from './settings.ts'
@@ -12,7 +12,7 @@ export interface ControlPlaneParts {
   readonly version: string
 }
 
-/** The methods of a gateway, on one connection that is opened at the first call, and again when it was lost. */
+/** Methods of a gateway over one connection, opened at the first call and reopened after a loss. */
 export class ControlPlane {
   readonly #parts: ControlPlaneParts
   #connection: Promise<ControlConnection> | null = null
@@ -23,7 +23,7 @@ export class ControlPlane {
     this.#parts = parts
   }
 
-  /** A call whose connection is lost before the answer is made once more, on a new one. */
+  /** Repeats a call once, on a new connection, if its connection is lost before the response. */
   async request(method: string, params: unknown, signal?: AbortSignal): Promise<unknown> {
     const { token } = this.#parts.settings
     for (let attempt = 1; ; attempt++) {
@@ -31,7 +31,7 @@ export class ControlPlane {
       assertSpoken(url, protocol)
       let isOpen = false
       try {
-        const connection = await unlessAborted(this.#connected(url), signal)
+        const connection = await raceAbort(signal, this.#connected(url))
         isOpen = true
         return await connection.request(method, params, signal)
       } catch (error) {
@@ -48,16 +48,16 @@ export class ControlPlane {
     await connection?.close()
   }
 
-  /** Those who ask while it is being opened wait for the same connection. */
+  /** Concurrent calls share one connection attempt. */
   async #connected(url: string): Promise<ControlConnection> {
     const current = this.#connection
     if (current !== null && this.#url === url) {
       const connection = await current
       if (!connection.isLost) return connection
-      // Somebody else may have noticed first.
+      // Another call may have replaced it meanwhile.
       if (this.#connection !== current) return this.#connected(url)
     }
-    if (this.#closing.signal.aborted) throw new ConnectionLost('the plugin openclaw has ended')
+    if (this.#closing.signal.aborted) throw new ConnectionLost('the plugin openclaw was disposed')
     const { settings, version } = this.#parts
     const opening = ControlConnection.open({
       url,
@@ -69,7 +69,7 @@ export class ControlPlane {
     })
     this.#connection = opening
     this.#url = url
-    // A gateway that has moved is left behind.
+    // The gateway moved.
     void current?.then(before => before.close()).catch(() => undefined)
     try {
       return await opening
@@ -85,6 +85,6 @@ function assertSpoken(url: string, protocol: Found['protocol']): void {
   const { least, most } = protocol
   throw skillsGatewayErrors.create(
     'SKG_PROTOCOL',
-    `${shownAddress(url)} speaks the protocols ${least} to ${most}, and ${PROTOCOL} is spoken here`
+    `${shownAddress(url)} speaks protocols ${least} to ${most}; this plugin speaks ${PROTOCOL}`
   )
 }

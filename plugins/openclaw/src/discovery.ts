@@ -1,6 +1,6 @@
 import type { SkillsEndpoints } from '@svc/contracts'
+import { raceAbort } from '@svc/plugin-sdk'
 import { conceal, shownAddress } from './conceal.ts'
-import { unlessAborted } from './deadline.ts'
 import { ask, assertAccepted } from './http-request.ts'
 import type { Settings } from './settings.ts'
 import { readWellKnown, type WellKnown } from './well-known.ts'
@@ -8,7 +8,7 @@ import { readWellKnown, type WellKnown } from './well-known.ts'
 const DEFAULT_HTTP = 'http://127.0.0.1:3000'
 const DEFAULT_WS = 'ws://127.0.0.1:18789'
 
-/** Seconds for which a document counts. */
+/** Seconds for which a document is cached. */
 const TTL = { default: 300, least: 30, most: 86_400 }
 
 export interface Found extends SkillsEndpoints {
@@ -17,8 +17,8 @@ export interface Found extends SkillsEndpoints {
 }
 
 /**
- * Finds out where a gateway is: what settings name, else its well-known document, else that document as it was when it was
- * last read, else the usual places. Remembers what it found for as long as the document says, and a failure for half a minute.
+ * Finds the addresses of a gateway: from the settings, else its well-known document, else the last document that was read,
+ * else the defaults. Caches them for the TTL of the document, and a failure for 30 seconds.
  */
 export class Discovery {
   readonly #settings: Settings
@@ -33,13 +33,13 @@ export class Discovery {
     this.#now = now
   }
 
-  /** Those who ask at the same time share one search, which no single one of them ends. */
+  /** Concurrent calls share one lookup. A caller's abort does not end it. */
   async endpoints(signal?: AbortSignal): Promise<Found> {
     if (this.#found !== null && this.#now() < this.#found.cache_expires_at_ms) return this.#found
     this.#looking ??= this.#look().finally(() => {
       this.#looking = null
     })
-    return unlessAborted(this.#looking, signal)
+    return raceAbort(signal, this.#looking)
   }
 
   async #look(): Promise<Found> {
@@ -47,7 +47,7 @@ export class Discovery {
     const wellKnownUrl = this.#settings.well_known_url ?? `${withoutSlash(url)}/.well-known/openclaw.json`
     const shown = shownAddress(wellKnownUrl)
     try {
-      // It is for everybody, and may lie with somebody else than the gateway: the token is not sent.
+      // The document is public, and its host may not be the gateway: the token is not sent.
       const timeoutMs = discovery_timeout_ms
       const answer = await ask({ url: wellKnownUrl, token: undefined, timeoutMs, signal: undefined })
       assertAccepted(wellKnownUrl, answer, token)
@@ -63,7 +63,7 @@ export class Discovery {
     return this.#found
   }
 
-  /** What settings name counts over what was discovered. */
+  /** Settings override the document. */
   #overlaid(document: WellKnown, source: string, ttlSeconds: number): Found {
     const { url, ws_url, catalog_list_url, catalog_search_url } = this.#settings
     const http = withoutSlash(url ?? document.httpUrl ?? DEFAULT_HTTP)

@@ -1,7 +1,6 @@
 import { skillsGatewayErrors } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { isSvcError, withTimeout } from '@svc/plugin-sdk'
 import { conceal, shownAddress } from './conceal.ts'
-import { withinDeadline } from './deadline.ts'
 
 export interface HttpRequest {
   readonly url: string
@@ -19,19 +18,19 @@ export interface HttpAnswer {
   readonly isJson: boolean
 }
 
-/** Bytes of an answer that are read. */
-const MOST_BYTES = 16 * 2 ** 20
+/** Limit of a response body. */
+const MAX_BODY_BYTES = 16 * 2 ** 20
 
-/** Characters of a refusal that are told. */
-const MOST_REASON = 200
+/** Characters of a refusal that an error shows. */
+const MAX_REASON_CHARS = 200
 
 /** Makes a request, whatever its status. Throws `SKG_UNREACHABLE`, `SKG_TIMEOUT`, and `SKG_ANSWER_INVALID` for too much. */
 export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest): Promise<HttpAnswer> {
   const address = shownAddress(url)
-  return withinDeadline({ milliseconds: timeoutMs, what: address, signal }, async inTime => {
+  const request = async (signal: AbortSignal): Promise<HttpAnswer> => {
     try {
       const response = await fetch(url, {
-        signal: inTime,
+        signal,
         headers: {
           accept: 'application/json, text/plain;q=0.9, */*;q=0.5',
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -44,17 +43,19 @@ export async function ask({ url, body, token, timeoutMs, signal }: HttpRequest):
       return { status: response.status, text, isJson }
     } catch (error) {
       if (isSvcError(error)) throw error
-      // The message may have the whole of it.
+      // The message may hold the full URL.
       throw unreachable(address, reasonOf(error).replaceAll(url, address), token)
     }
-  })
+  }
+  const error = (): Error => skillsGatewayErrors.create('SKG_TIMEOUT', `${address} took longer than ${timeoutMs} ms`)
+  return withTimeout(timeoutMs, request, { signal, error })
 }
 
 /** Throws for an answer that is a refusal: `SKG_UNAUTHORIZED`, or `SKG_REFUSED` with the gateway's words. */
 export function assertAccepted(url: string, { status, text }: HttpAnswer, token: string | undefined): void {
   if (status >= 200 && status < 300) return
   const address = shownAddress(url)
-  const said = conceal(text.trim(), token).slice(0, MOST_REASON)
+  const said = conceal(text.trim(), token).slice(0, MAX_REASON_CHARS)
   const words = `${address} answered ${status}${said === '' ? '' : `: ${said}`}`
   if (status === 401 || status === 403) throw unauthorized(words)
   throw skillsGatewayErrors.create('SKG_REFUSED', words, { data: { status } })
@@ -73,7 +74,7 @@ export function unauthorized(words: string): Error {
   })
 }
 
-/** One line for a person: what `fetch` throws hides the reason in its cause. */
+/** One line for a person. An error of `fetch` has the reason in its cause. */
 export function reasonOf(error: unknown): string {
   const { cause, message } = error as { readonly cause?: unknown; readonly message?: string }
   const inner = (cause ?? error) as { readonly code?: string; readonly message?: string }
@@ -86,8 +87,11 @@ async function textOf(response: Response, address: string): Promise<string> {
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    if (length > MOST_BYTES) {
-      throw skillsGatewayErrors.create('SKG_ANSWER_INVALID', `${address} answered with more than ${MOST_BYTES} bytes`)
+    if (length > MAX_BODY_BYTES) {
+      throw skillsGatewayErrors.create(
+        'SKG_ANSWER_INVALID',
+        `${address} answered with more than ${MAX_BODY_BYTES} bytes`
+      )
     }
     chunks.push(chunk)
   }

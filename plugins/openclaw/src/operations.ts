@@ -3,7 +3,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 
 export const skillsEndpoints = defineOperation({
   id: 'skills.endpoints',
-  summary: 'Tell where the skills gateway is, and how that is known',
+  summary: 'Show where the skills gateway is, and where its addresses come from',
   input: t.object({}),
   output: t.object({
     http_gateway_url: t.string(),

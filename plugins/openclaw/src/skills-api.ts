@@ -57,7 +57,7 @@ export class SkillsApi {
       const text = textOf(tableOf(jsonOf(answer.text, url)), ['skill_md', 'body'])
       if (text !== null) return text
     } catch (error) {
-      // Who does not let anybody in, or does not answer at all, will not the second time either.
+      // An unauthorized or unreachable gateway answers a second request no better.
       if (!isSvcError(error, 'SKG_REFUSED') && !isSvcError(error, 'SKG_ANSWER_INVALID')) throw error
     }
     const { text } = await this.skill(slug, signal)

@@ -1,6 +1,6 @@
 import { type JsonTable, tableOf } from './json-table.ts'
 
-/** What the document of a gateway says. */
+/** Contents of a gateway's well-known document. */
 export interface WellKnown {
   readonly httpUrl?: string
   readonly wsUrl?: string
@@ -11,7 +11,7 @@ export interface WellKnown {
   readonly ttlSeconds?: number
 }
 
-/** Names that gateways have for one thing. */
+/** Spellings of each key. */
 const NAMES = {
   httpUrl: ['httpUrl', 'http_url', 'gatewayUrl', 'gateway_url', 'http'],
   wsUrl: ['wsUrl', 'ws_url', 'gatewayWsUrl', 'gateway_ws_url', 'ws'],

@@ -95,7 +95,7 @@ t.test('a call that loses its second connection, too, fails', async t => {
   t.equal(fake.connections, 2)
 })
 
-t.test('a connection that was lost while nobody asked is made anew', async t => {
+t.test('a connection that was lost while idle is opened again', async t => {
   const { gateway, fake } = await openGateway(t, {
     reply: ({ method }) => (method === 'leave' ? 'drop' : { payload: 'here' })
   })
@@ -178,7 +178,7 @@ t.test('a control plane that is not there is an error that says where it was loo
   await t.rejects(gateway.subscribe('x'), { code: 'SKG_UNREACHABLE', message: `${fake.wsUrl}/: nothing listens there` })
 })
 
-t.test('whoever asks may stop waiting, and others go on', async t => {
+t.test('a caller may abort, and others go on', async t => {
   const waiting: Frame[] = []
   const { gateway, fake } = await openGateway(t, {
     reply: frame => {
@@ -226,6 +226,6 @@ t.test('one that is closed before its connection has begun makes none', async t 
     closing: controller.signal
   })
   controller.abort()
-  await t.rejects(opening, { message: /nobody waits/ })
+  await t.rejects(opening, { message: /was disposed/ })
   t.equal(fake.connections, 0)
 })

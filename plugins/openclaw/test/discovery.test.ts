@@ -154,7 +154,7 @@ t.test('a document that does not come in time is not waited for', async t => {
   t.match((await discovery.endpoints()).discovery_source, /^defaults \(.*took longer than 20 ms\)$/)
 })
 
-t.test('nobody ends the search of others', async t => {
+t.test('an abort does not end the lookup of other callers', async t => {
   let answer: () => void = () => undefined
   const { fake, discovery } = await discover(t, {
     http: {

@@ -19,7 +19,7 @@ export interface Frame {
   readonly params: Readonly<Record<string, any>>
 }
 
-/** What a method is answered with; `drop` ends the connection, and `silence` says nothing. */
+/** Response to a method; `drop` ends the connection, and `silence` sends nothing. */
 export type Reply = { readonly payload: unknown } | { readonly error: unknown } | 'drop' | 'silence'
 
 export interface FakeOptions {

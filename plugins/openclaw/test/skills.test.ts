@@ -3,7 +3,7 @@ import { encodedSlug } from '../src/skills-api.ts'
 import { sendJson } from './fake-gateway.ts'
 import { openGateway, TOKEN } from './open-gateway.ts'
 
-const WEATHER = { name: 'weather', version: '1.0.0', description: 'Tells it' }
+const WEATHER = { name: 'weather', version: '1.0.0', description: 'Shows it' }
 
 for (const [shape, list] of Object.entries({
   list: (all: object[]) => all,
@@ -116,7 +116,7 @@ t.test('a gateway that is not there, or slow, is an error that says where it was
   await t.rejects(slow.skills(), { code: 'SKG_TIMEOUT', message: /took longer than 20 ms/ })
 })
 
-t.test('whoever asks may stop waiting', async t => {
+t.test('a caller may abort', async t => {
   let asked: () => void = () => undefined
   const begun = new Promise<void>(resolve => {
     asked = resolve

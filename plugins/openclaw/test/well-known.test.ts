@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readWellKnown } from '../src/well-known.ts'
 
-t.test('a document that came with TLS sends nobody to where there is none', t => {
+t.test('addresses without TLS in a document that came with TLS are ignored', t => {
   const gateway = { httpUrl: 'http://elsewhere.test', wsUrl: 'ws://elsewhere.test' }
   t.same(readWellKnown(JSON.stringify({ gateway }), 'https://gateway.test/d'), {})
   t.same(readWellKnown(JSON.stringify({ gateway }), 'http://gateway.test/d'), gateway)
