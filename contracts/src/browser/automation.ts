@@ -8,7 +8,7 @@ export const browserAutomation = service<BrowserAutomation>('browser.automation@
  * that cannot be guessed. An idle one is closed after a while.
  *
  * A target is a CSS selector, or begins with `text=` or `xpath=`; where it fits several elements, the first one is meant.
- * What is done to an element waits until it is there, can be seen and is enabled.
+ * Actions on an element wait until it exists, is visible and is enabled.
  *
  * Every function throws `BRW_TIMEOUT` when it takes longer than the settings of the implementation allow, `BRW_CLOSED` when
  * the browser ends meanwhile, and the signal's reason when it is aborted; all but `open` also throw `BRW_PAGE_UNKNOWN`.
@@ -34,7 +34,7 @@ export interface BrowserAutomation {
   text(page: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent>
   /** The markup of a target with the target itself, as it is now; default: of the whole page. Throws `BRW_TARGET`. */
   html(page: BrowserPageId, target?: string, options?: BrowserCallOptions): Promise<BrowserContent>
-  /** A picture of what of the page is in the window, as PNG. */
+  /** Takes a screenshot of the viewport, as PNG. */
   screenshot(page: BrowserPageId, options?: BrowserCallOptions): Promise<Uint8Array>
   /** Closes a page. */
   close(page: BrowserPageId): Promise<void>

@@ -2,8 +2,8 @@
 const INSIDE = 0
 const STOPPED = 1
 
-/** Milliseconds between two looks at a thread that is within native code. */
-const LOOK_MS = 5
+/** Interval at which a thread within native code is polled. */
+const POLL_MS = 5
 
 /**
  * Keeps a thread from being ended within the native code of a database, which takes the whole process with it when that
@@ -13,7 +13,7 @@ const LOOK_MS = 5
 export class NativeGuard {
   readonly shared: SharedArrayBuffer
   readonly #state: Int32Array
-  /** Calls within calls are one. */
+  /** Nested calls count as one. */
   #depth = 0
 
   constructor(shared = new SharedArrayBuffer(8)) {
@@ -21,7 +21,7 @@ export class NativeGuard {
     this.#state = new Int32Array(shared)
   }
 
-  /** Whether the thread is within native code. */
+  /** True while the thread is within native code. */
   get isInside(): boolean {
     return Atomics.load(this.#state, INSIDE) === 1
   }
@@ -35,7 +35,7 @@ export class NativeGuard {
     Atomics.wait(this.#state, STOPPED, 1)
   }
 
-  /** Of the thread, once for each `enter`. */
+  /** Called by the thread, once for each `enter`. */
   leave(): void {
     if (--this.#depth === 0) Atomics.store(this.#state, INSIDE, 0)
   }
@@ -49,7 +49,7 @@ export class NativeGuard {
     Atomics.store(this.#state, STOPPED, 1)
     while (this.isInside && !isOver()) {
       if (performance.now() > until) return false
-      await new Promise<void>(resolve => void setTimeout(resolve, LOOK_MS))
+      await new Promise<void>(resolve => void setTimeout(resolve, POLL_MS))
     }
     return true
   }

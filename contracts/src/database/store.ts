@@ -34,7 +34,7 @@ export interface DatabaseStatus {
   readonly digest: string | null
   readonly expectedDigest: string
   readonly missingTables: readonly string[]
-  /** One sentence for each thing that is wrong. */
+  /** One sentence per problem. */
   readonly problems: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export interface DatabaseCapabilities {
 }
 
 export interface DatabaseCallOptions {
-  /** Ends the waiting for a turn; what has begun goes on. */
+  /** Ends the wait in the queue. A call that has started goes on. */
   readonly signal?: AbortSignal
 }
 
@@ -75,13 +75,13 @@ export interface DatabaseTransaction {
  * A SQL database in SQLite's dialect.
  *
  * - A promise that resolves means that the change is committed, and durable where the capability says so.
- * - Writers take turns in the order in which they asked, one at a time; queries see what is committed.
+ * - Writers run one at a time, in the order of their calls. Queries see committed rows.
  * - Texts hold one statement, save for `migrate`. Statements are prepared once and kept.
  * - Statements that begin, end or nest transactions are refused with `DBS_STATEMENT_REFUSED`, as are ATTACH and DETACH.
- * - Within `transaction` the store itself is refused with `DBS_NESTED`: it would wait for the transaction to end.
+ * - Inside `transaction` the store itself refuses calls with `DBS_NESTED`: they would wait for the transaction.
  *
- * Everything may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FULL`, `DBS_LOST`,
- * `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
+ * Everything may throw `DBS_BUSY`, `DBS_CLOSED`, `DBS_CONSTRAINT`, `DBS_CORRUPT`, `DBS_FAILED`, `DBS_FILE_LOST`, `DBS_FULL`,
+ * `DBS_LOST`, `DBS_READ_ONLY`, `DBS_SYNTAX`, `DBS_UNAUTHORIZED`, `DBS_UNREACHABLE` and `DBS_VALUE_INVALID`.
  */
 export interface DatabaseStore {
   readonly mode: DatabaseMode
@@ -109,6 +109,6 @@ export interface DatabaseStore {
    * that several connections can share.
    */
   threadAccess(): Promise<ThreadAccess | null>
-  /** Lets what has begun end, and refuses the rest with `DBS_CLOSED`. Closing twice is nothing. */
+  /** Waits for calls that have started and refuses others with `DBS_CLOSED`. Idempotent. */
   close(): Promise<void>
 }

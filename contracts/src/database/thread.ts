@@ -11,8 +11,8 @@ export interface ThreadAccess {
 }
 
 /**
- * Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: milliseconds that a call waits for its turn, 0 for a thread that must
- * not be held up; default: as the settings of the database say. `guard`: for a thread that may be ended at any point.
+ * Throws `DBS_OPEN_FAILED` and `DBS_CORRUPT`. `waitMs`: limit of the wait for the write lock, 0 for none; default: the
+ * setting of the database. `guard`: for a thread that may be terminated at any point.
  */
 export type ConnectThread = (
   options: unknown,
@@ -21,34 +21,33 @@ export type ConnectThread = (
 ) => ThreadConnection
 
 /**
- * A database as one thread has it: each call holds the thread until it is done. Other connections, in this process and in
- * others, see what is committed. Errors, parameters and results are those of `DatabaseStore`; a writer waits for its turn,
- * and throws `DBS_BUSY` when that takes too long.
+ * A synchronous connection of one thread. Other connections, also of other processes, see what is committed. Errors,
+ * parameters and results are those of `DatabaseStore`. A writer waits for the lock and throws `DBS_BUSY` at the limit.
  */
 export interface ThreadConnection {
-  /** Reads, in the transaction that is open, or else by itself. Throws `DBS_READ_ONLY` for what would write. */
+  /** Reads, in the open transaction if there is one. Throws `DBS_READ_ONLY` for a statement that writes. */
   query(sql: string, parameters?: SqlParameters): SqlResult
-  /** The rows of a query for who knows its columns: quicker. */
+  /** Rows without column names; faster than `query`. */
   rows(sql: string, parameters?: SqlParameters): readonly (readonly SqlValue[])[]
-  /** The first row of a query, null where it has none; the quickest. */
+  /** The first row, or null; the fastest. */
   row(sql: string, parameters?: SqlParameters): readonly SqlValue[] | null
   /** Writes, in the open transaction, or else in a new one that is committed when it returns. */
   execute(sql: string, parameters?: SqlParameters): SqlResult
   /**
-   * `read` sees one state of the database until it ends; `write` takes the turn of the writer at once.
+   * `read` sees one snapshot until it ends; `write` takes the write lock at once.
    * Throws `DBS_NESTED` where one is open.
    */
   begin(kind: 'read' | 'write'): void
   commit(): void
-  /** Nothing where none is open. */
+  /** Does nothing without an open transaction. */
   rollback(): void
   readonly inTransaction: boolean
   /**
-   * A part of the transaction for writing that is open: what it wrote is undone, and nothing else, when it throws or when
-   * `keeps` says so of its result. Absent where the database has no such parts.
+   * Runs `run` in a savepoint of the open write transaction. The savepoint is rolled back if `run` throws or `keeps` returns
+   * false for its result. Absent where the database has no savepoints.
    */
-  part?<A>(run: () => A, keeps: (result: A) => boolean): A
-  /** Brings a replica up to date; nothing for every other database. Throws `DBS_NESTED` within a transaction. */
+  savepoint?<A>(run: () => A, keeps: (result: A) => boolean): A
+  /** Brings a replica up to date; does nothing for other databases. Throws `DBS_NESTED` within a transaction. */
   sync(): void
   close(): void
 }

@@ -11,7 +11,7 @@ export type SqlValue = null | number | bigint | string | Uint8Array
 
 export type SqlParameter = SqlValue | boolean
 
-/** By position, or by name without the sign in front of it. Neither may lack one or have one too many. */
+/** By position, or by name without its sigil. Missing and surplus ones are refused. */
 export type SqlParameters = readonly SqlParameter[] | { readonly [name: string]: SqlParameter }
 
 /** A statement with its parameters: only the text where it has none. */

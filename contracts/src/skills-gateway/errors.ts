@@ -3,7 +3,7 @@ import { errorTable } from '@svc/plugin-sdk'
 /** Error codes of clients of a skills gateway. */
 export const skillsGatewayErrors = errorTable({
   SKG_ANSWER_INVALID: { message: 'The skills gateway answered with something that it should not.', status: 502 },
-  SKG_PROTOCOL: { message: 'The skills gateway does not speak the protocol that is spoken here.', status: 501 },
+  SKG_PROTOCOL: { message: 'The skills gateway does not speak the protocol of this plugin.', status: 501 },
   SKG_REFUSED: { message: 'The skills gateway refused a request.', status: 502 },
   SKG_SKILL_INVALID: { message: 'The name of a skill, or what it is called with, cannot be sent.', status: 400 },
   SKG_SKILL_UNKNOWN: { message: 'The skills gateway has no skill of that name.', status: 404 },

@@ -17,10 +17,10 @@ export interface SkillsGateway {
   /** The text of a skill. Throws as {@link SkillsGateway.skill}. */
   skillText(slug: string, signal?: AbortSignal): Promise<string>
   publish(skill: SkillToPublish, signal?: AbortSignal): Promise<PublishedSkill>
-  /** Has the gateway run a skill, and gives what that answers with: JSON. */
+  /** Runs a skill on the gateway. Returns its JSON response. */
   execute(run: SkillRun, signal?: AbortSignal): Promise<unknown>
   subscriptions(signal?: AbortSignal): Promise<readonly SkillSubscription[]>
-  /** Gives what the gateway answers with: JSON. */
+  /** Returns the gateway's JSON response. */
   subscribe(domain: string, signal?: AbortSignal): Promise<unknown>
   unsubscribe(domain: string, signal?: AbortSignal): Promise<unknown>
   /** Notifies all subscribers of a domain. */
@@ -37,7 +37,7 @@ export interface SkillsEndpoints {
   readonly ws_gateway_url: string
   readonly catalog_list_url: string
   readonly catalog_search_url: string
-  /** `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`; what settings name counts over all of them. */
+  /** `well-known:<url>`, `cache-last-good (<why>)` or `defaults (<why>)`; settings override all of them. */
   readonly discovery_source: string
   /** Milliseconds since 1970 at which the gateway is looked for again. */
   readonly cache_expires_at_ms: number

@@ -9,10 +9,10 @@ import type {
 import { isSvcError } from '@svc/plugin-sdk'
 import { pluginErrors } from './errors.ts'
 
-const FAILURES = 5
+const MAX_FAILURES = 5
 const OPEN_MS = 30_000
 
-/** What is wrong with the database, and not with what it was asked. */
+/** Faults of the database, in contrast to errors of a statement. */
 const FAULTS = new Set([
   'DBS_BUSY',
   'DBS_CORRUPT',
@@ -25,8 +25,8 @@ const FAULTS = new Set([
 ])
 
 /**
- * Refuses writes for half a minute after five faults in a row; then one write tries, and its outcome decides. Reads go
- * through always.
+ * Refuses writes for 30 seconds after five faults in a row. Then one write probes the database, and its outcome decides.
+ * Reads always pass.
  */
 export class CircuitBreaker {
   readonly #now: () => number
@@ -34,7 +34,7 @@ export class CircuitBreaker {
   #openedAt: number | null = null
   #probing = false
 
-  /** `now` in milliseconds, going forward only. */
+  /** `now`: a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
@@ -48,7 +48,7 @@ export class CircuitBreaker {
       return result
     } catch (error) {
       if (isSvcError(error) && FAULTS.has(error.code)) this.#count(probe)
-      // It answered, although with a refusal.
+      // The database answered, with a refusal.
       else if (isSvcError(error)) this.#settle()
       throw error
     } finally {
@@ -74,7 +74,7 @@ export class CircuitBreaker {
 
   #count(probe: boolean): void {
     this.#failures += 1
-    if (probe || this.#failures >= FAILURES) this.#openedAt = this.#now()
+    if (probe || this.#failures >= MAX_FAILURES) this.#openedAt = this.#now()
   }
 
   #settle(): void {

@@ -5,9 +5,9 @@ export const pluginErrors = errorTable({
   DBP_CIRCUIT_OPEN: { message: 'Writes are refused for a while after several failures in a row.', status: 503 },
   DBP_CODEX_REFUSED: { message: 'A change refers to something that is not there, or is there already.', status: 400 },
   DBP_CODEX_UNKNOWN: { message: 'There is nothing of that name or number in the database.', status: 404 },
-  DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of the name that was asked for.', status: 404 },
+  DBP_JOURNEY_UNKNOWN: { message: 'The database has no journey of that name.', status: 404 },
   DBP_REMOTE_INCOMPLETE: {
-    message: 'The settings name half of a remote database: a URL or a token alone.',
+    message: 'The settings name half of a remote database: a URL without a token, or a token without a URL.',
     status: 400
   },
   DBP_SCHEMA_CONFLICT: {

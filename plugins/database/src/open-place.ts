@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseErrors } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { makeFolder } from '@svc/plugin-sdk/folders'
 import type { Place } from './place.ts'
 import { openRemote, openReplica } from './remote/remote-store.ts'
@@ -10,67 +10,66 @@ import type { QueuedStore } from './store/queued-store.ts'
 
 export interface OpenOptions extends LocalOptions {
   readonly remoteTimeoutMs: number
-  /** Told what was done in place of what was asked. */
+  /** Called when a fallback is used. */
   readonly warn: (message: string, reason: unknown) => void
-  /** Ends the waiting between attempts. */
+  /** Ends the waits between attempts. */
   readonly signal: AbortSignal
 }
 
-const ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 const WAIT_MS = 500
-/** What another attempt may find changed. */
+/** Errors that may pass. */
 const PASSING = new Set(['DBS_BUSY', 'DBS_UNREACHABLE', 'DBS_LOST'])
 
-/** Opens what the settings name; see {@link Place}. Tries three times what may pass. */
+/** Opens the database that the settings name. Retries errors that may pass, up to three attempts. */
 export async function openPlace(place: Place, options: OpenOptions): Promise<QueuedStore> {
   if (place.mode === 'remote')
-    return patiently(() => openRemote({ ...place, timeoutMs: options.remoteTimeoutMs }), options)
+    return withRetries(() => openRemote({ ...place, timeoutMs: options.remoteTimeoutMs }), options)
   if (place.mode === 'replica') {
     const { url, token } = place
     try {
       await makeFolder(place.file)
       const { busyTimeoutMs, remoteTimeoutMs: timeoutMs } = options
-      return await patiently(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
+      return await withRetries(() => openReplica({ ...place, busyTimeoutMs, timeoutMs }), options)
     } catch (error) {
       if (!isSvcError(error, 'DBS_NO_BINDING')) throw error
-      options.warn(`no copy of ${url} can be kept here, so that it is asked for everything`, error)
-      return patiently(() => openRemote({ url, token, timeoutMs: options.remoteTimeoutMs }), options)
+      options.warn(`no copy of ${url} can be kept here; every query goes to the remote database`, error)
+      return withRetries(() => openRemote({ url, token, timeoutMs: options.remoteTimeoutMs }), options)
     }
   }
   try {
     return await openLocal(place.file, options)
   } catch (error) {
-    // Where the binding is missing, the other file cannot be opened either.
+    // Without the binding the fallback cannot be opened either.
     if (place.fallback === null || !isSvcError(error) || error.code === 'DBS_NO_BINDING') throw error
-    options.warn(`${place.file} cannot be opened, so that ${place.fallback} is used`, error)
+    options.warn(`${place.file} cannot be opened; ${place.fallback} is used`, error)
     return openLocal(place.fallback, options)
   }
 }
 
-/** A local file, whose folder is made. Throws `DBS_OPEN_FAILED` and what opening throws. */
+/** Opens a local file and makes its folder. Throws `DBS_OPEN_FAILED` and what opening throws. */
 export async function openLocal(file: string, options: OpenOptions): Promise<QueuedStore> {
   makeFolderOf(file)
-  return patiently(() => openFile(file, options), options)
+  return withRetries(() => openFile(file, options), options)
 }
 
 function makeFolderOf(file: string): void {
   try {
     makeFolder(dirname(file))
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be made: ${why}`, {
+    throw databaseErrors.create('DBS_OPEN_FAILED', `${file}: its folder cannot be made: ${errorMessage(cause)}`, {
       cause,
       hint: 'name another file in SVC_DB_PATH'
     })
   }
 }
 
-async function patiently<A>(open: () => Promise<A>, { signal }: OpenOptions): Promise<A> {
+async function withRetries<A>(open: () => Promise<A>, { signal }: OpenOptions): Promise<A> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await open()
     } catch (error) {
-      if (attempt === ATTEMPTS || !isSvcError(error) || !PASSING.has(error.code)) throw error
+      if (attempt === MAX_ATTEMPTS || !isSvcError(error) || !PASSING.has(error.code)) throw error
       await sleep(WAIT_MS * attempt, undefined, { signal })
     }
   }

@@ -9,21 +9,21 @@ import { restore } from './restore.ts'
 
 const { DBS_BACKUP_FAILED, DBS_BUSY, DBS_FULL, DBS_NO_BINDING, DBS_UNSUPPORTED } = databaseErrors.specs
 const { DBP_BACKUP_INVALID } = pluginErrors.specs
-/** A copy of a large database takes its time. */
+/** A large database takes long to copy. */
 const COPY_TIMEOUT_MS = 3_600_000
 
 const capabilities = t.object({
   fts: t.boolean({ description: 'Full-text search.' }),
   vector: t.boolean({ description: 'Vector functions and indexes.' }),
   replica: t.boolean({ description: 'Whether it is a copy of a remote database.' }),
-  durable: t.boolean({ description: 'Whether what was acknowledged outlives the process.' }),
+  durable: t.boolean({ description: 'Whether acknowledged changes survive the process.' }),
   mvcc: t.boolean({ description: 'Whether writers need not wait for each other.' }),
   backup: t.boolean({ description: 'Whether it can be copied from here.' })
 })
 
 export const databaseStatus = defineOperation({
   id: 'database.status',
-  summary: 'Tell where the database is, what it can do, and whether its schema is the one that this program needs',
+  summary: 'Show the location, capabilities and schema state of the database',
   input: t.object({}),
   output: t.object({
     healthy: t.boolean(),
@@ -48,7 +48,7 @@ export const databaseStatus = defineOperation({
 
 export const databaseBackup = defineOperation({
   id: 'database.backup',
-  summary: 'Write a consistent copy of the database to a file while it is in use',
+  summary: 'Write a consistent copy of the database while it is in use',
   input: t.object({
     file: t.optional(
       t.string({
@@ -66,7 +66,7 @@ export const databaseBackup = defineOperation({
 
 export const databaseRestore = defineOperation({
   id: 'database.restore',
-  summary: 'Put a copy in the place of the database; what was there is kept beside it',
+  summary: 'Replace the database with a copy and keep the replaced file',
   input: t.object({ file: t.string({ minLength: 1, description: 'A copy, relative to the project.' }) }),
   output: t.object({
     file: t.string({ description: 'The database.' }),
@@ -82,7 +82,7 @@ export const databaseRestore = defineOperation({
 export interface OperationsOptions {
   readonly store: PrimaryStore
   readonly projectRoot: string
-  /** Where copies go that are given no name. */
+  /** Folder of copies without a name. */
   readonly copies: () => Promise<string>
 }
 
@@ -128,7 +128,7 @@ export function restoreHandler({ store, projectRoot }: OperationsOptions): Handl
     const file = store.location
     const copy = resolve(projectRoot, named)
     const { kept } = await store.whileClosed(() => restore(copy, file, new Date()))
-    const before = kept === null ? '' : `; what was there is ${kept}`
+    const before = kept === null ? '' : `; the replaced file is ${kept}`
     return { file, kept, text: `${copy} is now ${file}${before}` }
   }
 }

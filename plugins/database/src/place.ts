@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { pluginErrors } from './errors.ts'
 import type { Settings } from './settings.ts'
 
-/** Where the primary database is, by the settings. Paths are absolute. */
+/** Location of the primary database. Paths are absolute. */
 export type Place =
   | { readonly mode: 'file'; readonly file: string; readonly fallback: string | null }
   | { readonly mode: 'remote'; readonly url: string; readonly token: string }
@@ -11,9 +11,9 @@ export type Place =
 
 export interface Folders {
   readonly project: string
-  /** Where the project's own state lies. */
+  /** Folder of the project's state. */
   readonly state: string
-  /** What projects of one user share. */
+  /** Folder that projects of one user share. */
   readonly data: string
 }
 
@@ -33,8 +33,8 @@ type Named = Pick<
 const SCHEMES = new Set(['libsql:', 'https:', 'http:', 'wss:', 'ws:'])
 
 /**
- * URL and token name a remote database, with a path a copy of it; a path alone is a file. The deprecated names are asked
- * where the present ones do not make a pair. Throws `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
+ * Returns the place that the settings name: URL and token a remote database, with a path a copy of it; only a path, a file.
+ * The deprecated names count where the current ones do not make a pair. Throws `DBP_REMOTE_INCOMPLETE` and `DBP_URL_INVALID`.
  */
 export function placeOf(settings: Named, { project, state, data }: Folders): Place {
   const { url, path } = settings
@@ -44,7 +44,7 @@ export function placeOf(settings: Named, { project, state, data }: Folders): Pla
   if (remote !== null) {
     assertUrl(remote)
     const { token } = remote
-    // Servers that speak over WebSocket do so over HTTP as well, where an answer can be given a limit of time.
+    // Servers for WebSocket also serve HTTP, which allows a time limit per request.
     const url = remote.url.replace(/^ws(s?):/, 'http$1:')
     return file === null ? { mode: 'remote', url, token } : { mode: 'replica', file, url, token }
   }
@@ -87,8 +87,8 @@ function assertUrl({ url, setting }: Remote): void {
       at: { path },
       hint: 'write it as libsql://HOST, https://HOST or http://HOST:PORT'
     })
-  if (parsed === null || !SCHEMES.has(parsed.protocol)) throw refuse('is no address of a database')
-  // It would be printed with every message.
+  if (parsed === null || !SCHEMES.has(parsed.protocol)) throw refuse('is no URL of a database')
+  // Messages print the URL.
   if (parsed.username !== '' || parsed.password !== '') throw refuse('holds a user name or a password')
 }
 

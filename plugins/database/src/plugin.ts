@@ -1,5 +1,5 @@
 import { databaseStore, kernelAdmin, kernelPort, readiness } from '@svc/contracts'
-import { definePlugin } from '@svc/plugin-sdk'
+import { definePlugin, errorMessage } from '@svc/plugin-sdk'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { contributeCodex } from './codex/contribute.ts'
 import { codexOperations } from './codex/operations.ts'
@@ -28,14 +28,14 @@ export default definePlugin({
   permissions: { fsRead: ['*'], fsWrite: ['*'], nativeAddons: true, worker: true },
   async activate(ctx, { kernel, admin }) {
     const config: Settings = ctx.config
-    const told = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
+    const folder = admin?.settings('kernel.data_directory').find(({ key }) => key === 'kernel.data_directory')?.value
     const place = placeOf(config, {
       project: ctx.projectRoot,
-      // A folder is made when something is put there: programs without a database run where nothing can be written.
+      // The folder is made at the first write: programs without a database run in read-only folders.
       state: kernel.stateRoot,
-      data: dataDirectory(typeof told === 'string' ? told : undefined, process.env)
+      data: dataDirectory(typeof folder === 'string' ? folder : undefined, process.env)
     })
-    if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here has it, so that writers take turns')
+    if (config.mvcc) ctx.log.warn('SVC_DB_MVCC: no engine here supports it; writers run one at a time')
     const store = new PrimaryStore({
       place,
       projectRoot: ctx.projectRoot,
@@ -44,8 +44,7 @@ export default definePlugin({
       synchronous: config.synchronous,
       remoteTimeoutMs: config.remote_timeout_ms,
       signal: ctx.signal,
-      warn: (message, reason) =>
-        ctx.log.warn(message, { reason: reason instanceof Error ? reason.message : String(reason) })
+      warn: (message, reason) => ctx.log.warn(message, { reason: errorMessage(reason) })
     })
     ctx.provide(databaseStore, store)
     ctx.contribute(readiness, {

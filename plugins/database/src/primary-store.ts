@@ -14,6 +14,7 @@ import {
   type SqlStatement,
   type ThreadAccess
 } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import { applyBaseline, readSchema, schemaProblems } from './baseline/apply.ts'
 import { BASELINE_VERSION, baselineDigest } from './baseline/schema.ts'
 import { type CircuitBreaker, withBreaker } from './circuit-breaker.ts'
@@ -29,12 +30,12 @@ export interface PrimaryOptions extends OpenOptions {
   readonly breaker: CircuitBreaker | null
 }
 
-/** The database of what is served: opened at the first use, again after a failure, with the baseline schema in it. */
+/** The primary database: opened at the first use, retried after a failure, with the baseline schema applied. */
 export class PrimaryStore implements PrimaryDatabase {
   readonly #options: PrimaryOptions
   #opening: Promise<DatabaseStore> | null = null
   #opened: DatabaseStore | null = null
-  /** What {@link #opened} is without the breaker. */
+  /** {@link #opened} without the breaker. */
   #unguarded: QueuedStore | null = null
   #closed = false
 
@@ -109,8 +110,8 @@ export class PrimaryStore implements PrimaryDatabase {
       const found = { capabilities, schemaVersion: version, digest, missingTables, problems }
       return { ok: problems.length === 0, mode: store.mode, location: store.location, ...found, ...expected }
     } catch (error) {
-      const { message } = error instanceof Error ? error : new Error(String(error))
-      const found = { capabilities: null, schemaVersion: null, digest: null, missingTables: [], problems: [message] }
+      const problems = [errorMessage(error)]
+      const found = { capabilities: null, schemaVersion: null, digest: null, missingTables: [], problems }
       return { ok: false, mode: this.mode, location: this.location, ...found, ...expected }
     }
   }
@@ -124,7 +125,7 @@ export class PrimaryStore implements PrimaryDatabase {
       done = resolve
     })
     this.#opening = gate.then(() => this.#open())
-    // Whoever uses the database learns of a failure; nobody may.
+    // Each caller gets the failure; without a caller it is no unhandled rejection.
     this.#opening.catch(() => {})
     try {
       await (await opened?.catch(() => null))?.close()

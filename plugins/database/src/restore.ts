@@ -1,7 +1,7 @@
 import { copyFile, open, rename, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type DatabaseStore, databaseErrors } from '@svc/contracts'
-import { isSvcError } from '@svc/plugin-sdk'
+import { errorMessage, isSvcError } from '@svc/plugin-sdk'
 import { readSchema } from './baseline/apply.ts'
 import { BASELINE_VERSION } from './baseline/schema.ts'
 import { pluginErrors } from './errors.ts'
@@ -11,13 +11,13 @@ import { WorkerConnection } from './store/worker-connection.ts'
 const OPTIONS = { busyTimeoutMs: 0, synchronous: 'full' } as const
 
 export interface Restored {
-  /** Where the database is that was replaced; null where there was none. */
+  /** Path of the replaced database; null without one. */
   readonly kept: string | null
 }
 
 /**
- * Checks a copy and puts it in a closed database's place; what was there is kept beside it. Throws `DBP_BACKUP_INVALID`
- * before anything is changed, and `DBS_BUSY` while another process has the database open.
+ * Checks a copy and replaces a closed database with it; the replaced file is kept. Throws `DBP_BACKUP_INVALID`
+ * before any change, and `DBS_BUSY` while another process has the database open.
  */
 export async function restore(copy: string, file: string, now: Date): Promise<Restored> {
   const staged = `${file}.restoring-${process.pid}`
@@ -31,7 +31,7 @@ export async function restore(copy: string, file: string, now: Date): Promise<Re
   }
 }
 
-/** Looks at a copy of the copy, so that nothing is written to the one that is asked for. */
+/** Checks a staged copy, so that the named one is not written to. */
 async function stage(copy: string, staged: string): Promise<void> {
   const invalid = (why: string, cause?: unknown): Error =>
     pluginErrors.create('DBP_BACKUP_INVALID', `${copy} cannot be restored: ${why}`, {
@@ -50,15 +50,15 @@ async function stage(copy: string, staged: string): Promise<void> {
     await leaveWal(staged)
   } catch (error) {
     if (isSvcError(error, 'DBP_BACKUP_INVALID') || isSvcError(error, 'DBS_NO_BINDING')) throw error
-    throw invalid(reasonOf(error, staged), error)
+    throw invalid(messageWithout(error, staged), error)
   }
   const handle = await open(staged, 'r+')
   await handle.sync().finally(() => handle.close())
 }
 
-/** Without the name of the copy of the copy, which nobody has asked for and which is gone by then. */
-function reasonOf(error: unknown, staged: string): string {
-  return (error instanceof Error ? error.message : String(error)).replace(`${staged}: `, '')
+/** The message without the name of the staged copy, which is removed by then. */
+function messageWithout(error: unknown, staged: string): string {
+  return errorMessage(error).replace(`${staged}: `, '')
 }
 
 async function check(store: DatabaseStore, invalid: (why: string) => Error): Promise<void> {
@@ -70,12 +70,12 @@ async function check(store: DatabaseStore, invalid: (why: string) => Error): Pro
     throw invalid(`its schema version is ${version}, and this program knows ${BASELINE_VERSION}`)
 }
 
-/** Only one who has the file alone may leave the write-ahead log, which says whether anybody else has it open. */
+/** Leaves WAL mode, which needs exclusive access: `DBS_BUSY` means that another process has the file open. */
 async function leaveWal(file: string): Promise<void> {
   const connection = new WorkerConnection({ engine: 'libsql', file, readOnly: false, ...OPTIONS }, file)
   try {
     await connection.open()
-    await connection.alone({ sql: 'PRAGMA journal_mode = DELETE', values: [], verb: 'PRAGMA' })
+    await connection.standalone({ sql: 'PRAGMA journal_mode = DELETE', values: [], verb: 'PRAGMA' })
   } finally {
     await connection.close()
   }
@@ -86,7 +86,7 @@ async function putAside(file: string, now: Date): Promise<string | null> {
   try {
     await leaveWal(file)
   } catch (error) {
-    // A damaged file is the very reason to restore one.
+    // A damaged file is a reason to restore.
     if (!isSvcError(error, 'DBS_CORRUPT')) throw busy(file, error)
   }
   const kept = resolve(`${file}.before-${now.toISOString().replaceAll(/[:.]/g, '')}`)
@@ -99,6 +99,6 @@ function busy(file: string, error: unknown): unknown {
   if (!isSvcError(error, 'DBS_BUSY')) return error
   return databaseErrors.create('DBS_BUSY', `${file} is open elsewhere`, {
     cause: error,
-    hint: `stop the process, or the program that is served, which has it open; fuser ${file} finds it`
+    hint: `stop the process or the served program that has it open; fuser ${file} finds it`
   })
 }

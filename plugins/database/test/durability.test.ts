@@ -107,7 +107,7 @@ t.test('several processes write one file, and each row is there', async t => {
   await store.close()
 })
 
-t.test('an open transaction does not disturb writes beside it, which wait', async t => {
+t.test('writes wait for an open transaction and do not disturb it', async t => {
   const { store } = await emptyTable()
   let written = false
   const beside: Promise<unknown>[] = []

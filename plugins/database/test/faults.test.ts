@@ -14,7 +14,7 @@ const open = (file: string): Promise<DatabaseStore> => openFile(file, { busyTime
 const CREATE = 'CREATE TABLE items (id INTEGER PRIMARY KEY, name)'
 const INSERT = 'INSERT INTO items (name) VALUES (?)'
 
-/** A small disk of its own; null where this process may not have one. */
+/** A separate small disk; null where this process may not mount one. */
 function mountDisk(kibibytes: number): string | null {
   const folder = `${freshFile()}-disk`
   mkdirSync(folder)
@@ -155,7 +155,7 @@ t.test('a transaction whose thread died is not continued on another one', async 
   await store.close()
 })
 
-t.test('what was in memory is gone with its thread, and not silently empty', async t => {
+t.test('a database in memory is lost with its thread, and not silently empty', async t => {
   const { result: store, workers } = await threadsOf(openMemory)
   await store.migrate(CREATE)
   await workers[0]?.terminate()

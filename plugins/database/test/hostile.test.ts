@@ -10,7 +10,7 @@ const stores: Readonly<Record<string, () => Promise<DatabaseStore>>> = {
   memory: openMemory
 }
 
-/** What people have tried, and anything at all. */
+/** Known attacks, and arbitrary texts. */
 const hostile = fc.oneof(
   fc.constantFrom(
     "' OR 1 = 1 --",

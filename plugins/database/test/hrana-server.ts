@@ -29,7 +29,7 @@ export interface HranaServer {
   readonly url: string
   /** Requests that came, refused ones included. */
   readonly requests: number
-  /** What happens to the next requests; `none` serves them. */
+  /** Fault of the next requests; `none` serves them. */
   fault: 'none' | 'drop' | 'drop-after' | 'hang' | 'unauthorized' | 'broken' | 'forbidden'
   close(): Promise<void>
 }
@@ -99,7 +99,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
     requests += 1
     const { fault } = handle
     if (fault === 'drop') {
-      // As after the time that a server keeps a stream for whoever does not come back.
+      // As after a server's limit for idle streams.
       for (const { database } of streams.values()) end(database)
       streams.clear()
       return void request.socket.destroy()
@@ -134,7 +134,7 @@ export async function startHranaServer(file: string, token: string): Promise<Hra
   return handle
 }
 
-/** Statements that nobody holds any more keep a closed database, with its locks, until they are collected. */
+/** Unreferenced statements keep a closed database and its locks until they are collected. */
 function end(database: any): void {
   if (database.inTransaction) database.exec('ROLLBACK')
   database.close()

@@ -31,7 +31,7 @@ const user = definePlugin({
   }
 })
 
-t.test('other plugins use the store of the project, and the status tells of it', async t => {
+t.test('other plugins use the store of the project, and the status shows it', async t => {
   const kernel = await testKernel([database, user])
   t.equal((await kernel.call(count, { name: 'a' })).users, 1)
   const status = await kernel.call(databaseStatus, {})
@@ -40,7 +40,7 @@ t.test('other plugins use the store of the project, and the status tells of it',
   await kernel.close()
 })
 
-t.test('the canonical journey is told step by step, and others are not there', async t => {
+t.test('the canonical journey is listed step by step, and others are unknown', async t => {
   const kernel = await testKernel([database])
   const { journey_id, steps } = await kernel.call(journeySteps, {})
   t.equal(journey_id, 'canonical_journey.v1.greenfield_vox_mens_devloop')

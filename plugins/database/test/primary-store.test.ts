@@ -92,7 +92,7 @@ t.test('holds the canonical journey with its steps in order', async t => {
   })
 })
 
-t.test('keeps the full-text tables beside the rows, and the lineage as it was written', async t => {
+t.test('keeps the full-text tables in step with the rows, and the lineage append-only', async t => {
   const { store } = primary(t, { place: file(freshFile()) })
   await store.batch([
     "INSERT INTO knowledge_nodes (id, label, content) VALUES ('a', 'Foxes', 'quick and brown')",
@@ -301,7 +301,7 @@ t.test('with the breaker, writes are refused after five faults, and reads are no
 })
 
 t.test('without the native binding a file says so, and only memory works', async t => {
-  // The binding then looks for a build of its own sources.
+  // The binding then looks for a development build.
   process.env.LIBSQL_JS_DEV = '1'
   t.teardown(() => delete process.env.LIBSQL_JS_DEV)
   const path = freshFile()

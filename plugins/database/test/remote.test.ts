@@ -66,7 +66,7 @@ t.test('with a server that has its faults', async t => {
     t.same((await store.query('SELECT name FROM items')).rows, [['a'], ['d']])
   })
 
-  await t.test('nobody at the address is unreachable', async t => {
+  await t.test('an address without a server is unreachable', async t => {
     const gone = await startHranaServer(freshFile(), TOKEN)
     await gone.close()
     await t.rejects(openRemote({ url: gone.url, token: TOKEN, timeoutMs: 200 }), { code: 'DBS_UNREACHABLE' })

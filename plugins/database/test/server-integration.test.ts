@@ -12,10 +12,10 @@ const unless = (variable: string): { skip: string | false } => ({
   skip: process.env[variable] === '1' ? missing : `${variable} is not 1`
 })
 
-// Each case of a copy opens it anew, which fetches everything.
+// Each case of a copy opens it again, which fetches everything.
 t.setTimeout(300_000)
 
-/** What a suite finds and leaves: no tables. */
+/** A database without tables, before and after a suite. */
 async function emptied(store: DatabaseStore): Promise<DatabaseStore> {
   for (const table of ['parts', 'more', 'texts', 'items']) await store.execute(`DROP TABLE IF EXISTS ${table}`)
   return store

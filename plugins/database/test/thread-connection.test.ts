@@ -74,7 +74,7 @@ t.test('a reading transaction sees one state, a writing one its own changes, oth
   t.equal(count(one), 1)
 })
 
-t.test('a statement that fails undoes itself alone; what ends a transaction ends it for good', async t => {
+t.test('a statement that fails undoes only itself; a transaction that has ended stays ended', async t => {
   const connection = connect(freshFile())
   t.teardown(() => connection.close())
   connection.execute('CREATE TABLE u (a UNIQUE)')
@@ -96,12 +96,12 @@ t.test('a writer waits for its turn, and says so when that takes too long', asyn
   holder.begin('write')
   t.throws(() => waiting.execute('INSERT INTO t (a) VALUES (1)'), { code: 'DBS_BUSY' })
   holder.rollback()
-  // What was refused leaves nothing behind: what follows is committed.
+  // The refused write leaves nothing behind: the next one is committed.
   waiting.execute('INSERT INTO t (a) VALUES (2)')
   t.same(holder.rows('SELECT a FROM t'), [[2]])
 })
 
-t.test('a store gives threads connections of their own, which write in turns with it', async t => {
+t.test('threads open their own connections, which share the write lock with the store', async t => {
   const store = await openFile(freshFile(), options)
   t.teardown(() => store.close())
   await store.execute('CREATE TABLE t (_id INTEGER PRIMARY KEY, a)')
@@ -114,7 +114,7 @@ t.test('a store gives threads connections of their own, which write in turns wit
   t.same((await store.query('SELECT count(*) FROM t')).rows, [[150]])
 })
 
-t.test('a thread that is ended in the midst of a transaction gives the lock back', async t => {
+t.test('a thread that is terminated during a transaction releases the lock', async t => {
   const store = await openFile(freshFile(), options)
   t.teardown(() => store.close())
   await store.execute('CREATE TABLE t (_id INTEGER PRIMARY KEY, a)')

@@ -57,7 +57,7 @@ export class LazyConnection implements ThreadConnection {
 
   /** Whether transactions can be committed together. */
   get hasParts(): boolean {
-    return this.#near.part !== undefined
+    return this.#near.savepoint !== undefined
   }
 
   /**
@@ -83,7 +83,7 @@ export class LazyConnection implements ThreadConnection {
     this.#enter()
     this.#isTogether = false
     try {
-      return this.#connection.part === undefined ? run() : this.#connection.part(run, keeps)
+      return this.#connection.savepoint === undefined ? run() : this.#connection.savepoint(run, keeps)
     } finally {
       this.#isTogether = true
     }

@@ -6,7 +6,7 @@ import { compareBaseline, type SchemaObject } from './compare.ts'
 import { seedStatements } from './journeys.ts'
 import { BASELINE_TABLES, BASELINE_VERSION, baselineDigest, baselineScript } from './schema.ts'
 
-/** What a database says of its schema. */
+/** Schema state recorded in a database. */
 export interface SchemaState {
   readonly version: number | null
   readonly digest: string | null
@@ -87,7 +87,7 @@ function conflict(store: DatabaseStore, why: string, cause?: unknown): Error {
   )
 }
 
-/** One sentence for each thing that does not check out. */
+/** One sentence per mismatch. */
 export function schemaProblems({ version, digest, missingTables }: SchemaState): string[] {
   const problems: string[] = []
   if (version !== BASELINE_VERSION)

@@ -46,7 +46,7 @@ interface TableText {
   readonly columns: ReadonlyMap<string, { readonly text: string; readonly normalized: string }>
   /** Normalized, sorted. */
   readonly constraints: readonly string[]
-  /** What follows the columns, for example WITHOUT ROWID. */
+  /** The text after the columns, for example WITHOUT ROWID. */
   readonly options: string
 }
 

@@ -88,8 +88,8 @@ CREATE TABLE IF NOT EXISTS codex_query_snapshots (
 `
 
 /**
- * Where the engine has FTS5; without it texts are found by scanning. Nodes are found by their id, since a copy of the
- * database may number the rows of a table without an integer key anew.
+ * For engines with FTS5; without it texts are found by scanning. Nodes are found by id: VACUUM may renumber the rows of a
+ * table without an integer key.
  */
 export const fullTextTables = `
 CREATE VIRTUAL TABLE IF NOT EXISTS knowledge_nodes_fts USING fts5 (id UNINDEXED, label, content);

@@ -1,4 +1,4 @@
-/** What is published, who approved it, and the jobs that submit it elsewhere. */
+/** Publications, their approvals, and the jobs that submit them to external venues. */
 export const publicationTables = `
 CREATE TABLE IF NOT EXISTS publication_manifests (
   publication_id TEXT PRIMARY KEY,

@@ -75,7 +75,7 @@ CREATE TABLE IF NOT EXISTS orchestration_lineage_events (
 );
 CREATE INDEX IF NOT EXISTS orchestration_lineage_events_task ON orchestration_lineage_events (task_id);
 CREATE TRIGGER IF NOT EXISTS orchestration_lineage_events_unchanged BEFORE UPDATE ON orchestration_lineage_events
-  BEGIN SELECT RAISE(ABORT, 'orchestration_lineage_events takes new rows alone'); END;
+  BEGIN SELECT RAISE(ABORT, 'orchestration_lineage_events is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS orchestration_lineage_events_kept BEFORE DELETE ON orchestration_lineage_events
-  BEGIN SELECT RAISE(ABORT, 'orchestration_lineage_events takes new rows alone'); END;
+  BEGIN SELECT RAISE(ABORT, 'orchestration_lineage_events is append-only'); END;
 `

@@ -112,7 +112,7 @@ class ChangeStream {
         this.#response.write(`id: ${change.id}\nevent: change\ndata: ${JSON.stringify(change)}\n\n`)
       }
       if (changes.length === PAGE) this.#isWanted = true
-      // Who reads slowly is told the rest when he has read this.
+      // A slow client gets the rest after it has read this.
       if (this.#response.writableNeedDrain && !(await drained(this.#response))) return
     }
   }

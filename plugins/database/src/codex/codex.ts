@@ -6,7 +6,7 @@ import type * as operations from './operations.ts'
 type In<K extends keyof typeof operations> = InputOf<(typeof operations)[K]>
 type Out<K extends keyof typeof operations> = OutputOf<(typeof operations)[K]>
 
-/** Not part of the baseline: nobody but this API reads it. */
+/** Not part of the baseline: only this API reads it. */
 const RESEARCH_TABLE = `
 CREATE TABLE IF NOT EXISTS codex_research_sessions (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -34,7 +34,7 @@ export interface LoggedChange {
   readonly created_at: string
 }
 
-/** What the routes under `/api/codex` do with the primary database. */
+/** Database access of the routes under `/api/codex`. */
 export class Codex {
   readonly #store: DatabaseStore
   readonly #onChange: () => void

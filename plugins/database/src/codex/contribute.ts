@@ -24,9 +24,6 @@ export function contributeCodex(ctx: PluginContext, store: DatabaseStore): void 
   ctx.implement(codexConversationEdge, input => codex.conversationEdge(input))
   ctx.implement(codexTopicEvolution, input => codex.topicEvolution(input))
   ctx.contribute(httpHandlers, { routes: [streams.route] })
-  // They end when a replacement begins to wait for what is under way: of themselves they never would.
-  ctx.background('change streams', async signal => {
-    if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-    streams.close()
-  })
+  // A drain waits for open requests, and these do not end by themselves.
+  ctx.onDrain('change streams', () => streams.close())
 }

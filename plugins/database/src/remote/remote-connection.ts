@@ -29,7 +29,7 @@ export class RemoteConnection implements Connection {
 
   open(): Promise<Facts> {
     this.#facts ??= this.#findFacts()
-    // What did not answer may do so another time.
+    // A failed attempt is not kept: the server may answer later.
     this.#facts.catch(() => {
       this.#facts = null
     })
@@ -46,7 +46,7 @@ export class RemoteConnection implements Connection {
     }
   }
 
-  /** One after the other: requests beside each other may arrive in any order. */
+  /** Serializes requests: concurrent ones may arrive in any order. */
   async group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
     const outcomes: Outcome[] = []
     for (const statement of statements) {
@@ -72,7 +72,7 @@ export class RemoteConnection implements Connection {
     }
   }
 
-  alone(statement: BoundStatement): Promise<SqlResult> {
+  standalone(statement: BoundStatement): Promise<SqlResult> {
     return this.#execute(statement, true)
   }
 
@@ -167,7 +167,7 @@ export class RemoteConnection implements Connection {
   }
 }
 
-/** The module for HTTP alone, which does not load the native binding. */
+/** The HTTP-only module, which does not load the native binding. */
 async function connect({ url, token, timeoutMs }: RemoteOptions): Promise<Client> {
   const { createClient } = await import('@libsql/client/http')
   return createClient({

@@ -1,10 +1,8 @@
 import type { Failure } from '../worker/protocol.ts'
 
-/**
- * What a client's error means. `writes`: whether something was asked that may have been done although no answer came.
- */
+/** Maps a client's error to a failure. `writes`: the request may have changed something although no response came. */
 export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number): Failure {
-  const { message, code, extendedCode, status, timedOut } = told(error)
+  const { message, code, extendedCode, status, timedOut } = factsOf(error)
   const named = extendedCode ?? code ?? ''
   const failure = (as: string, text: string): Failure => ({ code: as, message: text, compiling: false, offset: null })
   if (/^SQL/.test(named))
@@ -15,7 +13,7 @@ export function remoteFailure(error: unknown, writes: boolean, timeoutMs: number
   return failure('REMOTE_UNREACHABLE', `${message}${unknown}`)
 }
 
-interface Told {
+interface ErrorFacts {
   readonly message: string
   readonly code: string | undefined
   readonly extendedCode: string | undefined
@@ -24,8 +22,8 @@ interface Told {
 }
 
 /** Clients wrap what they meet; the innermost says most. */
-function told(error: unknown): Told {
-  let found: Told = {
+function factsOf(error: unknown): ErrorFacts {
+  let found: ErrorFacts = {
     message: String(error),
     code: undefined,
     extendedCode: undefined,

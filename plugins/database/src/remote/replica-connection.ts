@@ -34,9 +34,9 @@ export class ReplicaConnection extends WorkerConnection {
     return super.batch(statements)
   }
 
-  override async alone(statement: BoundStatement): Promise<SqlResult> {
+  override async standalone(statement: BoundStatement): Promise<SqlResult> {
     await this.#answers()
-    return super.alone(statement)
+    return super.standalone(statement)
   }
 
   override async begin(): Promise<void> {

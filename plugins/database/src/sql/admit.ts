@@ -11,25 +11,25 @@ const REFUSED: Readonly<Record<string, string>> = {
   ROLLBACK: 'use transaction()',
   SAVEPOINT: 'use transaction()',
   RELEASE: 'use transaction()',
-  ATTACH: 'open the other file as a store of its own',
-  DETACH: 'open the other file as a store of its own'
+  ATTACH: 'open the other file as a separate store',
+  DETACH: 'open the other file as a separate store'
 }
-/** What SQLite does not know is for it to say. */
+/** Other keywords read, or SQLite refuses them. */
 const WRITING = new Set('ALTER ANALYZE CREATE DELETE DROP INSERT REINDEX REPLACE UPDATE VACUUM'.split(' '))
-/** Pragmas whose argument is a question. */
-const ASKING = new Set(
+/** Pragmas that only read, also with an argument. */
+const READING = new Set(
   'TABLE_INFO TABLE_XINFO TABLE_LIST INDEX_LIST INDEX_INFO INDEX_XINFO FOREIGN_KEY_LIST FOREIGN_KEY_CHECK INTEGRITY_CHECK QUICK_CHECK'.split(
     ' '
   )
 )
-/** Pragmas that are kept in the file and belong to whoever owns its schema. */
+/** Pragmas stored in the file, for the owner of its schema. */
 const OWNED = new Set(['USER_VERSION', 'APPLICATION_ID'])
 const SCHEMAS = new Set(['MAIN', 'TEMP'])
-const REMEMBERED = 512
+const MAX_SCANNED = 512
 
 export interface AdmittedStatement extends BoundStatement {
-  /** Whether it must stand outside of a transaction. */
-  readonly alone: boolean
+  /** True for a statement that cannot run in a transaction. */
+  readonly standalone: boolean
 }
 
 const scanned = new Map<string, ScannedStatement>()
@@ -38,7 +38,7 @@ const scanned = new Map<string, ScannedStatement>()
 function scanOnce(sql: string): ScannedStatement {
   const known = scanned.get(sql)
   if (known !== undefined) return known
-  if (scanned.size >= REMEMBERED) scanned.clear()
+  if (scanned.size >= MAX_SCANNED) scanned.clear()
   const found = scan(sql)
   scanned.set(sql, found)
   return found
@@ -67,22 +67,22 @@ export function admit(sql: string, parameters: SqlParameters | undefined, reads:
   else if (reads && WRITING.has(verb)) throw refusal('DBS_READ_ONLY', `a query only reads, and ${verb} writes`, sql)
   if (keyword === 'VACUUM' && found.words.includes('INTO'))
     throw refusal('DBS_STATEMENT_REFUSED', 'VACUUM INTO writes another file', sql, { hint: 'use backup()' })
-  return { sql, values: bindParameters(sql, found, parameters), verb, alone: keyword === 'VACUUM' }
+  return { sql, values: bindParameters(sql, found, parameters), verb, standalone: keyword === 'VACUUM' }
 }
 
 /** For inside of a transaction. Throws `DBS_STATEMENT_REFUSED`. */
-export function withoutAlone(statement: AdmittedStatement): AdmittedStatement {
-  if (!statement.alone) return statement
+export function assertTransactional(statement: AdmittedStatement): AdmittedStatement {
+  if (!statement.standalone) return statement
   throw databaseErrors.create('DBS_STATEMENT_REFUSED', `${statement.verb} cannot be in a transaction`, {
     hint: 'give it to execute()',
     data: { sql: statement.sql }
   })
 }
 
-/** Connections are set up by the store, alike for all of them. */
+/** The store sets up all connections in the same way. */
 function checkPragma(sql: string, { words, assigns }: ScannedStatement, reads: boolean): void {
   const name = (SCHEMAS.has(words[1] ?? '') ? words[2] : words[1]) ?? ''
-  if (!assigns || ASKING.has(name)) return
+  if (!assigns || READING.has(name)) return
   if (OWNED.has(name) && !reads) return
   throw refusal('DBS_STATEMENT_REFUSED', `PRAGMA ${name.toLowerCase()} changes a setting of the connection`, sql)
 }

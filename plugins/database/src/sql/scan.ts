@@ -6,7 +6,7 @@ interface Token {
   readonly at: number
 }
 
-/** What a text holds, as far as it matters before it reaches an engine. */
+/** Facts about a statement that are needed before it reaches an engine. */
 export interface ScannedStatement {
   /** First word in capitals; empty where there is none. */
   readonly keyword: string
@@ -94,7 +94,7 @@ export function scan(sql: string): ScannedStatement {
   let lastWords = ['', '']
   for (const { kind, text, at } of tokens(sql)) {
     if (ended) {
-      // Semicolons alone are no statement.
+      // More semicolons do not begin a statement.
       if (kind === 'end') continue
       second = at
       break

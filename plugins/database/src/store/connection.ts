@@ -2,18 +2,18 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundStatement, Facts, Outcome } from '../worker/protocol.ts'
 
 /**
- * One connection to a database. Whoever uses it takes turns: between `begin` and `commit` or `rollback` come only `run`s.
- * Failures are errors with codes of the contract, save for those inside of an {@link Outcome}.
+ * One connection to a database, for one caller at a time: between `begin` and `commit` or `rollback` only `run` is called.
+ * Failures are errors with codes of the contract, except inside an {@link Outcome}.
  */
 export interface Connection {
   open(): Promise<Facts>
   query(statement: BoundStatement): Promise<SqlResult>
-  /** Writes, each for itself and durable when this resolves. */
+  /** Writes in one commit; each fails or succeeds separately. */
   group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]>
   /** Writes, all or none. */
   batch(statements: readonly BoundStatement[]): Promise<readonly SqlResult[]>
-  /** A statement that cannot be in a transaction. */
-  alone(statement: BoundStatement): Promise<SqlResult>
+  /** Runs a statement that cannot be in a transaction. */
+  standalone(statement: BoundStatement): Promise<SqlResult>
   begin(): Promise<void>
   run(statement: BoundStatement): Promise<SqlResult>
   commit(): Promise<void>

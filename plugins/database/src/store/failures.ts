@@ -43,7 +43,7 @@ const HINTS: Partial<Record<Code, string>> = {
   DBS_CORRUPT: 'restore a copy: svc db restore FILE',
   DBS_FILE_LOST:
     'changes are refused, because a restart would lose them; put the file back, or restart to begin with the file that is there',
-  DBS_FULL: 'free some room and try again; what was acknowledged is there',
+  DBS_FULL: 'free some room and retry; acknowledged changes are kept',
   DBS_UNAUTHORIZED: 'see that the token is that of this database, has not expired, and may write',
   DBS_OPEN_FAILED: 'see that the folder is there and can be written, or name another file in SVC_DB_PATH',
   DBS_NO_BINDING: 'install the package libsql with its optional dependencies; only databases in memory work without it'

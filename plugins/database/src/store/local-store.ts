@@ -6,7 +6,7 @@ import type { WorkerPlace } from '../worker/protocol.ts'
 import { QueuedStore } from './queued-store.ts'
 import { WorkerConnection } from './worker-connection.ts'
 
-/** Beside the compiled plugin, for threads of any plugin. */
+/** In the folder of the compiled plugin, for threads of any plugin. */
 const MODULE = fileURLToPath(
   new URL(
     import.meta.url.endsWith('.ts') ? '../../dist/thread-connection.cjs' : './thread-connection.cjs',
@@ -38,7 +38,7 @@ export function memoryAccess(): ThreadAccess {
   return { module: MODULE, options: { file: MEMORY, busyTimeoutMs: 0, synchronous: 'normal' } satisfies ThreadPlace }
 }
 
-/** An empty database that is gone when it is closed. */
+/** Opens an empty database in memory. */
 export async function openMemory(): Promise<QueuedStore> {
   const location = MEMORY
   const place: WorkerPlace = { engine: 'sqljs', file: '', readOnly: false, busyTimeoutMs: 0, synchronous: 'normal' }

@@ -13,8 +13,8 @@ import {
   type SqlStatement,
   type ThreadAccess
 } from '@svc/contracts'
-import { isSvcError, SvcError } from '@svc/plugin-sdk'
-import { type AdmittedStatement, admit, splitScript, withoutAlone } from '../sql/admit.ts'
+import { defined, errorMessage, isSvcError, SvcError } from '@svc/plugin-sdk'
+import { type AdmittedStatement, admit, assertTransactional, splitScript } from '../sql/admit.ts'
 import { placeIn } from '../sql/scan.ts'
 import type { Facts } from '../worker/protocol.ts'
 import type { Connection } from './connection.ts'
@@ -28,15 +28,15 @@ export interface QueuedStoreOptions {
   /** Path or URL for messages. */
   readonly location: string
   readonly writer: Connection
-  /** A second connection that sees what is committed; without it queries take turns with the writers. */
+  /** A second connection that sees committed rows; without it queries wait in the writers' queue. */
   readonly reader: Connection | null
   /** A connection for one copy; null takes the writer's, undefined where copies cannot be made. */
   readonly copier?: (() => Connection) | null
-  /** How threads connect by themselves, where they can. */
+  /** How threads open their own connections, where they can. */
   readonly threads?: ThreadAccess
 }
 
-/** Any store: checks statements, gives writers their turns, and keeps a transaction to itself. */
+/** A store over connections: checks statements, queues writers, and isolates transactions. */
 export class QueuedStore implements DatabaseStore {
   readonly mode: DatabaseMode
   readonly location: string
@@ -86,7 +86,7 @@ export class QueuedStore implements DatabaseStore {
   async execute(sql: string, parameters?: SqlParameters, { signal }: DatabaseCallOptions = {}): Promise<SqlResult> {
     this.#assertUsable()
     const statement = admit(sql, parameters, false)
-    if (statement.alone) return this.#queue.turn(() => this.#writer.alone(statement), signal)
+    if (statement.standalone) return this.#queue.turn(() => this.#writer.standalone(statement), signal)
     return this.#queue.write(statement, signal)
   }
 
@@ -98,7 +98,7 @@ export class QueuedStore implements DatabaseStore {
     const admitted = statements.map((each, index) =>
       numbered(index, () => {
         const { sql, parameters } = typeof each === 'string' ? { sql: each, parameters: undefined } : each
-        return withoutAlone(admit(sql, parameters, false))
+        return assertTransactional(admit(sql, parameters, false))
       })
     )
     if (admitted.length === 0) return []
@@ -114,7 +114,9 @@ export class QueuedStore implements DatabaseStore {
   async migrate(sql: string, { signal }: DatabaseCallOptions = {}): Promise<void> {
     this.#assertUsable()
     const parts = splitScript(sql)
-    const admitted = parts.map((part, index) => numbered(index, () => withoutAlone(admit(part.sql, undefined, false))))
+    const admitted = parts.map((part, index) =>
+      numbered(index, () => assertTransactional(admit(part.sql, undefined, false)))
+    )
     if (admitted.length === 0) return
     await this.#queue.turn(async () => {
       try {
@@ -142,7 +144,7 @@ export class QueuedStore implements DatabaseStore {
       })
       const step = (sql: string, parameters: SqlParameters | undefined, reads: boolean): Promise<SqlResult> => {
         if (!state.open) throw this.#ended(state.ended)
-        return this.#writer.run(withoutAlone(admit(sql, parameters, reads)))
+        return this.#writer.run(assertTransactional(admit(sql, parameters, reads)))
       }
       const tx: DatabaseTransaction = {
         query: async (sql, parameters) => step(sql, parameters, true),
@@ -204,7 +206,7 @@ export class QueuedStore implements DatabaseStore {
     await this.#writer.close()
   }
 
-  /** Beside the file first, so that what has the name is whole. */
+  /** Writes to a partial file and renames it, so that the name only ever has a whole copy. */
   async #copy(file: string): Promise<void> {
     const failed = (why: string, cause?: unknown): Error =>
       databaseErrors.create('DBS_BACKUP_FAILED', `${this.location} was not copied to ${file}: ${why}`, { cause })
@@ -219,15 +221,15 @@ export class QueuedStore implements DatabaseStore {
     } catch (error) {
       await rm(partial, { force: true })
       if (isSvcError(error, 'DBS_FULL')) throw error
-      throw failed(error instanceof Error ? error.message : String(error), error)
+      throw failed(errorMessage(error), error)
     }
   }
 
   #assertUsable(): void {
     if (this.#closing !== null) throw databaseErrors.create('DBS_CLOSED', `${this.location} is closed`)
     if (this.#inside.getStore()?.open !== true) return
-    throw databaseErrors.create('DBS_NESTED', `${this.location} is used inside of its own transaction`, {
-      hint: 'use the transaction that was handed in: the store waits for its end'
+    throw databaseErrors.create('DBS_NESTED', `${this.location} is used inside one of its transactions`, {
+      hint: 'use the transaction object of the callback: the store waits for its end'
     })
   }
 
@@ -252,7 +254,7 @@ function numbered<A>(statement: number, run: () => A): A {
   }
 }
 
-/** A batch fails as a whole; what it says is completed by the text of the statement that it names. */
+/** Adds the text of the failed statement to the error of a batch. */
 function withStatement(error: unknown, statements: readonly AdmittedStatement[]): unknown {
   if (!isSvcError(error)) return error
   const data = (error.data ?? {}) as { statement?: number; offset?: number }
@@ -275,9 +277,7 @@ function amended(error: SvcError, changed: { readonly data?: unknown; readonly a
   const at = changed.at ?? error.at
   return new SvcError(code, message, {
     status,
-    ...(hint === undefined ? {} : { hint }),
-    ...(plugin === undefined ? {} : { plugin }),
-    ...(at === undefined ? {} : { at }),
+    ...defined({ hint, plugin, at }),
     data: changed.data ?? error.data,
     cause
   })

@@ -14,7 +14,7 @@ import type {
 import type { Connection } from './connection.ts'
 import { storeError } from './failures.ts'
 
-/** The worker lies beside the compiled plugin; threads take no sources. */
+/** In the folder of the compiled plugin: threads cannot load sources. */
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? '../../dist/store-worker.cjs' : './store-worker.cjs',
   import.meta.url
@@ -37,8 +37,8 @@ interface Thread {
 }
 
 /**
- * A connection in a thread of its own, which keeps the event loop free. A thread that dies takes its calls with it; the
- * next call gets a new one, unless what it held was in memory.
+ * A connection in a separate thread, which keeps the event loop free. Calls of a thread that dies fail; the next call starts
+ * a new one, unless the database was in memory.
  */
 export class WorkerConnection implements Connection {
   readonly #place: WorkerPlace
@@ -48,7 +48,7 @@ export class WorkerConnection implements Connection {
   #inTransaction = false
   /** The file that the first thread opened. */
   #file: Facts['id']
-  /** Why there will be no other thread. */
+  /** Why no other thread is started. */
   #over: SvcError | null = null
 
   constructor(place: WorkerPlace, location: string) {
@@ -72,8 +72,8 @@ export class WorkerConnection implements Connection {
     return this.#ask('batch', statements)
   }
 
-  alone(statement: BoundStatement): Promise<SqlResult> {
-    return this.#ask('alone', statement, statement)
+  standalone(statement: BoundStatement): Promise<SqlResult> {
+    return this.#ask('standalone', statement, statement)
   }
 
   async begin(): Promise<void> {
@@ -122,7 +122,7 @@ export class WorkerConnection implements Connection {
   }
 
   #assertInTransaction(): void {
-    if (!this.#inTransaction) throw this.#lost('its thread ended in the midst of a transaction, which was rolled back')
+    if (!this.#inTransaction) throw this.#lost('its thread ended during a transaction, which was rolled back')
   }
 
   async #ask<O extends OperationName>(
@@ -188,7 +188,7 @@ export class WorkerConnection implements Connection {
       this.#file ??= facts.id
       return facts
     })
-    // What could not be opened may be another time.
+    // The next call tries to open it again.
     thread.opened.catch(async () => {
       if (this.#thread === thread) this.#thread = null
       await worker.terminate()
@@ -215,7 +215,7 @@ export class WorkerConnection implements Connection {
 
   #lost(why: string): SvcError {
     return databaseErrors.create('DBS_LOST', `${this.#location}: ${why}`, {
-      hint: 'whether the last change was made can be seen in the database'
+      hint: 'check in the database whether the last change was made'
     })
   }
 }

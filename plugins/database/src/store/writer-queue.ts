@@ -2,7 +2,7 @@ import type { SqlResult } from '@svc/contracts'
 import type { BoundStatement, Outcome } from '../worker/protocol.ts'
 
 interface Waiting {
-  /** A write for itself, which may share a commit with its neighbours; else `turn` is the whole turn. */
+  /** A single write, which may share a commit; null for exclusive work, which is `turn`. */
   readonly statement: BoundStatement | null
   readonly signal: AbortSignal | undefined
   turn(): Promise<void>
@@ -10,10 +10,10 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Writes that are committed together at most. */
-const GROUP = 256
+/** Most writes in one commit. */
+const MAX_GROUP = 256
 
-/** Writers take turns in the order in which they came; small writes that wait beside each other share one. */
+/** FIFO of writers. Adjacent single writes are committed as a group. */
 export class WriterQueue {
   readonly #group: (statements: readonly BoundStatement[]) => Promise<readonly Outcome[]>
   readonly #fail: (failure: Extract<Outcome, { ok: false }>['failure'], statement: BoundStatement) => unknown
@@ -47,7 +47,7 @@ export class WriterQueue {
     })
   }
 
-  /** Resolves when everything that waits has had its turn. */
+  /** Resolves when the queue is empty. */
   async idle(): Promise<void> {
     await this.#pumping
   }
@@ -58,7 +58,7 @@ export class WriterQueue {
       return
     }
     this.#waiting.push(waiting)
-    // Callers of one turn of the event loop are a group.
+    // Calls of one turn of the event loop form a group.
     this.#pumping ??= Promise.resolve().then(() => this.#pump())
   }
 
@@ -76,8 +76,8 @@ export class WriterQueue {
 
   async #writeGroup(): Promise<void> {
     const end = this.#waiting.findIndex(({ statement }) => statement === null)
-    const taken = this.#waiting.splice(0, Math.min(end < 0 ? this.#waiting.length : end, GROUP))
-    const group = taken.filter(({ signal, reject }) => {
+    const claimed = this.#waiting.splice(0, Math.min(end < 0 ? this.#waiting.length : end, MAX_GROUP))
+    const group = claimed.filter(({ signal, reject }) => {
       if (signal?.aborted !== true) return true
       reject(signal.reason)
       return false

@@ -5,13 +5,13 @@ import {
   type SqlValue,
   type ThreadConnection
 } from '@svc/contracts'
-import { type AdmittedStatement, admit, withoutAlone } from '../sql/admit.ts'
+import { type AdmittedStatement, admit, assertTransactional } from '../sql/admit.ts'
 import { storeError } from '../store/failures.ts'
 import { failureOf } from '../worker/engine.ts'
 import { FileIdentity } from '../worker/file-identity.ts'
 import { agreesWithFile, type Guard, LibsqlEngine } from '../worker/libsql-engine.ts'
 import type { BoundStatement } from '../worker/protocol.ts'
-import { isBusy, patiently } from './wait.ts'
+import { isBusy, retryWhileBusy } from './wait.ts'
 
 /** A file, and how the store that it belongs to treats it. */
 export interface ThreadPlace {
@@ -21,13 +21,13 @@ export interface ThreadPlace {
   readonly synchronous: 'normal' | 'full'
 }
 
-/** In place of a file: an empty database that only its connection has. */
+/** Instead of a file: an empty database of one connection. */
 export const MEMORY = ':memory:'
 
 /** Kibibytes of pages that each of the two connections keeps: there may be many threads. */
 const PAGE_CACHE_KIB = 16_384
 
-/** Two connections of one thread to a file: one that cannot write, and one that is opened at the first write. Memory has one. */
+/** Two connections of one thread to a file: one read-only, and one opened at the first write. Memory has one. */
 export class FileConnection implements ThreadConnection {
   readonly #place: ThreadPlace
   readonly #guard: Guard | undefined
@@ -36,7 +36,7 @@ export class FileConnection implements ThreadConnection {
   /** Null for memory. */
   #identity: FileIdentity | null = null
   #open: 'read' | 'write' | null = null
-  /** Whether a failure has ended the transaction that is open: what came after it would be committed for itself. */
+  /** True after a failure ended the open transaction: later statements would be committed separately. */
   #isLost = false
   #isClosed = false
 
@@ -49,13 +49,13 @@ export class FileConnection implements ThreadConnection {
       this.#writer = this.#reader
       return
     }
-    this.#identity = this.#told(
+    this.#identity = this.#mapErrors(
       () =>
         new FileIdentity(place.file, thorough =>
           agreesWithFile(this.#write, { ...place, engine: 'libsql', readOnly: true }, thorough, guard)
         )
     )
-    this.#told(() => this.#reader.exec('PRAGMA query_only = 1'))
+    this.#mapErrors(() => this.#reader.exec('PRAGMA query_only = 1'))
   }
 
   get inTransaction(): boolean {
@@ -83,10 +83,10 @@ export class FileConnection implements ThreadConnection {
       })
     }
     if (this.#open === 'write') return this.#inside(this.#write, statement)
-    if (statement.alone) {
-      return this.#told(() => {
+    if (statement.standalone) {
+      return this.#mapErrors(() => {
         this.#identity?.verify()
-        return patiently(this.#place.busyTimeoutMs, () => this.#write.run(statement))
+        return retryWhileBusy(this.#place.busyTimeoutMs, () => this.#write.run(statement))
       }, statement)
     }
     this.begin('write')
@@ -106,14 +106,14 @@ export class FileConnection implements ThreadConnection {
     if (this.#open !== null) {
       throw databaseErrors.create('DBS_NESTED', `${this.#place.file}: a transaction of this thread is open already`)
     }
-    // The lock is taken first: nothing later in the transaction can fail for want of it.
-    if (kind === 'read') this.#told(() => this.#reader.exec('BEGIN'))
-    else this.#told(() => patiently(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
+    // The lock is taken first, so that no later statement fails because of it.
+    if (kind === 'read') this.#mapErrors(() => this.#reader.exec('BEGIN'))
+    else this.#mapErrors(() => retryWhileBusy(this.#place.busyTimeoutMs, () => this.#write.exec('BEGIN IMMEDIATE')))
     this.#open = kind
     this.#isLost = false
     if (kind === 'read') return
     try {
-      this.#told(() => this.#identity?.verifyBegun())
+      this.#mapErrors(() => this.#identity?.verifyBegun())
     } catch (error) {
       this.rollback()
       throw error
@@ -124,9 +124,9 @@ export class FileConnection implements ThreadConnection {
     const engine = this.#engine()
     try {
       this.#assertBegun()
-      this.#told(() => {
+      this.#mapErrors(() => {
         if (this.#open === 'write') this.#identity?.verifyCommit()
-        patiently(this.#place.busyTimeoutMs, () => engine.exec('COMMIT'))
+        retryWhileBusy(this.#place.busyTimeoutMs, () => engine.exec('COMMIT'))
       })
     } catch (error) {
       this.rollback()
@@ -139,21 +139,21 @@ export class FileConnection implements ThreadConnection {
     if (this.#open === null) return
     const engine = this.#engine()
     this.#open = null
-    if (engine.inTransaction) this.#told(() => engine.exec('ROLLBACK'))
+    if (engine.inTransaction) this.#mapErrors(() => engine.exec('ROLLBACK'))
   }
 
-  part<A>(run: () => A, keeps: (result: A) => boolean): A {
+  savepoint<A>(run: () => A, keeps: (result: A) => boolean): A {
     this.#assertBegun()
     const engine = this.#engine()
-    this.#told(() => engine.exec('SAVEPOINT part'))
+    this.#mapErrors(() => engine.exec('SAVEPOINT part'))
     let isKept = false
     try {
       const result = run()
       isKept = keeps(result)
       return result
     } finally {
-      // What has ended the transaction has undone the part as well.
-      if (!this.#isLost) this.#told(() => engine.exec(isKept ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part'))
+      // The end of the transaction has rolled back the savepoint too.
+      if (!this.#isLost) this.#mapErrors(() => engine.exec(isKept ? 'RELEASE part' : 'ROLLBACK TO part; RELEASE part'))
     }
   }
 
@@ -181,9 +181,9 @@ export class FileConnection implements ThreadConnection {
     try {
       return run(engine, statement)
     } catch (error) {
-      // One who writes has the lock; others may have to wait, for the end of a recovery for instance.
+      // A writer has the lock; a reader may have to wait, for example for a recovery.
       if (!isBusy(error) || this.#open === 'write') throw this.#failed(error, statement)
-      return this.#told(() => patiently(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
+      return this.#mapErrors(() => retryWhileBusy(this.#place.busyTimeoutMs, () => run(engine, statement)), statement)
     }
   }
 
@@ -199,7 +199,7 @@ export class FileConnection implements ThreadConnection {
   /** In the transaction for writing. */
   #inside(engine: LibsqlEngine, statement: AdmittedStatement): SqlResult {
     this.#assertBegun()
-    withoutAlone(statement)
+    assertTransactional(statement)
     try {
       return engine.run(statement)
     } catch (error) {
@@ -215,19 +215,19 @@ export class FileConnection implements ThreadConnection {
 
   #connect(): LibsqlEngine {
     const { file, busyTimeoutMs, synchronous } = this.#place
-    return this.#told(() => {
+    return this.#mapErrors(() => {
       const engine = new LibsqlEngine(
         { engine: 'libsql', file, readOnly: false, busyTimeoutMs, synchronous },
         this.#guard
       )
       try {
-        patiently(busyTimeoutMs, () => engine.exec('PRAGMA journal_mode = WAL'))
+        retryWhileBusy(busyTimeoutMs, () => engine.exec('PRAGMA journal_mode = WAL'))
         engine.exec(
           `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB}`
         )
-        // Says at once whether the file is a database.
+        // Fails here if the file is no database.
         const sql = 'SELECT count(*) FROM sqlite_master'
-        patiently(busyTimeoutMs, () => engine.run({ sql, values: [], verb: 'SELECT' }))
+        retryWhileBusy(busyTimeoutMs, () => engine.run({ sql, values: [], verb: 'SELECT' }))
         return engine
       } catch (error) {
         engine.close()
@@ -246,7 +246,7 @@ export class FileConnection implements ThreadConnection {
     return this.#storeError(error, statement)
   }
 
-  #told<A>(run: () => A, statement?: BoundStatement): A {
+  #mapErrors<A>(run: () => A, statement?: BoundStatement): A {
     try {
       return run()
     } catch (error) {
@@ -254,7 +254,7 @@ export class FileConnection implements ThreadConnection {
     }
   }
 
-  /** A file that is not there any more explains every other failure. */
+  /** Reports a lost file instead of other failures, which it explains. */
   #storeError(error: unknown, statement?: BoundStatement): Error {
     try {
       this.#identity?.verify()

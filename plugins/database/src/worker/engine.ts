@@ -1,4 +1,5 @@
 import type { SqlResult } from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { BoundStatement, Facts, Failure } from './protocol.ts'
 
 /** One connection, used by one thread, where a call ends before the next begins. */
@@ -35,7 +36,7 @@ export function failureOf(error: unknown): Failure {
     return { message, code, compiling, offset }
   }
   return {
-    message: error instanceof Error ? error.message : String(error),
+    message: errorMessage(error),
     code: 'SQLITE_ERROR',
     compiling: false,
     offset: null

@@ -6,7 +6,7 @@ import { locate } from './locate.ts'
 import type { BoundStatement, Facts, WorkerPlace } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
-/** What is used of the binding; its own types lack the half of it. */
+/** The used part of the binding; its types are incomplete. */
 interface NativeStatement {
   readonly reader: boolean
   raw(on: boolean): this
@@ -24,21 +24,21 @@ interface NativeDatabase {
   sync(): void
   close(): void
 }
-/** Asking a statement what it is costs as much as running it. */
+/** Caches `reader`: reading it costs as much as a run. */
 interface Prepared {
   readonly native: NativeStatement
   readonly reader: boolean
 }
 type NativeConstructor = new (file: string, options: Readonly<Record<string, unknown>>) => NativeDatabase
 
-/** Told when the thread goes into the binding and comes out of it. */
+/** Notified when the thread enters and leaves the binding. */
 export type Guard = Pick<NativeGuard, 'enter' | 'leave'>
 
-/** Of a thread that nobody ends before it has closed its connections. */
+/** For a thread that closes its connections before it ends. */
 const UNGUARDED: Guard = { enter: () => undefined, leave: () => undefined }
 
 const STATEMENTS = 256
-/** A statement that reads a replica keeps the values that it was given first (libsql 0.5.29): each is prepared anew. */
+/** On a replica a cached statement keeps its first parameters (libsql 0.5.29), so each is prepared again. */
 const REPLICA_STATEMENTS = 0
 
 export class LibsqlEngine implements Engine {
@@ -76,7 +76,7 @@ export class LibsqlEngine implements Engine {
       // Always an array: a single value of another kind would end the process.
       if (!reader) return this.#changed(verb, [], [], native.run(values))
       const rows = readRows(native.all(values))
-      // Asked only now: after a change of schema the statement was compiled again by its first step.
+      // Read after the run: the first step compiles the statement again after a schema change.
       const columns = native.columns().map(({ name }) => name)
       return this.#changed(verb, columns, rows, null)
     } catch (error) {
@@ -86,7 +86,7 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** The rows alone: asking for the names of their columns takes about as long as reading one. */
+  /** Rows without column names, which take about as long to read as one row. */
   rows({ sql, values }: BoundStatement): readonly (readonly SqlValue[])[] {
     this.#guard.enter()
     try {
@@ -178,7 +178,7 @@ export class LibsqlEngine implements Engine {
     }
   }
 
-  /** One that failed to get a lock is not reset, and what follows it would be acknowledged without being committed. */
+  /** A statement that failed to get a lock is not reset; the next run would be acknowledged without a commit. */
   #failed(sql: string, error: unknown): EngineFailure {
     // One that could not be prepared.
     if (error instanceof EngineFailure) return error
@@ -202,11 +202,11 @@ export class LibsqlEngine implements Engine {
     verb: string,
     columns: readonly string[],
     rows: SqlResult['rows'],
-    told: { readonly changes: number; readonly lastInsertRowid: number } | null
+    counted: { readonly changes: number; readonly lastInsertRowid: number } | null
   ): SqlResult {
     if (!CHANGING.has(verb)) return { columns, rows, changes: 0, lastInsertId: null }
-    const exact = told !== null && Number.isSafeInteger(told.lastInsertRowid)
-    const [changes, lastInsertId] = exact ? [told.changes, told.lastInsertRowid] : this.#counts()
+    const exact = counted !== null && Number.isSafeInteger(counted.lastInsertRowid)
+    const [changes, lastInsertId] = exact ? [counted.changes, counted.lastInsertRowid] : this.#counts()
     const inserted = INSERTING.has(verb) && Number(changes) > 0
     return { columns, rows, changes: Number(changes), lastInsertId: inserted ? lastInsertId : null }
   }
@@ -287,7 +287,7 @@ const RESULTS: Readonly<Record<number, string>> = {
 function nativeFailure(error: unknown): EngineFailure {
   const { message, code } = error as { message?: unknown; code?: unknown }
   const text = String(message)
-  // What the primary of a replica refused arrives as text alone.
+  // Refusals of a replica's primary arrive as text only.
   const [, , number, said] = /RemoteSqliteFailure\((\d+), (\d+), "([\s\S]*)"\)/.exec(text) ?? []
   if (number !== undefined && said !== undefined) {
     const result = RESULTS[Number(number)] ?? RESULTS[Number(number) & 0xff] ?? 'SQLITE_ERROR'
@@ -296,7 +296,7 @@ function nativeFailure(error: unknown): EngineFailure {
   return new EngineFailure(text, typeof code === 'string' ? code : 'SQLITE_ERROR')
 }
 
-/** The binding has one kind of error for this, in the words of its own sources. `url`: of the database that is copied. */
+/** The binding has one kind of error for this, with internal wording. `url`: of the replicated database. */
 function openFailure(message: string, url: string | undefined): EngineFailure {
   if (url === undefined) return new EngineFailure('the file can be neither opened nor made', 'SQLITE_CANTOPEN')
   const refused = /\b40[13]\b|unauthori[sz]ed|unauthenticated|permission denied/i.test(message)

@@ -4,9 +4,8 @@ const NEAR = /^near "([\s\S]*)": syntax error$/
 const UNKNOWN = /^no such (?:table|column|function|index|module): (?:.*\.)?([^.]+)$/
 
 /**
- * Where in a text the parser stopped. SQLite names the token alone: of several such tokens it is the first one whose
- * prefix of the text fails at that token, and does not merely lack its end. `complain` compiles a text and returns what
- * is said against it.
+ * Returns the index at which the parser stopped. SQLite names only the token: of several such tokens it is the first one
+ * whose prefix of the text fails at that token. `complain` compiles a text and returns the error message, or null.
  */
 export function locate(sql: string, message: string, complain: (prefix: string) => string | null): number | null {
   if (message === 'incomplete input') return sql.trimEnd().length

@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { WorkerPlace, WorkerReply, WorkerRequest } from './protocol.ts'
 import { ConnectionService } from './service.ts'
 
-/** Milliseconds for which answers are held back, to travel together. */
-const TOGETHER_MS = 1
+/** Longest delay of an answer, so that several share one message. */
+const MAX_BATCH_MS = 1
 
 const port = parentPort
 if (port !== null) {
@@ -23,10 +23,10 @@ if (port !== null) {
     }
     for (const request of requests) {
       replies.push(await answer(request))
-      if (performance.now() - since > TOGETHER_MS) flush()
+      if (performance.now() - since > MAX_BATCH_MS) flush()
     }
     flush()
-    // The thread ends when nothing holds it any more.
+    // Without its port the thread ends.
     if (requests.some(({ op }) => op === 'close')) port.close()
   }
 

@@ -6,17 +6,17 @@ import type { FileId } from './file-identity.ts'
 export interface BoundStatement {
   readonly sql: string
   readonly values: readonly BoundValue[]
-  /** What it does, in capitals: INSERT, SELECT, CREATE. */
+  /** Its keyword in capitals: INSERT, SELECT, CREATE. */
   readonly verb: string
 }
 
-/** What an engine said of a failure; SQLite's own name of the code. */
+/** Failure of an engine, with SQLite's name of the code. */
 export interface Failure {
   readonly code: string
   readonly message: string
   /** Whether the statement could not even be compiled. */
   readonly compiling: boolean
-  /** Index in the text where the parser stopped; null where it did not say. */
+  /** Index in the text where the parser stopped; null if unknown. */
   readonly offset: number | null
   /** Index of the statement in a batch. */
   readonly statement?: number
@@ -34,14 +34,14 @@ export interface Facts {
   readonly id?: FileId
 }
 
-/** What a worker opens; fixed when the thread begins. */
+/** The database of a worker thread; fixed at its start. */
 export interface WorkerPlace {
   readonly engine: 'libsql' | 'sqljs'
   /** Absolute path; empty for memory. */
   readonly file: string
   /** A connection that only reads. */
   readonly readOnly: boolean
-  /** Milliseconds that a lock of somebody else is waited for. */
+  /** Limit of the wait for a lock of another connection. */
   readonly busyTimeoutMs: number
   readonly synchronous: 'normal' | 'full'
   /** The remote database that the file is a copy of. */
@@ -50,13 +50,13 @@ export interface WorkerPlace {
   readonly expected?: FileId
 }
 
-/** What can be asked, with what is answered. */
+/** Operations with their inputs and answers. */
 export interface WorkerOperations {
   open: { given: null; answer: Facts }
   query: { given: BoundStatement; answer: SqlResult }
   group: { given: readonly BoundStatement[]; answer: readonly Outcome[] }
   batch: { given: readonly BoundStatement[]; answer: readonly SqlResult[] }
-  alone: { given: BoundStatement; answer: SqlResult }
+  standalone: { given: BoundStatement; answer: SqlResult }
   begin: { given: null; answer: null }
   run: { given: BoundStatement; answer: SqlResult }
   commit: { given: null; answer: null }

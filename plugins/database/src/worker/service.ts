@@ -14,22 +14,22 @@ import type {
 } from './protocol.ts'
 import { SqlJsEngine } from './sqljs-engine.ts'
 
-/** Waiting for a lock: milliseconds, doubled up to the second number. */
-const FIRST_WAIT_MS = 1
-const LONGEST_WAIT_MS = 40
+/** Wait for a lock; doubled up to the maximum. */
+const MIN_WAIT_MS = 1
+const MAX_WAIT_MS = 40
 /** Kibibytes of pages that a connection keeps. */
 const PAGE_CACHE_KIB = 65_536
 /**
- * Pages of the journal (32 MiB of them) at which a commit brings them into the file. That takes milliseconds, in which nobody
- * commits, so it is done where there is a pause; a commit does it where there is none.
+ * Pages of the write-ahead log (32 MiB) at which a commit runs a checkpoint. A checkpoint blocks commits for milliseconds, so
+ * it normally runs in a pause between commits.
  */
-const JOURNAL_PAGES = 8_192
+const MAX_WAL_PAGES = 8_192
 /** Milliseconds without a commit that count as a pause. */
 const PAUSE_MS = 200
 
 /**
- * What a thread does with its one connection. Calls come one after the other; only the waiting for a lock is asynchronous,
- * so that the binding never blocks on one and never leaves a statement half done.
+ * Operations of a worker thread on its connection, one at a time. Waits for a lock are asynchronous: a wait inside the binding
+ * would leave a statement half done.
  */
 export class ConnectionService {
   readonly #place: WorkerPlace
@@ -38,15 +38,15 @@ export class ConnectionService {
   #identity: FileIdentity | null = null
   /** Whether a transaction of the caller's is open; some failures end one. */
   #begun = false
-  /** When something was last committed that is in the journal alone, on the clock of `performance.now()`; else null. */
-  #journalledAt: number | null = null
+  /** Time of the last commit without a checkpoint since, by `performance.now()`; else null. */
+  #uncheckpointedAt: number | null = null
   #pause: NodeJS.Timeout | undefined
 
   constructor(place: WorkerPlace) {
     this.#place = place
   }
 
-  /** A file that is not there any more explains every other failure. */
+  /** Reports a lost file instead of other failures, which it explains. */
   failureOf(error: unknown): Failure {
     try {
       this.#identity?.verify()
@@ -69,7 +69,7 @@ export class ConnectionService {
       query: statement => this.#query(statement),
       group: statements => this.#group(statements),
       batch: statements => this.#batch(statements),
-      alone: statement => this.#alone(statement),
+      standalone: statement => this.#standalone(statement),
       begin: async () => {
         await this.#begin()
         this.#begun = true
@@ -120,15 +120,15 @@ export class ConnectionService {
       this.#opened = new LibsqlEngine(this.#place)
       // A replica has its own journal, and its primary the settings.
       if (replicaOf === undefined) {
-        await this.#patiently(() => this.#engine.exec('PRAGMA journal_mode = WAL'))
+        await this.#retryWhileBusy(() => this.#engine.exec('PRAGMA journal_mode = WAL'))
         this.#engine.exec(
           `PRAGMA synchronous = ${synchronous}; PRAGMA foreign_keys = 1; PRAGMA cache_size = -${PAGE_CACHE_KIB};
-           PRAGMA wal_autocheckpoint = ${JOURNAL_PAGES}`
+           PRAGMA wal_autocheckpoint = ${MAX_WAL_PAGES}`
         )
       }
     }
-    // Says at once whether the file is a database.
-    await this.#patiently(() =>
+    // Fails here if the file is no database.
+    await this.#retryWhileBusy(() =>
       this.#engine.run({ sql: 'SELECT count(*) FROM sqlite_master', values: [], verb: 'SELECT' })
     )
     if (this.#opened instanceof LibsqlEngine && replicaOf === undefined) {
@@ -143,7 +143,7 @@ export class ConnectionService {
   async #query(statement: BoundStatement): Promise<SqlResult> {
     const { readOnly, replicaOf } = this.#place
     const engine = this.#engine
-    if (readOnly || replicaOf !== undefined) return this.#patiently(() => engine.run(statement))
+    if (readOnly || replicaOf !== undefined) return this.#retryWhileBusy(() => engine.run(statement))
     engine.exec('PRAGMA query_only = 1')
     try {
       return engine.run(statement)
@@ -152,18 +152,18 @@ export class ConnectionService {
     }
   }
 
-  /** One commit for all; where that does not work out, one for each. */
+  /** One commit for all; if that fails, one for each. */
   async #group(statements: readonly BoundStatement[]): Promise<readonly Outcome[]> {
-    const together =
-      statements.length > 1 && this.#place.replicaOf === undefined ? await this.#together(statements) : null
-    if (together !== null) return together
+    const grouped =
+      statements.length > 1 && this.#place.replicaOf === undefined ? await this.#groupCommit(statements) : null
+    if (grouped !== null) return grouped
     const outcomes: Outcome[] = []
     for (const statement of statements) outcomes.push(await this.#single(statement))
     return outcomes
   }
 
-  /** Null where all was rolled back. A statement that fails undoes itself alone, unless it asks for more. */
-  async #together(statements: readonly BoundStatement[]): Promise<readonly Outcome[] | null> {
+  /** Null if all was rolled back. A statement that fails undoes only itself, unless it says OR ROLLBACK. */
+  async #groupCommit(statements: readonly BoundStatement[]): Promise<readonly Outcome[] | null> {
     const engine = this.#engine
     try {
       await this.#begin()
@@ -222,20 +222,20 @@ export class ConnectionService {
     }
   }
 
-  /** What came after it would be committed for itself. */
+  /** Later statements would be committed separately. */
   #assertBegun(): void {
     if (!this.#begun) throw new EngineFailure('an earlier failure has rolled the transaction back', 'SQLITE_ABORT')
   }
 
-  async #alone({ sql }: BoundStatement): Promise<SqlResult> {
+  async #standalone({ sql }: BoundStatement): Promise<SqlResult> {
     this.#identity?.verify()
-    await this.#patiently(() => this.#engine.exec(sql))
+    await this.#retryWhileBusy(() => this.#engine.exec(sql))
     return { columns: [], rows: [], changes: 0, lastInsertId: null }
   }
 
-  /** The lock is taken first: nothing later in the transaction can fail for want of it. */
+  /** The lock is taken first, so that no later statement fails because of it. */
   async #begin(): Promise<void> {
-    await this.#patiently(() => this.#engine.exec('BEGIN IMMEDIATE'))
+    await this.#retryWhileBusy(() => this.#engine.exec('BEGIN IMMEDIATE'))
     try {
       this.#identity?.verifyBegun()
     } catch (error) {
@@ -247,10 +247,10 @@ export class ConnectionService {
   async #commit(): Promise<null> {
     try {
       this.#identity?.verifyCommit()
-      await this.#patiently(() => this.#engine.exec('COMMIT'))
-      // The primary has it; the copy that is read gets it only so.
+      await this.#retryWhileBusy(() => this.#engine.exec('COMMIT'))
+      // The primary has the commit; the replica gets it by a sync.
       if (this.#place.replicaOf !== undefined) this.#engine.sync()
-      else if (this.#place.engine !== 'sqljs') this.#journalled()
+      else if (this.#place.engine !== 'sqljs') this.#scheduleCheckpoint()
       return null
     } catch (error) {
       this.#rollback()
@@ -258,27 +258,27 @@ export class ConnectionService {
     }
   }
 
-  #journalled(): void {
-    this.#journalledAt = performance.now()
-    this.#pause ??= setTimeout(() => this.#settle(), PAUSE_MS).unref()
+  #scheduleCheckpoint(): void {
+    this.#uncheckpointedAt = performance.now()
+    this.#pause ??= setTimeout(() => this.#checkpoint(), PAUSE_MS).unref()
   }
 
-  /** Brings the journal into the file, unless somebody is about to go on. */
-  #settle(): void {
+  /** Runs a checkpoint in a pause between commits. */
+  #checkpoint(): void {
     this.#pause = undefined
-    if (this.#journalledAt === null || this.#opened === null) return
-    const left = this.#journalledAt + PAUSE_MS - performance.now()
+    if (this.#uncheckpointedAt === null || this.#opened === null) return
+    const left = this.#uncheckpointedAt + PAUSE_MS - performance.now()
     if (left > 0 || this.#engine.inTransaction) {
-      this.#pause = setTimeout(() => this.#settle(), Math.max(left, PAUSE_MS / 2)).unref()
+      this.#pause = setTimeout(() => this.#checkpoint(), Math.max(left, PAUSE_MS / 2)).unref()
       return
     }
-    this.#journalledAt = null
+    this.#uncheckpointedAt = null
     try {
       this.#identity?.verify()
       this.#engine.exec('PRAGMA wal_checkpoint(PASSIVE)')
       this.#identity?.recordSize()
     } catch {
-      // What a reader still needs, or a full disk does not take, stays in the journal until the next time.
+      // Pages that a reader needs, or a full disk does not take, stay in the log until the next checkpoint.
     }
   }
 
@@ -287,16 +287,16 @@ export class ConnectionService {
     return null
   }
 
-  async #patiently<A>(run: () => A): Promise<A> {
+  async #retryWhileBusy<A>(run: () => A): Promise<A> {
     const until = performance.now() + this.#place.busyTimeoutMs
-    for (let wait = FIRST_WAIT_MS; ; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    for (let wait = MIN_WAIT_MS; ; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       try {
         return run()
       } catch (error) {
         const { code } = error as EngineFailure
         const busy = code?.startsWith('SQLITE_BUSY') || code?.startsWith('SQLITE_LOCKED')
         if (!busy || performance.now() + wait > until) throw error
-        // Several who wait in step would meet again.
+        // Jitter: waiters in step would collide again.
         await sleep(wait * (0.5 + Math.random()))
       }
     }

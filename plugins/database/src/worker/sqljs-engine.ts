@@ -8,7 +8,7 @@ import { locate } from './locate.ts'
 import type { BoundStatement, Facts } from './protocol.ts'
 import { StatementCache } from './statement-cache.ts'
 
-/** What is used of sql.js, which has no types of its own. */
+/** The used part of sql.js, which ships no types. */
 interface PortableStatement {
   bind(values: readonly unknown[]): boolean
   step(): boolean
@@ -43,7 +43,7 @@ const CODES: readonly (readonly [RegExp, string])[] = [
   [/out of memory/i, 'SQLITE_NOMEM']
 ]
 
-/** SQLite compiled to WebAssembly: a database in memory, wherever Node runs. */
+/** SQLite compiled to WebAssembly: a database in memory on every platform. */
 export class SqlJsEngine implements Engine {
   readonly #database: PortableDatabase
   readonly #settings: string
@@ -113,7 +113,7 @@ export class SqlJsEngine implements Engine {
 
   backup(file: string): void {
     this.#statements.clear()
-    // It opens the database anew.
+    // This reopens the database.
     const bytes = this.#database.export()
     this.#database.run(this.#settings)
     writeFileSync(file, bytes, { flag: 'wx', flush: true })

@@ -1,4 +1,4 @@
-/** Prepared statements by their text; the one that was not used for longest makes room. */
+/** LRU cache of prepared statements by their text. */
 export class StatementCache<S> {
   readonly #capacity: number
   readonly #dispose: (statement: S) => void
@@ -12,7 +12,7 @@ export class StatementCache<S> {
   take(sql: string, prepare: () => S): S {
     const known = this.#statements.get(sql)
     if (known !== undefined) {
-      // Nobody has to make room soon.
+      // No eviction is near.
       if (this.#statements.size * 2 < this.#capacity) return known
       this.#statements.delete(sql)
       this.#statements.set(sql, known)
