@@ -166,7 +166,8 @@ export class ProgramPool {
     for (const call of this.#waiting) if (!this.#threadFor(call)?.give(call)) left.push(call)
     this.#waiting = left
     for (const thread of this.#threads) thread.send()
-    this.#watch ??= setInterval(this.#look, LOOK_MS).unref()
+    // A thread that was being added when the pool closed flushes after that.
+    if (!this.#isClosed) this.#watch ??= setInterval(this.#look, LOOK_MS).unref()
   }
 
   #threadFor(call: PendingCall): ProgramThread | undefined {

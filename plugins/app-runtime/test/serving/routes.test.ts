@@ -146,7 +146,11 @@ t.test('a Result gives its value, or an error with a status that is no success',
 t.test('a failure tells what happened, and nothing of where the program lies', async t => {
   const { status, body } = await app.post('/api/divide', { a: 1, b: 0 })
   t.equal(status, 500)
-  t.same(body, { error: '1 was divided by zero', code: 'RUN_DIVISION_BY_ZERO', request_id: (body as { request_id: string }).request_id })
+  t.same(body, {
+    error: '1 was divided by zero',
+    code: 'RUN_DIVISION_BY_ZERO',
+    request_id: (body as { request_id: string }).request_id
+  })
   const line = await app.line(/RUN_DIVISION_BY_ZERO/)
   t.match(line, /app\.vox:\d+:\d+/, 'the log has the place')
   for (const path of ['/api/query/add?a=x', '/api/query/note?id=77']) {
