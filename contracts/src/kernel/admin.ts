@@ -30,6 +30,8 @@ export interface KernelAdmin {
   /** CPU time by plugin over a sampling window. */
   top(milliseconds: number, signal?: AbortSignal): Promise<readonly CpuShare[]>
   health(): Promise<readonly HealthReport[]>
+  /** What is wrong with plugins and settings at present: invalid plugins, taken names, refused settings. */
+  findings(): readonly Finding[]
   /** Plans a change and, unless `dryRun`, carries it out as one transaction. */
   apply(change: KernelChange, options?: { readonly dryRun?: boolean }): Promise<ChangeReport>
   /** Builds a plugin package for publishing: `dist/plugin.cjs` and `dist/plugin.json`. */
@@ -113,6 +115,20 @@ export interface CpuShare {
   /** 0..1 of the window. */
   readonly share: number
   readonly calls: number
+}
+
+export interface Finding {
+  /** The plugin that it concerns; null where it concerns none. */
+  readonly plugin: string | null
+  /** An error keeps a plugin or a setting from taking effect. */
+  readonly severity: 'error' | 'warning'
+  readonly code: string
+  readonly message: string
+  readonly hint: string | null
+  /** The setting that it concerns, as documented; null for none. */
+  readonly key: string | null
+  /** File or folder; null for a setting that no file holds. */
+  readonly location: string | null
 }
 
 export interface HealthReport extends Health {

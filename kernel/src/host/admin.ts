@@ -5,6 +5,7 @@ import {
   type ConfigProblem,
   type CpuShare,
   type EffectNode,
+  type Finding,
   type GraphEdge,
   type HealthReport,
   type HookReport,
@@ -29,6 +30,7 @@ export interface AdminHost {
   readonly serves: boolean
   readonly config: ResolvedConfig
   apply(change: KernelChange, dryRun: boolean): Promise<ChangeReport>
+  findings(): readonly Finding[]
   readAgain(): Promise<readonly ConfigProblem[]>
   build(directory: string): Promise<BuildReport>
   configSchema(): Record<string, unknown>
@@ -52,7 +54,10 @@ export function createAdmin(host: AdminHost): KernelAdmin {
     plugins: () => ordered(host.kernel).map(each => report(each, host.kernel)),
     manifest: (name): PluginManifest | undefined => host.kernel.records.get(name)?.manifest ?? undefined,
     graph: (): readonly GraphEdge[] => host.kernel.graph.edges,
-    why: subject => (subject.includes('@') ? whyToken(host.kernel, subject) : whyPlugin(record(subject), host.kernel)),
+    why: subject =>
+      subject.includes('@')
+        ? whyToken(host.kernel, subject)
+        : [...whyPlugin(record(subject), host.kernel), ...foundOf(subject, host)],
     hooks: () => hooksOf(host.kernel),
     effects: (name): EffectNode => effectsOf(record(name)),
     top: (milliseconds, signal) => cpuShares(host, milliseconds, signal),
@@ -62,6 +67,7 @@ export function createAdmin(host: AdminHost): KernelAdmin {
       for (const name of [...enable, ...disable, ...reload, ...activate]) record(name)
       return host.apply(change, options?.dryRun ?? false)
     },
+    findings: () => host.findings(),
     build: directory => host.build(directory),
     settings: (prefix): readonly SettingReport[] => host.config.settings(prefix),
     explain: (key): SettingExplanation => host.config.explain(key),
@@ -114,6 +120,16 @@ function whyPlugin(each: PluginRecord, kernel: Kernel): string[] {
     .map(edge => `${edge.from} (${edge.token}, ${edge.kind})`)
   if (users.length > 0) lines.push(`it is used by ${users.join(', ')}`)
   return lines
+}
+
+/** Findings about a plugin that its state does not tell: refused settings, another package of its name. */
+function foundOf(name: string, host: AdminHost): string[] {
+  const { source, why } = host.kernel.records.get(name) ?? { source: undefined, why: null }
+  const told = `${why ?? ''} ${source?.problem?.message ?? ''}`
+  return host
+    .findings()
+    .filter(({ plugin, message }) => plugin === name && !told.includes(message))
+    .map(({ severity, message }) => `${severity}: ${message}`)
 }
 
 function reasons({ name, state, why, source }: PluginRecord): string[] {

@@ -4,6 +4,7 @@ import { type ConfigSources, readSources } from '@svc/config/sources'
 import type { PluginManifest } from '@svc/plugin-sdk'
 import { type ConfigPeek, peekConfig } from './config-peek.ts'
 import { type Discovered, Discovery } from './discovery.ts'
+import type { LoadMarker } from './load-marker.ts'
 import { stateDirectory } from './state-directory.ts'
 
 export interface CatalogOptions {
@@ -29,6 +30,7 @@ export interface Catalog {
   /** Folder for caches and plugins' own data. */
   readonly state: string
   readonly found: Discovered
+  readonly marker: LoadMarker
   readonly manifests: readonly PluginManifest[]
   /** What broken plugins declared when they last made sense; a daemon may still run them. */
   readonly lapsed: readonly PluginManifest[]
@@ -81,6 +83,7 @@ async function catalog(
     projectRoot: sources.projectRoot,
     state,
     found,
+    marker: discovery.marker,
     peek,
     isLeftOut: name => options.safe === true && !found.installed.has(name),
     manifests: found.sources.flatMap(source => source.manifest ?? []),

@@ -11,6 +11,7 @@ import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor } from '../loader/manifest.ts'
 import { type PluginPackage, readPackageJson, readPluginPackage } from '../loader/plugin-package.ts'
 import { FileSource, type Form, type Loader } from './file-source.ts'
+import { LoadMarker } from './load-marker.ts'
 import { PluginIndex } from './plugin-index.ts'
 
 export interface DiscoveryOptions extends EvaluateOptions {
@@ -79,6 +80,7 @@ export interface DiscoveryProblem {
  * Discovering again gives the same object for a package that declares the same, so that nothing is loaded anew for it.
  */
 export class Discovery {
+  readonly marker: LoadMarker
   readonly #options: DiscoveryOptions
   readonly #loader: Loader
   readonly #known = new Map<string, FileSource>()
@@ -102,11 +104,13 @@ export class Discovery {
 
   constructor(options: DiscoveryOptions) {
     this.#options = options
+    this.marker = new LoadMarker(options.cacheDirectory)
     const describeTimeoutMs = options.describeTimeoutMs ?? DESCRIBE_TIMEOUT_MS
     this.#loader = {
       bundler: new Bundler(options.conditions),
       index: new PluginIndex(options.cacheDirectory),
       evaluation: options,
+      marker: this.marker,
       describeTimeoutMs,
       grants: name => this.#choice.grants?.(name) ?? null,
       describer: () => (this.#describer ??= this.#makeDescriber(describeTimeoutMs))
@@ -205,7 +209,7 @@ export class Discovery {
       (source): source is FileSource =>
         source instanceof FileSource && source.isSketch && off?.(source.name) !== true && !(safe && !source.installed)
     )
-    if (sketches.length === 0 || !lacksProvider(only, sources)) return
+    if (sketches.length === 0 || !lacksProvider([...only, ...this.#included], sources)) return
     await Promise.all(sketches.map(source => source.describe()))
   }
 

@@ -12,6 +12,7 @@ import { loaderErrors } from '../loader/errors.ts'
 import type { EvaluateOptions } from '../loader/evaluate.ts'
 import { nameFor, validateManifest } from '../loader/manifest.ts'
 import type { PluginPackage } from '../loader/plugin-package.ts'
+import type { LoadMarker } from './load-marker.ts'
 import { type IndexEntry, isFresh, type PluginIndex, type Stamp, stamp } from './plugin-index.ts'
 
 /** Shared by all plugins of a host. */
@@ -19,6 +20,7 @@ export interface Loader {
   readonly bundler: Bundler
   readonly index: PluginIndex
   readonly evaluation: EvaluateOptions
+  readonly marker: LoadMarker
   /** Loaded when the first plugin needs it. */
   describer(): Promise<Describer>
   readonly describeTimeoutMs: number
@@ -287,6 +289,22 @@ export class FileSource implements PluginSource {
     return this.#manifest !== null && isDeepStrictEqual(manifest, this.#manifest) ? this.#manifest : manifest
   }
 
+  /** Throws when this version of the code took the process down before. */
+  #mark(plugin: string, fingerprint: string): void {
+    const { marker } = this.#loader
+    if (marker.crashed(plugin, fingerprint))
+      throw loaderErrors.create(
+        'LDR_QUARANTINED',
+        `${plugin}: svc ended while it activated this version of the plugin`,
+        {
+          plugin,
+          at: { file: this.package.root },
+          hint: `correct it, or try it again: svc plugins enable ${plugin}`
+        }
+      )
+    marker.begin(plugin, fingerprint)
+  }
+
   /** Loads the packages that the code needs before its body runs. */
   async #ready({ known, text, bundle }: Compiled): Promise<PreparedCode> {
     const { evaluate, withPackages } = await import('../loader/evaluate.ts')
@@ -295,6 +313,7 @@ export class FileSource implements PluginSource {
     const code = await withPackages({ name: manifest.name, root, text })
     const inputs = [...new Set([join(root, 'package.json'), ...this.#files(), ...known.inputs])]
     const instantiate = (hooks: InstanceHooks): Instance => {
+      if (!this.installed) this.#mark(manifest.name, fingerprint)
       const { plugin, guards } = evaluate(code, this.#loader.evaluation, hooks)
       if (plugin.name === manifest.name) return { plugin, adopt: open => guards.adopt(open) }
       const message = `${root}: the manifest names ${manifest.name}, the code ${plugin.name}`

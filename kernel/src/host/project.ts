@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { basename, join, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type Changes, emptiedFiles, formatProblem, problemsError, rememberFile, writeSwitch } from '@svc/config'
@@ -11,7 +12,7 @@ import {
   kernelAdmin,
   logLines
 } from '@svc/contracts'
-import type { ServiceId } from '@svc/plugin-sdk'
+import type { ServiceId, SvcError } from '@svc/plugin-sdk'
 import type { Configure } from '../core/inventory.ts'
 import { Kernel } from '../core/kernel.ts'
 import type { PluginSource } from '../core/plugin-source.ts'
@@ -23,12 +24,17 @@ import type { Catalog } from './catalog.ts'
 import { type ChoiceOptions, Choices } from './choices.ts'
 import { type ConfigDiff, diffConfig } from './config-diff.ts'
 import { isLeftOff } from './discovery.ts'
+import { Findings, findingsIn } from './findings.ts'
+import { holdSettings } from './held-settings.ts'
 import type { KernelLogger } from './log.ts'
 import { type ResolvedConfig, resolveConfig } from './plugin-config.ts'
 import { repositoryIdOf } from './repository-id.ts'
 import { configSchema } from './sections.ts'
 import { catchUncaught } from './uncaught.ts'
 import { version } from './version.ts'
+
+/** File systems stamp with the tick of their clock. */
+const CLOCK_TICK_MS = 10
 
 export interface ProjectOptions extends ChoiceOptions {
   readonly catalog: Catalog
@@ -64,6 +70,9 @@ export class Project {
   /** What is in force. */
   #catalog: Catalog
   #config: ResolvedConfig
+  /** What the files in force say; plugins whose settings were refused run with others. */
+  #read: ResolvedConfig
+  readonly #findings: Findings
   /** What was read last, in force or not: its files are watched. */
   #seen: Catalog
   /** Plugins whose files changed since their code was read: a change that was refused takes them along the next time. */
@@ -86,7 +95,9 @@ export class Project {
     this.#catalog = options.catalog
     this.#seen = options.catalog
     this.#config = config
+    this.#read = config
     this.log = log
+    this.#findings = new Findings(log)
     this.ended = new Promise((resolve, reject) => {
       this.#end = error => (error === undefined ? resolve() : reject(error))
     })
@@ -103,12 +114,16 @@ export class Project {
         [kernelAdmin.id, this.admin],
         ...(log.lines === undefined ? [] : [[logLines.id, log.lines] as const])
       ]),
+      onState: (plugin, state) => {
+        if (state !== 'loading' && state !== 'activating') options.catalog.marker.end(plugin)
+      },
       onFatal: error => this.#end(error instanceof Error ? error : new Error(String(error)))
     })
   }
 
   start(): Promise<void> {
     return this.#inTurn(async () => {
+      if (this.#options.serves !== false) this.#catalog.marker.arm()
       this.#printOutput(this.#catalog)
       this.#reportFindings()
       if (this.#options.ownsProcess === true) this.#release = catchUncaught(this.kernel, error => this.#end(error))
@@ -126,20 +141,22 @@ export class Project {
   async #reread(read: () => Promise<Catalog>): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#closed !== undefined) return
+      const begun = Date.now()
       try {
         this.#seen = await read()
         this.#printOutput(this.#seen)
         if (!this.#isHalfSaved(this.#seen)) {
           const taken = [...this.#stale]
-          await this.#adopt(this.#seen, taken)
-          for (const name of taken) this.#stale.delete(name)
+          const refused = await this.#adopt(this.#seen, taken)
+          for (const name of taken) if (!refused.has(name)) this.#stale.delete(name)
         }
       } catch (error) {
         if (this.#closed === undefined) this.log.error(`change refused: ${textOf(error)}`, { error })
       }
       // Requests that arrived meanwhile come first.
       await setImmediate()
-      await this.#updateWatcher()
+      const late = await this.#updateWatcher(begun)
+      if (late.length > 0) void this.#changed(late)
     })
   }
 
@@ -186,42 +203,54 @@ export class Project {
     }
   }
 
-  async #adopt(catalog: Catalog, stale: readonly string[]): Promise<void> {
-    const config = isSameConfiguration(catalog, this.#catalog) ? this.#config : configOf(catalog)
-    this.#report(config.problems)
-    this.#assertUsable(config)
+  /** Returns the plugins whose settings were refused: they run on as they are. */
+  async #adopt(catalog: Catalog, stale: readonly string[]): Promise<ReadonlySet<string>> {
+    const read = isSameConfiguration(catalog, this.#catalog) ? this.#read : configOf(catalog)
+    this.#findings.update(catalog, read)
+    const fatal = read.generalProblems.filter(isError)
+    if (fatal.length > 0) throw problemsError(fatal)
+    const refused = this.#refusedBy(read)
+    const config = holdSettings(read, this.#config, new Set(refused.keys()))
     const diff = diffConfig(this.#config, config)
-    const [before, beforeConfig] = [this.#catalog, this.#config]
+    const [before, beforeConfig, beforeRead] = [this.#catalog, this.#config, this.#read]
     this.#catalog = catalog
     this.#config = config
+    this.#read = read
     // The file has the last word: it was changed after the switch.
     const switched = [...diff.plugins].filter(([, { enabled }]) => enabled).map(([name]) => name)
     const undo = this.#choices.defer(switched, config)
     try {
       const live = [...diff.plugins].filter(([, { settings }]) => settings.live.length > 0).map(([name]) => name)
-      await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale, live })
+      const ready = stale.filter(name => !refused.has(name))
+      await this.kernel.change({ sources: catalog.found.sources, ...this.#wanted(), stale: ready, live })
     } catch (error) {
       undo()
       this.#catalog = before
       this.#config = beforeConfig
+      this.#read = beforeRead
       throw error
     }
     this.#applyOwn(diff, config)
     this.#announce(diff)
-  }
-
-  /** Throws when a configuration cannot be used at all, or not by a plugin that runs: that one keeps its settings. */
-  #assertUsable(config: ResolvedConfig): void {
-    const fatal = config.generalProblems.filter(isError)
-    if (fatal.length > 0) throw problemsError(fatal)
-    for (const [name, { problems }] of config.plugins) {
-      const wrong = problems.filter(isError)
-      if (wrong.length === 0 || !this.kernel.current.units.has(name)) continue
-      const error = problemsError(wrong)
+    for (const [name, error] of refused) {
       const record = this.kernel.records.get(name)
       if (record !== undefined) record.refusal = error.message
-      throw error
+      this.log
+        .forPlugin(name)
+        .error(`change refused, the settings before it stay in force: ${error.message}`, { error })
     }
+    return new Set(refused.keys())
+  }
+
+  /** Running plugins whose settings are wrong. They keep those that they have, and hold up no other plugin. */
+  #refusedBy(config: ResolvedConfig): ReadonlyMap<string, SvcError> {
+    const refused = new Map<string, SvcError>()
+    for (const [name, { problems, enabled }] of config.plugins) {
+      const wrong = problems.filter(isError)
+      if (wrong.length === 0 || enabled === false || !this.kernel.current.units.has(name)) continue
+      refused.set(name, problemsError(wrong))
+    }
+    return refused
   }
 
   #announce({ kernel, plugins }: ConfigDiff): void {
@@ -247,6 +276,7 @@ export class Project {
   ): Promise<ChangeReport> {
     return this.#inTurn(async () => {
       const { projectFile } = this.#catalog.sources
+      if (!dryRun) this.#catalog.marker.forgive(enable)
       const wanted = await this.#include([...enable, ...activate])
       const undo = [
         this.#choices.switch(enable, true),
@@ -284,7 +314,8 @@ export class Project {
     if (!this.#catalog.found.sources.some(isOff)) return false
     this.#catalog = await this.#catalog.include(names)
     this.#seen = this.#catalog
-    this.#config = configOf(this.#catalog)
+    this.#read = configOf(this.#catalog)
+    this.#config = holdSettings(this.#read, this.#config, new Set(this.#refusedBy(this.#read).keys()))
     return true
   }
 
@@ -297,13 +328,18 @@ export class Project {
     await this.#updateWatcher()
   }
 
-  async #updateWatcher(): Promise<void> {
+  /** Returns files that are watched from now on and that changed between `begun`, when they were read, and now. */
+  async #updateWatcher(begun = Infinity): Promise<readonly string[]> {
     const { found, sources } = this.#seen
+    const before = this.#watched
     // Most saves change nothing about what is watched.
-    if (this.#watched?.found === found.files && this.#watched.sources === sources) return
-    await this.#watcher?.update({ files: [...found.files, ...sources.files], directories: found.directories })
-    // What could not be watched is tried again.
+    if (this.#watcher === undefined || (before?.found === found.files && before.sources === sources)) return []
+    const files = [...found.files, ...sources.files]
+    await this.#watcher.update({ files, directories: found.directories })
+    // A failed update is repeated.
     this.#watched = { found: found.files, sources }
+    const known = new Set([...(before?.found ?? []), ...(before?.sources.files ?? [])])
+    return files.filter(file => !known.has(file) && changedAt(file) >= begun - CLOCK_TICK_MS)
   }
 
   async #changed(files: readonly string[]): Promise<void> {
@@ -331,13 +367,13 @@ export class Project {
   /** A single command hears of the problems of others when it asks, and of its own plugins' errors as an error. */
   #reportFindings(): void {
     const { tolerant, activate } = this.#options
-    if (tolerant === true) return
+    if (activate === undefined) this.#findings.update(this.#catalog, this.#config)
+    if (tolerant === true || activate === undefined) return
     const isChosen = this.#choices.selection(this.#config, this.#catalog)
     const ofPlugins = [...this.#config.plugins.values()].flatMap(({ name, problems }) =>
-      isChosen(name) ? problems : []
+      isChosen(name) ? problems.filter(problem => !isError(problem)) : []
     )
-    const told = activate === undefined ? ofPlugins : ofPlugins.filter(problem => !isError(problem))
-    this.#report([...this.#config.generalProblems, ...told])
+    this.#report([...this.#config.generalProblems, ...ofPlugins])
     for (const { error } of this.#catalog.found.problems) {
       this.log.warn(error.message, { code: error.code, hint: error.hint })
     }
@@ -364,8 +400,9 @@ export class Project {
       apply: (change, dryRun) => this.#apply(change, dryRun),
       readAgain: async () => {
         const catalog = await this.#catalog.again()
-        return configOf(catalog).problems
+        return problemsOf(catalog)
       },
+      findings: () => findingsIn(this.#seen, this.#read),
       build: directory => build(directory),
       configSchema: () => configSchema(this.#catalog.manifests),
       stop: reason => {
@@ -382,6 +419,23 @@ export function configOf({ sources, manifests, lapsed }: Catalog): ResolvedConfi
   return resolveConfig(sources, [...manifests, ...lapsed])
 }
 
+/** Problems of the configuration, and of plugins that are invalid or share a name. */
+function problemsOf(catalog: Catalog): ConfigProblem[] {
+  const config = configOf(catalog)
+  const others = findingsIn(catalog, config).filter(({ code }) => !code.startsWith('CFG_'))
+  const problems = others.map(
+    ({ code, message, location, hint }): ConfigProblem => ({
+      // An invalid plugin does not make the configuration invalid.
+      severity: 'warning',
+      code,
+      message,
+      ...(location === null ? {} : { file: location }),
+      ...(hint === null ? {} : { hint })
+    })
+  )
+  return [...config.problems, ...problems]
+}
+
 /** What is configured follows from the files of the configuration and from what plugins declare. */
 function isSameConfiguration(a: Catalog, b: Catalog): boolean {
   return a.sources === b.sources && isSame(a.manifests, b.manifests) && isSame(a.lapsed, b.lapsed)
@@ -389,6 +443,11 @@ function isSameConfiguration(a: Catalog, b: Catalog): boolean {
 
 function isSame(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((each, index) => each === b[index])
+}
+
+/** When a file was written or moved to its place; milliseconds since the epoch. */
+function changedAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? -Infinity
 }
 
 function isError({ severity }: ConfigProblem): boolean {

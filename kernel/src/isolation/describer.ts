@@ -55,7 +55,7 @@ export class Describer {
   readonly #running = new Set<Child>()
   readonly #slots = Array.from({ length: Math.max(2, availableParallelism()) }, () => Promise.resolve())
   #nextSlot = 0
-  #shared: { readonly key: string; readonly child: Child; tail: Promise<unknown> } | undefined
+  #shared: { readonly key: string; readonly child: Promise<Child>; tail: Promise<unknown> } | undefined
   readonly #timers = new Set<NodeJS.Timeout>()
   #closed = false
 
@@ -74,7 +74,10 @@ export class Describer {
 
   /** Ends the process that plugins share; the next description starts another. */
   rest(): void {
-    this.#shared?.child.kill()
+    void this.#shared?.child.then(
+      child => child.kill(),
+      () => {}
+    )
     this.#shared = undefined
   }
 
@@ -114,16 +117,13 @@ export class Describer {
 
   async #inShared(request: DescribeRequest): Promise<unknown> {
     const key = JSON.stringify(request.grants)
-    const before = this.#shared
-    const usable = before !== undefined && before.key === key && !before.child.ended
-    const shared = usable
-      ? before
-      : { key, child: await this.#start(request), tail: Promise.resolve() as Promise<unknown> }
-    this.#shared = shared
+    // Grants for one of them are not for the others.
+    if (this.#shared !== undefined && this.#shared.key !== key) return this.#inOwn(request)
+    const shared = (this.#shared ??= { key, child: this.#start(request), tail: Promise.resolve() })
     const described = shared.tail.then(async () => {
+      const child = await shared.child
       // An earlier plugin may have ended the process.
-      if (shared.child.ended) return this.#inOwn(request)
-      return shared.child.describe(request, this.#options.timeoutMs)
+      return child.ended ? this.#inOwn(request) : child.describe(request, this.#options.timeoutMs)
     })
     shared.tail = described.catch(() => {})
     return described
@@ -323,6 +323,8 @@ class Child {
 
   #tooLate(id: number, limitMs: number): void {
     const waiting = this.#waiting.get(id)
+    // From now on nothing is asked of it, although its end is noticed later.
+    this.ended = true
     this.kill()
     if (waiting === undefined) return
     this.#waiting.delete(id)

@@ -15,6 +15,7 @@ export const loaderErrors = errorTable({
   LDR_NAME_TAKEN: { message: 'Two packages hold a plugin of the same name.' },
   LDR_NOT_A_PLUGIN: { message: 'A package or module does not hold a plugin.' },
   LDR_PACKAGE_INVALID: { message: 'The package.json of a plugin is missing or malformed.' },
+  LDR_QUARANTINED: { message: 'The process ended while it activated this version of a plugin.' },
   LDR_REFUSED: { message: 'A plugin tried something that belongs to the host alone.' },
   LDR_SDK_MISMATCH: { message: 'A plugin was written for another major version of the SDK.' },
   LDR_TOP_LEVEL_AWAIT: { message: 'The module body of a plugin awaits; that belongs into activate.' }

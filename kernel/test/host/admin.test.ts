@@ -48,6 +48,7 @@ function adminOf(world: World): KernelAdmin {
     serves: true,
     config: {} as never,
     apply: nothing,
+    findings: () => [],
     readAgain: nothing,
     build: nothing,
     configSchema: nothing,

@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Concealed, type KernelLogger, type LogLine } from '@svc/kernel/testing'
@@ -11,6 +12,9 @@ interface Surroundings {
   /** Whether what comes with the kernel is switched off in the file, instead of left out. */
   readonly alone?: boolean
   readonly env?: Readonly<Record<string, string>>
+  /** A folder of an earlier project, in place of a new one. */
+  readonly root?: string
+  readonly only?: readonly string[]
 }
 
 interface Open {
@@ -57,11 +61,12 @@ function memoryLog(lines: LogLine[]): KernelLogger {
 async function open(
   t: Test,
   files: Readonly<Record<string, string | object>>,
-  { alone = false, env = {}, ...options }: Partial<ProjectOptions> & Surroundings = {}
+  { alone = false, env = {}, root: given, ...options }: Omit<Partial<ProjectOptions>, 'only'> & Surroundings = {}
 ): Promise<Open> {
-  const root = folder(t, { 'svc.toml': '', ...files })
+  const root = given ?? folder(t, { 'svc.toml': '', ...files })
+  if (given !== undefined) write(given, files)
   const lines: LogLine[] = []
-  const only = alone ? [] : ['one', 'two', 'three']
+  const only = options.only ?? (alone ? [] : ['one', 'two', 'three'])
   const read = () => readCatalog({ cwd: root, env: { ...env, HOME: join(root, 'home') }, preferSource: true, only })
   let catalog = await read()
   if (alone) {
@@ -139,6 +144,105 @@ t.test('settings that are wrong are refused and leave the old ones in force, unt
   t.same(await call('one.say'), { said: 'hello glad 2' })
   t.not(project.kernel.current.units.get('one')!.instance, instance)
   t.match(project.admin.why('one'), ['one is active'])
+})
+
+t.test('settings of one plugin that are refused do not hold up another plugin', async t => {
+  const { save, call, project } = await open(t, {
+    ...packaged('one', source('one', 'first')),
+    ...packaged('two', source('two', 'first'))
+  })
+  await save(
+    { 'svc.toml': '[plugins.one]\nsize = "big"\n[plugins.two]\nsize = 2\n' },
+    /change refused.*plugins.one.size/
+  )
+  t.same(await call('one.say'), { said: 'first calm 1' })
+  t.same(await call('two.say'), { said: 'first calm 2' })
+  t.match(project.admin.why('one').join(), /last change refused: .*plugins\.one\.size/)
+  t.same(project.admin.why('two'), ['two is active'])
+  t.match(project.admin.findings(), [{ plugin: 'one', severity: 'error', key: 'plugins.one.size' }])
+  await save({ 'plugins/two/src/plugin.ts': source('two', 'second') }, /generation 3/)
+  t.same(await call('two.say'), { said: 'second calm 2' })
+  await save({ 'svc.toml': '[plugins.one]\nsize = 3\n[plugins.two]\nsize = 2\n' }, /generation 4/)
+  t.same(await call('one.say'), { said: 'first calm 3' })
+  t.same(project.admin.findings(), [])
+})
+
+t.test('an invalid plugin is logged once at the start and once when it is healed', async t => {
+  const { save, lines, project, call } = await open(
+    t,
+    {
+      ...packaged('one', source('one', 'first')),
+      ...packaged('two', 'export default ='),
+      'plugins/other/package.json': packageJson('other'),
+      'plugins/other/src/plugin.ts': source('one', 'copy')
+    },
+    { only: ['one', 'two', 'other'] }
+  )
+  const warned = (plugin: string) => lines.filter(line => line.level === 'warn' && line.plugin === plugin)
+  t.match(warned('two'), [{ fields: { code: 'LDR_BUILD_FAILED' } }])
+  t.match(warned('one'), [{ message: /two plugins are named one/, fields: { code: 'LDR_NAME_TAKEN' } }])
+  t.match(
+    project.admin
+      .findings()
+      .map(({ plugin, code }) => [plugin, code])
+      .sort(),
+    [
+      ['one', 'LDR_NAME_TAKEN'],
+      ['two', 'LDR_BUILD_FAILED']
+    ]
+  )
+  t.match(project.admin.why('one').join('\n'), /warning: two plugins are named one/)
+  await save({ 'plugins/one/src/plugin.ts': source('one', 'second') }, /generation 2/)
+  t.equal(warned('two').length, 1, 'it is not logged with every change')
+  await save({ 'plugins/two/src/plugin.ts': source('two', 'healed') }, /two: no longer reported: LDR_BUILD_FAILED/)
+  while ((await call('two.say').catch(() => null)) === null) await turn()
+  t.equal(project.kernel.records.get('two')?.state, 'active')
+})
+
+t.test('a plugin folder that is made step by step is loaded when it is complete', async t => {
+  const { save, call, root } = await open(t, packaged('one', source('one', 'first')))
+  write(root, { 'plugins/two/package.json': '{' })
+  await save({ 'plugins/two/package.json': JSON.stringify(packageJson('two')) }, /LDR_ENTRY_INVALID/)
+  await save({ 'plugins/two/src/plugin.ts': 'export default' }, /LDR_BUILD_FAILED/)
+  await save({ 'plugins/two/src/plugin.ts': source('two', 'complete') }, /"added":\["two"\]/)
+  t.same(await call('two.say'), { said: 'complete calm 1' })
+})
+
+t.test('a plugin that the last process did not survive is left out until it changes or is enabled', async t => {
+  const files = packaged('one', source('one', 'first'))
+  const first = await open(t, files)
+  const { fingerprint } = first.project.kernel.records.get('one')!.code!
+  await first.project.close()
+  const marks = '.vox/cache/loading.json'
+  t.notOk(existsSync(join(first.root, marks)), 'nothing is marked once it is active')
+  // The id of a process that is gone.
+  const { pid } = spawnSync(process.execPath, ['-e', '0'])
+  const mark = JSON.stringify([{ plugin: 'one', fingerprint, pid }])
+  const second = await open(t, { ...files, '.git/HEAD': '', [marks]: mark }, { root: first.root })
+  const one = () => second.project.kernel.records.get('one')!
+  t.not(one().state, 'active')
+  t.match(second.project.admin.why('one').join('\n'), /svc ended while it activated this version/)
+  await second.project.admin.apply({ enable: ['one'] })
+  t.equal(one().state, 'active')
+})
+
+t.test('with --safe plugins of the project are neither described nor run', async t => {
+  const root = folder(t, { 'svc.toml': '', ...packaged('one', "console.log('ran')\nthrow new Error('x')") })
+  const catalog = await readCatalog({ cwd: root, env: { HOME: root }, only: ['one'], safe: true })
+  t.same(catalog.found.output, [])
+  const project = await openProject({ catalog, only: ['one'], log: memoryLog([]), tolerant: true })
+  t.teardown(() => project.close())
+  const one = project.kernel.records.get('one')!
+  t.match(one, { state: 'disabled', why: 'left out by --safe' })
+  t.notOk(catalog.found.files.some(file => file.includes('plugin.ts') && file.startsWith(root)))
+})
+
+t.test('a plugin that was off is described when it is switched on', async t => {
+  const files = { ...packaged('one', source('one', 'first')), ...packaged('two', source('two', 'dark')) }
+  const { call, project } = await open(t, files, { only: ['one'] })
+  t.same(project.kernel.records.get('two')?.manifest?.operations, [])
+  await project.admin.apply({ enable: ['two'] })
+  t.same(await call('two.say'), { said: 'dark calm 1' })
 })
 
 t.test('reading again many times at once ends with what was written last', async t => {

@@ -105,11 +105,14 @@ export default definePlugin({
     ctx.implement(configExplain, ({ key }) => {
       const explained = admin.explain(key)
       const { env, overrides, ...rest } = explained
-      return { ...rest, env: [...env], overrides: [...overrides], text: explanationText(explained) }
+      const refused = admin.findings().filter(finding => finding.key === explained.key)
+      const text = [explanationText(explained), ...refused.map(({ message }) => `refused: ${message}`)].join('\n')
+      return { ...rest, env: [...env], overrides: [...overrides], text }
     })
     ctx.implement(configValidate, async () => {
       const problems = [...(await admin.validate())]
-      const valid = problems.every(problem => problem.severity !== 'error')
+      // A refused variable leaves the plugin running, and is a mistake all the same.
+      const valid = problems.every(({ severity, code }) => severity !== 'error' && code !== 'CFG_ENV_INVALID')
       return {
         valid,
         problems,

@@ -1,0 +1,24 @@
+import type { Resolved, Settled } from '@svc/config'
+import type { ResolvedConfig } from './plugin-config.ts'
+import { policySection, settingsSection } from './sections.ts'
+
+/** A configuration in which some plugins keep the settings of an earlier one. */
+export function holdSettings(
+  config: ResolvedConfig,
+  before: ResolvedConfig,
+  names: ReadonlySet<string>
+): ResolvedConfig {
+  if (names.size === 0) return config
+  const held = new Set([...names].flatMap(name => [policySection(name), settingsSection(name)]))
+  const section = (name: string): Settled | undefined =>
+    (held.has(name) ? before.resolved.section(name) : undefined) ?? config.resolved.section(name)
+  const resolved: Resolved = {
+    ...config.resolved,
+    section,
+    sections: config.resolved.sections.map(each => section(each.name) ?? each)
+  }
+  const plugins = [...config.plugins].map(
+    ([name, own]) => [name, (names.has(name) ? before.plugins.get(name) : undefined) ?? own] as const
+  )
+  return { ...config, resolved, plugins: new Map(plugins) }
+}
