@@ -3,8 +3,10 @@ import { service } from '@svc/plugin-sdk'
 /** Messages between agents, over the planes of contracts/communication/protocol-catalog.yaml. */
 export const a2aBus = service<A2aBus>('a2a.bus@1')
 
-export type DeliveryPlane = 'local_ephemeral' | 'local_durable' | 'remote_mesh' | 'broadcast' | 'stream'
-export type RouteToken = 'local' | 'db' | 'mesh'
+/** `local_ephemeral`, `local_durable`, `remote_mesh`, `broadcast`, `stream`, or the name of a contributed plane. */
+export type DeliveryPlane = string
+/** `local`, `db`, `mesh`, or the route of a contributed plane; see {@link A2aPlane}. */
+export type RouteToken = string
 
 export interface A2aBus {
   send(message: A2aSend): Promise<A2aSent>
@@ -13,7 +15,8 @@ export interface A2aBus {
   inbox(
     agent: number,
     options?: {
-      readonly source?: 'merged' | 'local' | 'db' | 'mesh'
+      /** A route, or `merged` for all planes; default `merged`. */
+      readonly source?: string
       readonly limit?: number
       readonly before?: number
     }
@@ -22,7 +25,7 @@ export interface A2aBus {
    * False where the agent has no such message that waits. Planes number their messages for themselves: `route` says which one is
    * meant, and a durable message may be named by its uuid.
    */
-  ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean>
+  ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean>
   /** Sent messages, acknowledged or not, oldest first: the last `limit` (default 100) since a time in Unix milliseconds. */
   history(options?: { readonly since?: number; readonly limit?: number }): Promise<readonly A2aMessage[]>
   /** Called for each message to anybody, in the order of the bus. Ends with the function returned. */

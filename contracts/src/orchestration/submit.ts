@@ -111,16 +111,8 @@ export interface Completion {
   readonly requeued?: { readonly gate: GateName; readonly reason: string; readonly iteration: number }
 }
 
-export type GateName =
-  | 'behavioral'
-  | 'research'
-  | 'approval'
-  | 'trust'
-  | 'harness'
-  | 'stubcheck'
-  | 'doc_links'
-  | 'qgate'
-  | 'grounding'
+/** The nine of the orchestrator, or a contributed one; see {@link CompletionGate}. */
+export type GateName = string
 
 export type GateVerdict = 'pass' | 'shadow' | 'requeue' | 'refuse' | 'pass_at_limit' | 'relaxed' | 'skipped'
 

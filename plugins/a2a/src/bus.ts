@@ -6,17 +6,19 @@ import {
   type A2aSent,
   agentLabel,
   type Orchestrator,
-  orchestrationErrors
+  orchestrationErrors,
+  type PlaneMessage,
+  type PlaneReceipt,
+  type RouteToken
 } from '@svc/contracts'
-import type { Logger } from '@svc/plugin-sdk'
-import { CLARIFICATION_RANK, isClarification, parseClarification } from './clarification.ts'
+import { defined, type Logger } from '@svc/plugin-sdk'
+import { DEFAULT_TTL_MS, effectivePriority } from './built-in-planes.ts'
 import type { Candidate, DurableInbox } from './durable-inbox.ts'
-import { a2aErrors, databaseMissing, meshOff } from './errors.ts'
+import { a2aErrors } from './errors.ts'
 import { defaultIdempotencyKey } from './idempotency-key.ts'
 import type { LocalBus } from './local-bus.ts'
-import { PLANE_OF_ROUTE, type Priority, priorityRank, URGENT_TYPES } from './planes.ts'
+import { type Planes, priorityRank, URGENT_TYPES } from './planes.ts'
 
-const DEFAULT_TTL_MS = 300_000
 const DEFAULT_LIMIT = 256
 const URGENT = [...URGENT_TYPES]
 
@@ -28,13 +30,16 @@ export class PlaneBus implements A2aBus {
   readonly #durable: DurableInbox | null
   readonly #orchestrator: AgentsOfOrchestrator
   readonly #log: Pick<Logger, 'warn'>
+  readonly #planes: Planes
 
   constructor(
     local: LocalBus,
     durable: DurableInbox | null,
     orchestrator: AgentsOfOrchestrator,
-    log: Pick<Logger, 'warn'>
+    log: Pick<Logger, 'warn'>,
+    planes: Planes
   ) {
+    this.#planes = planes
     this.#local = local
     this.#durable = durable
     this.#orchestrator = orchestrator
@@ -46,46 +51,26 @@ export class PlaneBus implements A2aBus {
    * The receiver of a durable message may be an agent of another process, and need not be known here.
    */
   async send(message: A2aSend): Promise<A2aSent> {
-    const { sender, receiver, msg_type, payload, route = 'local', correlation_id } = message
+    const { route = 'local', ...rest } = message
+    const { sender, receiver, msg_type, payload, correlation_id, idempotency_key } = rest
     this.#demandAgent(sender)
-    if (route === 'mesh') throw meshOff()
-    const head = {
-      delivery_plane: PLANE_OF_ROUTE[route],
+    const plane = this.#planes.at(route)
+    if (route === 'local') this.#demandAgent(receiver)
+    const receipt = await plane.send(rest)
+    if (!receipt.repeated) {
+      const sent = sentMessage(rest, plane.plane, receipt)
+      // The local bus tells its listeners itself.
+      if (route !== 'local') this.#local.tell(sent)
+      this.#announce(sent)
+    }
+    return {
+      message_id: receipt.id,
+      db_message_uuid: receipt.uuid,
+      delivery_plane: plane.plane,
       route,
-      idempotency_key:
-        message.idempotency_key ?? correlation_id ?? defaultIdempotencyKey(sender, receiver, msg_type, payload)
+      idempotency_key: idempotency_key ?? correlation_id ?? defaultIdempotencyKey(sender, receiver, msg_type, payload),
+      dropped: receipt.dropped
     }
-    if (route === 'db') {
-      const { id, uuid } = await this.#sendDurable(message)
-      return { message_id: id, db_message_uuid: uuid, ...head, dropped: 0 }
-    }
-    this.#demandAgent(receiver)
-    if (isClarification(msg_type))
-      throw a2aErrors.create(
-        'MSG_PLANE_UNSUITED',
-        `a ${msg_type} has to last until it is answered: not with route local`,
-        {
-          data: { msg_type, route },
-          hint: 'send it with route db'
-        }
-      )
-    const {
-      message: sent,
-      dropped,
-      repeated
-    } = this.#local.send([receiver], {
-      sender,
-      receiver,
-      msg_type,
-      payload,
-      priority: message.priority ?? 'normal',
-      ttlMs: message.ttl_ms ?? DEFAULT_TTL_MS,
-      correlation_id,
-      thread_id: message.thread_id,
-      key: message.idempotency_key
-    })
-    if (!repeated) this.#announce(sent)
-    return { message_id: sent.id, db_message_uuid: null, ...head, dropped }
   }
 
   async broadcast(message: Omit<A2aSend, 'receiver' | 'route'>): Promise<number> {
@@ -119,10 +104,14 @@ export class PlaneBus implements A2aBus {
    */
   async inbox(agent: number, options: Parameters<A2aBus['inbox']>[1] = {}): Promise<A2aInbox> {
     const { source = 'merged', limit = DEFAULT_LIMIT, before } = options
-    if (source === 'mesh') throw meshOff()
-    if (source === 'db' && this.#durable === null) throw databaseMissing()
+    const named = source === 'merged' ? null : this.#planes.at(source)
     const deep = this.inDeepFocus()
     const passes = ({ msg_type }: { readonly msg_type: string }): boolean => !deep || URGENT_TYPES.has(msg_type)
+    if (named !== null && source !== 'local' && source !== 'db') {
+      const waiting = await named.inbox(agent, { limit, before })
+      const shown = waiting.filter(passes)
+      return { messages: shown, unread: waiting.length, dropped: 0, suppressed: waiting.length - shown.length }
+    }
     const { messages, dropped } = source === 'db' ? { messages: [], dropped: 0 } : this.#local.inbox(agent)
     const local = messages.filter(each => passes(each) && (before === undefined || each.id < before))
     const durable = source === 'local' ? null : this.#durable
@@ -130,7 +119,9 @@ export class PlaneBus implements A2aBus {
     const suppressed = deep ? counts.others + messages.filter(each => !passes(each)).length : 0
     const head = { unread: messages.length + counts.all, dropped, suppressed }
     if (suppressed > 0) this.#orchestrator.attention.debit(0, 'InboxSuppressed', { frequency: false })
-    if (durable === null) return { messages: local.slice(0, limit), ...head }
+    const more = (found: readonly A2aMessage[]) =>
+      source === 'merged' ? this.#withContributed(agent, found, limit, passes) : found
+    if (durable === null) return { messages: await more(local.slice(0, limit)), ...head }
     // What would not be returned is not claimed: somebody else may have it.
     let order: readonly Place[] = []
     const claimed = await durable.claim(
@@ -142,15 +133,33 @@ export class PlaneBus implements A2aBus {
       }
     )
     const found = { local: byId(local), db: byId(claimed) }
-    return { messages: order.flatMap(({ plane, id }) => found[plane].get(id) ?? []), ...head }
+    return { messages: await more(order.flatMap(({ plane, id }) => found[plane].get(id) ?? [])), ...head }
+  }
+
+  /** Fills what is left of the limit with messages of contributed planes. A plane that fails is skipped. */
+  async #withContributed(
+    agent: number,
+    found: readonly A2aMessage[],
+    limit: number,
+    passes: (message: A2aMessage) => boolean
+  ): Promise<readonly A2aMessage[]> {
+    const all = [...found]
+    for (const plane of this.#planes.contributed) {
+      if (all.length >= limit) break
+      try {
+        all.push(...(await plane.inbox(agent, { limit: limit - all.length })).filter(passes))
+      } catch (error) {
+        this.#log.warn('messages of a plane could not be read', { route: plane.route, error })
+      }
+    }
+    return all
   }
 
   /** Throws `MSG_MESSAGE_AMBIGUOUS` where both planes have a message of that number and `route` does not say which is meant. */
-  async ack(agent: number, message: number | string, route?: 'local' | 'db'): Promise<boolean> {
-    if (route === 'db' && this.#durable === null) throw databaseMissing()
-    const here = typeof message === 'number' && route !== 'db' && this.#local.has(agent, message)
-    if (typeof message === 'number' && here) {
-      if (route === undefined && (await this.#durable?.has(agent, message)) === true)
+  async ack(agent: number, message: number | string, route?: RouteToken): Promise<boolean> {
+    if (route !== undefined) return this.#planes.at(route).ack(agent, message)
+    if (typeof message === 'number' && this.#local.has(agent, message)) {
+      if ((await this.#durable?.has(agent, message)) === true)
         throw a2aErrors.create(
           'MSG_MESSAGE_AMBIGUOUS',
           `${agentLabel(agent)} has two messages ${message}, a local and a durable one`,
@@ -161,7 +170,7 @@ export class PlaneBus implements A2aBus {
         )
       return this.#local.ack(agent, message)
     }
-    return route === 'local' || this.#durable === null ? false : this.#durable.ack(agent, message)
+    return this.#durable === null ? false : this.#durable.ack(agent, message)
   }
 
   async history({ since = 0, limit = 100 }: Parameters<A2aBus['history']>[0] = {}): Promise<readonly A2aMessage[]> {
@@ -185,43 +194,6 @@ export class PlaneBus implements A2aBus {
     return attention.enabled && attention.state().focus_depth === 'Deep'
   }
 
-  async #sendDurable(message: A2aSend) {
-    if (this.#durable === null) throw databaseMissing()
-    const { sender, receiver, msg_type, payload, correlation_id, thread_id, tenant_id } = message
-    const clarification = isClarification(msg_type) ? parseClarification(msg_type, payload) : undefined
-    const priority: Priority = clarification === undefined ? (message.priority ?? 'normal') : 'critical'
-    const sent = await this.#durable.send({
-      sender,
-      receiver,
-      msg_type,
-      payload,
-      rank: clarification === undefined ? priorityRank(priority) : CLARIFICATION_RANK,
-      thread_id,
-      correlation_id,
-      tenant_id,
-      key: message.idempotency_key,
-      clarification
-    })
-    if (sent.repeated) return sent
-    const told: A2aMessage = {
-      id: sent.id,
-      uuid: sent.uuid,
-      sender,
-      receiver,
-      msg_type,
-      payload,
-      plane: 'local_durable',
-      ...(correlation_id === undefined ? {} : { correlation_id }),
-      ...(thread_id === undefined ? {} : { thread_id }),
-      priority,
-      timestamp_ms: sent.timestamp_ms,
-      acknowledged: false
-    }
-    this.#local.tell(told)
-    this.#announce(told)
-    return sent
-  }
-
   /** Without the payload: events go to logs. */
   #announce({ sender, receiver, msg_type, plane, id }: A2aMessage): void {
     const summary = `${msg_type} over ${plane}, message ${id}`
@@ -239,6 +211,22 @@ export class PlaneBus implements A2aBus {
       data: { agent_id: agent },
       hint: 'svc_orchestrator_status lists the agents'
     })
+  }
+}
+
+function sentMessage(message: PlaneMessage, plane: string, { id, uuid, timestamp_ms }: PlaneReceipt): A2aMessage {
+  const { sender, receiver, msg_type, payload, correlation_id, thread_id } = message
+  return {
+    id,
+    ...defined({ uuid: uuid ?? undefined, correlation_id, thread_id }),
+    sender,
+    receiver,
+    msg_type,
+    payload,
+    plane,
+    priority: effectivePriority(message),
+    timestamp_ms,
+    acknowledged: false
   }
 }
 

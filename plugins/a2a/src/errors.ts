@@ -8,6 +8,7 @@ export const a2aErrors = errorTable({
   },
   MSG_PLANE_UNSUITED: { message: 'A plane does not carry messages of this type.', status: 422 },
   MSG_CLARIFICATION_INVALID: { message: 'The payload of a clarification is not one.', status: 422 },
+  MSG_PLANE_UNKNOWN: { message: 'No plugin carries messages of this route.', status: 422 },
   MSG_MESSAGE_AMBIGUOUS: { message: 'Two planes have a message of this number.', status: 409 }
 })
 
@@ -15,6 +16,13 @@ export function meshOff(): SvcError {
   return a2aErrors.create('MSG_MESH_OFF', 'the plane remote_mesh (route mesh) is not there: the mesh plugin is off', {
     data: { route: 'mesh', delivery_plane: 'remote_mesh' },
     hint: 'enable the mesh plugin, or send with route db to whatever runs on this machine'
+  })
+}
+
+export function planeUnknown(route: string): SvcError {
+  return a2aErrors.create('MSG_PLANE_UNKNOWN', `route ${JSON.stringify(route)}: no plane has it`, {
+    data: { route },
+    hint: 'use local or db, or enable the plugin that carries this route'
   })
 }
 

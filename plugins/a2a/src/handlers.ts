@@ -2,11 +2,10 @@ import { type A2aBus, type AgentView, agentLabel, type Orchestrator, orchestrati
 import type { Handler } from '@svc/plugin-sdk'
 import type { PlaneBus } from './bus.ts'
 import type { DurableInbox } from './durable-inbox.ts'
-import { meshOff } from './errors.ts'
 import { weighInterruption } from './escalation.ts'
 import { streamMessages } from './message-stream.ts'
 import type { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aWatch } from './operations.ts'
-import { PLANE_OF_ROUTE, ROUTE_OF_PLANE } from './planes.ts'
+import type { Planes } from './planes.ts'
 import { checkBinding } from './session-binding.ts'
 import { toWire } from './wire.ts'
 
@@ -19,18 +18,18 @@ function agentOf(orchestrator: Pick<Orchestrator, 'agent'>, agent: number): Agen
   })
 }
 
-export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aSend> {
+export function sendHandler(bus: A2aBus, orchestrator: Orchestrator, planes: Planes): Handler<typeof a2aSend> {
   return async input => {
     const { sender_id: sender, receiver_id: receiver, sender_session_id, route, correlation_id, ...message } = input
     const binding = checkBinding(agentOf(orchestrator, sender), sender_session_id, 'sender_session_id')
     const known = orchestrator.agent(receiver) !== null
-    if (!known && route !== 'db') agentOf(orchestrator, receiver)
+    if (!known && route === 'local') agentOf(orchestrator, receiver)
     const tenant = input.tenant_id ?? orchestrator.policy.account_id
     const head = {
       sender,
       receiver,
       route,
-      delivery_plane: PLANE_OF_ROUTE[route],
+      delivery_plane: planes.at(route).plane,
       correlation_id: correlation_id ?? null,
       tenant_id: tenant,
       relay_attempted: false,
@@ -42,8 +41,6 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<ty
             receiver_advisory: `${agentLabel(receiver)} is not of this process; the message waits for whoever reads as it`
           })
     }
-    // What can go nowhere is no reason to weigh an interruption.
-    if (route === 'mesh') throw meshOff()
     const { held, costMs } = weighInterruption(orchestrator, sender, input.msg_type, 'svc_a2a_send')
     if (held !== null) return { ...head, ...held, route_ok: false, dropped_messages: 0 }
     const { message_id, db_message_uuid, idempotency_key, dropped } = await bus.send({
@@ -66,7 +63,7 @@ export function sendHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<ty
   }
 }
 
-export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, durable: boolean): Handler<typeof a2aInbox> {
+export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, planes: Planes): Handler<typeof a2aInbox> {
   return async ({ agent_id, source, max_messages, before_message_id, agent_session_id }) => {
     const binding = checkBinding(agentOf(orchestrator, agent_id), agent_session_id, 'agent_session_id')
     const { messages, unread, dropped, suppressed } = await bus.inbox(agent_id, {
@@ -74,15 +71,12 @@ export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, durable:
       limit: max_messages,
       ...(before_message_id === undefined ? {} : { before: before_message_id })
     })
-    const planes = [
-      ...(source === 'db' ? [] : (['local_ephemeral', 'broadcast'] as const)),
-      ...(source === 'local' || !durable ? [] : (['local_durable'] as const))
-    ]
+    const read = planesRead(source, planes)
     return {
       agent_id,
       source,
-      delivery_planes: planes,
-      routes: planes.flatMap(plane => ROUTE_OF_PLANE[plane] ?? []),
+      delivery_planes: [...read],
+      routes: read.flatMap(plane => planes.routeOf(plane) ?? []),
       unread_count: unread,
       remote_attempted: false,
       remote_ok: false,
@@ -90,9 +84,15 @@ export function inboxHandler(bus: PlaneBus, orchestrator: Orchestrator, durable:
       suppressed_count: suppressed,
       focus_depth_filter_active: bus.inDeepFocus(),
       ...binding,
-      messages: messages.map(toWire)
+      messages: messages.map(message => toWire(message, planes))
     }
   }
+}
+
+/** Names of the planes that `source` reads. */
+function planesRead(source: string, planes: Planes): readonly string[] {
+  const read = source === 'merged' ? planes.all : [planes.at(source)]
+  return read.flatMap(({ route, plane }) => (route === 'local' ? [plane, 'broadcast'] : [plane]))
 }
 
 export function ackHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typeof a2aAck> {
@@ -103,7 +103,11 @@ export function ackHandler(bus: A2aBus, orchestrator: Orchestrator): Handler<typ
   }
 }
 
-export function broadcastHandler(bus: PlaneBus, orchestrator: Orchestrator): Handler<typeof a2aBroadcast> {
+export function broadcastHandler(
+  bus: PlaneBus,
+  orchestrator: Orchestrator,
+  planes: Planes
+): Handler<typeof a2aBroadcast> {
   return ({ sender_id: sender, sender_session_id, ...message }) => {
     const view = agentOf(orchestrator, sender)
     if (sender_session_id !== undefined) checkBinding(view, sender_session_id, 'sender_session_id')
@@ -112,22 +116,27 @@ export function broadcastHandler(bus: PlaneBus, orchestrator: Orchestrator): Han
       message_id: sent.id,
       sender,
       delivery_plane: sent.plane,
-      route: ROUTE_OF_PLANE[sent.plane],
+      route: planes.routeOf(sent.plane),
       receivers: inboxes,
       dropped_messages: dropped
     }
   }
 }
 
-export function historyHandler(bus: A2aBus): Handler<typeof a2aHistory> {
+export function historyHandler(bus: A2aBus, planes: Planes): Handler<typeof a2aHistory> {
   return async ({ since_ms, limit }) => {
     const messages = await bus.history({ limit, ...(since_ms === undefined ? {} : { since: since_ms }) })
-    return { messages: messages.map(toWire) }
+    return { messages: messages.map(message => toWire(message, planes)) }
   }
 }
 
 /** Streams end when the caller goes away, and with `ending`: of themselves they never would, and a reload waits for calls. */
-export function watchHandler(bus: A2aBus, durable: DurableInbox | null, ending: AbortSignal): Handler<typeof a2aWatch> {
+export function watchHandler(
+  bus: A2aBus,
+  durable: DurableInbox | null,
+  planes: Planes,
+  ending: AbortSignal
+): Handler<typeof a2aWatch> {
   return async ({ agent_id }, call) => {
     let messages = 0
     const told = (message: Parameters<typeof toWire>[0]): void => {
@@ -135,7 +144,7 @@ export function watchHandler(bus: A2aBus, durable: DurableInbox | null, ending: 
       // A broadcast reaches everybody.
       if (agent_id !== undefined && sender !== agent_id && receiver !== null && receiver !== agent_id) return
       messages += 1
-      call.emit(toWire(message))
+      call.emit(toWire(message, planes))
     }
     await streamMessages(bus, durable, told, AbortSignal.any([call.signal, ending]))
     return { messages }

@@ -4,7 +4,8 @@ import { a2aErrors } from './errors.ts'
 import { messageSchema, planeSchema, routeSchema } from './wire.ts'
 
 const { ORC_AGENT_NOT_FOUND, ORC_HUMAN_REQUIRED, ORC_NO_DATABASE, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
-const { MSG_CLARIFICATION_INVALID, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNSUITED } = a2aErrors.specs
+const { MSG_CLARIFICATION_INVALID, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN, MSG_PLANE_UNSUITED } =
+  a2aErrors.specs
 
 const agent = (description: string) => t.integer({ minimum: 0, description })
 const text = (maxLength: number, description: string) => t.optional(t.string({ minLength: 1, maxLength, description }))
@@ -34,9 +35,11 @@ export const a2aSend = defineOperation({
     correlation_id: text(256, 'Ties messages together; also the idempotency key that is told.'),
     tenant_id: text(256, 'Default: the account of the orchestrator.'),
     sender_session_id: text(2_048, SESSION),
-    route: t.enum(['local', 'db', 'mesh'], {
+    route: t.string({
       default: 'local',
-      description: 'local: in this process; db: kept until acknowledged; mesh: to another machine.'
+      minLength: 1,
+      maxLength: 64,
+      description: 'local: in this process; db: kept until acknowledged; mesh, or the route of a contributed plane.'
     }),
     idempotency_key: text(256, 'A second message of the sender to the receiver with it is not sent again.'),
     thread_id: text(256, 'Conversation that it belongs to.'),
@@ -48,7 +51,7 @@ export const a2aSend = defineOperation({
     db_message_uuid: t.optional(t.string()),
     sender: t.integer(),
     receiver: t.integer(),
-    route: t.enum(['local', 'db', 'mesh']),
+    route: t.string(),
     delivery_plane: planeSchema,
     route_ok: t.boolean({ description: 'Whether the message is on its way.' }),
     idempotency_key: t.optional(t.string()),
@@ -70,6 +73,7 @@ export const a2aSend = defineOperation({
     ORC_HUMAN_REQUIRED,
     ORC_NO_DATABASE,
     MSG_MESH_OFF,
+    MSG_PLANE_UNKNOWN,
     MSG_PLANE_UNSUITED,
     MSG_CLARIFICATION_INVALID
   },
@@ -85,7 +89,12 @@ export const a2aInbox = defineOperation({
   summary: 'Read the messages that wait for an agent; durable ones are held for the caller until it acknowledges them',
   input: t.object({
     agent_id: agent('Whose messages.'),
-    source: t.enum(['merged', 'local', 'db', 'mesh'], { default: 'merged', description: 'Which planes.' }),
+    source: t.string({
+      default: 'merged',
+      minLength: 1,
+      maxLength: 64,
+      description: 'A route, or merged for all planes.'
+    }),
     max_messages: t.integer({ default: 256, minimum: 1, maximum: 2_048 }),
     before_message_id: t.optional(t.integer({ minimum: 1, description: 'Only smaller numbers, in each plane.' })),
     agent_session_id: text(2_048, SESSION)
@@ -105,7 +114,7 @@ export const a2aInbox = defineOperation({
     binding_advisory: t.optional(t.string()),
     messages: t.array(messageSchema)
   }),
-  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF },
+  errors: { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_PLANE_UNKNOWN },
   // A durable message is claimed by it.
   effect: 'write',
   expose: {
@@ -127,7 +136,9 @@ export const a2aAck = defineOperation({
     message_id: t.union([t.integer({ minimum: 1 }), t.string({ minLength: 1, maxLength: 64 })], {
       description: 'Number, or uuid of a durable message.'
     }),
-    route: t.optional(t.enum(['local', 'db'], { description: 'Plane of the number, where both have it.' })),
+    route: t.optional(
+      t.string({ minLength: 1, maxLength: 64, description: 'Plane of the number, if two planes have it.' })
+    ),
     agent_session_id: text(2_048, 'Session of the caller; checked where it is given.')
   }),
   output: t.object({
@@ -135,7 +146,7 @@ export const a2aAck = defineOperation({
     message_id: t.union([t.integer(), t.string()]),
     acknowledged: t.boolean({ description: 'False where no such message waited.' })
   }),
-  errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESSAGE_AMBIGUOUS },
+  errors: { ORC_SESSION_MISMATCH, ORC_NO_DATABASE, MSG_MESH_OFF, MSG_MESSAGE_AMBIGUOUS, MSG_PLANE_UNKNOWN },
   idempotent: true,
   expose: {
     mcp: { name: 'svc_a2a_ack', result: 'tool-result', lane: 'ai' },

@@ -1,19 +1,42 @@
-import type { A2aSend, DeliveryPlane, RouteToken } from '@svc/contracts'
+import type { A2aPlane, A2aSend, DeliveryPlane, RouteToken } from '@svc/contracts'
+import { databaseMissing, meshOff, planeUnknown } from './errors.ts'
 
-/** The plane that a legacy token of the wire stands for; the catalog says what each guarantees. */
-export const PLANE_OF_ROUTE: Readonly<Record<RouteToken, DeliveryPlane>> = {
-  local: 'local_ephemeral',
-  db: 'local_durable',
-  mesh: 'remote_mesh'
-}
+/** Routes of the planes in contracts/communication/protocol-catalog.yaml. */
+const ROUTES: ReadonlyMap<DeliveryPlane, RouteToken> = new Map([
+  ['local_ephemeral', 'local'],
+  ['local_durable', 'db'],
+  ['remote_mesh', 'mesh']
+])
 
-/** The token beside a plane; planes without one have null. */
-export const ROUTE_OF_PLANE: Readonly<Record<DeliveryPlane, RouteToken | null>> = {
-  local_ephemeral: 'local',
-  local_durable: 'db',
-  remote_mesh: 'mesh',
-  broadcast: null,
-  stream: null
+/** The planes by their routes. */
+export class Planes {
+  readonly #planes: () => readonly A2aPlane[]
+
+  constructor(planes: () => readonly A2aPlane[]) {
+    this.#planes = planes
+  }
+
+  /** Throws `ORC_NO_DATABASE`, `MSG_MESH_OFF` and `MSG_PLANE_UNKNOWN`. */
+  at(route: RouteToken): A2aPlane {
+    const plane = this.#planes().find(each => each.route === route)
+    if (plane !== undefined) return plane
+    if (route === 'db') throw databaseMissing()
+    throw route === 'mesh' ? meshOff() : planeUnknown(route)
+  }
+
+  get all(): readonly A2aPlane[] {
+    return this.#planes()
+  }
+
+  /** The planes that other plugins contribute. */
+  get contributed(): readonly A2aPlane[] {
+    return this.#planes().filter(({ route }) => route !== 'local' && route !== 'db')
+  }
+
+  /** Null for a plane that has no route, such as broadcast. */
+  routeOf(plane: DeliveryPlane): RouteToken | null {
+    return ROUTES.get(plane) ?? this.#planes().find(each => each.plane === plane)?.route ?? null
+  }
 }
 
 export type Priority = NonNullable<A2aSend['priority']>

@@ -1,10 +1,12 @@
-import { a2aBus, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
+import { type A2aPlane, a2aBus, a2aPlanes, databaseStore, kernelPort, orchestrator } from '@svc/contracts'
 import { definePlugin } from '@svc/plugin-sdk'
+import { durablePlane, localPlane } from './built-in-planes.ts'
 import { PlaneBus } from './bus.ts'
 import { DurableInbox } from './durable-inbox.ts'
 import { ackHandler, broadcastHandler, historyHandler, inboxHandler, sendHandler, watchHandler } from './handlers.ts'
 import { LocalBus } from './local-bus.ts'
 import { a2aAck, a2aBroadcast, a2aHistory, a2aInbox, a2aSend, a2aTasks, a2aWatch, operations } from './operations.ts'
+import { Planes } from './planes.ts'
 import { settings } from './settings.ts'
 import { tasksHandler } from './tasks.ts'
 
@@ -16,6 +18,7 @@ export default definePlugin({
   optional: { database: databaseStore },
   provides: [a2aBus],
   operations,
+  points: [a2aPlanes],
   async activate(ctx, { kernel, orchestrator, database }) {
     const { consumer_id = `pid:${process.pid}`, lease_ms, retention_days } = ctx.config
     const local = await ctx.keep(
@@ -31,7 +34,14 @@ export default definePlugin({
             leaseMs: lease_ms,
             retentionDays: retention_days
           })
-    const bus = new PlaneBus(local, durable, orchestrator, ctx.log)
+    const own = [localPlane(local), ...(durable === null ? [] : [durablePlane(durable)])]
+    for (const plane of own) ctx.contribute(a2aPlanes, plane, `plane ${plane.route}`)
+    let current: readonly A2aPlane[] = own
+    ctx.follow(a2aPlanes, items => {
+      current = [...own, ...items.filter(({ route }) => route !== 'local' && route !== 'db')]
+    })
+    const planes = new Planes(() => current)
+    const bus = new PlaneBus(local, durable, orchestrator, ctx.log, planes)
     ctx.effect(
       'inboxes of agents that are gone',
       orchestrator.subscribe(({ kind }) => {
@@ -39,17 +49,14 @@ export default definePlugin({
       })
     )
     ctx.provide(a2aBus, bus)
-    ctx.implement(a2aSend, sendHandler(bus, orchestrator))
-    ctx.implement(a2aInbox, inboxHandler(bus, orchestrator, durable !== null))
+    ctx.implement(a2aSend, sendHandler(bus, orchestrator, planes))
+    ctx.implement(a2aInbox, inboxHandler(bus, orchestrator, planes))
     ctx.implement(a2aAck, ackHandler(bus, orchestrator))
-    ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator))
-    ctx.implement(a2aHistory, historyHandler(bus))
+    ctx.implement(a2aBroadcast, broadcastHandler(bus, orchestrator, planes))
+    ctx.implement(a2aHistory, historyHandler(bus, planes))
     ctx.implement(a2aTasks, tasksHandler(orchestrator))
     const streams = new AbortController()
-    ctx.background('streams of messages', async signal => {
-      if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
-      streams.abort()
-    })
-    ctx.implement(a2aWatch, watchHandler(bus, durable, streams.signal))
+    ctx.onDrain('streams of messages', () => streams.abort())
+    ctx.implement(a2aWatch, watchHandler(bus, durable, planes, streams.signal))
   }
 })

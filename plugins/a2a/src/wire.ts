@@ -1,15 +1,15 @@
 import type { A2aMessage } from '@svc/contracts'
 import { type Infer, t } from '@svc/plugin-sdk'
-import { ROUTE_OF_PLANE } from './planes.ts'
+import type { Planes } from './planes.ts'
 
-const PLANES = ['local_ephemeral', 'local_durable', 'remote_mesh', 'broadcast', 'stream'] as const
-
-export const planeSchema = t.enum(PLANES, { description: 'Plane of the catalog.' })
-export const routeSchema = t.nullable(t.enum(['local', 'db', 'mesh']), {
-  description: 'Legacy token of the plane; null where it has none.'
+export const planeSchema = t.string({
+  description: 'local_ephemeral, local_durable, remote_mesh, broadcast, stream, or a contributed plane.'
+})
+export const routeSchema = t.nullable(t.string(), {
+  description: 'Route of the plane; null if it has none.'
 })
 
-/** A message as tools tell it: with its plane, and the legacy token beside. */
+/** A message with its plane and the route of the plane. */
 export const messageSchema = t.object({
   id: t.integer({ description: 'Number within its plane.' }),
   uuid: t.optional(t.string({ description: 'Of a durable message.' })),
@@ -26,6 +26,6 @@ export const messageSchema = t.object({
   thread_id: t.optional(t.string())
 })
 
-export function toWire({ plane, ...message }: A2aMessage): Infer<typeof messageSchema> {
-  return { ...message, delivery_plane: plane, route: ROUTE_OF_PLANE[plane] }
+export function toWire({ plane, ...message }: A2aMessage, planes: Planes): Infer<typeof messageSchema> {
+  return { ...message, delivery_plane: plane, route: planes.routeOf(plane) }
 }

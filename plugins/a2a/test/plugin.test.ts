@@ -155,7 +155,7 @@ t.test('the mesh is off, and says so with the next step', async t => {
   ]
   for (const call of calls)
     await t.rejects(call, { code: 'MSG_MESH_OFF', message: /mesh plugin is off/, hint: /enable the mesh plugin/ })
-  await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'OPR_INPUT_INVALID' })
+  await t.rejects(send(world, { route: 'pigeon' as never }), { code: 'MSG_PLANE_UNKNOWN' })
 })
 
 t.test('without a database there are the planes of the process', async t => {

@@ -6,7 +6,8 @@ import type {
   KernelAdmin,
   KernelPort,
   Orchestrator,
-  SessionContext
+  SessionContext,
+  StatusSection
 } from '@svc/contracts'
 import type { Handler, Operation, PluginContext, Ref } from '@svc/plugin-sdk'
 import type { DaemonPilot } from './pilot/daemon-pilot.ts'
@@ -19,6 +20,8 @@ export interface Dependencies {
   readonly local: Orchestrator
   readonly port: KernelPort
   readonly pilot: DaemonPilot
+  /** Contributed sections of the status. */
+  readonly sections: () => readonly StatusSection[]
   readonly sessions: SessionContext | undefined
   readonly context: ContextStore | undefined
   readonly admin: KernelAdmin | undefined

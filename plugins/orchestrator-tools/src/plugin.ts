@@ -8,7 +8,9 @@ import {
   kernelAdmin,
   kernelPort,
   orchestrator as orchestratorService,
-  sessionContext
+  type StatusSection,
+  sessionContext,
+  statusSections
 } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { continuations } from './agents/continue-agent.ts'
@@ -31,6 +33,7 @@ import { taskMethods } from './rpc/tasks.ts'
 import { startOperations } from './status/orchestrator-start.ts'
 import { statusOperations } from './status/orchestrator-status.ts'
 import { outboxOperations } from './status/outbox.ts'
+import { ownSections } from './status/sections.ts'
 import { ends } from './tasks/end-task.ts'
 import { explanations } from './tasks/explain-task.ts'
 import { submission } from './tasks/submit-task.ts'
@@ -63,12 +66,19 @@ export default definePlugin({
   },
   operations: all.map(({ operation }) => operation),
   commands: [topDescriptor],
+  points: [statusSections],
   activate(ctx, { orchestrator: reference, ...others }) {
     const local = new DelegatingOrchestrator(() => reference.current)
     const socket = others.admin?.settings(SOCKET).find(({ key }) => key === SOCKET)?.value
     const pilot = new DaemonPilot(typeof socket === 'string' ? socket : '', ctx.projectRoot, local, ctx.log)
     const orchestrator = new PilotedOrchestrator(() => reference.current, pilot)
-    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot })
+    for (const section of ownSections(local)) ctx.contribute(statusSections, section, `status ${section.key}`)
+    let contributed: readonly StatusSection[] = []
+    ctx.follow(statusSections, items => {
+      contributed = items
+    })
+    const sections = () => contributed
+    for (const each of all) each.implement(ctx, { ...others, orchestrator, local, pilot, sections })
     ctx.command(topDescriptor.command, topCommand({ projectRoot: ctx.projectRoot, orchestrator: local }))
     // A process that serves may be the daemon itself, which it knows once it listens: it asks at the first call.
     if (others.admin?.serves !== false) return

@@ -42,6 +42,8 @@ export async function openWorld(
   options: {
     readonly database?: boolean
     readonly without?: readonly string[]
+    /** Further plugins. */
+    readonly more?: readonly Plugin[]
     readonly settings?: object
     /** Where the settings say that the daemon listens. */
     readonly socket?: string
@@ -56,7 +58,7 @@ export async function openWorld(
     }
   })
   const all = [...(options.database ? [database] : []), orchestrator, sessions, a2a, mcp, plugin, probe] as Plugin[]
-  const plugins = all.filter(({ name }) => !options.without?.includes(name))
+  const plugins = [...all.filter(({ name }) => !options.without?.includes(name)), ...(options.more ?? [])]
   const settings = { orchestrator: { stubcheck_gate: false, auto_continue_enabled: false, ...options.settings } }
   const kernel = await testKernel(plugins, { settings, services: [fake(kernelAdmin, adminOf(options.socket))] })
   t.teardown(() => kernel.close())

@@ -1,17 +1,22 @@
 import { resolve } from 'node:path'
 import {
+  type CompletionGate,
+  completionGates,
   DelegatingOrchestrator,
   databaseStore,
   goalSubmitting,
   kernelAdmin,
   kernelPort,
   orchestrator,
+  type RoutingTerm,
+  routingTerms,
   sessionContext,
   taskEnded,
   taskSubmitting
 } from '@svc/contracts'
 import { definePlugin, type PluginContext, ref } from '@svc/plugin-sdk'
 import { EventLog } from './events/log.ts'
+import { builtInGates } from './gates/built-in.ts'
 import { type Core, type CoreOptions, makeCore } from './service/core.ts'
 import { EventOutlet } from './service/event-outlet.ts'
 import { HUB_VERSION, Hub, type Surroundings } from './service/hub.ts'
@@ -28,6 +33,7 @@ export default definePlugin({
   optional: { store: databaseStore, admin: kernelAdmin, sessions: ref(sessionContext) },
   provides: [orchestrator],
   hooks: [taskSubmitting, goalSubmitting, taskEnded],
+  points: [completionGates, routingTerms],
   permissions: { fsRead: ['*'], fsWrite: ['*'], childProcess: true },
   async activate(ctx, { kernel, store, admin, sessions }) {
     checkSettings(ctx.config)
@@ -44,14 +50,32 @@ export default definePlugin({
       root: ctx.projectRoot,
       gpu: typeof gpu_model === 'string' && typeof gpu_vram_mb === 'number' ? { gpu_model, gpu_vram_mb } : undefined
     }
+    const envelope = async (session: string) => sessions?.current.envelope(session) ?? null
+    const own = builtInGates({
+      settings: () => current,
+      root: ctx.projectRoot,
+      envelope,
+      warn: message => log.warn(message)
+    })
+    for (const gate of own) ctx.contribute(completionGates, gate, `gate ${gate.name}`)
+    let gates: readonly CompletionGate[] = own
+    let terms: readonly RoutingTerm[] = []
+    ctx.follow(completionGates, items => {
+      gates = items
+    })
+    ctx.follow(routingTerms, items => {
+      terms = items
+    })
     const lent: Surroundings = {
       settings: current,
       store: store ?? null,
       log,
+      gates: () => gates,
+      routingTerms: () => terms,
       ended: async end => void (await ctx.trigger(taskEnded, end)),
       submitting: async submission => void (await ctx.trigger(taskSubmitting, submission)),
       goal: request => ctx.trigger(goalSubmitting, request),
-      envelope: async session => sessions?.current.envelope(session) ?? null,
+      envelope,
       setMode: async (session, mode) => {
         const envelope = await sessions?.current.envelope(session)
         if (envelope === undefined || envelope === null) return

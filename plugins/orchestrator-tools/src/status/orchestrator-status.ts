@@ -3,6 +3,7 @@ import { defineOperation, type Handler, t } from '@svc/plugin-sdk'
 import { bound, type Dependencies } from '../dependencies.ts'
 import type { DaemonPilot } from '../pilot/daemon-pilot.ts'
 import { tool } from '../tool.ts'
+import { readSections } from './sections.ts'
 
 const agentRow = t.object(
   {
@@ -40,12 +41,17 @@ const orchestratorStatus = defineOperation({
   }
 })
 
-function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Dependencies): Handler<typeof orchestratorStatus> {
+function orchestratorStatusHandler({
+  orchestrator,
+  pilot,
+  fleet,
+  sections
+}: Dependencies): Handler<typeof orchestratorStatus> {
   return async (_, { signal }) => {
     const status = orchestrator.status()
     const { running, workers } = fleetState(fleet)
-    const { planning, migration } = orchestrator.policy
     return {
+      ...(await readSections(sections(), signal)),
       ...status,
       in_progress: status.total_in_progress,
       completed: status.total_completed,
@@ -62,10 +68,6 @@ function orchestratorStatusHandler({ orchestrator, pilot, fleet }: Dependencies)
       registered_worker_processes: workers,
       db_configured: status.durability.kind === 'database',
       event_feed_mode: status.durability.kind === 'database' ? 'codex_and_transient' : 'transient_only',
-      planning: { ...planning },
-      orchestration_migration: { ...migration },
-      attention_budget: { ...orchestrator.attention.state() },
-      persistence_outbox_lifecycle: { ...status.outbox },
       ...(await daemonStatus(pilot, signal)),
       markdown_summary: summary(status, running)
     }

@@ -1,96 +1,84 @@
-import type { Attestation, ContextEnvelope, TaskView } from '@svc/contracts'
+import type { Attestation, CompletionGate, TaskView } from '@svc/contracts'
+import { errorMessage, withTimeout } from '@svc/plugin-sdk'
 import type { GateEvidence, GateInput, GateOutcome, GatePort } from '../state/ports.ts'
-import type { GatheredEvidence } from './evidence.ts'
-import { envelopeText, groundingOf } from './grounding.ts'
 import { runGates } from './pipeline.ts'
-import { inspectFiles } from './repository-files.ts'
-import { repositoryPath } from './repository-path.ts'
 import type { GateSettings } from './settings.ts'
-import { detectTestCommand, runTests } from './test-command.ts'
 
-export interface CompletionGatesParts {
+const GATHER_MS = 30_000
+
+export interface CompletionGatesOptions {
   readonly settings: () => GateSettings
-  /** Folder of the repository. */
-  readonly root: string
-  /** Stored trust of an agent in completing tasks; null where none of its tasks has ended. */
+  /** The gates of the unit that serves, in any order. */
+  readonly gates: () => readonly CompletionGate[]
+  /** Share of an agent's tasks that it completed, [0, 1]; null if none of them has ended. */
   readonly rollup: (agent: number) => number | null
-  /** The merged envelope of a session; null where it has none, or nobody keeps them. */
-  readonly envelope: (session: string) => Promise<ContextEnvelope | null>
-  /** Told of what could not be looked up; the gates go on without it. */
-  readonly warn: (message: string) => void
 }
 
-/** What a task has to pass before it is complete. Asking does no I/O: what must be looked up is gathered before. */
-export class CompletionGates implements GatePort {
-  readonly #parts: CompletionGatesParts
+/** Why the evidence of a gate is missing. */
+class GatherFailure {
+  readonly message: string
 
-  constructor(parts: CompletionGatesParts) {
-    this.#parts = parts
+  constructor(error: unknown) {
+    this.message = errorMessage(error)
+  }
+}
+
+/** Asks the gates in their order. Asking does no I/O: `gather` does it before. */
+export class CompletionGates implements GatePort {
+  readonly #options: CompletionGatesOptions
+  #unsorted: readonly CompletionGate[] = []
+  #sorted: readonly CompletionGate[] = []
+
+  constructor(options: CompletionGatesOptions) {
+    this.#options = options
   }
 
   gather(task: TaskView, attestation: Attestation | undefined): Promise<GateEvidence> | null {
-    const settings = this.#parts.settings()
-    const paths = this.#paths(task, attestation, settings)
-    const wantsEnvelope = task.qgate !== undefined && task.session_id !== undefined && weighsEvidence(settings)
-    if (paths.length === 0 && !wantsEnvelope && !settings.behavioral_gate_on_complete) return null
-    return this.#gather(task, paths, wantsEnvelope, settings)
-  }
-
-  run({ task, attestation, evidence, trust, now }: GateInput): GateOutcome {
-    const settings = this.#parts.settings()
-    const gathered = evidence as GatheredEvidence | null
-    const claimed = attestation ?? null
-    const grounding =
-      task.qgate === undefined || !weighsEvidence(settings)
-        ? null
-        : groundingOf(task.qgate, claimed, gathered?.envelope ?? null)
-    const rollup = this.#parts.rollup(task.agent_id)
-    return runGates({ task, attestation: claimed, evidence: gathered, trust, rollup, grounding, settings }, now)
-  }
-
-  /** Files that were to be written and files that are claimed, each once; none where nobody looks into them. */
-  #paths(task: TaskView, attestation: Attestation | undefined, settings: GateSettings): readonly string[] {
-    const isLooked =
-      settings.stubcheck_gate || settings.completion_markdown_link_audit_enabled || task.role === 'researcher'
-    if (!isLooked) return []
-    const paths = new Set((attestation?.artifact_paths ?? []).map(repositoryPath))
-    for (const { path, access } of task.files) if (access === 'write') paths.add(repositoryPath(path))
-    paths.delete('')
-    return [...paths]
-  }
-
-  async #gather(
-    task: TaskView,
-    paths: readonly string[],
-    wantsEnvelope: boolean,
-    settings: GateSettings
-  ): Promise<GatheredEvidence> {
-    const { root } = this.#parts
-    const links = settings.completion_markdown_link_audit_enabled
-    const inspected = paths.length === 0 ? { files: [], brokenLinks: [] } : await inspectFiles(root, paths, { links })
-    const envelope = wantsEnvelope ? await this.#envelope(task.session_id ?? '') : null
-    if (!settings.behavioral_gate_on_complete) return { ...inspected, envelope }
-    const command = settings.behavioral_gate_command ?? (await detectTestCommand(root))
-    if (command === null) return { ...inspected, envelope }
-    return { ...inspected, envelope, tests: await runTests(root, command) }
-  }
-
-  async #envelope(session: string): Promise<string | null> {
-    try {
-      const envelope = await this.#parts.envelope(session)
-      return envelope === null ? null : envelopeText(envelope)
-    } catch (error) {
-      this.#parts.warn(`the envelope of session ${session} could not be read: ${String(error)}`)
-      return null
+    const pending: Promise<readonly [gate: string, evidence: unknown]>[] = []
+    for (const gate of this.#gates()) {
+      const lookup = gatherFor(gate, task, attestation ?? null)
+      if (lookup !== null) pending.push(lookup.then(evidence => [gate.name, evidence] as const))
     }
+    return pending.length === 0 ? null : Promise.all(pending).then(found => new Map(found))
+  }
+
+  run({ task, attestation: claimed, evidence, trust, now }: GateInput): GateOutcome {
+    const attestation = claimed ?? null
+    const rollup = this.#options.rollup(task.agent_id)
+    const bound = this.#gates().map(gate => ({
+      name: gate.name,
+      counter: gate.counter,
+      heading: (iteration: number) => gate.heading(iteration),
+      ask() {
+        const gathered = evidence?.get(gate.name) ?? null
+        if (gathered instanceof GatherFailure) throw new Error(gathered.message)
+        return gate.ask({ task, attestation, trust, rollup, evidence: gathered })
+      }
+    }))
+    return runGates(bound, task, this.#options.settings(), now)
+  }
+
+  #gates(): readonly CompletionGate[] {
+    const gates = this.#options.gates()
+    if (gates === this.#unsorted) return this.#sorted
+    this.#unsorted = gates
+    this.#sorted = [...gates].sort((a, b) => a.order - b.order || (a.name < b.name ? -1 : 1))
+    return this.#sorted
   }
 }
 
-function weighsEvidence(settings: GateSettings): boolean {
-  return (
-    settings.qgate_gate_enforce ||
-    settings.qgate_gate_shadow ||
-    settings.completion_grounding_enforce ||
-    settings.completion_grounding_shadow
-  )
+/** Null if the gate needs no lookup. Resolves to a {@link GatherFailure} if the lookup fails. */
+function gatherFor(gate: CompletionGate, task: TaskView, attestation: Attestation | null): Promise<unknown> | null {
+  const controller = new AbortController()
+  try {
+    const lookup = gate.gather?.(task, attestation, controller.signal) ?? null
+    if (lookup === null) return null
+    const limited = withTimeout(gate.gatherTimeoutMs ?? GATHER_MS, () => lookup)
+    return limited.catch((error: unknown) => {
+      controller.abort(error)
+      return new GatherFailure(error)
+    })
+  } catch (error) {
+    return Promise.resolve(new GatherFailure(error))
+  }
 }

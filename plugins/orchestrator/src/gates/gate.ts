@@ -1,55 +1,37 @@
-import type { Attestation, GateName, TaskView, TrustView } from '@svc/contracts'
+import type { Attestation, GateCounter, GateFinding, TaskView, TrustView } from '@svc/contracts'
 import type { GatheredEvidence } from './evidence.ts'
 import type { Grounding } from './grounding.ts'
 import type { GateSettings } from './settings.ts'
 
-/** Counts how often a gate has sent a task back; gates that share one share its limit. */
-export type GateCounter = 'debug_iterations' | 'stubcheck_iterations' | 'qgate_iterations'
-
-/** Everything that a gate may look at. */
+/** Input of the built-in gates. */
 export interface GateContext {
   readonly task: TaskView
-  /** Null where nothing was claimed. */
+  /** Null if the agent claimed nothing. */
   readonly attestation: Attestation | null
-  /** Null where nothing had to be looked up. */
+  /** Null if nothing had to be looked up. */
   readonly evidence: GatheredEvidence | null
   readonly trust: TrustView
-  /** Stored trust in completing tasks, [0, 1]; null where none of the agent's tasks has ended. */
+  /** Share of the agent's tasks that it completed, [0, 1]; null if none of them has ended. */
   readonly rollup: number | null
-  /** What is cited, held against the envelope; null where the task has no evidence to weigh. */
+  /** Citations checked against the envelope; null if the task has no evidence to weigh. */
   readonly grounding: Grounding | null
   readonly settings: GateSettings
 }
 
-/** What becomes of a task that fails at a gate which may not send it back again. */
-export type AtLimit = 'pass' | 'ORC_VALIDATION_FAILED' | 'ORC_ATTESTATION_REQUIRED' | 'ORC_SCOPE_DENIED'
+export type Finding = GateFinding
 
-export type Finding =
-  | {
-      /** `shadow`: it would have failed where the gate were enforced. `relaxed`: it failed, but the agent is trusted. */
-      readonly verdict: 'pass' | 'skipped' | 'shadow' | 'relaxed'
-      readonly detail: string
-      readonly data?: Readonly<Record<string, unknown>>
-    }
-  | {
-      readonly verdict: 'fail'
-      readonly detail: string
-      readonly atLimit: AtLimit
-      readonly data?: Readonly<Record<string, unknown>>
-    }
-
+/** A built-in gate, before it becomes a {@link CompletionGate}. */
 export interface Gate {
-  readonly name: GateName
+  readonly name: string
   readonly counter: GateCounter
-  /** Stands before what is appended to the description. `iteration` counts from 1. */
   heading(iteration: number): string
-  ask(context: GateContext): Finding
+  ask(context: GateContext): GateFinding
 }
 
-export function skipped(detail: string): Finding {
+export function skipped(detail: string): GateFinding {
   return { verdict: 'skipped', detail }
 }
 
-export function passed(detail: string): Finding {
+export function passed(detail: string): GateFinding {
   return { verdict: 'pass', detail }
 }

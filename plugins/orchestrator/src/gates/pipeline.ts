@@ -1,32 +1,20 @@
-import { type GateName, type GateRecord, orchestrationErrors, type TaskView, taskLabel } from '@svc/contracts'
+import {
+  type AtLimit,
+  type CompletionGate,
+  type GateCounter,
+  type GateFinding,
+  type GateName,
+  type GateRecord,
+  orchestrationErrors,
+  type TaskView,
+  taskLabel
+} from '@svc/contracts'
+import { errorMessage } from '@svc/plugin-sdk'
 import type { GateOutcome } from '../state/ports.ts'
-import { approvalGate } from './approval.ts'
-import { behavioralGate } from './behavioral.ts'
-import { docLinksGate } from './doc-links.ts'
-import type { AtLimit, Finding, Gate, GateContext, GateCounter } from './gate.ts'
-import { groundingGate } from './grounding.ts'
-import { harnessGate } from './harness.ts'
-import { qgateGate } from './qgate.ts'
-import { researchGate } from './research.ts'
 import type { GateSettings } from './settings.ts'
-import { stubcheckGate } from './stubcheck.ts'
-import { trustGate } from './trust.ts'
 
-/** In the order in which they are asked. */
-export const GATES: readonly Gate[] = [
-  behavioralGate,
-  researchGate,
-  approvalGate,
-  trustGate,
-  harnessGate,
-  stubcheckGate,
-  docLinksGate,
-  qgateGate,
-  groundingGate
-]
-
-/** Of what is appended to a description by one gate. */
-const LONGEST_NOTE = 600
+/** Characters that one gate appends to a description. */
+const MAX_NOTE_CHARACTERS = 600
 
 const PREFIXES: Readonly<Record<Exclude<AtLimit, 'pass'>, string>> = {
   ORC_VALIDATION_FAILED: 'Task validation failed',
@@ -34,52 +22,70 @@ const PREFIXES: Readonly<Record<Exclude<AtLimit, 'pass'>, string>> = {
   ORC_SCOPE_DENIED: 'Scope denied'
 }
 
-const LIMITS: Readonly<Record<GateCounter, keyof GateSettings & `max_${string}`>> = {
+const LIMITS = {
   debug_iterations: 'max_debug_iterations',
   stubcheck_iterations: 'max_stubcheck_debug_iterations',
   qgate_iterations: 'max_qgate_debug_iterations'
+} as const satisfies Readonly<Record<GateCounter, keyof GateSettings>>
+
+/** A gate with its question bound. */
+export interface BoundGate extends Pick<CompletionGate, 'name' | 'counter' | 'heading'> {
+  ask(): GateFinding
 }
 
 /**
- * Asks one gate after the other. The first that fails sends the task back while its counter is below its limit; from then on it
- * refuses, or lets pass with a note of it, and the next one is asked. The records tell what each of those asked has found.
+ * Asks the gates in order. The first that fails requeues the task while its counter is below its limit; at the limit it refuses, or
+ * lets the task pass and the next gate is asked. A gate that throws refuses. Returns one record for each gate that was asked.
  */
-export function runGates(context: GateContext, now: number): GateOutcome {
+export function runGates(
+  gates: readonly BoundGate[],
+  task: TaskView,
+  settings: Pick<GateSettings, (typeof LIMITS)[GateCounter]>,
+  now: number
+): GateOutcome {
   const records: GateRecord[] = []
-  for (const gate of GATES) {
-    const finding = gate.ask(context)
+  const refuse = (gate: BoundGate, code: Exclude<AtLimit, 'pass'>, finding: GateFinding): GateOutcome => {
+    records.push(recordOf(gate.name, 'refuse', finding, now))
+    return { kind: 'refuse', gate: gate.name, error: refusal(code, finding.detail, task, gate.name), records }
+  }
+  for (const gate of gates) {
+    const finding = answerOf(gate)
+    if (finding instanceof Error) {
+      const detail = `the gate itself failed: ${errorMessage(finding)}`
+      return refuse(gate, 'ORC_VALIDATION_FAILED', { verdict: 'fail', atLimit: 'ORC_VALIDATION_FAILED', detail })
+    }
     if (finding.verdict !== 'fail') {
       records.push(recordOf(gate.name, finding.verdict, finding, now))
       continue
     }
-    const used = context.task[gate.counter]
-    if (used < context.settings[LIMITS[gate.counter]]) {
+    const used = task[gate.counter] ?? 0
+    if (used < settings[LIMITS[gate.counter]]) {
       records.push(recordOf(gate.name, 'requeue', finding, now))
-      const note = `\n\n${gate.heading(used + 1)} ${finding.detail}`.slice(0, LONGEST_NOTE)
+      const note = `\n\n${gate.heading(used + 1)} ${finding.detail}`.slice(0, MAX_NOTE_CHARACTERS)
       return { kind: 'requeue', gate: gate.name, reason: finding.detail, note, counter: gate.counter, records }
     }
-    if (finding.atLimit !== 'pass') {
-      records.push(recordOf(gate.name, 'refuse', finding, now))
-      return {
-        kind: 'refuse',
-        gate: gate.name,
-        error: refusal(finding.atLimit, finding.detail, context.task, gate),
-        records
-      }
-    }
+    if (finding.atLimit !== 'pass') return refuse(gate, finding.atLimit, finding)
     records.push(recordOf(gate.name, 'pass_at_limit', finding, now))
   }
   return { kind: 'pass', records }
 }
 
-function recordOf(gate: GateName, verdict: GateRecord['verdict'], finding: Finding, now: number): GateRecord {
+function answerOf(gate: BoundGate): GateFinding | Error {
+  try {
+    return gate.ask()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(errorMessage(error))
+  }
+}
+
+function recordOf(gate: GateName, verdict: GateRecord['verdict'], finding: GateFinding, now: number): GateRecord {
   const { detail, data } = finding
   return { gate, verdict, detail, ...(data === undefined ? {} : { data }), timestamp_ms: now }
 }
 
-function refusal(code: Exclude<AtLimit, 'pass'>, detail: string, task: TaskView, gate: Gate): Error {
-  return orchestrationErrors.create(code, `${PREFIXES[code]}: ${taskLabel(task.id)}, gate ${gate.name}: ${detail}`, {
-    hint: 'Complete it again with what is missing, or fail it with a reason.',
-    data: { gate: gate.name, task_id: task.id }
+function refusal(code: Exclude<AtLimit, 'pass'>, detail: string, task: TaskView, gate: GateName): Error {
+  return orchestrationErrors.create(code, `${PREFIXES[code]}: ${taskLabel(task.id)}, gate ${gate}: ${detail}`, {
+    hint: 'complete it again with what is missing, or fail it with a reason',
+    data: { gate, task_id: task.id }
   })
 }

@@ -3,9 +3,10 @@ import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestRun } from './evidence.ts'
 
-/** Bytes of the end of what tests write that are kept. */
-const MOST_OUTPUT = 4_096
-const LONGEST_RUN_MS = 10 * 60_000
+/** Only the end of the output is kept. */
+const MAX_OUTPUT_CHARACTERS = 4_096
+/** Longest run of the project's tests. */
+export const MAX_RUN_MS = 10 * 60_000
 /** Milliseconds between asking a command to end and ending it. */
 const GRACE_MS = 2_000
 
@@ -23,13 +24,13 @@ export async function detectTestCommand(root: string): Promise<string | null> {
 }
 
 /** Runs a command line in the project. It is ended, with everything that it started, when it takes longer than `limitMs`. */
-export function runTests(root: string, command: string, limitMs = LONGEST_RUN_MS): Promise<TestRun> {
+export function runTests(root: string, command: string, limitMs = MAX_RUN_MS): Promise<TestRun> {
   return new Promise(resolve => {
     const child = spawn(command, { cwd: root, shell: true, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     let isLate = false
     const keep = (chunk: Buffer): void => {
-      output = (output + chunk.toString('utf8')).slice(-MOST_OUTPUT)
+      output = (output + chunk.toString('utf8')).slice(-MAX_OUTPUT_CHARACTERS)
     }
     child.stdout.on('data', keep)
     child.stderr.on('data', keep)

@@ -1,4 +1,4 @@
-import type { CapabilityHints, RoutingExplanation } from '@svc/contracts'
+import type { CapabilityHints, RoutingExplanation, RoutingTerm } from '@svc/contracts'
 import type {
   Heritable,
   Random,
@@ -9,6 +9,7 @@ import type {
   RoutingWorld,
   TaskToRoute
 } from '../state/ports.ts'
+import { type ContributedTerms, NO_TERMS } from './contributed-terms.ts'
 import { penaltyOf, signatureOf } from './fitness.ts'
 import type { AffinityGroups } from './groups.ts'
 import { type AgentEntry, LoadHeap } from './load-heap.ts'
@@ -27,6 +28,8 @@ export interface RouterParts {
   /** What an agent has that is made for a task. */
   readonly newAgent: CapabilityHints
   readonly mesh?: MeshRoutingSettings
+  /** Default: none. */
+  readonly terms?: ContributedTerms
   /** Nodes of the mesh as they were when it was last asked. */
   readonly remoteNodes?: () => readonly RemoteNode[]
 }
@@ -63,6 +66,9 @@ export class Router implements RouterPort, Heritable {
   #decision = 0
   /** Agents that something leads to from the files of the task that is being routed. */
   #linked: AgentEntry[] = []
+  /** Task that is being routed, and the contributed terms that concern it. */
+  #task: TaskToRoute | null = null
+  #terms: readonly RoutingTerm[] = NO_TERMS
 
   constructor(parts: RouterParts) {
     this.#parts = parts
@@ -151,7 +157,10 @@ export class Router implements RouterPort, Heritable {
   route(task: TaskToRoute): RouteDecision {
     const { traits, group } = this.#begin(task)
     if (task.agent_name !== undefined) return this.#named(task.agent_name, group)
-    if (task.files.length > 0) return this.#byScore(traits, group) ?? this.#unscored(traits, group)
+    const isScored = task.files.length > 0 || this.#terms.length > 0
+    const scored = isScored ? this.#byScore(traits, group) : null
+    if (scored !== null) return scored
+    if (task.files.length > 0) return this.#unscored(traits, group)
     const best = this.#leastLoaded(traits)
     return best === null ? spawn('spawn_default', 'default', group) : choose('least_loaded', best, group)
   }
@@ -166,7 +175,7 @@ export class Router implements RouterPort, Heritable {
     compared.sort((a, b) => (isBetter(a, b) ? -1 : 1))
     return compared.slice(0, limit).map(entry => {
       const terms: Term[] = []
-      const score = scoreOf(traits, entry, this.#context, terms)
+      const score = scoreOf(traits, entry, this.#context, terms) + this.#contributed(entry, terms)
       if (entry.isPaused) terms.push({ term: 'paused', value: 0, because: 'it is paused, so that others come first' })
       return { agent_id: entry.id, agent_name: entry.name, score, terms }
     })
@@ -245,6 +254,12 @@ export class Router implements RouterPort, Heritable {
     this.#note(entry)
     entry.penalty = traits.requirements === null ? 0 : penaltyOf(traits.requirements, entry.capabilities)
     entry.score = scoreOf(traits, entry, this.#context)
+    if (this.#terms.length > 0) entry.score += this.#contributed(entry)
+  }
+
+  #contributed(entry: AgentEntry, explained?: Term[]): number {
+    if (this.#task === null || this.#terms.length === 0) return 0
+    return this.#parts.terms?.score(this.#terms, this.#task, entry, explained) ?? 0
   }
 
   /** Notes at the agents how they stand to the files of a task. */
@@ -266,7 +281,12 @@ export class Router implements RouterPort, Heritable {
       this.#linkGroup(group)
     }
     const nodes = mesh.routing_experimental ? (remoteNodes?.().filter(isSchedulable).length ?? 0) : 0
-    return { traits: traitsOf(task, this.#settings, mesh, nodes), group: first }
+    this.#task = task
+    this.#terms = this.#parts.terms?.for(task) ?? NO_TERMS
+    const traits = traitsOf(task, this.#settings, mesh, nodes)
+    if (this.#terms.length === 0) return { traits, group: first }
+    // A term may give any agent points, so that all are compared.
+    return { traits: { ...traits, everyAgentScores: true }, group: first }
   }
 
   #linkGroup(group: string): void {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { OrchestratorPolicy } from '@svc/contracts'
 import { isSvcError } from '@svc/plugin-sdk'
+import { builtInGates } from '../gates/built-in.ts'
 import { CompletionGates } from '../gates/completion-gates.ts'
 import { admit } from '../policy/admission.ts'
 import { AttentionLedger } from '../policy/attention.ts'
@@ -9,6 +10,7 @@ import { ExecutionTimeLedger } from '../policy/execution-times.ts'
 import { Judge, qgatePolicy } from '../policy/judge.ts'
 import { TrustLedger } from '../policy/trust.ts'
 import { mergeCapabilities } from '../routing/capabilities.ts'
+import { ContributedTerms, NO_TERMS } from '../routing/contributed-terms.ts'
 import { detectGroups } from '../routing/group-detection.ts'
 import { AffinityGroups } from '../routing/groups.ts'
 import { hostPressure } from '../routing/host-pressure.ts'
@@ -70,12 +72,16 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
   const budgets = new BudgetLedger(current, now)
   const attention = new AttentionLedger(current, now, asides.tell)
   const executionTimes = new ExecutionTimeLedger({ settings: current, now, repositoryId, database: () => hub.store })
-  const gates = new CompletionGates({
+  const builtIn = builtInGates({
     settings: current,
     root,
-    rollup: agent => trust.rollup(agent),
     envelope: async session => hub.surroundings.envelope(session),
     warn: message => log.warn(message)
+  })
+  const gates = new CompletionGates({
+    settings: current,
+    gates: () => hub.surroundings.gates?.() ?? builtIn,
+    rollup: agent => trust.rollup(agent)
   })
   const groups = await groupsOf(settings, root)
   const probe = probeHost({ ...advertisedOf(settings), ...options.gpu }, hostFacts())
@@ -88,7 +94,14 @@ export async function makeCore(hub: Hub, options: CoreOptions): Promise<Core> {
     ids,
     traceId: () => randomUUID({ disableEntropyCache: false }),
     router: routing => {
-      router = new Router({ world: routing, groups, settings, random, newAgent: mergeCapabilities(configured, probe) })
+      router = new Router({
+        world: routing,
+        groups,
+        settings,
+        random,
+        newAgent: mergeCapabilities(configured, probe),
+        terms: new ContributedTerms(() => hub.surroundings.routingTerms?.() ?? NO_TERMS, now, report)
+      })
       return router
     },
     scaler,

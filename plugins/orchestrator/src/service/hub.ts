@@ -1,4 +1,13 @@
-import type { ContextEnvelope, DatabaseStore, GoalOutcome, GoalRequest, TaskEnd, TaskSubmission } from '@svc/contracts'
+import type {
+  CompletionGate,
+  ContextEnvelope,
+  DatabaseStore,
+  GoalOutcome,
+  GoalRequest,
+  RoutingTerm,
+  TaskEnd,
+  TaskSubmission
+} from '@svc/contracts'
 import { forwarding, type Logger } from '@svc/plugin-sdk'
 import { openDatabasePersistence } from '../durable/database-persistence.ts'
 import { openMemoryPersistence, type Persistence } from '../durable/persistence.ts'
@@ -14,7 +23,7 @@ import { Wakes } from './wakes.ts'
  * Counts up with every change to what crosses a reload: this class and what it keeps, {@link Core}, `Estate`. Code of another
  * version does not take the hub over, but reads the state from the database, as after a restart.
  */
-export const HUB_VERSION = 1
+export const HUB_VERSION = 2
 
 /** Between two looks for what other processes left. */
 const LOOK_MS = 2_000
@@ -28,6 +37,10 @@ export interface Surroundings {
   readonly log: Logger
   /** Triggers the hook `taskEnded`; called for one task after the other. */
   readonly ended: (end: TaskEnd) => Promise<void>
+  /** Contributed and built-in gates; default: the built-in ones. */
+  readonly gates?: (() => readonly CompletionGate[]) | undefined
+  /** Contributed terms of the routing score; default: none. */
+  readonly routingTerms?: (() => readonly RoutingTerm[]) | undefined
   /** Triggers the hook `taskSubmitting`. Default: no tap. */
   readonly submitting?: ((submission: TaskSubmission) => Promise<void>) | undefined
   /** Triggers the hook `goalSubmitting`. Default: no tap. */

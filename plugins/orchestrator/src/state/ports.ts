@@ -9,6 +9,7 @@ import type {
   GateRecord,
   Priority,
   RoutingExplanation,
+  RoutingQuestion,
   TaskView,
   TestDecision,
   TrustTier,
@@ -51,17 +52,8 @@ export interface RoutingWorld {
   now(): number
 }
 
-/** The parts of a task that say where it goes. */
-export interface TaskToRoute {
-  readonly description: string
-  readonly files: readonly FileAffinity[]
-  readonly capabilities: CapabilityHints | undefined
-  /** Name of the agent that was asked for. */
-  readonly agent_name: string | undefined
-  readonly required_labels: readonly string[] | undefined
-  readonly active_skill: string | undefined
-  readonly workflow: string | undefined
-}
+/** The parts of a task that decide which agent has it. */
+export type TaskToRoute = RoutingQuestion
 
 export type RoutingRule = RoutingExplanation['rule']
 
@@ -237,8 +229,8 @@ export interface JudgePort {
 
 // Gates --------------------------------------------------------------------------------------------------------------
 
-/** What was looked up before the gates are asked: contents of files, envelopes. Opaque to the state. */
-export type GateEvidence = Readonly<Record<string, unknown>>
+/** Result of the lookups before the gates are asked, by gate. Opaque to the state. */
+export type GateEvidence = ReadonlyMap<string, unknown>
 
 export interface GateInput {
   readonly task: TaskView

@@ -154,7 +154,7 @@ t.test('a caller that waits for too long is told, and the change is made when it
   await t.rejects(told, {
     code: 'ORC_NOT_DURABLE',
     message: /^Database error: .* has waited for \d+ ms: DBS_UNREACHABLE/,
-    hint: /is kept and tried again/
+    hint: /is kept and retried/
   })
   t.equal(committer.status().pending, 3)
   await t.rejects(committer.commit(second, { waitMs: 5 }), { code: 'ORC_NOT_DURABLE' })
@@ -229,7 +229,7 @@ t.test('a full disk is said to be one, and nothing is lost of what waited for ro
   const many = state.submit(2)
   for (const at of range(500))
     many.lineage.push({ kind: 'task_submitted', task_id: at, payload: { text: 'x'.repeat(1_000) } })
-  await t.rejects(persistence.committer.commit(many), { code: 'ORC_NOT_DURABLE', hint: /free some room/ })
+  await t.rejects(persistence.committer.commit(many), { code: 'ORC_NOT_DURABLE', hint: /free room/ })
   t.match(persistence.committer.status().failing, /^DBS_FULL/)
   rmSync(filler)
   await persistence.committer.commit(state.submit(3), { waitMs: 30_000 })

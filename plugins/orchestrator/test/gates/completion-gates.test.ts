@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Attestation, ContextEnvelope, TaskView } from '@svc/contracts'
 import t, { type Test } from 'tap'
+import { builtInGates } from '../../src/gates/built-in.ts'
 import { CompletionGates } from '../../src/gates/completion-gates.ts'
 import { declaredRefs, envelopeText, groundingOf } from '../../src/gates/grounding.ts'
 import { fileLinks } from '../../src/gates/markdown-links.ts'
@@ -32,16 +33,17 @@ const envelope: ContextEnvelope = {
 
 function gates(root: string, over: Partial<GateSettings> = {}, stored: ContextEnvelope | Error | null = envelope) {
   const warnings: string[] = []
-  const completion = new CompletionGates({
-    settings: () => ({ ...settings, ...over }),
+  const current = () => ({ ...settings, ...over })
+  const own = builtInGates({
+    settings: current,
     root,
-    rollup: () => null,
     envelope: async () => {
       if (stored instanceof Error) throw stored
       return stored
     },
     warn: message => warnings.push(message)
   })
+  const completion = new CompletionGates({ settings: current, gates: () => own, rollup: () => null })
   const complete = async (subject: Partial<TaskView>, attestation: Attestation) => {
     const evidence = await completion.gather(task(subject), attestation)
     return completion.run({ task: task(subject), attestation, evidence, trust, now: 1 })

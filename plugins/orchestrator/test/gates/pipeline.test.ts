@@ -1,10 +1,11 @@
 import type { Attestation, GateName, TaskView } from '@svc/contracts'
 import fc from 'fast-check'
 import t from 'tap'
+import { BUILT_IN_GATES as GATES } from '../../src/gates/built-in.ts'
 import type { GatheredEvidence } from '../../src/gates/evidence.ts'
 import type { GateContext } from '../../src/gates/gate.ts'
 import { groundingOf } from '../../src/gates/grounding.ts'
-import { GATES, runGates } from '../../src/gates/pipeline.ts'
+import { runGates } from '../../src/gates/pipeline.ts'
 import type { GateSettings } from '../../src/gates/settings.ts'
 import type { GateOutcome } from '../../src/state/ports.ts'
 import { honest, settings, task, trust } from './task.ts'
@@ -33,7 +34,8 @@ function run(given: Given = {}): GateOutcome {
     grounding: subject.qgate === undefined ? null : groundingOf(subject.qgate, attestation, evidence.envelope),
     settings: { ...settings, ...given.settings }
   }
-  return runGates(context, 1_000)
+  const gates = GATES.map(gate => ({ ...gate, ask: () => gate.ask(context) }))
+  return runGates(gates, subject, context.settings, 1_000)
 }
 
 const verdictOf = (outcome: GateOutcome, gate: GateName) =>

@@ -1,0 +1,33 @@
+import { point } from '@svc/plugin-sdk'
+import type { CapabilityHints, FileAffinity } from './task.ts'
+
+/** Terms that plugins add to the routing score. Their sum is clipped to ±1,000 points. */
+export const routingTerms = point<RoutingTerm>('orchestrator.routing-terms', { keys: term => [term.name] })
+
+export interface RoutingTerm {
+  readonly name: string
+  /** Whether the term concerns the task at all; default: it does. All agents are compared for a task that a term concerns. */
+  applies?(task: RoutingQuestion): boolean
+  /** Points for this agent; null for none. Synchronous, without I/O. A throw or NaN counts as 0. */
+  score(task: RoutingQuestion, agent: RoutedAgent): { readonly value: number; readonly because: string } | null
+}
+
+/** The parts of a task that decide which agent has it. */
+export interface RoutingQuestion {
+  readonly description: string
+  readonly files: readonly FileAffinity[]
+  readonly capabilities: CapabilityHints | undefined
+  /** Name of the requested agent. */
+  readonly agent_name: string | undefined
+  readonly required_labels: readonly string[] | undefined
+  readonly active_skill: string | undefined
+  readonly workflow: string | undefined
+}
+
+export interface RoutedAgent {
+  readonly id: number
+  readonly name: string
+  /** Weighted load. */
+  readonly load: number
+  readonly labels: readonly string[]
+}
