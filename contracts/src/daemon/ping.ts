@@ -6,7 +6,7 @@ export const DAEMON_PROTOCOL = 'svc.orchestrator_daemon/v1'
 /** Says that a daemon is there and whose it is. Clients use nothing of it before `repository_id` matches theirs. */
 export const orchPing = defineOperation({
   id: 'orch.ping',
-  summary: 'Say that the daemon is there and which project it serves',
+  summary: 'Check that the daemon runs, and show its project',
   input: t.object({}, { additionalProperties: true }),
   output: t.object({
     ok: t.boolean(),

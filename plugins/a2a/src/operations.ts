@@ -86,7 +86,7 @@ export const a2aSend = defineOperation({
 
 export const a2aInbox = defineOperation({
   id: 'a2a.inbox',
-  summary: 'Read the messages that wait for an agent; durable ones are held for the caller until it acknowledges them',
+  summary: "Read an agent's waiting messages",
   input: t.object({
     agent_id: agent('Whose messages.'),
     source: t.string({
@@ -184,7 +184,7 @@ export const a2aBroadcast = defineOperation({
 
 export const a2aHistory = defineOperation({
   id: 'a2a.history',
-  summary: 'List the messages that were sent last, oldest first',
+  summary: 'List the last messages, oldest first',
   input: t.object({
     since_ms: t.optional(t.integer({ minimum: 0, description: 'Unix milliseconds.' })),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })
@@ -237,7 +237,7 @@ export const a2aTasks = defineOperation({
 
 export const a2aWatch = defineOperation({
   id: 'a2a.watch',
-  summary: 'Follow the messages between agents until it is interrupted, one JSON line each',
+  summary: 'Follow the messages between agents, one JSON line each',
   input: t.object({ agent_id: t.optional(agent('Only what this agent sends or gets.')) }),
   output: t.object({ messages: t.integer({ description: 'How many were told.' }) }),
   events: messageSchema,

@@ -5,7 +5,7 @@ import { compiled } from './run-command.ts'
 
 export const clientCommand: CommandDescriptor = {
   command: 'client',
-  summary: 'Writes a client of a program in TypeScript, the one that it serves at /api/client.ts',
+  summary: 'Write a typed client of a program in TypeScript',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     output: t.optional(t.string({ minLength: 1, description: 'Where it goes; without it to standard output.' }))

@@ -5,7 +5,7 @@ import { compiled, type Runner } from './run-command.ts'
 
 export const devCommand: CommandDescriptor = {
   command: 'dev',
-  summary: 'Serves a program and reloads it whenever its file is saved',
+  summary: 'Serve a program and reload it whenever its file is saved',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     ...appOptions,

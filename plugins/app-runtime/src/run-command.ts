@@ -8,7 +8,7 @@ import type { Ending, Listener } from './worker/run-in-thread.ts'
 
 export const runCommand: CommandDescriptor = {
   command: 'run',
-  summary: 'Serves a program that has routes, tables or the like; runs the function main of another one',
+  summary: 'Serve a program, or run its main function',
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     args: t.array(t.string(), { default: [], description: 'What main is called with.' }),

@@ -5,7 +5,7 @@ import type { TestResult } from './testing/run-tests.ts'
 
 export const testCommand: CommandDescriptor = {
   command: 'test',
-  summary: 'Runs the functions with @test and @forall of source files, or of all files in a folder',
+  summary: 'Run @test and @forall functions of files or folders',
   input: t.object({
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     filter: t.optional(t.string({ minLength: 1, description: 'Only tests whose name or title contains this.' })),

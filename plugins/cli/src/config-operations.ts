@@ -35,7 +35,7 @@ export const configList = defineOperation({
 
 export const configExplain = defineOperation({
   id: 'kernel.config.explain',
-  summary: 'Say where the value of a setting comes from and what it overrides',
+  summary: "Show where a setting's value comes from",
   input: t.object({
     key: t.string({ minLength: 1, description: 'Dotted key, for example plugins.http.port', 'x-complete': 'settings' })
   }),
@@ -51,7 +51,7 @@ export const configExplain = defineOperation({
 
 export const configValidate = defineOperation({
   id: 'kernel.config.validate',
-  summary: 'Check the configuration as it is on disk, without applying it',
+  summary: 'Check the configuration on disk without applying it',
   input: t.object({}),
   output: t.object({
     valid: t.boolean(),

@@ -61,7 +61,7 @@ export const pluginsList = defineOperation({
 
 export const pluginsGraph = defineOperation({
   id: 'kernel.plugins.graph',
-  summary: 'Show who needs which service of whom',
+  summary: 'Show which plugin needs which service',
   input: t.object({ dot: t.boolean({ default: false, description: 'Print Graphviz' }) }),
   output: t.object({
     text: t.string(),
@@ -80,7 +80,7 @@ export const pluginsGraph = defineOperation({
 
 export const pluginsWhy = defineOperation({
   id: 'kernel.plugins.why',
-  summary: 'Say why a plugin or a service is in the state that it is in',
+  summary: 'Explain the state of a plugin or a service',
   input: t.object({
     subject: t.string({ minLength: 1, description: 'Plugin name or service token', 'x-complete': 'plugins' })
   }),
@@ -91,7 +91,7 @@ export const pluginsWhy = defineOperation({
 
 export const pluginsHooks = defineOperation({
   id: 'kernel.plugins.hooks',
-  summary: 'List hooks, who triggers them and who taps them',
+  summary: 'List hooks with their triggers and taps',
   input: t.object({}),
   output: t.object({
     hooks: t.array(
@@ -175,7 +175,7 @@ const persistent = t.object({
 
 export const pluginsEnable = defineOperation({
   id: 'kernel.plugins.enable',
-  summary: 'Switch plugins on',
+  summary: 'Enable plugins',
   input: persistent,
   ...change,
   expose: { rpc: true, cli: { command: 'plugins enable', args: ['names'], view: { text: 'text' } } }
@@ -183,7 +183,7 @@ export const pluginsEnable = defineOperation({
 
 export const pluginsDisable = defineOperation({
   id: 'kernel.plugins.disable',
-  summary: 'Switch plugins off',
+  summary: 'Disable plugins',
   input: persistent,
   ...change,
   expose: { rpc: true, cli: { command: 'plugins disable', args: ['names'], view: { text: 'text' } } }
@@ -191,7 +191,7 @@ export const pluginsDisable = defineOperation({
 
 export const pluginsReload = defineOperation({
   id: 'kernel.plugins.reload',
-  summary: 'Read the code of plugins again and replace them without dropping a request',
+  summary: 'Reload the code of plugins without dropping a request',
   input: t.object({ names, dryRun }),
   ...change,
   expose: { rpc: true, cli: { command: 'plugins reload', args: ['names'], view: { text: 'text' } } }
@@ -199,7 +199,7 @@ export const pluginsReload = defineOperation({
 
 export const pluginsNew = defineOperation({
   id: 'kernel.plugins.new',
-  summary: 'Scaffold a plugin package that builds, tests and loads at once',
+  summary: 'Scaffold a plugin package',
   input: t.object({
     name: t.string({ pattern: '^[a-z][a-z0-9-]{0,63}$', description: 'Plugin name: lower case, digits, dashes' }),
     directory: t.optional(
@@ -217,7 +217,7 @@ export const pluginsNew = defineOperation({
 
 export const pluginsBuild = defineOperation({
   id: 'kernel.plugins.build',
-  summary: 'Build a plugin package for publishing: dist/plugin.cjs and dist/plugin.json',
+  summary: 'Build a plugin package for publishing',
   input: t.object({ directory: t.string({ default: '.', minLength: 1, description: 'Folder of the package' }) }),
   output: t.object({ name: t.string(), version: t.string(), files: t.array(t.string()), text: t.string() }),
   scopes: ADMIN,

@@ -22,7 +22,7 @@ import { type Written, writeFolder } from './web/write-folder.ts'
 
 export const buildCommand: CommandDescriptor = {
   command: 'build',
-  summary: 'Writes what a program has for browsers: components, a client, types, contracts',
+  summary: "Build a program's browser files: components, client, types, contracts",
   input: t.object({
     file: t.string({ minLength: 1, description: 'The source file.' }),
     mode: t.enum(['app', 'library'], {

@@ -8,7 +8,7 @@ import { writeWhole } from './write-whole.ts'
 
 export const checkCommand: CommandDescriptor = {
   command: 'check',
-  summary: 'Checks source files, or all of a folder, and shows what is wrong with them',
+  summary: 'Check source files or folders',
   input: t.object({
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     format: t.optional(

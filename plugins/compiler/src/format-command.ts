@@ -9,7 +9,7 @@ import { writeWhole } from './write-whole.ts'
 
 export const formatCommand: CommandDescriptor = {
   command: 'fmt',
-  summary: 'Formats source files, or all of a folder, in place',
+  summary: 'Format source files or folders in place',
   input: t.object({
     files: t.array(t.string({ minLength: 1 }), { minItems: 1, description: 'Files and folders.' }),
     check: t.boolean({ default: false, description: 'Change nothing; exit with 1 if a file would change.' })

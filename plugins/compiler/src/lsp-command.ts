@@ -4,7 +4,7 @@ import type { AnalysisOptions } from './lsp/analysis.ts'
 
 export const lspCommand: CommandDescriptor = {
   command: 'lsp',
-  summary: 'Serves an editor: the language server protocol over standard input and output',
+  summary: 'Serve an editor over the language server protocol',
   input: t.object({
     stdio: t.boolean({
       default: true,

@@ -17,7 +17,7 @@ type TemplateName = keyof typeof templates
 
 export const newCommand: CommandDescriptor = {
   command: 'new',
-  summary: 'Makes a folder with a program to begin with',
+  summary: 'Create a folder with a new program',
   input: t.object({
     name: t.string({ minLength: 1, description: 'The folder.' }),
     template: t.enum(Object.keys(templates) as [TemplateName, ...TemplateName[]], {

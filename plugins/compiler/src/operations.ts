@@ -51,7 +51,7 @@ const finding = t.object({
 
 export const checkOperation = defineOperation({
   id: 'compiler.check',
-  summary: 'Checks a text or a file of the project and reports what is wrong with it',
+  summary: 'Check a text or a file of the project',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' }),
@@ -69,7 +69,7 @@ export const checkOperation = defineOperation({
 
 export const formatOperation = defineOperation({
   id: 'compiler.format',
-  summary: 'Gives the canonical form of a text or of a file of the project; writes nothing',
+  summary: 'Format a text or a file of the project; writes nothing',
   input: t.object(source),
   output: t.object({ formatted: t.string(), changed: t.boolean() }),
   errors: { ...INPUT_ERRORS, CMP_SOURCE_INVALID, CMP_FORMAT_UNSAFE },
@@ -79,7 +79,7 @@ export const formatOperation = defineOperation({
 
 export const irOperation = defineOperation({
   id: 'compiler.ir',
-  summary: 'Gives the IR document of a text or of a file of the project that has no errors',
+  summary: 'Return the IR document of a valid text or file',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })
@@ -92,7 +92,7 @@ export const irOperation = defineOperation({
 
 export const projectionOperation = defineOperation({
   id: 'compiler.projection',
-  summary: 'Gives what a text or a file of the project without errors asks of those who run it',
+  summary: 'Return the runtime requirements of a valid text or file',
   input: t.object({
     ...source,
     script: t.boolean({ default: false, description: 'Whether to accept top-level statements next to declarations.' })

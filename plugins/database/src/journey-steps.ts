@@ -19,7 +19,7 @@ const step = t.object(
 
 export const journeySteps = defineOperation({
   id: 'database.journeySteps',
-  summary: 'Tell the steps of a developer journey in their order, as the database has them',
+  summary: 'List the recorded steps of a developer journey, in order',
   input: t.object({
     journey_id: t.string({ default: CANONICAL_JOURNEY, minLength: 1, maxLength: 2048, description: 'Which journey.' })
   }),

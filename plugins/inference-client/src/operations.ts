@@ -32,7 +32,7 @@ const remoteModel = t.object({
 
 export const listModels = defineOperation({
   id: 'inference.models',
-  summary: 'Lists the models of the model server that this project uses',
+  summary: "List the models of this project's model server",
   input: t.object({}),
   output: t.object({ endpoint, models: t.array(remoteModel) }),
   errors: ERRORS,
@@ -59,7 +59,7 @@ const runningModel = t.object({
 
 export const listRunning = defineOperation({
   id: 'inference.running',
-  summary: 'Lists what the model server that this project uses has loaded',
+  summary: 'List the models that the server has loaded',
   input: t.object({}),
   output: t.object({ endpoint, models: t.array(runningModel) }),
   errors: { ...ERRORS, ICL_RUNNING_UNKNOWN },
@@ -77,7 +77,7 @@ export const listRunning = defineOperation({
 
 export const showModel = defineOperation({
   id: 'inference.model',
-  summary: 'Shows what the model server reports about one model',
+  summary: 'Show details of one model',
   input: t.object({
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." }))
   }),
@@ -93,7 +93,7 @@ export const showModel = defineOperation({
 
 export const checkModel = defineOperation({
   id: 'inference.check',
-  summary: 'Checks whether the model server answers and has the requested model',
+  summary: 'Check that the model server has the requested model',
   input: t.object({
     model: t.optional(t.string({ minLength: 1, description: "Default: INFER_MODEL, or the server's only model." }))
   }),
@@ -115,7 +115,7 @@ export const checkModel = defineOperation({
 
 export const askModel = defineOperation({
   id: 'inference.chat',
-  summary: 'Has the model server that this project uses answer a question',
+  summary: "Generate an answer with this project's model server",
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
     system: t.optional(t.string({ description: 'System prompt for the model.' })),

@@ -35,7 +35,7 @@ const columns = ['name', 'model', 'rank', 'alpha', 'bytes', 'directory'] as cons
 
 export const adaptersList = defineOperation({
   id: 'model.adapters.list',
-  summary: 'Lists the adapters that the served model can be asked for with',
+  summary: 'List the adapters of the served model',
   input: t.object({}),
   output: t.object({ adapters: t.array(adapter) }),
   errors: STATE_ERRORS,
@@ -49,7 +49,7 @@ export const adaptersList = defineOperation({
 
 export const adaptersAdd = defineOperation({
   id: 'model.adapters.add',
-  summary: 'Adds an adapter to the served model while it serves',
+  summary: 'Add an adapter to the served model while it serves',
   input: t.object({
     name,
     directory: t.string({
@@ -70,7 +70,7 @@ export const adaptersAdd = defineOperation({
 
 export const adaptersRemove = defineOperation({
   id: 'model.adapters.remove',
-  summary: 'Removes an adapter from the served model; answers that use it are finished',
+  summary: 'Remove an adapter; running answers still finish with it',
   input: t.object({ name }),
   output: t.object({ name, removed: t.boolean() }),
   errors: { ...STATE_ERRORS, MSV_ADAPTER_UNKNOWN },

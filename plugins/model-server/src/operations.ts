@@ -22,7 +22,7 @@ const modelSummary = t.object({
 
 export const modelList = defineOperation({
   id: 'model.list',
-  summary: 'Tells which models are served here and how they are',
+  summary: 'Show the served models and their state',
   input: t.object({}),
   output: t.object({ models: t.array(modelSummary) }),
   effect: 'read',
@@ -63,7 +63,7 @@ const GENERATE_TIMEOUT_MS = 600_000
 
 export const modelGenerate = defineOperation({
   id: 'model.generate',
-  summary: 'Lets the served model answer a prompt',
+  summary: 'Generate an answer with the served model',
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the model is asked.' }),
     system: t.optional(t.string({ description: 'How the model is told to behave.' })),

@@ -7,7 +7,7 @@ import { type CommandDescriptor, type CommandHandler, t } from '@svc/plugin-sdk'
 /** `svc model serve`: a model server in a process of its own, which loads nothing else. */
 export const serveCommand: CommandDescriptor = {
   command: 'model serve',
-  summary: 'Serves a run directory in a process of its own',
+  summary: 'Serve a run directory in a separate process',
   input: t.object({
     model: t.string({ minLength: 1, description: 'Run directory of the model.' }),
     port: t.optional(t.integer({ minimum: 0, maximum: 65535, description: 'Port to listen on; default 11435.' })),

@@ -34,7 +34,7 @@ const pendingQuestion = t.object({
 
 export const questioningPending = defineOperation({
   id: 'questioning.pending',
-  summary: 'Tell which questions of a session wait for an answer',
+  summary: 'List the waiting questions of a session',
   input: t.object({ session_id: session }),
   output: t.object({
     open: t.boolean({ description: 'Whether a clarification session is open.' }),
@@ -49,7 +49,7 @@ export const questioningPending = defineOperation({
 
 export const questioningAnswer = defineOperation({
   id: 'questioning.answer',
-  summary: 'Answer a question of a session, by default the newest one that waits',
+  summary: 'Answer a question of a session, by default the newest one',
   input: t.object({
     session_id: session,
     answer_text: t.string({ minLength: 1, maxLength: 65_536 }),
@@ -85,7 +85,7 @@ export const questioningAnswer = defineOperation({
 
 export const questioningSync = defineOperation({
   id: 'questioning.sync_ssot',
-  summary: 'Index the document that says how questions are asked, so that searches find it',
+  summary: 'Index the questioning policy document for searches',
   input: t.object({
     relative_path: t.optional(
       t.string({ minLength: 1, maxLength: 4_096, description: 'Relative to the project. Default: the setting.' })
@@ -103,7 +103,7 @@ export const questioningSync = defineOperation({
 
 export const questioningList = defineOperation({
   id: 'questioning.list',
-  summary: 'List the questions that wait for an answer, oldest first',
+  summary: 'List waiting questions, oldest first',
   input: t.object({
     session_id: t.optional(session),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 })

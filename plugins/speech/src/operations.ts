@@ -15,7 +15,7 @@ const DOWNLOAD_TIMEOUT_MS = 6 * 3_600_000
 
 export const speechTranscribe = defineOperation({
   id: 'speech.transcribe',
-  summary: 'Turn a recording of the workspace into text',
+  summary: 'Transcribe a recording of the workspace',
   input: t.object({
     path: t.string({ minLength: 1, description: 'A recording or a text, relative to the workspace.' }),
     language_hint: t.optional(
@@ -47,7 +47,7 @@ export const speechTranscribe = defineOperation({
 
 export const speechStatus = defineOperation({
   id: 'speech.status',
-  summary: 'Tell whether speech can be recognised, and what is missing',
+  summary: 'Check whether speech recognition is ready',
   input: t.object({}),
   output: t.object({
     status: t.enum(['ready', 'no_model', 'unavailable']),
@@ -65,7 +65,7 @@ export const speechStatus = defineOperation({
 
 export const speechDownload = defineOperation({
   id: 'speech.download',
-  summary: 'Fetch the files of a speech model from a hub',
+  summary: 'Download a speech model from a hub',
   input: t.object({
     model: t.optional(
       t.string({ pattern: '^[^/]+/[^/]+$', description: 'OWNER/NAME. Default: the model of the settings.' })

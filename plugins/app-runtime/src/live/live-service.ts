@@ -60,7 +60,7 @@ export function openLive({ store, program, ask, log }: LiveOptions): LiveService
       {
         method: 'GET',
         path: '/api/live/query/:name',
-        summary: 'The result of a query whenever it becomes another one, as server-sent events',
+        summary: 'Current result of a query after each change, as server-sent events',
         handle: exchange => queries.handle(exchange)
       }
     ],

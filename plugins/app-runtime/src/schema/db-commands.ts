@@ -23,7 +23,7 @@ const file = t.string({ minLength: 1, description: 'The source file.' })
 
 export const diffCommand: CommandDescriptor = {
   command: 'db diff',
-  summary: 'Tell what of the tables of a program the database does not have as they are declared',
+  summary: "Show where the database differs from a program's declarations",
   input: t.object({
     file,
     force: t.boolean({ default: false, description: 'Count tables that are no longer declared as differences.' }),
@@ -36,7 +36,7 @@ export const diffCommand: CommandDescriptor = {
 
 export const migrateCommand: CommandDescriptor = {
   command: 'db migrate',
-  summary: 'Make the database have the tables that a program declares',
+  summary: 'Migrate the database to the tables that a program declares',
   input: t.object({
     file,
     force: t.boolean({ default: false, description: 'Do what loses something, too, after the database was copied.' }),

@@ -24,7 +24,7 @@ const run = t.object({
 
 export const workflowList = defineOperation({
   id: 'workflow.list',
-  summary: 'List runs of workflows, the newest first',
+  summary: 'List workflow runs, newest first',
   input: t.object({
     workflow: t.optional(t.string({ description: 'Only those of this workflow.' })),
     status: t.optional(t.string({ description: 'Only those in this status.' })),
@@ -45,7 +45,7 @@ export const workflowList = defineOperation({
 
 export const workflowInspect = defineOperation({
   id: 'workflow.inspect',
-  summary: 'Show a run of a workflow and its journal',
+  summary: 'Show a workflow run and its journal',
   input: t.object({ run_id: id }),
   output: t.object({
     run,
@@ -66,7 +66,7 @@ export const workflowInspect = defineOperation({
 
 export const workflowSignal = defineOperation({
   id: 'workflow.signal',
-  summary: 'Signal a run of a workflow: it goes on when it waits for that',
+  summary: 'Send a signal to a workflow run',
   input: t.object({
     run_id: id,
     key: t.string({ minLength: 1, maxLength: 1000, description: 'What workflow_wait_signal names.' }),
@@ -85,7 +85,7 @@ export const workflowSignal = defineOperation({
 
 export const workflowCancel = defineOperation({
   id: 'workflow.cancel',
-  summary: 'Cancel a run of a workflow: no further step of it is begun',
+  summary: 'Cancel a workflow run; no further step starts',
   input: t.object({ run_id: id }),
   output: t.object({ run_id: t.string(), status: t.string(), text: t.string() }),
   errors: { RUN_WORKFLOW_UNKNOWN },
@@ -100,7 +100,7 @@ export const workflowCancel = defineOperation({
 
 export const workflowPrune = defineOperation({
   id: 'workflow.prune',
-  summary: 'Delete runs of workflows that have ended, with their journals, save for the newest ones',
+  summary: 'Delete finished workflow runs and journals, except the newest',
   input: t.object({
     keep_runs: t.optional(
       t.integer({ minimum: 0, description: 'Of each program; default: the setting workflow_keep_runs.' })

@@ -8,7 +8,7 @@ const file = t.string({ minLength: 1, description: 'The source file.' })
 
 export const workflowRunCommand: CommandDescriptor = {
   command: 'workflow run',
-  summary: 'Runs a workflow of a program, or goes on with a run of it, and prints what it returns',
+  summary: 'Run or resume a workflow and print its result',
   input: t.object({
     file,
     name: t.string({ minLength: 1, description: 'Name of the workflow.' }),
@@ -20,7 +20,7 @@ export const workflowRunCommand: CommandDescriptor = {
 
 export const workflowCheckCommand: CommandDescriptor = {
   command: 'workflow check',
-  summary: 'Checks a program and lists its workflows and activities',
+  summary: 'Check a program and list its workflows and activities',
   input: t.object({ file }),
   args: ['file']
 }

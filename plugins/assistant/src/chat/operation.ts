@@ -65,7 +65,7 @@ const retrieval = t.object({
 
 export const chat = defineOperation({
   id: 'assistant.chat',
-  summary: 'Have the configured model answer a message about the project, with what is found in it',
+  summary: 'Ask the configured model about the project',
   input: t.object(
     {
       prompt: text('The message. Required, unless message is given.'),

@@ -16,7 +16,7 @@ const FILE_BYTES = 1_048_576
 
 export const generateCommand: CommandDescriptor = {
   command: 'generate',
-  summary: 'Has the configured model write a program, checked by the compiler',
+  summary: 'Generate a program with the configured model, checked by the compiler',
   input: t.object({
     prompt: t.string({ minLength: 1, description: 'What the program is to do.' }),
     output: t.optional(

@@ -39,7 +39,7 @@ const generateInput = t.object(
 
 export const generateCode = defineOperation({
   id: 'assistant.generate',
-  summary: 'Have the configured model write a program, checked by the compiler and repaired by what that says',
+  summary: 'Generate a program with the configured model, checked and repaired',
   input: generateInput,
   output: t.object({
     code: t.string(),

@@ -10,7 +10,7 @@ const wait = (what: string, milliseconds: number) =>
 /** What one does about the daemon of a project. None of it needs the configuration to be sound. */
 export const startDescriptor: CommandDescriptor = {
   command: 'daemon start',
-  summary: 'Start the daemon of this project in the background, unless it runs',
+  summary: 'Start the daemon of this project in the background',
   tolerant: true,
   input: t.object({
     wait: wait('until it answers; 0: not at all', START_WAIT_MS),
@@ -23,14 +23,14 @@ export const startDescriptor: CommandDescriptor = {
 
 export const statusDescriptor: CommandDescriptor = {
   command: 'daemon status',
-  summary: 'Tell whether the daemon runs: exit code 0 running, 1 dead, 3 stopped, 4 it does not answer',
+  summary: "Show the daemon's state: exit 0 running, 1 dead, 3 stopped, 4 hung",
   tolerant: true,
   input: t.object({})
 }
 
 export const stopDescriptor: CommandDescriptor = {
   command: 'daemon stop',
-  summary: 'Stop the daemon once the calls under way have ended',
+  summary: 'Stop the daemon after its running calls',
   tolerant: true,
   input: t.object({
     wait: wait('until it has ended', STOP_WAIT_MS),
@@ -40,7 +40,7 @@ export const stopDescriptor: CommandDescriptor = {
 
 export const logsDescriptor: CommandDescriptor = {
   command: 'daemon logs',
-  summary: 'Show what the daemon that was started in the background has logged',
+  summary: 'Show the log of the background daemon',
   tolerant: true,
   input: t.object({
     lines: t.integer({ default: LINES, minimum: 0, description: 'How many of the last lines' }),

@@ -46,7 +46,7 @@ export const searchStatus = defineOperation({
 
 export const codexResearchSession = defineOperation({
   id: 'codex.research_session',
-  summary: 'Keep a research session; one with the same key is brought up to date',
+  summary: 'Store a research session, or update the one with the same key',
   input: t.object({
     session_key: name('Name of the session, unique within its repository.'),
     title: t.optional(t.nullable(t.string())),
@@ -61,7 +61,7 @@ export const codexResearchSession = defineOperation({
 
 export const codexConversationVersion = defineOperation({
   id: 'codex.conversation_version',
-  summary: 'Keep a version of a conversation',
+  summary: 'Store a version of a conversation',
   input: t.object({
     id: id('Conversation.'),
     version_index: t.integer({ minimum: 0, description: 'Number of the version, unique in its conversation.' }),
@@ -82,7 +82,7 @@ export const codexConversationVersion = defineOperation({
 
 export const codexConversationEdge = defineOperation({
   id: 'codex.conversation_edge',
-  summary: 'Say how two conversations belong together',
+  summary: 'Link two conversations',
   input: t.object({
     from_conversation_id: id('Conversation that it leads from.'),
     to_conversation_id: id('Conversation that it leads to.'),
@@ -97,7 +97,7 @@ export const codexConversationEdge = defineOperation({
 
 export const codexTopicEvolution = defineOperation({
   id: 'codex.topic_evolution',
-  summary: 'Write down what became of a topic',
+  summary: 'Record the outcome of a topic',
   input: t.object({
     id: id('Topic.'),
     event_kind: name('What happened, for example renamed.'),

@@ -7,7 +7,7 @@ import { Lines } from './lines.ts'
 
 export const chatCommand: CommandDescriptor = {
   command: 'model chat',
-  summary: 'Talks with a model; reads one question from the standard input where that is no terminal',
+  summary: 'Chat with a model, or answer one question from standard input',
   input: t.object({
     prompt: t.optional(t.string({ minLength: 1, description: 'One question; without it a conversation.' })),
     model: t.optional(t.string({ minLength: 1, description: 'Name of the model; default: that of INFER_MODEL.' })),

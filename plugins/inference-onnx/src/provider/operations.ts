@@ -7,7 +7,7 @@ const INSTALL_TIMEOUT_MS = 3_600_000
 
 export const doctorGpu = defineOperation({
   id: 'inference.gpu.doctor',
-  summary: 'Tell which device models are computed on, what a GPU needs, and the one command that adds what is missing',
+  summary: 'Show the compute device, what a GPU needs, and the next command',
   input: t.object({}),
   output: t.object({
     healthy: t.boolean({ description: 'Whether the device that the settings name can be used.' }),
@@ -33,7 +33,7 @@ export const doctorGpu = defineOperation({
 
 export const installGpu = defineOperation({
   id: 'inference.gpu.install',
-  summary: "Put ONNX Runtime's CUDA provider into the folder gpu_library_directory, from a wheel or an archive",
+  summary: "Install ONNX Runtime's CUDA provider from a wheel or an archive",
   input: t.object({
     from: t.optional(
       t.string({

@@ -9,7 +9,7 @@ const STRATEGY = 'requested'
 
 const continueAgent = defineOperation({
   id: 'orchestrator.continueAgent',
-  summary: 'Give an agent that has nothing to do a task to go on with',
+  summary: 'Give an idle agent its next task',
   input: t.object({
     agent_id: agentId,
     prompt: t.optional(

@@ -12,7 +12,7 @@ const limit = t.integer({ default: 50, minimum: 1, maximum: 1_024 })
 
 const pollEvents = defineOperation({
   id: 'orchestrator.pollEvents',
-  summary: 'Tell what has happened since an event',
+  summary: 'List events since an event',
   input: t.object({
     since: t.integer({ default: 0, minimum: 0, description: 'Id of the last event that is known.' }),
     limit
@@ -45,7 +45,7 @@ function pollEventsHandler({ orchestrator }: Dependencies): Handler<typeof pollE
 
 const agentEvents = defineOperation({
   id: 'orchestrator.agentEvents',
-  summary: 'Tell the last events of one agent, or of all',
+  summary: 'List the last events of one agent, or of all',
   input: t.object({ agent_id: t.optional(agentId), limit }),
   output: t.object({ events: t.array(event) }),
   effect: 'read',
@@ -71,7 +71,7 @@ function plain({ id, timestamp_ms, kind }: AgentEvent) {
 
 const followEvents = defineOperation({
   id: 'orchestrator.followEvents',
-  summary: 'Tell every event as it happens',
+  summary: 'Follow events as they happen',
   input: t.object({
     follow: t.boolean({ default: false, description: 'Go on until interrupted.' }),
     limit: t.integer({ default: 20, minimum: 0, maximum: 1_024, description: 'Earlier events to begin with.' }),
@@ -115,7 +115,7 @@ function followEventsHandler({ orchestrator }: Dependencies): Handler<typeof fol
 
 const publishMessage = defineOperation({
   id: 'orchestrator.publishMessage',
-  summary: 'Put a note on the bulletin board, for whoever follows events',
+  summary: 'Post a note on the bulletin board',
   input: t.object({
     agent_id: agentId,
     topic: t.string({ default: 'note', minLength: 1, maxLength: 256 }),

@@ -10,7 +10,7 @@ const texts = (maxLength: number) => t.optional(t.array(t.string({ minLength: 1,
 
 const agentHandoff = defineOperation({
   id: 'orchestrator.agentHandoff',
-  summary: 'Hand the work of one agent over to another, with what it needs to go on',
+  summary: 'Hand over the work of one agent to another',
   input: t.object({
     from_agent_id: agentId,
     to_agent_id: t.optional(agentId),

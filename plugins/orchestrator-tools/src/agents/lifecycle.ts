@@ -8,7 +8,7 @@ const errors = orchestrationErrors.specs
 
 export const spawnAgent = defineOperation({
   id: 'orchestrator.spawnAgent',
-  summary: 'Make an agent, with a queue of its own',
+  summary: 'Create an agent with a queue',
   input: t.object({
     name: t.string({ minLength: 1, maxLength: 256 }),
     dynamic: t.optional(t.boolean({ description: 'It is retired when it has been idle for long.' })),
@@ -56,7 +56,7 @@ function spawnAgentHandler({ orchestrator }: Dependencies): Handler<typeof spawn
 
 export const retireAgent = defineOperation({
   id: 'orchestrator.retireAgent',
-  summary: 'End an agent; its tasks come back to the caller, and are in no queue',
+  summary: 'Retire an agent and return its tasks',
   input: t.object({ agent_id: agentId }),
   output: t.object({
     message: t.string(),
@@ -87,7 +87,7 @@ function retireAgentHandler({ orchestrator }: Dependencies): Handler<typeof reti
 
 export const pauseAgent = defineOperation({
   id: 'orchestrator.pauseAgent',
-  summary: 'Let an agent take up nothing new',
+  summary: 'Pause an agent: it takes up nothing new',
   input: t.object({ agent_id: agentId }),
   output: t.string(),
   errors,
@@ -109,7 +109,7 @@ function pauseAgentHandler({ orchestrator }: Dependencies): Handler<typeof pause
 
 export const resumeAgent = defineOperation({
   id: 'orchestrator.resumeAgent',
-  summary: 'Let a paused agent go on',
+  summary: 'Resume a paused agent',
   input: t.object({ agent_id: agentId }),
   output: t.string(),
   errors,
@@ -131,7 +131,7 @@ function resumeAgentHandler({ orchestrator }: Dependencies): Handler<typeof resu
 
 export const drainAgent = defineOperation({
   id: 'orchestrator.drainAgent',
-  summary: 'Empty the queue of an agent; what it works on goes on',
+  summary: "Empty an agent's queue; its current task continues",
   input: t.object({ agent_id: agentId }),
   output: t.object({ drained_count: t.integer() }),
   errors,
@@ -152,7 +152,7 @@ function drainAgentHandler({ orchestrator }: Dependencies): Handler<typeof drain
 
 export const rebalance = defineOperation({
   id: 'orchestrator.rebalance',
-  summary: 'Spread what waits over the agents anew',
+  summary: 'Rebalance queued tasks over the agents',
   input: t.object({}),
   output: t.object({ rebalanced: t.integer({ description: 'Tasks that were moved.' }) }),
   errors,
@@ -172,7 +172,7 @@ function rebalanceHandler({ orchestrator }: Dependencies): Handler<typeof rebala
 
 const mapAgentSession = defineOperation({
   id: 'orchestrator.mapAgentSession',
-  summary: 'Bind an agent to a session; messages in its name are held against it from then on',
+  summary: 'Bind an agent to a session; its messages are checked against it',
   input: t.object({ agent_id: agentId, session_id: t.string({ minLength: 1, maxLength: 2_048 }) }),
   output: t.object({ agent_id: t.integer(), session_id: t.string() }),
   errors,
@@ -195,7 +195,7 @@ function mapAgentSessionHandler({ orchestrator }: Dependencies): Handler<typeof 
 
 export const heartbeat = defineOperation({
   id: 'orchestrator.heartbeat',
-  summary: 'Say that an agent lives, and what it does',
+  summary: 'Report that an agent is alive, and its activity',
   input: t.object({ agent_id: agentId, activity: t.optional(activity) }),
   output: t.object({ ok: t.boolean() }),
   errors,

@@ -9,7 +9,7 @@ const text = (description: string) => t.optional(t.string({ minLength: 1, maxLen
 
 const handoffLineage = defineOperation({
   id: 'orchestrator.lineage',
-  summary: 'Tell through whose hands work has gone: the rows of lineage, newest first',
+  summary: 'Show the lineage of work, newest first',
   input: t.object({
     task_id: t.optional(taskId),
     agent_id: t.optional(agentId),

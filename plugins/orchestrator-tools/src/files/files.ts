@@ -10,7 +10,7 @@ const path = filePath('Relative to the repository.')
 
 export const claimFile = defineOperation({
   id: 'orchestrator.claimFile',
-  summary: 'Make an agent the owner of a file: tasks about it go there',
+  summary: 'Make an agent the owner of a file',
   input: t.object({ agent_id: agentId, path }),
   output: t.object({ agent_id: t.integer(), path: t.string() }),
   errors,
@@ -28,7 +28,7 @@ function claimFileHandler({ orchestrator }: Dependencies): Handler<typeof claimF
 
 const transferFile = defineOperation({
   id: 'orchestrator.transferFile',
-  summary: 'Make another agent the owner of a file',
+  summary: 'Transfer a file to another agent',
   input: t.object({ from_agent: agentId, to_agent: agentId, path }),
   output: t.object({ from_agent: t.integer(), to_agent: t.integer(), path: t.string() }),
   errors,
@@ -45,7 +45,7 @@ function transferFileHandler({ orchestrator }: Dependencies): Handler<typeof tra
 
 const checkFileOwner = defineOperation({
   id: 'orchestrator.checkFileOwner',
-  summary: 'Tell which agent owns a file',
+  summary: 'Show the owner of a file',
   input: t.object({ path }),
   output: t.object({ path: t.string(), agent_id: t.nullable(t.integer()), agent_name: t.nullable(t.string()) }),
   effect: 'read',
@@ -79,7 +79,7 @@ function myFilesHandler({ orchestrator }: Dependencies): Handler<typeof myFiles>
 
 const lockStatus = defineOperation({
   id: 'orchestrator.lockStatus',
-  summary: 'List the files that are locked, and by whom',
+  summary: 'List locked files and their holders',
   input: t.object({ path: t.optional(path) }),
   output: t.object({
     locks: t.array(
@@ -115,7 +115,7 @@ function lockStatusHandler({ orchestrator }: Dependencies): Handler<typeof lockS
 
 const fileGraph = defineOperation({
   id: 'orchestrator.fileGraph',
-  summary: 'Tell which agents and tasks files connect',
+  summary: 'Show the agents and tasks that files connect',
   input: t.object({ limit: t.integer({ default: 500, minimum: 1, maximum: 5_000, description: 'Files at most.' }) }),
   output: t.object({
     files: t.array(

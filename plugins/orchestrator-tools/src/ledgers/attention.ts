@@ -20,7 +20,7 @@ const state = t.object({
 
 const attentionSummary = defineOperation({
   id: 'orchestrator.attentionSummary',
-  summary: 'Tell how much of a person’s attention is spent',
+  summary: 'Show the attention budget of a person',
   input: t.object({}),
   output: state,
   effect: 'read',
@@ -38,7 +38,7 @@ function attentionSummaryHandler({ orchestrator }: Dependencies): Handler<typeof
 
 const attentionHistory = defineOperation({
   id: 'orchestrator.attentionHistory',
-  summary: 'List what attention was spent on, newest last',
+  summary: 'List attention spending, newest last',
   input: t.object({ limit: t.integer({ default: 50, minimum: 1, maximum: 100 }) }),
   output: t.object({ events: t.array(t.record(t.unknown())) }),
   effect: 'read',
@@ -51,7 +51,7 @@ function attentionHistoryHandler({ orchestrator }: Dependencies): Handler<typeof
 
 const attentionReset = defineOperation({
   id: 'orchestrator.attentionReset',
-  summary: 'Begin the budget of attention anew',
+  summary: 'Reset the attention budget',
   input: t.object({
     max_ms: t.optional(t.integer({ minimum: 0, description: 'The new budget in milliseconds; else it stays.' })),
     reason: t.string({ default: 'reset by a tool', minLength: 1, maxLength: 4_096 })

@@ -19,7 +19,7 @@ const usage = t.object({
 
 const budgetStatus = defineOperation({
   id: 'orchestrator.budgetStatus',
-  summary: 'Tell what agents have spent, and what they may spend',
+  summary: 'Show spending and budgets of agents',
   input: t.object({ agent_id: t.optional(agentId) }),
   output: t.object({ budgets: t.array(usage), total_cost_usd: t.number(), total_tokens: t.integer() }),
   errors,
@@ -54,7 +54,7 @@ function budgetStatusHandler({ orchestrator }: Dependencies): Handler<typeof bud
 
 const setAgentBudget = defineOperation({
   id: 'orchestrator.setAgentBudget',
-  summary: 'Set what an agent may spend',
+  summary: 'Set the budget of an agent',
   input: t.object({
     agent_id: agentId,
     max_tokens: t.optional(t.integer({ minimum: 0 })),
@@ -92,7 +92,7 @@ const cost = {
 
 const recordCost = defineOperation({
   id: 'orchestrator.recordCost',
-  summary: 'Note what a call of a model cost',
+  summary: 'Record the cost of a model call',
   input: t.object({ agent_id: agentId, ...cost }),
   output: t.object({ signal: t.string() }),
   errors,
@@ -107,7 +107,7 @@ function recordCostHandler({ orchestrator }: Dependencies): Handler<typeof recor
 
 const costHistory = defineOperation({
   id: 'orchestrator.costHistory',
-  summary: 'List what calls of models have cost, newest first',
+  summary: 'List costs of model calls, newest first',
   input: t.object({ agent_id: t.optional(agentId), limit: t.integer({ default: 100, minimum: 1, maximum: 1_000 }) }),
   output: t.object({
     records: t.array(

@@ -11,7 +11,7 @@ const repository = t.optional(t.string({ minLength: 1, maxLength: 512, descripti
 
 const recordExecutionTime = defineOperation({
   id: 'orchestrator.recordExecutionTime',
-  summary: 'Note how long a tool took',
+  summary: 'Record the duration of a tool call',
   input: t.object({
     tool_key: toolKey,
     duration_ms: t.integer({ minimum: 0 }),
@@ -38,7 +38,7 @@ function recordExecutionTimeHandler({ orchestrator }: Dependencies): Handler<typ
 
 const queryExecutionTime = defineOperation({
   id: 'orchestrator.queryExecutionTime',
-  summary: 'Tell how long a tool takes, and how long it should be given',
+  summary: 'Show the usual duration of a tool, and its suggested timeout',
   input: t.object({
     tool_key: toolKey,
     repository_id: repository,

@@ -16,7 +16,7 @@ const trust = t.object({
 
 const trustOverride = defineOperation({
   id: 'orchestrator.trustOverride',
-  summary: 'Set how far an agent is trusted, whatever it has done',
+  summary: 'Set the trust of an agent',
   input: t.object({
     agent_id: agentId,
     tier: t.optional(trustTier),
@@ -41,7 +41,7 @@ function trustOverrideHandler({ orchestrator }: Dependencies): Handler<typeof tr
 
 const agentAssess = defineOperation({
   id: 'orchestrator.agentAssess',
-  summary: 'Tell how an agent does: its load, its trust and what it spends',
+  summary: 'Show the load, trust and spending of an agent',
   input: t.object({ agent_id: agentId }),
   output: t.object({ agent: t.record(t.unknown()), trust, budget: t.record(t.unknown()) }),
   errors: orchestrationErrors.specs,

@@ -11,7 +11,7 @@ const { ORC_AGENT_NOT_FOUND, ORC_SESSION_MISMATCH } = orchestrationErrors.specs
 
 export const broadcast = defineOperation({
   id: 'orchestrator.broadcast',
-  summary: 'Tell every other agent something',
+  summary: 'Broadcast a message to every other agent',
   input: t.object({
     agent_id: agentId,
     message: t.string({ minLength: 1, maxLength: 131_072 }),

@@ -19,7 +19,7 @@ const LOOKED_THROUGH = 1_000
 
 const askAgent = defineOperation({
   id: 'orchestrator.askAgent',
-  summary: 'Ask another agent a question that waits until it is answered',
+  summary: 'Ask another agent a question',
   input: t.object({
     from_agent_id: agentId,
     to_agent_id: agentId,
@@ -59,7 +59,7 @@ function askAgentHandler({ orchestrator, bus }: Dependencies): Handler<typeof as
 
 const pendingQuestions = defineOperation({
   id: 'orchestrator.pendingQuestions',
-  summary: 'Tell which questions wait for an agent, and which of its own were answered',
+  summary: 'List questions to an agent, and answers to its own',
   input: t.object({ agent_id: agentId, session_id: session }),
   output: t.object({
     pending: t.array(
@@ -124,7 +124,7 @@ function pendingQuestionsHandler({ orchestrator, bus }: Dependencies): Handler<t
 
 const answerQuestion = defineOperation({
   id: 'orchestrator.answerQuestion',
-  summary: 'Answer a question that waits for an agent; whoever asked gets it as a message',
+  summary: 'Answer a question to an agent',
   input: t.object({
     agent_id: agentId,
     question_id: t.string({ minLength: 1, maxLength: 256 }),

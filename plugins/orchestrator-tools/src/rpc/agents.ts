@@ -13,7 +13,7 @@ const spawned = t.object({ agent_id: t.integer() })
 
 const rpcAgentIds = defineOperation({
   id: 'orch.agent_ids',
-  summary: 'List the numbers of the agents',
+  summary: 'List agent ids',
   input: t.object({}, open),
   output: t.object({ agent_ids: t.array(t.integer()) }),
   effect: 'read',
@@ -26,7 +26,7 @@ function rpcAgentIdsHandler({ local }: Dependencies): Handler<typeof rpcAgentIds
 
 const rpcSpawnAgent = defineOperation({
   id: 'orch.spawn_agent',
-  summary: 'Make an agent',
+  summary: 'Create an agent',
   input: t.object({ name }, open),
   output: spawned,
   errors,
@@ -39,7 +39,7 @@ function rpcSpawnAgentHandler({ local }: Dependencies): Handler<typeof rpcSpawnA
 
 const rpcSpawnAgentExt = defineOperation({
   id: 'orch.spawn_agent_ext',
-  summary: 'Make an agent that another one needs',
+  summary: 'Create an agent on behalf of another one',
   input: t.object(
     {
       name,
@@ -70,7 +70,7 @@ function rpcSpawnAgentExtHandler({ local }: Dependencies): Handler<typeof rpcSpa
 
 const rpcRetireAgent = defineOperation({
   id: 'orch.retire_agent',
-  summary: 'End an agent',
+  summary: 'Retire an agent',
   input: t.object({ agent_id }, open),
   output: t.object({ remaining_tasks: t.integer() }),
   errors,
@@ -84,7 +84,7 @@ function rpcRetireAgentHandler({ local }: Dependencies): Handler<typeof rpcRetir
 
 const rpcPauseAgent = defineOperation({
   id: 'orch.pause_agent',
-  summary: 'Let an agent take up nothing new',
+  summary: 'Pause an agent: it takes up nothing new',
   input: t.object({ agent_id }, open),
   output: ok,
   errors,
@@ -101,7 +101,7 @@ function rpcPauseAgentHandler({ local }: Dependencies): Handler<typeof rpcPauseA
 
 const rpcResumeAgent = defineOperation({
   id: 'orch.resume_agent',
-  summary: 'Let a paused agent go on',
+  summary: 'Resume a paused agent',
   input: t.object({ agent_id }, open),
   output: ok,
   errors,
@@ -132,7 +132,7 @@ function rpcDrainAgentHandler({ local }: Dependencies): Handler<typeof rpcDrainA
 
 const rpcRebalance = defineOperation({
   id: 'orch.rebalance',
-  summary: 'Spread what waits over the agents anew',
+  summary: 'Rebalance queued tasks over the agents',
   input: t.object({}, open),
   output: t.object({ rebalanced: t.integer() }),
   errors,

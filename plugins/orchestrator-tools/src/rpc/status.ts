@@ -7,7 +7,7 @@ const open = { additionalProperties: true }
 
 const rpcStatus = defineOperation({
   id: 'orch.status',
-  summary: 'Tell how the orchestrator does',
+  summary: 'Show the state of the orchestrator',
   input: t.object({}, open),
   output: t.object({ enabled: t.boolean(), agent_count: t.integer(), agents: t.array(t.record(t.unknown())) }, open),
   effect: 'read',
@@ -48,7 +48,7 @@ export function reportOf({ agents, ...status }: OrchestratorStatus) {
 
 const rpcWorkspaceJourney = defineOperation({
   id: 'orch.workspace_journey',
-  summary: 'Tell which repository the daemon serves, and where its store is',
+  summary: "Show the daemon's repository and store",
   input: t.object({}, open),
   output: t.object({
     workspace_journey_store_mode: t.enum(['project', 'canonical']),

@@ -62,7 +62,7 @@ const HINTS = Object.keys(hints.properties as object) as (keyof EnqueueHints)[]
 
 const rpcSubmitTask = defineOperation({
   id: 'orch.submit_task',
-  summary: 'Give the orchestrator a task',
+  summary: 'Submit a task',
   input: t.object(
     {
       description: t.string({ minLength: 1, maxLength: 131_072 }),
@@ -126,7 +126,7 @@ function rpcPriority(word: string): Priority {
 
 const rpcTaskStatus = defineOperation({
   id: 'orch.task_status',
-  summary: 'Tell where a task stands',
+  summary: 'Show the state of a task',
   input: t.object({ task_id }, open),
   output: t.object({ status: t.string(), detail: t.unknown({ description: 'The same with its reason.' }) }),
   errors,
@@ -143,7 +143,7 @@ function rpcTaskStatusHandler({ local }: Dependencies): Handler<typeof rpcTaskSt
 
 const rpcCompleteTask = defineOperation({
   id: 'orch.complete_task',
-  summary: 'Hand in a task as done',
+  summary: 'Complete a task',
   input: t.object(
     {
       task_id,
@@ -165,7 +165,7 @@ function rpcCompleteTaskHandler({ local }: Dependencies): Handler<typeof rpcComp
 
 const rpcFailTask = defineOperation({
   id: 'orch.fail_task',
-  summary: 'Say that a task cannot be done',
+  summary: 'Fail a task',
   input: t.object({ task_id, reason: t.string({ minLength: 1, maxLength: 131_072 }) }, open),
   output: ok,
   errors,
@@ -181,7 +181,7 @@ function rpcFailTaskHandler({ local }: Dependencies): Handler<typeof rpcFailTask
 
 const rpcCancelTask = defineOperation({
   id: 'orch.cancel_task',
-  summary: 'Take a task back',
+  summary: 'Cancel a task',
   input: t.object({ task_id }, open),
   output: ok,
   errors,
@@ -198,7 +198,7 @@ function rpcCancelTaskHandler({ local }: Dependencies): Handler<typeof rpcCancel
 
 const rpcReorderTask = defineOperation({
   id: 'orch.reorder_task',
-  summary: 'Give a task that waits another priority',
+  summary: 'Change the priority of a queued task',
   input: t.object({ task_id, priority }, open),
   output: ok,
   errors,

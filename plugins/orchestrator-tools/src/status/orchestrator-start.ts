@@ -6,7 +6,7 @@ import { executionMode, fleetState } from './orchestrator-status.ts'
 
 const orchestratorStart = defineOperation({
   id: 'orchestrator.start',
-  summary: 'Begin, also after an emergency stop, and tell honestly who does the work',
+  summary: 'Start work, also after an emergency stop, and show which agents work',
   input: t.object({}),
   output: t.object({
     honest_message: t.string(),

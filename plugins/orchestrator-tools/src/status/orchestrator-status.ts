@@ -20,7 +20,7 @@ const agentRow = t.object(
 
 const orchestratorStatus = defineOperation({
   id: 'orchestrator.status',
-  summary: 'Tell how the orchestrator does: its agents, queues, locks, and whether what it acknowledges is durable',
+  summary: 'Show agents, queues, locks and durability',
   input: t.object({}),
   output: t.object(
     {
@@ -127,7 +127,7 @@ function summary(status: OrchestratorStatus, running: boolean): string {
 
 const emergencyStop = defineOperation({
   id: 'orchestrator.emergencyStop',
-  summary: 'Stop at once: nothing is taken up, and nothing is accepted, until it is started again',
+  summary: 'Stop at once: no task is accepted or taken up until start',
   input: t.object({ reason: t.optional(t.string({ maxLength: 4_096 })) }),
   output: t.object({ stopped: t.boolean() }),
   errors: orchestrationErrors.specs,

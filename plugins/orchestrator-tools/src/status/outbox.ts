@@ -10,7 +10,7 @@ const outbox = t.object({
 
 const outboxQueue = defineOperation({
   id: 'orchestrator.outboxQueue',
-  summary: 'Tell how many changes wait to be durable',
+  summary: 'Count the changes that are not durable yet',
   input: t.object({}),
   output: outbox,
   effect: 'read',
@@ -19,7 +19,7 @@ const outboxQueue = defineOperation({
 
 const outboxLifecycle = defineOperation({
   id: 'orchestrator.outboxLifecycle',
-  summary: 'Tell where the changes go that wait to be durable, and whether they get there',
+  summary: 'Show where changes are persisted, and whether it works',
   input: t.object({}),
   output: t.object({
     state: t.enum(['memory', 'idle', 'writing', 'failing']),

@@ -11,7 +11,7 @@ const message = t.object({ message: told })
 
 export const completeTask = defineOperation({
   id: 'orchestrator.completeTask',
-  summary: 'Hand in a task as done, with what shows it; its gates may send it back',
+  summary: 'Complete a task with evidence; its gates may send it back',
   input: t.object({ task_id: taskId, ...attestationFields }),
   output: told,
   errors,
@@ -34,7 +34,7 @@ function completeTaskHandler({ orchestrator }: Dependencies): Handler<typeof com
 
 export const failTask = defineOperation({
   id: 'orchestrator.failTask',
-  summary: 'Say that a task cannot be done, and why',
+  summary: 'Fail a task with a reason',
   input: t.object({ task_id: taskId, reason: t.string({ minLength: 1, maxLength: 131_072 }) }),
   output: told,
   errors,
@@ -55,7 +55,7 @@ function failTaskHandler({ orchestrator }: Dependencies): Handler<typeof failTas
 
 export const cancelTask = defineOperation({
   id: 'orchestrator.cancelTask',
-  summary: 'Take a task back, also while it is worked on',
+  summary: 'Cancel a task, queued or in progress',
   input: t.object({ task_id: taskId }),
   output: told,
   errors,
@@ -77,7 +77,7 @@ function cancelTaskHandler({ orchestrator }: Dependencies): Handler<typeof cance
 
 const retryTask = defineOperation({
   id: 'orchestrator.retryTask',
-  summary: 'Queue a failed task again',
+  summary: 'Retry a failed task',
   input: t.object({ task_id: taskId }),
   output: told,
   errors,
@@ -98,7 +98,7 @@ function retryTaskHandler({ orchestrator }: Dependencies): Handler<typeof retryT
 
 const approveTask = defineOperation({
   id: 'orchestrator.approveTask',
-  summary: 'Let a task be worked on that waits for a person',
+  summary: 'Approve a task that waits for a person',
   input: t.object({ task_id: taskId }),
   output: message,
   errors,
@@ -120,7 +120,7 @@ function approveTaskHandler({ orchestrator }: Dependencies): Handler<typeof appr
 
 export const doubtTask = defineOperation({
   id: 'orchestrator.doubtTask',
-  summary: 'Say that a task, or what it gives, is suspect; a person resolves it',
+  summary: 'Doubt a task or its result; a person resolves it',
   input: t.object({ task_id: taskId, reason: t.optional(t.string({ minLength: 1, maxLength: 4_096 })) }),
   output: told,
   errors,
@@ -141,7 +141,7 @@ function doubtTaskHandler({ orchestrator }: Dependencies): Handler<typeof doubtT
 
 export const resolveDoubt = defineOperation({
   id: 'orchestrator.resolveDoubt',
-  summary: 'End a doubt: the task goes on, or it counts as complete after all',
+  summary: 'Resolve a doubt: the task continues, or counts as complete',
   input: t.object({
     task_id: taskId,
     outcome: t.enum(['validated', 'overruled'], {

@@ -7,7 +7,7 @@ import { found } from './view-task.ts'
 
 export const explainTask = defineOperation({
   id: 'orchestrator.explainTask',
-  summary: 'Tell why a task went where it went: every term of its score, and what every gate said',
+  summary: 'Explain the routing and the gates of a task',
   input: t.object({ task_id: taskId }),
   output: t.object({
     task_id: t.integer(),

@@ -30,7 +30,7 @@ const words = () => t.optional(t.array(t.string({ minLength: 1, maxLength: 1_024
 
 export const submitTask = defineOperation({
   id: 'orchestrator.submitTask',
-  summary: 'Give the orchestrator a task, which it puts into the queue of the fittest agent',
+  summary: "Submit a task to the fittest agent's queue",
   input: t.object({
     description: t.string({ minLength: 1, maxLength: 131_072, description: 'What is to be done.' }),
     files: { ...files, default: [] } as typeof files & { readonly default: readonly [] },

@@ -25,7 +25,7 @@ const STATUSES: readonly TaskStatusKind[] = [
 
 export const taskStatus = defineOperation({
   id: 'orchestrator.taskStatus',
-  summary: 'Tell where a task stands',
+  summary: 'Show the state of a task',
   input: t.object({ task_id: taskId }),
   output: t.enum(STATUSES),
   errors,
@@ -80,7 +80,7 @@ const taskRow = t.object(
 
 export const showTask = defineOperation({
   id: 'orchestrator.showTask',
-  summary: 'Tell everything about a task',
+  summary: 'Show all details of a task',
   input: t.object({ task_id: taskId }),
   output: taskRow,
   errors,
@@ -102,7 +102,7 @@ function showTaskHandler({ orchestrator }: Dependencies): Handler<typeof showTas
 
 const listTasks = defineOperation({
   id: 'orchestrator.listTasks',
-  summary: 'List tasks, with the counts of every queue',
+  summary: 'List tasks and the size of every queue',
   input: t.object({
     agent_id: t.optional(agentId),
     status: t.optional(t.enum(STATUSES)),
@@ -169,7 +169,7 @@ function rowOf(task: TaskView) {
 
 const reorderTask = defineOperation({
   id: 'orchestrator.reorderTask',
-  summary: 'Give a task that waits another priority',
+  summary: 'Change the priority of a queued task',
   input: t.object({ task_id: taskId, priority }),
   output: t.string(),
   errors,
@@ -190,7 +190,7 @@ function reorderTaskHandler({ orchestrator }: Dependencies): Handler<typeof reor
 
 const testDecision = defineOperation({
   id: 'orchestrator.testDecision',
-  summary: 'Tell whether a task should be tested, and why',
+  summary: 'Decide whether a task should be tested, with the reason',
   input: t.object({ task_id: taskId }),
   output: t.object({
     decision: t.enum(['Required', 'Deferred', 'Skip', 'Optional', 'Unknown']),

@@ -13,7 +13,7 @@ const PLAIN_SIZE = { columns: 160, rows: 1_000 }
 
 export const topDescriptor: CommandDescriptor = {
   command: 'orch top',
-  summary: 'Watch agents, queues, locks and rates as they change; with --json one object a line',
+  summary: 'Watch agents, queues, locks and rates; --json prints one object per line',
   input: t.object({
     count: t.optional(
       t.integer({

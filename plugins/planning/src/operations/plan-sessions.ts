@@ -26,7 +26,7 @@ const sessionStatus = t.enum(['pending', 'running', 'completed', 'failed', 'canc
 
 export const planNew = defineOperation({
   id: 'ai.plan.new',
-  summary: 'Make a plan for a goal and keep it, so that it can be executed',
+  summary: 'Create a plan for a goal',
   input: t.object({
     goal: t.string({ minLength: 1, maxLength: 65_536 }),
     session_id: t.optional(t.string({ minLength: 1, maxLength: 2048, description: 'Session that the plan is for.' })),
@@ -52,7 +52,7 @@ export const planNew = defineOperation({
 
 export const planReplan = defineOperation({
   id: 'ai.plan.replan',
-  summary: 'Make a new version of a plan after a hint; what was not finished is superseded',
+  summary: 'Replan with a hint; unfinished steps are superseded',
   input: t.object({
     session_id: sessionId,
     delta_hint: t.string({ minLength: 1, maxLength: 65_536, description: 'What is different now.' }),
@@ -81,7 +81,7 @@ export const planReplan = defineOperation({
 
 export const planStatus = defineOperation({
   id: 'ai.plan.status',
-  summary: 'Tell how a plan stands: its steps, their attempts, and what happened last',
+  summary: 'Show a plan: steps, attempts, last events',
   input: t.object({ session_id: sessionId }),
   output: t.object({
     session_id: t.string(),
@@ -144,7 +144,7 @@ export const planStatus = defineOperation({
 
 export const planExecute = defineOperation({
   id: 'ai.plan.execute',
-  summary: 'Enqueue the steps of a plan that can run; the others follow as their dependencies are completed',
+  summary: 'Execute a plan: enqueue its ready steps',
   input: t.object({
     session_id: sessionId,
     force_risky_reason: t.optional(
@@ -163,7 +163,7 @@ export const planExecute = defineOperation({
 
 export const planResume = defineOperation({
   id: 'planning.resume',
-  summary: 'Take up a plan again: its failed and cancelled steps become pending, and what can run is enqueued',
+  summary: 'Resume a plan: failed and cancelled steps are enqueued again',
   input: t.object({ session_id: sessionId }),
   output: t.object({ task_ids: t.array(t.integer()), ok: t.boolean(), summary: t.string() }),
   errors: { ORC_NO_DATABASE, PLN_QUALITY_GATE, PLN_SESSION_UNKNOWN },
@@ -176,7 +176,7 @@ export const planResume = defineOperation({
 
 export const planList = defineOperation({
   id: 'planning.list',
-  summary: 'List the plans that are kept, the newest first',
+  summary: 'List plans, newest first',
   input: t.object({
     status: t.optional(sessionStatus),
     limit: t.integer({ default: 50, minimum: 1, maximum: 500 }),

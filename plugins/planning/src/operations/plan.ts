@@ -61,7 +61,7 @@ const session = (description: string) => t.optional(t.string({ minLength: 1, max
 
 export const plan = defineOperation({
   id: 'planning.plan',
-  summary: 'Draft a plan for a goal, refine it, and tell how adequate it is; nothing is executed',
+  summary: 'Draft and refine a plan without executing it',
   input: t.object({
     goal: t.string({ minLength: 1, maxLength: 65_536 }),
     scope_files: t.array(t.string({ minLength: 1, maxLength: 4096 }), { default: [], maxItems: 2000 }),

@@ -18,7 +18,7 @@ const { ORC_AGENT_NOT_FOUND } = orchestrationErrors.specs
 
 export const contextBudget = defineOperation({
   id: 'sessions.contextBudget',
-  summary: 'Tell how many tokens an agent may still spend, and how many its session holds',
+  summary: 'Show the remaining token budget of an agent and its session',
   input: t.object({ agent_id: agentId }),
   output: t.object({
     agent_id: t.integer(),
@@ -36,7 +36,7 @@ export const contextBudget = defineOperation({
 
 export const handoffContext = defineOperation({
   id: 'sessions.handoffContext',
-  summary: 'Tell what an agent would have to know to take over from another one',
+  summary: 'Show the context that an agent needs for a handoff',
   description:
     'What it returns as context_envelope_json can be given to svc_agent_handoff as it is. Nothing is handed over by asking.',
   input: t.object({

@@ -16,7 +16,7 @@ const entry = {
 
 export const contextGet = defineOperation({
   id: 'sessions.getContext',
-  summary: 'Read a text that agents and tools share',
+  summary: 'Read a shared text',
   input: t.object({ key }),
   output: t.object({ ...entry, value: t.string() }),
   errors: { SES_CONTEXT_UNKNOWN },
@@ -30,7 +30,7 @@ export const contextGet = defineOperation({
 
 export const contextSet = defineOperation({
   id: 'sessions.setContext',
-  summary: 'Share a text with agents and tools, for a while or until it is replaced',
+  summary: 'Share a text with agents and tools',
   input: t.object({
     key,
     value: t.string({ description: 'Text to share.', maxLength: MAX_VALUE_LENGTH }),
@@ -55,7 +55,7 @@ export const contextSet = defineOperation({
 
 export const contextList = defineOperation({
   id: 'sessions.listContext',
-  summary: 'List the texts that agents and tools share, without what is in them',
+  summary: 'List shared texts without their contents',
   input: t.object({
     prefix: t.optional(t.string({ description: 'What keys begin with.', maxLength: MAX_KEY_LENGTH }))
   }),

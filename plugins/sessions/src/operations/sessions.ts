@@ -10,7 +10,7 @@ const { SES_SESSION_INVALID, SES_SESSION_UNKNOWN } = sessionErrors.specs
 
 export const sessionCreate = defineOperation({
   id: 'sessions.create',
-  summary: 'Begin a session for an agent',
+  summary: 'Create a session for an agent',
   input: t.object({ agent_id: agentId }),
   output: sessionView,
   errors: { ORC_AGENT_NOT_FOUND: orchestrationErrors.specs.ORC_AGENT_NOT_FOUND },
@@ -19,7 +19,7 @@ export const sessionCreate = defineOperation({
 
 export const sessionInfo = defineOperation({
   id: 'sessions.info',
-  summary: 'Tell how a session is',
+  summary: 'Show a session',
   input: t.object({ session_id: sessionName }),
   output: sessionView,
   errors: { SES_SESSION_UNKNOWN },
@@ -33,7 +33,7 @@ export const sessionInfo = defineOperation({
 
 export const sessionList = defineOperation({
   id: 'sessions.list',
-  summary: 'List sessions of the repository, the one that was used last first',
+  summary: 'List sessions of the repository, last used first',
   input: t.object({
     limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many at most.' })
   }),
@@ -51,7 +51,7 @@ export const sessionList = defineOperation({
 
 export const sessionReset = defineOperation({
   id: 'sessions.reset',
-  summary: 'Forget what was said in a session',
+  summary: 'Reset a session: forget its messages',
   input: t.object({ session_id: sessionName }),
   output: t.object({ session_id: t.string(), turns_cleared: t.integer() }),
   errors: { SES_SESSION_UNKNOWN },
@@ -65,7 +65,7 @@ export const sessionReset = defineOperation({
 
 export const chatHistory = defineOperation({
   id: 'sessions.history',
-  summary: 'Tell what was said in a session, oldest first',
+  summary: 'Show the messages of a session, oldest first',
   input: t.object({
     session_id: t.string({ default: 'default', minLength: 1, maxLength: 2048, description: 'Name of the session.' }),
     limit: t.integer({ default: 100, minimum: 1, maximum: 1000, description: 'How many of the last turns.' })

@@ -19,7 +19,7 @@ export function audioRoutes(parts: RouteParts): readonly HttpHandlerRoute[] {
     {
       method: 'GET',
       path: '/api/audio/status',
-      summary: 'Tell whether speech can be recognised, by what, and with which settings',
+      summary: 'Show whether speech recognition is ready, its backend and settings',
       handle: exchange => {
         parts.status().then(
           body => sendJson(exchange, 200, body),
@@ -30,13 +30,13 @@ export function audioRoutes(parts: RouteParts): readonly HttpHandlerRoute[] {
     {
       method: 'POST',
       path: '/api/audio/transcribe',
-      summary: 'Turn a recording of the workspace into text',
+      summary: 'Transcribe a recording of the workspace',
       handle: exchange => exchange.body(bytes => void byPath(exchange, bytes, parts.transcriber), JSON_LIMIT)
     },
     {
       method: 'POST',
       path: '/api/audio/transcribe/upload',
-      summary: 'Turn a recording that is sent along into text',
+      summary: 'Transcribe an uploaded recording',
       handle: exchange => void byUpload(exchange, parts)
     }
   ]
