@@ -1,5 +1,5 @@
 import type { Infer, JsonSchema } from '@svc/plugin-sdk'
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { errors } from './errors.ts'
 
 /** What is wrong with a body: where, what was expected there and what was found. */
@@ -12,19 +12,21 @@ export interface BodyProblem {
 
 /**
  * Makes a function that returns a body of the schema's type, without the nulls in its first level: many clients write
- * null for "not given". It throws `MSV_REQUEST_INVALID`, whose `data.param` names the field.
+ * null for "not given". It throws `MSV_REQUEST_INVALID`, whose `data.param` names the field. The schema is compiled at the
+ * first body: most processes that load this code never see one.
  */
 export function bodyReader<S extends JsonSchema>(
   schema: S,
   phrase: (problem: BodyProblem) => string = problemMessage
 ): (body: unknown) => Infer<S> {
-  const validate = ajv.compile(schema)
+  let validate: ValidateFunction | undefined
   return body => {
     if (body === undefined) throw invalid('missing request body')
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       throw invalid(`the request body must be a JSON object, got ${describe(body)}`)
     }
     const value = withoutNulls(body)
+    validate ??= ajv.compile(schema)
     if (validate(value)) return value as Infer<S>
     // The last error is the outermost: for a union the one that names all its branches.
     const problem = toProblem(validate.errors?.at(-1) as ErrorObject)
