@@ -70,7 +70,7 @@ const WORDS: Readonly<Record<string, string>> = {
   object: 'a table'
 }
 const LIMITS =
-  'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format minItems maxItems'
+  'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength format minItems maxItems'
 
 /** What a schema takes, in words: `an integer (minimum 1, maximum 65535)`. */
 export function describe(schema: JsonSchema): string {

@@ -66,7 +66,7 @@ t.before(async () => {
 
 t.test('help, completion, lists and explanations load no plugin code', async t => {
   const questions: [argv: string[], told: RegExp][] = [
-    [['--help'], /svc trap +echo, spring, stuck/],
+    [['--help'], /svc trap +A trap/],
     [['trap', 'spring', '--help'], /--story +Tell it piece by piece/],
     [['plugins', 'list', '--help'], /List plugins/],
     [['call', 'trap.spring', '--help'], /TRAP_STUCK +409/],
@@ -104,7 +104,7 @@ export default definePlugin({
   t.match(await run('greeter', '--help'), { code: 0, stdout: /svc greeter hello +Greet$/m })
 
   writeFileSync(join(project, 'plugins/greeter/src/plugin.ts'), plugin('const = 1'))
-  t.match(await run('--help'), { code: 0, stdout: /svc greeter +hello/ })
+  t.match(await run('--help'), { code: 0, stdout: /svc greeter +Greets/ })
   t.match(await run('greeter', '--help'), {
     code: 0,
     stdout: /svc greeter hello +Greet \(the plugin greeter is broken/
@@ -306,6 +306,25 @@ t.test('shells complete what plugins contribute', async t => {
       echo "$_comps[svc]"`
     const lines = execFileSync('zsh', ['-f', '-c', script], { cwd: folder, env, encoding: 'utf8' }).trim().split('\n')
     t.same(lines, ['spring:Spring the trap', 'files', '_svc'])
+  })
+
+  t.test('fish', { skip: spawnSync('fish', ['--version']).status === 0 ? false : 'fish is not installed' }, async t => {
+    const script = `
+      svc completion fish | source
+      complete --do-complete 'svc tr'
+      complete --do-complete 'svc trap sp'
+      complete --do-complete 'svc plugins why tra'`
+    const options = { cwd: folder, env: { ...env, HOME: folder }, encoding: 'utf8' } as const
+    const lines = execFileSync('fish', ['--no-config', '--command', script], options).trim().split('\n')
+    t.match(lines[0], /^trap\t/)
+    t.equal(lines[1], 'spring\tSpring the trap')
+    t.match(lines[2], /^trap\t/)
+  })
+
+  t.test('PowerShell gets a script that asks with the index of the word', async t => {
+    const { stdout } = await runSvc(folder, ['completion', 'powershell'])
+    t.match(stdout, /Register-ArgumentCompleter -Native -CommandName svc/)
+    t.match(stdout, /__complete \$index @words/)
   })
 })
 

@@ -3,8 +3,9 @@ import type { Argv, Options, PositionalOptions } from 'yargs'
 import type { CliCommand } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { GLOBAL_FLAGS } from './flags.ts'
+import type { PlainText } from './plain-text.ts'
 
-type Shape = Pick<CliCommand, 'command' | 'input' | 'args' | 'aliases'>
+type Shape = Pick<CliCommand, 'command' | 'input' | 'args' | 'aliases' | 'plain'>
 
 /** yargs' command string: `list [prefix]`, `enable <names..>`. */
 export function commandString(shape: Shape): string {
@@ -21,7 +22,7 @@ export function describeArguments(yargs: Argv, shape: Shape): Argv {
   const required = requiredOf(shape.input)
   for (const name of fieldNames(shape.input)) {
     const field = fieldOf(shape.input, name)
-    const option = describeField(field)
+    const option = describeField(field, shape.plain)
     if (shape.args.includes(name)) {
       const { requiresArg: _flagsOnly, ...positional } = option
       yargs.positional(flagName(name), positional as PositionalOptions)
@@ -37,13 +38,13 @@ export function describeArguments(yargs: Argv, shape: Shape): Argv {
   return yargs
 }
 
-export function describeField(field: JsonSchema): Options {
+export function describeField(field: JsonSchema, plain: PlainText = text => text): Options {
   const { description, default: fallback } = field
   const form = recordForm(field)
   const told = [description, form && `Each is ${form} or JSON.`].filter(part => typeof part === 'string' && part !== '')
   return {
     ...yargsType(field),
-    ...(told.length > 0 ? { describe: told.join(' ') } : {}),
+    ...(told.length > 0 ? { describe: plain(told.join(' ')) } : {}),
     ...(choicesOf(field) === undefined ? {} : { choices: choicesOf(field) as readonly string[] }),
     // The default belongs to the schema; as yargs' own it would hide that the flag was not given.
     ...(fallback === undefined ? {} : { defaultDescription: JSON.stringify(fallback) })

@@ -1,6 +1,8 @@
 import type { JsonSchema, OperationDescriptor, PluginManifest } from '@svc/plugin-sdk'
 import type { Catalog } from '../host/catalog.ts'
 import type { GlobalFlags } from './flags.ts'
+import { GROUPS } from './groups.ts'
+import { type PlainText, plainTextOf } from './plain-text.ts'
 
 /** What a command runs with. */
 export interface Session {
@@ -21,12 +23,16 @@ export interface CliCommand {
   readonly aliases: Readonly<Record<string, string>>
   /** Plugin that contributes it; undefined for the kernel's own. */
   readonly plugin?: string
+  /** Makes its texts readable on a terminal; default: as they are. */
+  readonly plain?: PlainText
   /** Resolves to the exit code. */
   run(session: Session, input: Readonly<Record<string, unknown>>): Promise<number>
 }
 
 export interface CommandNode {
   readonly children: Map<string, CommandNode>
+  /** For a group: what its commands are for. */
+  about?: string | undefined
   command?: CliCommand
 }
 
@@ -36,6 +42,9 @@ export interface CommandNode {
  */
 export function commandTree(manifests: readonly PluginManifest[], broken: readonly PluginManifest[] = []): CommandNode {
   const root: CommandNode = { children: new Map() }
+  const plain = plainTextOf([...manifests, ...broken])
+  const summaries = new Map([...manifests, ...broken].map(({ name, summary }) => [name, summary]))
+  const contributed = (manifest: PluginManifest): CliCommand[] => commandsOf(manifest, plain)
   const noted = broken.flatMap(contributed).map(each => ({ ...each, summary: brokenSummary(each) }))
   for (const command of [...BUILT_IN, ...manifests.flatMap(contributed), ...noted]) {
     let node = root
@@ -43,6 +52,7 @@ export function commandTree(manifests: readonly PluginManifest[], broken: readon
       const child = node.children.get(word) ?? { children: new Map() }
       node.children.set(word, child)
       node = child
+      node.about ??= GROUPS[word] ?? summaries.get(command.plugin ?? '')
     }
     node.command ??= command
   }
@@ -65,13 +75,19 @@ export function walk(
   return { node, path }
 }
 
+/** What the commands of a group are for. */
+export function aboutGroup({ about, children }: CommandNode): string {
+  return about || [...children.keys()].sort().join(', ')
+}
+
 function brokenSummary({ summary, plugin }: CliCommand): string {
   return `${summary} (the plugin ${plugin} is broken: svc plugins why ${plugin})`
 }
 
-function contributed(manifest: PluginManifest): CliCommand[] {
+function commandsOf(manifest: PluginManifest, plain: PlainText): CliCommand[] {
   const operations = manifest.operations.flatMap(each => fromOperation(manifest.name, each))
-  return [...operations, ...manifest.commands.map(each => fromCommand(manifest.name, each))]
+  const commands = manifest.commands.map(each => fromCommand(manifest.name, each))
+  return [...operations, ...commands].map(each => ({ ...each, summary: plain(each.summary), plain }))
 }
 
 function fromOperation(plugin: string, descriptor: OperationDescriptor): CliCommand[] {
@@ -140,8 +156,10 @@ const BUILT_IN: readonly CliCommand[] = [
   },
   {
     command: 'completion',
-    summary: 'Print a completion script: source <(svc completion)',
-    input: { properties: { shell: text('Default: by $SHELL', { enum: ['bash', 'zsh'] }) } },
+    summary: 'Print a completion script for your shell',
+    description:
+      'bash and zsh: source <(svc completion); fish: svc completion fish | source; PowerShell: svc completion powershell | Out-String | Invoke-Expression',
+    input: { properties: { shell: text('Default: by $SHELL', { enum: ['bash', 'zsh', 'fish', 'powershell'] }) } },
     args: ['shell'],
     aliases: {},
     run: async (_session, { shell }) => (await import('./completion.ts')).printScript(shell as string | undefined)

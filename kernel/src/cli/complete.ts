@@ -3,7 +3,7 @@ import type { JsonSchema } from '@svc/plugin-sdk'
 import type { Catalog } from '../host/catalog.ts'
 import { declarePlugins } from '../host/sections.ts'
 import { choicesOf, fieldOf, flagsOf, typeOf } from './arguments.ts'
-import { type CommandNode, walk } from './commands.ts'
+import { aboutGroup, type CommandNode, walk } from './commands.ts'
 import { EXIT } from './exit-codes.ts'
 import { commandWords } from './flags.ts'
 
@@ -39,12 +39,13 @@ function possible(before: readonly string[], current: string, root: CommandNode,
   const words = commandWords(before)
   const { node, path } = walk(root, words)
   const flags = flagsOf(node.command)
+  const describe = (text: string): string => node.command?.plain?.(text) ?? text
   const previous = flags.find(({ flag }) => flag === before.at(-1))
   if (previous !== undefined && typeOf(previous.field) !== 'boolean') return valuesOf(previous.field, catalog)
   if (current.startsWith('-')) {
     return flags
       .filter(({ flag }) => flag === '--set' || !before.includes(flag))
-      .map(({ flag, field }) => ({ value: flag, about: String(field.description ?? '') }))
+      .map(({ flag, field }) => ({ value: flag, about: describe(String(field.description ?? '')) }))
   }
   const position = words.length - path.length
   const children = position > 0 ? [] : [...node.children].map(([value, child]) => ({ value, about: aboutNode(child) }))
@@ -56,7 +57,7 @@ function possible(before: readonly string[], current: string, root: CommandNode,
 }
 
 function aboutNode(node: CommandNode): string {
-  return node.command?.summary ?? [...node.children.keys()].sort().join(', ')
+  return node.command?.summary ?? aboutGroup(node)
 }
 
 function valuesOf(field: JsonSchema, catalog: Catalog): Candidate[] {

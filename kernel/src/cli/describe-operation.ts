@@ -1,17 +1,27 @@
 import type { JsonSchema, OperationDescriptor } from '@svc/plugin-sdk'
 import { choicesOf, fieldOf, requiredOf, typeOf } from './arguments.ts'
+import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
 /** `svc call ID --help`: what an operation takes, gives and may fail with. */
-export function describeOperation(plugin: string, descriptor: OperationDescriptor, terminal: Terminal): string {
+export function describeOperation(
+  plugin: string,
+  descriptor: OperationDescriptor,
+  terminal: Terminal,
+  plain: PlainText = withoutMarkdown
+): string {
   const { id, summary, description, input, output, events, errors, effect, scopes, shown } = descriptor
   const heading = (text: string): string => terminal.paint('bold', text)
-  const fields = (name: string, schema: JsonSchema): string[] => ['', heading(`${name}:`), fieldTable(schema, terminal)]
+  const fields = (name: string, schema: JsonSchema): string[] => [
+    '',
+    heading(`${name}:`),
+    fieldTable(schema, terminal, plain)
+  ]
   const codes = Object.entries(errors).map(([code, { message, status = 500 }]) => ({ code, status, message }))
   return [
-    `${heading(id)}  ${summary}`,
-    ...(description === undefined ? [] : ['', description]),
+    `${heading(id)}  ${plain(summary)}`,
+    ...(description === undefined ? [] : ['', plain(description)]),
     '',
     `plugin ${plugin}, effect ${effect}${scopes.length === 0 ? '' : `, scopes ${scopes.join(', ')}`}`,
     `on ${shown.join('; ') || 'no surface; run it with svc call'}`,
@@ -22,7 +32,7 @@ export function describeOperation(plugin: string, descriptor: OperationDescripto
   ].join('\n')
 }
 
-function fieldTable(schema: JsonSchema, terminal: Terminal): string {
+function fieldTable(schema: JsonSchema, terminal: Terminal, plain: PlainText): string {
   const names = Object.keys((schema.properties as object | undefined) ?? {})
   if (names.length === 0) return typeName(schema)
   const required = requiredOf(schema)
@@ -30,7 +40,12 @@ function fieldTable(schema: JsonSchema, terminal: Terminal): string {
     const field = fieldOf(schema, name)
     const fallback = field.default === undefined ? '' : JSON.stringify(field.default)
     const need = required.has(name) ? 'required' : ''
-    return { field: name, type: typeName(field), default: fallback || need, about: field.description ?? '' }
+    return {
+      field: name,
+      type: typeName(field),
+      default: fallback || need,
+      about: plain(String(field.description ?? ''))
+    }
   })
   return renderTable(rows, ['field', 'type', 'default', 'about'], terminal)
 }

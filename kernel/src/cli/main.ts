@@ -5,6 +5,7 @@ import { commandTree } from './commands.ts'
 import { cliErrors } from './errors.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { catalogChoices, commandWords, type GlobalFlags, onlyOf, readGlobalFlags } from './flags.ts'
+import { type PlainText, plainTextOf, withoutMarkdown } from './plain-text.ts'
 import { errorJson, renderError } from './render.ts'
 import { terminalOf } from './terminal.ts'
 
@@ -20,17 +21,25 @@ export async function main(argv: readonly string[]): Promise<number> {
     throw error
   })
   const flags = readGlobalFlags(argv)
+  const texts: Texts = { plain: withoutMarkdown }
   try {
-    return await run(argv, flags)
+    return await run(argv, flags, texts)
   } catch (error) {
     process.stderr.write(
-      flags.json ? `${JSON.stringify(errorJson(error))}\n` : `${renderError(error, terminalOf(process.stderr))}\n`
+      flags.json
+        ? `${JSON.stringify(errorJson(error))}\n`
+        : `${renderError(error, terminalOf(process.stderr), texts.plain)}\n`
     )
     return exitCodeOf(error)
   }
 }
 
-async function run(given: readonly string[], flags: GlobalFlags): Promise<number> {
+/** How errors are shown: better once the commands are known. */
+interface Texts {
+  plain: PlainText
+}
+
+async function run(given: readonly string[], flags: GlobalFlags, texts: Texts): Promise<number> {
   const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   const { project } = flags
   if (project !== undefined && statSync(project, { throwIfNoEntry: false })?.isDirectory() !== true) {
@@ -47,6 +56,7 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
   const isEnabled = ({ name, enabledByDefault }: PluginManifest): boolean =>
     !catalog.isLeftOut(name) && (catalog.peek.enabled(name) ?? enabledByDefault)
   const { manifests, lapsed } = catalog
+  texts.plain = plainTextOf([...manifests, ...lapsed])
   const root = commandTree(manifests.filter(isEnabled), lapsed.filter(isEnabled))
   if (argv[0] === COMPLETE) {
     const { complete } = await import('./complete.ts')
@@ -58,7 +68,7 @@ async function run(given: readonly string[], flags: GlobalFlags): Promise<number
     const { plugin, descriptor } = operation
     const text = flags.json
       ? JSON.stringify(descriptor)
-      : describeOperation(plugin, descriptor, terminalOf(process.stdout))
+      : describeOperation(plugin, descriptor, terminalOf(process.stdout), plainTextOf([...manifests, ...lapsed]))
     process.stdout.write(`${text}\n`)
     return EXIT.ok
   }

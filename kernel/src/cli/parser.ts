@@ -1,7 +1,7 @@
 import type { Argv } from 'yargs'
 import { version } from '../host/version.ts'
 import { collectInput, commandString, describeArguments, describeField, flagName, ownFlags } from './arguments.ts'
-import type { CliCommand, CommandNode } from './commands.ts'
+import { aboutGroup, type CliCommand, type CommandNode } from './commands.ts'
 import { commandWords, GLOBAL_FLAGS } from './flags.ts'
 import { unknownCommandError, usageError } from './usage.ts'
 
@@ -87,9 +87,9 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
   for (const [word, child] of [...node.children].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const { command } = child
     const words = [...path, word]
-    const subcommands = [...child.children.keys()].sort()
     if (command === undefined) {
-      yargs.command(word, subcommands.join(', '), inner => {
+      yargs.command(word, aboutGroup(child), inner => {
+        inner.usage(`$0 ${words.join(' ')} <command>\n\n${aboutGroup(child)}.`)
         addCommands(inner, child, words, choose)
         groupFlags(inner, [])
         return inner.demandCommand(1, `which command of svc ${words.join(' ')}?`)
@@ -100,7 +100,8 @@ function addCommands(yargs: Argv, node: CommandNode, path: readonly string[], ch
         command.summary,
         inner => {
           addCommands(inner, child, words, choose)
-          if (command.description !== undefined) inner.epilogue(command.description)
+          if (command.description !== undefined)
+            inner.epilogue(command.plain?.(command.description) ?? command.description)
           if (command.args.length > 0) inner.group(command.args.map(flagName), 'Positionals:')
           groupFlags(inner, ownFlags(command))
           return describeArguments(inner, command)

@@ -1,4 +1,5 @@
 import { type CliView, isSvcError } from '@svc/plugin-sdk'
+import { type PlainText, withoutMarkdown } from './plain-text.ts'
 import { renderTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -16,16 +17,16 @@ export function renderResult(output: unknown, view: CliView | undefined, termina
 }
 
 /** Message, place, code and the next step; a stack only where nobody foresaw the error. */
-export function renderError(error: unknown, terminal: Terminal): string {
+export function renderError(error: unknown, terminal: Terminal, plain: PlainText = withoutMarkdown): string {
   const label = terminal.paint('red', 'error:')
   if (!isSvcError(error)) return `${label} ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`
   const { file, line, column } = error.at ?? {}
   const place = file === undefined ? '' : [file, line, column].filter(part => part !== undefined).join(':')
   // What a message says itself need not be told twice.
   const head = place === '' || error.message.includes(place) ? '' : `${place}  `
-  const lines = [`${label} ${head}${error.message}`]
+  const lines = [`${label} ${head}${plain(error.message)}`]
   if (!error.message.includes(error.code)) lines.push(`  code: ${error.code}`)
-  if (error.hint !== undefined) lines.push(`  hint: ${error.hint}`)
+  if (error.hint !== undefined) lines.push(`  hint: ${plain(error.hint)}`)
   return lines.join('\n')
 }
 

@@ -38,7 +38,7 @@ t.test('values that are known', async t => {
   t.same(offered('--log-level', 'w'), ['warn'])
   t.same(offered('call', 'demo.'), ['demo.greet', 'demo.hidden'])
   t.same(offered('rpc', ''), ['demo.greet', 'demo.other', 'rpc.discover'])
-  t.same(offered('completion', ''), ['bash', 'zsh'])
+  t.same(offered('completion', ''), ['bash', 'zsh', 'fish', 'powershell'])
 })
 
 t.test('nothing where a file may stand', async t => {

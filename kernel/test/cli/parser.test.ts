@@ -25,7 +25,7 @@ t.test('a flag that takes one value leaves the next word alone', async t => {
 t.test('without arguments there is help to show', async t => {
   const parsed = await understand()
   t.equal(parsed.kind, 'nothing')
-  t.match(parsed.kind === 'nothing' && parsed.help, /svc demo +chat, greet/)
+  t.match(parsed.kind === 'nothing' && parsed.help, /svc demo +A demonstration/)
 })
 
 const refusals: [argv: string[], code: string, message: string, hint: string | RegExp][] = [

@@ -25,6 +25,15 @@ t.test('an error shows place, message, code and hint, and says nothing twice', a
   )
 })
 
+t.test('an error is shown without the marks of Markdown', t => {
+  const error = new SvcError('X_Y', 'set `a*b` in **svc.toml**', { hint: 'see [the guide](https://example.org/x)' })
+  t.equal(
+    renderError(error, paper()),
+    '<red>error:</> set a*b in svc.toml\n  code: X_Y\n  hint: see the guide (https://example.org/x)'
+  )
+  t.end()
+})
+
 t.test('an error that nobody foresaw shows where it is from', async t => {
   t.match(renderError(new TypeError('oops'), paper()), /TypeError: oops\n +at /)
 })

@@ -91,6 +91,11 @@ export function describeErrors(errors: readonly SchemaError[] | null | undefined
         message: `must be one of ${(params.allowedValues as unknown[]).map(v => JSON.stringify(v)).join(', ')}`
       }
     }
+    // A pattern says little to the person who gave the value.
+    if (error.keyword === 'pattern') {
+      const about = error.parentSchema?.description
+      return { path, message: `has the wrong form${typeof about === 'string' ? `: ${about}` : ''}` }
+    }
     return { path, message: error.message ?? error.keyword }
   })
 }

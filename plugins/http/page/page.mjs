@@ -4,6 +4,9 @@ const operations = document.getElementById('operations')
 const about = document.getElementById('about')
 const filter = document.getElementById('filter')
 const token = document.getElementById('token')
+const empty = document.getElementById('empty')
+/** The OpenAPI document that is shown. */
+let api = {}
 
 /** An element with properties and children; strings become text. */
 function element(name, properties = {}, ...children) {
@@ -18,20 +21,21 @@ function authorization() {
 
 async function load() {
   const response = await fetch('/openapi.json', { headers: authorization() })
-  const document_ = await response.json()
+  const answer = await response.json()
   if (response.status === 401) {
     token.hidden = false
-    about.textContent = 'This server asks for its bearer token.'
+    about.textContent = 'This server requires its bearer token.'
     return
   }
-  if (!response.ok) throw new Error(document_.error.message)
-  document.getElementById('title').textContent = `${document_.info.title} ${document_.info.version}`
-  about.textContent = document_.info.description
-  token.hidden = document_.components.securitySchemes === undefined
-  render(document_)
+  if (!response.ok) throw new Error(answer.error.message)
+  api = answer
+  document.getElementById('title').textContent = `${api.info.title} ${api.info.version}`
+  about.textContent = api.info.description
+  token.hidden = api.components.securitySchemes === undefined
+  render()
 }
 
-function render(api) {
+function render() {
   const byPlugin = new Map()
   for (const [path, methods] of Object.entries(api.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
@@ -105,7 +109,7 @@ function renderForm(method, path, operation) {
   const text =
     body === undefined
       ? null
-      : element('textarea', { value: JSON.stringify(example(body), null, 2), ariaLabel: 'Body' })
+      : element('textarea', { spellcheck: false, value: JSON.stringify(sample(body), null, 2), ariaLabel: 'Body' })
   const output = element('pre', { hidden: true })
   const form = element(
     'form',
@@ -129,17 +133,46 @@ function typeOf({ schema, content }) {
   return content === undefined ? String(type) : 'JSON'
 }
 
-/** A value of the schema's shape: defaults where there are any, else the emptiest value of the type. */
-function example(schema) {
+const FORMATS = {
+  'date-time': '2026-01-31T12:00:00Z',
+  date: '2026-01-31',
+  email: 'ada@example.org',
+  uri: 'https://example.org',
+  uuid: '00000000-0000-4000-8000-000000000000'
+}
+/** Levels of a schema that a sample shows; schemas may refer to themselves. */
+const MAX_DEPTH = 5
+
+/** Makes a sample of the schema: the required fields, and the optional ones that say what they hold by default. */
+function sample(schema, name = 'text', depth = 0) {
+  if (schema.$ref !== undefined) return depth > MAX_DEPTH ? null : sample(resolve(schema.$ref), name, depth + 1)
   if (schema.default !== undefined) return schema.default
+  if (schema.const !== undefined) return schema.const
   if (schema.examples !== undefined) return schema.examples[0]
   if (schema.enum !== undefined) return schema.enum[0]
-  if (schema.anyOf !== undefined) return example(schema.anyOf[0])
-  if (schema.type === 'object') {
-    const entries = (schema.required ?? []).map(name => [name, example(schema.properties?.[name] ?? {})])
-    return Object.fromEntries(entries)
-  }
-  return { array: [], string: '', number: 0, integer: 0, boolean: false }[schema.type] ?? null
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices !== undefined) return sample(choices.find(each => each.type !== 'null') ?? {}, name, depth)
+  const type = Array.isArray(schema.type) ? schema.type.find(each => each !== 'null') : schema.type
+  if (type === 'object' || schema.properties !== undefined) return sampleObject(schema, depth)
+  if (type === 'array') return depth > MAX_DEPTH ? [] : [sample(schema.items ?? {}, name, depth + 1)]
+  if (type === 'string')
+    return FORMATS[schema.format] ?? name.padEnd(schema.minLength ?? 0, '.').slice(0, schema.maxLength)
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1
+  return type === 'boolean' ? false : null
+}
+
+function sampleObject(schema, depth) {
+  const properties = schema.properties ?? {}
+  const names = Object.keys(properties)
+  const telling = names.filter(name => schema.required?.includes(name) || properties[name].default !== undefined)
+  const shown = depth > MAX_DEPTH ? [] : telling.length > 0 ? telling : names
+  return Object.fromEntries(shown.map(name => [name, sample(properties[name], name, depth + 1)]))
+}
+
+/** Follows a reference into the description. */
+function resolve(reference) {
+  const path = reference.replace(/^#\//, '').split('/')
+  return path.reduce((value, key) => value?.[key.replaceAll('~1', '/').replaceAll('~0', '~')], api) ?? {}
 }
 
 async function send(method, path, fields, text, output) {
@@ -179,6 +212,7 @@ function pretty(text) {
 
 function applyFilter() {
   const wanted = filter.value.toLowerCase()
+  let total = 0
   for (const section of operations.children) {
     let shown = 0
     for (const details of section.querySelectorAll('details.operation')) {
@@ -186,7 +220,13 @@ function applyFilter() {
       if (!details.hidden) shown += 1
     }
     section.hidden = shown === 0
+    total += shown
   }
+  empty.hidden = total > 0
+  empty.textContent =
+    operations.children.length === 0
+      ? 'No plugin offers an operation over HTTP. See which plugins are active: svc plugins list'
+      : `No operation matches "${filter.value}".`
 }
 
 filter.addEventListener('input', applyFilter)

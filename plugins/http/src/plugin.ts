@@ -1,4 +1,4 @@
-import { httpServer, kernelPort, observabilitySink, surfaces } from '@svc/contracts'
+import { httpServer, kernelAdmin, kernelPort, observabilitySink, surfaces } from '@svc/contracts'
 import { definePlugin, ref } from '@svc/plugin-sdk'
 import { Registry } from 'prom-client'
 import { AccessLog } from './access-log.ts'
@@ -23,10 +23,10 @@ export default definePlugin({
   onBootFailure: 'abort',
   config: settings,
   requires: { kernel: kernelPort },
-  optional: { sink: ref(observabilitySink) },
+  optional: { sink: ref(observabilitySink), admin: kernelAdmin },
   serves: true,
   provides: [httpServer],
-  async activate(ctx, { kernel, sink }) {
+  async activate(ctx, { kernel, sink, admin }) {
     const { config, log } = ctx
     if (config.main && config.token === undefined && !isLoopback(config.host)) {
       log.warn(`HTTP on ${config.host}:${config.port} is open to everybody who can reach it`, {
@@ -56,6 +56,7 @@ export default definePlugin({
       operations,
       docs: await docsRoutes(PAGE),
       registry,
+      admin,
       counts,
       async hold(key) {
         const held = servers.get(key) ?? (await ctx.keep(key, openServer, value => drain(value, config.drain_ms)))

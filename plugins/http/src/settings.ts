@@ -64,6 +64,10 @@ export const settings = t.object({
     minimum: 0,
     description: 'Milliseconds from which a request counts as slow in the access log.'
   }),
+  ready_requires_plugins: t.boolean({
+    default: false,
+    description: 'Whether /ready answers 503 while a plugin that should run is invalid or has failed.'
+  }),
   drain_ms: t.integer({
     default: 4_000,
     minimum: 0,

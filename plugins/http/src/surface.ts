@@ -2,6 +2,7 @@ import {
   type GenerationView,
   type HttpAddress,
   type HttpServer,
+  type KernelAdmin,
   type PreparedSurface,
   type Surface,
   TokenBuckets
@@ -35,6 +36,7 @@ export interface SurfaceParts {
   readonly operations: Route['serve']
   readonly docs: readonly BuiltIn[]
   readonly registry: Registry
+  readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
   readonly counts: RequestCounts
   /** The server of an address, which outlives this unit; not bound when it is new. */
   hold(key: string): Promise<HeldServer>
@@ -140,12 +142,12 @@ export class HttpSurface implements Surface, HttpServer {
   }
 
   #routeParts(plan: ListenerPlan, next: GenerationView, raw: ReadonlyMap<string, RawRoutes>): RouteParts {
-    const { name, version, settings, log, operations, docs, registry, counts } = this.#parts
+    const { name, version, settings, log, operations, docs, registry, counts, admin } = this.#parts
     const report = log.error.bind(log)
     const builtIns = [
       healthRoute(version, next),
-      readyRoute(next, report),
-      metricsRoute(next, registry, report),
+      readyRoute(next, { report, admin, requiresPlugins: settings.ready_requires_plugins }),
+      metricsRoute(next, { registry, report, admin }),
       openApiRoute(next, { version, secured: settings.token !== undefined }),
       ...docs
     ]

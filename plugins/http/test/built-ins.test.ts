@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { metricsText, type ReadinessResult, readiness } from '@svc/contracts'
+import { kernelAdmin, metricsText, type ReadinessResult, readiness } from '@svc/contracts'
 import { defineOperation, definePlugin, type JsonSchema, type Plugin, t } from '@svc/plugin-sdk'
 import tap from 'tap'
 import { operationPlugin, things } from './echo.ts'
@@ -220,5 +220,26 @@ tap.test('/docs is a page that runs nothing but its own file', async tap => {
     const file = await fetch(world.url(path))
     tap.equal(file.headers.get('content-type'), type)
     tap.notMatch(await file.text(), /https?:\/\/|innerHTML/)
+  }
+})
+
+tap.test('invalid plugins are counted in /metrics and named in /ready, which a setting lets them fail', async tap => {
+  const plugins = [
+    { name: 'http', state: 'active', why: null },
+    { name: 'typo', state: 'invalid', why: 'plugin.ts:3:1 unexpected end' }
+  ]
+  const services = [{ token: kernelAdmin, value: { plugins: () => plugins } as never }]
+  for (const ready_requires_plugins of [false, true]) {
+    const world = await openWorld([], { ready_requires_plugins }, services)
+    tap.teardown(() => world.close())
+    const response = await fetch(world.url('/ready'))
+    tap.equal(response.status, ready_requires_plugins ? 503 : 200)
+    tap.match(await response.json(), {
+      status: ready_requires_plugins ? 'not_ready' : 'ready',
+      invalid_plugins: [{ name: 'typo', state: 'invalid', why: /unexpected end/ }]
+    })
+    const metrics = await (await fetch(world.url('/metrics'))).text()
+    tap.match(metrics, /^svc_plugins\{state="invalid"\} 1$/m)
+    tap.match(metrics, /^svc_plugins\{state="active"\} 1$/m)
   }
 })

@@ -15,7 +15,11 @@ export interface World {
   close(): Promise<void>
 }
 
-export async function openWorld(plugins: readonly Plugin[], settings: object = {}): Promise<World> {
+export async function openWorld(
+  plugins: readonly Plugin[],
+  settings: object = {},
+  services: NonNullable<Parameters<typeof testKernel>[1]>['services'] = []
+): Promise<World> {
   let server: { readonly current: HttpServer } | undefined
   const probe = definePlugin({
     name: 'probe',
@@ -25,6 +29,7 @@ export async function openWorld(plugins: readonly Plugin[], settings: object = {
     }
   })
   const kernel = await testKernel([http as Plugin, probe, ...plugins], {
+    services,
     settings: { http: { port: 0, drain_ms: 2_000, ...settings } }
   })
   const find = (listener = 'main'): HttpAddress => {

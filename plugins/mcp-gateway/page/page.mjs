@@ -38,7 +38,7 @@ async function ask(path, body) {
   if (response.status === 401) {
     sessionStorage.removeItem(TOKEN)
     show(signIn)
-    throw new Error(held === null ? 'This gateway asks for a token.' : 'The token is not the right one.')
+    throw new Error(held === null ? 'This gateway requires a token.' : 'The token is wrong.')
   }
   const answer = await response.json()
   if (!response.ok) throw new Error(answer.error)
@@ -141,7 +141,7 @@ function readInput({ value }, { type, enum: choices }, name) {
   try {
     return JSON.parse(value)
   } catch {
-    throw new Error(`${name}: this is no JSON`)
+    throw new Error(`${name}: not JSON`)
   }
 }
 

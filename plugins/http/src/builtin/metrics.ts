@@ -1,15 +1,22 @@
-import { type GenerationView, metricsText } from '@svc/contracts'
+import { type GenerationView, type KernelAdmin, metricsText } from '@svc/contracts'
 import type { Registry } from 'prom-client'
 import type { Report } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { joinExpositions } from '../exposition.ts'
 import type { BuiltIn } from './built-in.ts'
+import { pluginStates } from './invalid-plugins.ts'
 import { pluginMetrics } from './plugin-metrics.ts'
 
 const RENDER_TIMEOUT_MS = 2_000
 
+export interface MetricsParts {
+  readonly registry: Registry
+  readonly report: Report
+  readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
+}
+
 /** This plugin's registry, what the kernel counts of every plugin, and what other plugins add. One that fails costs its own lines only. */
-export function metricsRoute(generation: GenerationView, registry: Registry, report: Report): BuiltIn {
+export function metricsRoute(generation: GenerationView, { registry, report, admin }: MetricsParts): BuiltIn {
   const others = generation.items(metricsText)
   const own = `# HELP svc_generation Generation that serves.\n# TYPE svc_generation gauge\nsvc_generation ${generation.id}\n`
   return {
@@ -31,7 +38,7 @@ export function metricsRoute(generation: GenerationView, registry: Registry, rep
       )
       return {
         type: registry.contentType,
-        body: joinExpositions([await registry.metrics(), own, pluginMetrics(generation), ...texts])
+        body: joinExpositions([await registry.metrics(), own, pluginMetrics(generation), pluginStates(admin), ...texts])
       }
     }
   }

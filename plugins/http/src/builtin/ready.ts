@@ -1,6 +1,7 @@
 import {
   type Contribution,
   type GenerationView,
+  type KernelAdmin,
   type ReadinessCheck,
   type ReadinessResult,
   readiness
@@ -9,14 +10,22 @@ import type { Report } from '../answer-errors.ts'
 import { before } from '../before.ts'
 import { JSON_TYPE } from '../error-reply.ts'
 import type { BuiltIn } from './built-in.ts'
+import { invalidPlugins } from './invalid-plugins.ts'
 
 const CHECK_TIMEOUT_MS = 5_000
 
+export interface ReadyParts {
+  readonly report: Report
+  readonly admin: Pick<KernelAdmin, 'plugins'> | undefined
+  /** Whether an invalid plugin makes the answer 503. */
+  readonly requiresPlugins: boolean
+}
+
 /**
- * 200 when every readiness check passes, else 503. An anonymous caller sees no more than that; others see the checks with
- * their details, and the fields that they add.
+ * 200 when every readiness check passes, else 503. An anonymous caller sees only the status; others see the checks with their
+ * details, the fields that they add, and the invalid plugins.
  */
-export function readyRoute(generation: GenerationView, report: Report): BuiltIn {
+export function readyRoute(generation: GenerationView, { report, admin, requiresPlugins }: ReadyParts): BuiltIn {
   return {
     path: '/ready',
     open: true,
@@ -24,7 +33,8 @@ export function readyRoute(generation: GenerationView, report: Report): BuiltIn 
     async answer({ principal }) {
       const checks = generation.items(readiness)
       const results = await Promise.all(checks.map(check => run(check, report)))
-      const ok = results.every(result => result.ok)
+      const invalid = invalidPlugins(admin)
+      const ok = results.every(result => result.ok) && (invalid.length === 0 || !requiresPlugins)
       const status = ok ? 'ready' : 'not_ready'
       const anonymous = principal.role === 'anonymous'
       const body = anonymous
@@ -35,7 +45,8 @@ export function readyRoute(generation: GenerationView, report: Report): BuiltIn 
             checks: checks.map(({ item, unit }, at) => {
               const { ok, detail } = results[at] as ReadinessResult
               return { name: item.name, plugin: unit.name, ok, detail }
-            })
+            }),
+            ...(invalid.length === 0 ? {} : { invalid_plugins: invalid })
           }
       return { status: ok ? 200 : 503, type: JSON_TYPE, body: JSON.stringify(body) }
     }

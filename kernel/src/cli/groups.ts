@@ -1,0 +1,18 @@
+/** Descriptions of command groups. A group of another plugin is described by the summary of that plugin. */
+export const GROUPS: Readonly<Record<string, string>> = {
+  a2a: 'Send and read messages between agents',
+  config: 'Show and check settings',
+  context: 'Keep values that sessions share',
+  daemon: 'Start, stop and watch the daemon of this project',
+  db: 'Back up, restore and migrate databases',
+  gpu: 'Install support for the graphics card',
+  model: 'Chat with models, serve them and manage adapters',
+  openclaw: 'Connect to OpenClaw',
+  orch: 'Give tasks to agents and follow them',
+  plan: 'Draft plans and execute their steps',
+  plugins: 'Manage plugins: list, enable, reload, build',
+  questions: 'Answer the questions of agents',
+  sessions: 'Show and reset sessions',
+  speech: 'Transcribe speech',
+  workflow: 'Run workflows and follow them'
+}
